@@ -1,0 +1,15 @@
+"""Errors of the acoustic models."""
+
+from features.errors import AsrError
+
+
+class ModelError(AsrError):
+    """An acoustic model or its file cannot be used."""
+
+
+class TrainingError(AsrError):
+    """A model cannot be trained from what was given."""
+
+
+class AlignmentError(AsrError):
+    """An utterance cannot be aligned with its transcript."""

@@ -1,0 +1,87 @@
+"""Which emission states a phone has, and how a path may move through them.
+
+Every phone is a left-to-right chain without skips. ``sp`` is one state tied to the middle state of ``sil``;
+that it may be left out altogether is the business of the graph that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acoustic.errors import ModelError
+
+SILENCE = "sil"
+SHORT_PAUSE = "sp"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The phones of a model with their emission states and transition probabilities.
+
+    Attributes
+    ----------
+    phones : names, the index is the phone id
+    phone_states : for each phone the ids of its emission states, left to right; ids may be shared
+    self_loops : for each phone and state the probability to stay, in (0, 1); what is left moves on
+    """
+
+    phones: tuple[str, ...]
+    phone_states: tuple[tuple[int, ...], ...]
+    self_loops: tuple[tuple[float, ...], ...]
+
+    @classmethod
+    def monophones(
+        cls, phones: Iterable[str], *, n_states: int = 3, short_pause: bool = True, self_loop: float = 0.6
+    ) -> Topology:
+        """Return ``n_states`` states for each phone and for ``sil``, and the tied one-state ``sp``."""
+        names = (SILENCE, *sorted(set(phones) - {SILENCE, SHORT_PAUSE}))
+        states = tuple(tuple(range(n_states * i, n_states * (i + 1))) for i in range(len(names)))
+        if short_pause:
+            names = (*names, SHORT_PAUSE)
+            states = (*states, (states[0][n_states // 2],))
+        return cls(names, states, tuple(tuple(self_loop for _ in s) for s in states))
+
+    @cached_property
+    def n_states(self) -> int:
+        """Number S of emission states."""
+        return 1 + max(s for states in self.phone_states for s in states)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {phone: i for i, phone in enumerate(self.phones)}
+
+    def phone_id(self, phone: str) -> int:
+        """Return the index of a phone name."""
+        try:
+            return self._ids[phone]
+        except KeyError:
+            known = " ".join(self.phones)
+            raise ModelError(
+                f'phone "{phone}" is not in the model, expected one of: {known}; '
+                "train again with a lexicon that has it, or correct the lexicon"
+            ) from None
+
+    def __contains__(self, phone: str) -> bool:
+        return phone in self._ids
+
+    def state_names(self) -> tuple[str, ...]:
+        """Return a name such as ``AH.1`` for each emission state (the first phone that has it names it)."""
+        names = [""] * self.n_states
+        for phone, states in zip(self.phones, self.phone_states, strict=True):
+            for position, state in enumerate(states):
+                names[state] = names[state] or f"{phone}.{position}"
+        return tuple(names)
+
+    def log_transitions(self, phone_id: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return log P(stay) and log P(move on) for each state of a phone, shape (n_states_of_phone,)."""
+        stay = np.asarray(self.self_loops[phone_id])
+        return np.log(stay), np.log1p(-stay)
+
+    def with_self_loops(self, self_loops: tuple[tuple[float, ...], ...]) -> Topology:
+        """Return the same states with other transition probabilities."""
+        return replace(self, self_loops=self_loops)

@@ -1,0 +1,19 @@
+"""Errors of corpora, configuration, experiments and scoring."""
+
+from features.errors import AsrError
+
+
+class CorpusError(AsrError):
+    """A corpus on disk cannot be used."""
+
+
+class ConfigError(AsrError):
+    """An option is unknown or out of range."""
+
+
+class ExperimentError(AsrError):
+    """An experiment directory or a recipe cannot be used."""
+
+
+class ScoringError(AsrError):
+    """References and hypotheses do not fit together."""
