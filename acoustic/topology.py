@@ -82,6 +82,17 @@ class Topology:
         stay = np.asarray(self.self_loops[phone_id])
         return np.log(stay), np.log1p(-stay)
 
-    def with_self_loops(self, self_loops: tuple[tuple[float, ...], ...]) -> Topology:
-        """Return the same states with other transition probabilities."""
-        return replace(self, self_loops=self_loops)
+    @cached_property
+    def transition_offsets(self) -> NDArray[np.int32]:
+        """Where each phone's rows begin in the flat list of all (phone, position), shape (n_phones + 1,)."""
+        lengths = [0, *(len(states) for states in self.phone_states)]
+        return np.cumsum(lengths).astype(np.int32)
+
+    def flat_self_loops(self) -> NDArray[np.float64]:
+        """Return the self-loop probabilities of all (phone, position) in one row."""
+        return np.array([p for loops in self.self_loops for p in loops])
+
+    def with_flat_self_loops(self, self_loops: NDArray[np.float64]) -> Topology:
+        """Return the same states with other transition probabilities, given as `flat_self_loops` gives them."""
+        pieces = np.split(self_loops, self.transition_offsets[1:-1])
+        return replace(self, self_loops=tuple(tuple(float(p) for p in piece) for piece in pieces))

@@ -1,1 +1,20 @@
-"""See DESIGN."""
+"""Lexicon, grammars and search: from a (T, S) matrix of emission scores to words."""
+
+from decoder.decoder import Decoder, DecoderConfig, Hypothesis, HypothesisWord
+from decoder.errors import DecodingError, GrammarError, LexiconError
+from decoder.grammar import Grammar, GrammarTables, WordLoop
+from decoder.lexicon import Lexicon
+
+__all__ = [
+    "Decoder",
+    "DecoderConfig",
+    "DecodingError",
+    "Grammar",
+    "GrammarError",
+    "GrammarTables",
+    "Hypothesis",
+    "HypothesisWord",
+    "Lexicon",
+    "LexiconError",
+    "WordLoop",
+]

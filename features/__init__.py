@@ -1,1 +1,31 @@
-"""See DESIGN."""
+"""The front end: recordings to frames, their normalisation and projection, feature files."""
+
+from features.audio import AudioInfo, audio_info, read_audio
+from features.errors import AsrError, AudioError, FeatureError
+from features.htk import HtkFile, read_htk, write_htk
+from features.mfcc import MfccConfig, add_derivatives, mfcc, n_frames, static_mfcc
+from features.normalization import Standardizer, normalize, normalize_groups
+from features.projection import LinearProjection, fit_lda, splice
+
+__all__ = [
+    "AsrError",
+    "AudioError",
+    "AudioInfo",
+    "FeatureError",
+    "HtkFile",
+    "LinearProjection",
+    "MfccConfig",
+    "Standardizer",
+    "add_derivatives",
+    "audio_info",
+    "fit_lda",
+    "mfcc",
+    "n_frames",
+    "normalize",
+    "normalize_groups",
+    "read_audio",
+    "read_htk",
+    "splice",
+    "static_mfcc",
+    "write_htk",
+]

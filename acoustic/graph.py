@@ -1,0 +1,132 @@
+"""The HMM of one transcribed utterance: every way to speak its words, as nodes in topological order.
+
+A transcript is a sequence of words, each a set of pronunciations; silence is optional before the first and after
+the last word, a pause optional between words. All alternatives are in the graph at once, so a training pass sums
+over them and an alignment chooses among them: no separate pronunciation realignment is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acoustic.topology import SHORT_PAUSE, SILENCE, Topology
+
+Pronunciation = tuple[str, ...]
+_START = -1
+_PAUSE_LOG_PROBABILITY = float(np.log(0.5))  # a pause is there or not: a coin
+
+
+@dataclass(frozen=True)
+class UtteranceGraph:
+    """Nodes in topological order (an arc never leads backwards) with their incoming arcs.
+
+    Attributes
+    ----------
+    states : (N,) int32, emission state of each node
+    transitions : (N,) int32, row of each node in `Topology.flat_self_loops`
+    phones : (N,) int32, phone id of each node
+    phone_starts : (N,) int32, node at which the phone of this node begins
+    words : (N,) int32, index of the word in the transcript, -1 in silence
+    variants : (N,) int32, index of the pronunciation of that word, -1 in silence
+    arc_offsets : (N + 1,) int32, where the incoming arcs of a node begin in the next two
+    arc_sources : (A,) int32, the node an arc comes from, -1 for the start of the utterance
+    arc_weights : (A,) float64, log probability of an arc beside the source's own log P(move on)
+    exit_weights : (N,) float64, the same for the end of the utterance, -inf where it cannot end
+    reach : (N,) int32, the last node that any node up to this one has an arc to
+    """
+
+    states: NDArray[np.int32]
+    transitions: NDArray[np.int32]
+    phones: NDArray[np.int32]
+    phone_starts: NDArray[np.int32]
+    words: NDArray[np.int32]
+    variants: NDArray[np.int32]
+    arc_offsets: NDArray[np.int32]
+    arc_sources: NDArray[np.int32]
+    arc_weights: NDArray[np.float64]
+    exit_weights: NDArray[np.float64]
+    reach: NDArray[np.int32]
+
+    @property
+    def n_nodes(self) -> int:
+        """Number N of nodes."""
+        return len(self.states)
+
+
+@dataclass
+class _Builder:
+    """Grows a graph slot by slot; the frontier is what the next slot may follow."""
+
+    topology: Topology
+    rows: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+    arcs: list[list[tuple[int, float]]] = field(default_factory=list)
+    frontier: list[tuple[int, float]] = field(default_factory=lambda: [(_START, 0.0)])
+
+    def chain(self, pronunciation: Pronunciation, word: int, variant: int, weight: float) -> tuple[int, float]:
+        """Append the states of a phone sequence behind the frontier; return its end."""
+        entries = [(node, log + weight) for node, log in self.frontier]
+        for phone in pronunciation:
+            phone_id = self.topology.phone_id(phone)
+            first_row = int(self.topology.transition_offsets[phone_id])
+            first_node = len(self.rows)
+            for position, state in enumerate(self.topology.phone_states[phone_id]):
+                self.rows.append((state, first_row + position, phone_id, first_node, word, variant))
+                self.arcs.append(entries)
+                entries = [(len(self.rows) - 1, 0.0)]
+        return entries[0]
+
+    def word(self, index: int, pronunciations: Sequence[Pronunciation]) -> None:
+        """Append a word that must be spoken in one of its pronunciations."""
+        self.frontier = [self.chain(p, index, variant, 0.0) for variant, p in enumerate(pronunciations)]
+
+    def pause(self, phone: str) -> None:
+        """Append a silence that may be left out."""
+        skipped = [(node, log + _PAUSE_LOG_PROBABILITY) for node, log in self.frontier]
+        self.frontier = [*skipped, self.chain((phone,), -1, -1, _PAUSE_LOG_PROBABILITY)]
+
+    def finish(self) -> UtteranceGraph:
+        """Return the arrays."""
+        columns = np.array(self.rows, dtype=np.int32).T
+        n_nodes = len(self.rows)
+        exits = np.full(n_nodes, -np.inf)
+        for node, log in self.frontier:
+            if node != _START:
+                exits[node] = log
+        flat = [arc for incoming in self.arcs for arc in incoming]
+        sources = np.array([source for source, _ in flat], dtype=np.int32)
+        offsets = np.cumsum([0, *(len(incoming) for incoming in self.arcs)]).astype(np.int32)
+        targets = np.repeat(np.arange(n_nodes, dtype=np.int32), np.diff(offsets))
+        reach = np.arange(n_nodes, dtype=np.int32)
+        np.maximum.at(reach, sources[sources >= 0], targets[sources >= 0])
+        return UtteranceGraph(
+            *columns,
+            arc_offsets=offsets,
+            arc_sources=sources,
+            arc_weights=np.array([log for _, log in flat]),
+            exit_weights=exits,
+            reach=np.maximum.accumulate(reach),
+        )
+
+
+def utterance_graph(words: Sequence[Sequence[Pronunciation]], topology: Topology) -> UtteranceGraph:
+    """Return the graph of a transcript.
+
+    Parameters
+    ----------
+    words : for each spoken word its pronunciations, each a tuple of phone names; may be empty (silence only)
+    topology : the phones' states; ``sp`` between words where it has one, else ``sil``
+    """
+    between = SHORT_PAUSE if SHORT_PAUSE in topology else SILENCE
+    builder = _Builder(topology)
+    builder.pause(SILENCE)
+    for index, pronunciations in enumerate(words):
+        if index:
+            builder.pause(between)
+        builder.word(index, pronunciations)
+    if words:
+        builder.pause(SILENCE)
+    return builder.finish()

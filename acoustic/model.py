@@ -1,0 +1,170 @@
+"""A complete acoustic model, and its two files: ``model.json`` and ``model.safetensors``.
+
+The JSON holds a format version, the kind of emission model, the front end's configuration, the topology and the
+checksum of the tensors; nothing in either file is executed when it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from acoustic.emission import EmissionModel
+from acoustic.errors import ModelError
+from acoustic.gmm import GmmModel
+from acoustic.topology import Topology
+from features.errors import FeatureError
+from features.frontend import FrontEnd, FrontEndConfig
+from features.mfcc import MfccConfig
+from features.normalization import Standardizer
+from features.projection import LinearProjection
+
+FORMAT = "asr-acoustic-model"
+VERSION = 1
+JSON_NAME = "model.json"
+TENSORS_NAME = "model.safetensors"
+
+Tensors = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class AcousticModel:
+    """What turns recordings into emission scores, and the HMMs those scores are for.
+
+    Attributes
+    ----------
+    front_end : recordings to frames
+    topology : phones, states, transition probabilities
+    emissions : frames to scores
+    occupancy : (S,) frames of each state in training, its prior up to a factor
+    """
+
+    front_end: FrontEnd
+    topology: Topology
+    emissions: EmissionModel
+    occupancy: NDArray[np.float64]
+
+
+def save_model(model: AcousticModel, directory: Path) -> None:
+    """Write the two files of a model; the same model gives the same bytes."""
+    kind, tensors = _emission_tensors(model.emissions)
+    tensors["occupancy"] = model.occupancy
+    front_end = model.front_end
+    if front_end.standardizer is not None:
+        tensors["standardizer.mean"] = front_end.standardizer.mean_
+        tensors["standardizer.scale"] = front_end.standardizer.scale_
+    if front_end.projection is not None:
+        tensors["projection.matrix"] = front_end.projection.matrix
+        tensors["projection.offset"] = front_end.projection.offset
+    data = save({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()})
+    description = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": kind,
+        "front_end": asdict(front_end.config),
+        "topology": asdict(model.topology),
+        "tensors_sha256": hashlib.sha256(data).hexdigest(),
+    }
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / TENSORS_NAME).write_bytes(data)
+    text = json.dumps(description, indent=1, sort_keys=True) + "\n"
+    (directory / JSON_NAME).write_text(text, encoding="utf-8", newline="\n")
+
+
+def load_model(directory: Path) -> AcousticModel:
+    """Return the model that `save_model` wrote into a directory.
+
+    Raises
+    ------
+    ModelError : a file is missing, broken or of another version
+    """
+    description = _read_description(directory / JSON_NAME)
+    tensors = _read_tensors(directory / TENSORS_NAME, description["tensors_sha256"])
+    try:
+        return AcousticModel(
+            _front_end(description["front_end"], tensors),
+            _topology(description["topology"]),
+            _EMISSION_KINDS[description["kind"]](tensors),
+            tensors["occupancy"],
+        )
+    except (KeyError, TypeError, ValueError, FeatureError) as error:
+        raise ModelError(
+            f"{directory / JSON_NAME}: not a complete model ({error!r}); expected what asr train writes; train again"
+        ) from error
+
+
+def _emission_tensors(emissions: EmissionModel) -> tuple[str, Tensors]:
+    if isinstance(emissions, GmmModel):
+        return "gmm", {
+            "gmm.log_weights": emissions.log_weights,
+            "gmm.means": emissions.means,
+            "gmm.variances": emissions.variances,
+        }
+    raise ModelError(f"cannot save a {type(emissions).__name__}; expected one of: {', '.join(_EMISSION_KINDS)}")
+
+
+_EMISSION_KINDS: Mapping[str, Callable[[Tensors], EmissionModel]] = {
+    "gmm": lambda t: GmmModel(t["gmm.log_weights"], t["gmm.means"], t["gmm.variances"]),
+}
+
+
+def _read_description(path: Path) -> dict[str, Any]:
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{path}: not found; expected a directory made by asr train; check the path") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot be read ({error}); expected JSON; train again or restore it") from error
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise ModelError(f'{path}: not an acoustic model; expected "format": "{FORMAT}"; check the path')
+    if description.get("version") != VERSION:
+        raise ModelError(
+            f"{path}: format version {description.get('version')}, this program reads {VERSION}; "
+            "use the program that wrote it or train again"
+        )
+    return description
+
+
+def _read_tensors(path: Path, sha256: str) -> Tensors:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror}); expected it beside {JSON_NAME}") from error
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise ModelError(
+            f"{path}: corrupt, its {len(data)} bytes do not have the checksum in {JSON_NAME}; train again or restore it"
+        )
+    try:
+        tensors: Tensors = load(data)
+    except SafetensorError as error:
+        raise ModelError(f"{path}: not a safetensors file ({error}); train again or restore it") from error
+    return tensors
+
+
+def _front_end(config: dict[str, Any], tensors: Tensors) -> FrontEnd:
+    front_end_config = FrontEndConfig(**{**config, "mfcc": MfccConfig(**config["mfcc"])})
+    standardizer = projection = None
+    if "standardizer.mean" in tensors:
+        standardizer = Standardizer.from_statistics(tensors["standardizer.mean"], tensors["standardizer.scale"])
+    if "projection.matrix" in tensors:
+        projection = LinearProjection(
+            tensors["projection.matrix"], tensors["projection.offset"], front_end_config.context
+        )
+    return FrontEnd(front_end_config, standardizer, projection)
+
+
+def _topology(record: dict[str, Any]) -> Topology:
+    return Topology(
+        tuple(record["phones"]),
+        tuple(tuple(states) for states in record["phone_states"]),
+        tuple(tuple(loops) for loops in record["self_loops"]),
+    )

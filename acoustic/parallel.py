@@ -1,0 +1,33 @@
+"""Work on many cores in threads, with results in the order of the work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from threadpoolctl import threadpool_limits
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def default_workers() -> int:
+    """Return the number of cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows
+        return os.cpu_count() or 1
+
+
+def parallel_map(
+    function: Callable[[Item], Result], items: Sequence[Item], n_workers: int | None = None
+) -> Iterator[Result]:
+    """Yield ``function(item)`` in order, computed by ``n_workers`` threads (default: one a core).
+
+    BLAS is held to one thread meanwhile: the items are the axis of parallelism, and its results then do not depend
+    on the machine's number of cores.
+    """
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_workers or default_workers()) as pool:
+        yield from pool.map(function, items)

@@ -1,0 +1,209 @@
+"""Embedded training of GMM-HMMs: flat start, expectation-maximisation, mixture splitting.
+
+One stage has a fixed number of components per state; its log-likelihood never falls. The E step runs over fixed
+shards of utterances in threads (the kernels release the interpreter lock) and adds their statistics in order, so
+the result does not depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acoustic.errors import TrainingError
+from acoustic.gmm import GmmModel, GmmStatistics, log_sum_components, reestimate, single_gaussian, split_components
+from acoustic.graph import UtteranceGraph
+from acoustic.hmm import Posteriors, posteriors
+from acoustic.parallel import parallel_map
+from acoustic.topology import Topology
+
+_SHARD_UTTERANCES = 32
+_WIDEN = 4.0  # a beam in which no path was found is widened by this, then taken away
+_SELF_LOOP_RANGE = (0.01, 0.99)
+
+
+@dataclass(frozen=True)
+class GmmConfig:
+    """How a GMM-HMM is trained.
+
+    Attributes
+    ----------
+    mixtures : components per state of each stage, rising
+    iterations : EM passes of each stage; the last number holds for all further stages
+    variance_floor : share of the corpus variance below which no variance falls
+    min_frames : frames that each half of a split component must have
+    beam : nats; edge of the forward window
+    """
+
+    mixtures: tuple[int, ...] = (1, 2, 4, 8)
+    iterations: tuple[int, ...] = (8, 4, 4, 6)
+    variance_floor: float = 0.01
+    min_frames: float = 10.0
+    beam: float = 200.0
+
+
+class TrainingUtterance(NamedTuple):
+    """One transcribed recording."""
+
+    utterance_id: str
+    frames: NDArray[np.float32]  # (T, D)
+    graph: UtteranceGraph
+
+
+@dataclass(frozen=True)
+class GmmHmm:
+    """A topology with its mixtures and, for each state, the frames (S,) they were last estimated from."""
+
+    topology: Topology
+    emissions: GmmModel
+    occupancy: NDArray[np.float64]
+
+
+class Progress(NamedTuple):
+    """What is known after one EM pass."""
+
+    n_components: int
+    iteration: int
+    n_iterations: int
+    log_likelihood: float  # per frame, of the model before the pass
+    failed: tuple[str, ...]  # utterances without a path
+
+
+@dataclass
+class _Expectation:
+    """Statistics of one or more shards."""
+
+    mixtures: GmmStatistics
+    stays: NDArray[np.float64]  # per row of Topology.flat_self_loops
+    visits: NDArray[np.float64]
+    log_likelihood: float = 0.0
+    n_frames: int = 0
+    failed: tuple[str, ...] = ()
+
+    @classmethod
+    def zeros(cls, model: GmmHmm) -> _Expectation:
+        n_rows = int(model.topology.transition_offsets[-1])
+        return cls(GmmStatistics.zeros(model.emissions), np.zeros(n_rows), np.zeros(n_rows))
+
+    def __iadd__(self, other: _Expectation) -> _Expectation:
+        self.mixtures += other.mixtures
+        self.stays += other.stays
+        self.visits += other.visits
+        self.log_likelihood += other.log_likelihood
+        self.n_frames += other.n_frames
+        self.failed += other.failed
+        return self
+
+
+def flat_start(topology: Topology, utterances: Sequence[TrainingUtterance]) -> GmmHmm:
+    """Return the corpus mean and variance as the one Gaussian of every state."""
+    mean, variance = corpus_moments(utterances)
+    emissions = single_gaussian(topology.n_states, mean, variance)
+    return GmmHmm(topology, emissions, np.zeros(topology.n_states))
+
+
+def corpus_moments(utterances: Sequence[TrainingUtterance]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and variance of all frames, (D,) each."""
+    n_frames = sum(len(u.frames) for u in utterances)
+    if not n_frames:
+        raise TrainingError("nothing to train on: expected transcribed utterances, got none; check the corpus")
+    mean = sum(u.frames.sum(axis=0, dtype=np.float64) for u in utterances) / n_frames
+    variance = sum(np.square(u.frames - mean).sum(axis=0) for u in utterances) / n_frames
+    return np.asarray(mean), np.maximum(np.asarray(variance), 1e-8)
+
+
+def train_stage(
+    model: GmmHmm,
+    utterances: Sequence[TrainingUtterance],
+    n_iterations: int,
+    config: GmmConfig,
+    *,
+    n_workers: int | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> GmmHmm:
+    """Return the model after ``n_iterations`` EM passes; ``report`` is called after each."""
+    _, variance = corpus_moments(utterances)
+    for iteration in range(n_iterations):
+        expected = _expect_all(model, utterances, config.beam, n_workers)
+        if not expected.n_frames:
+            raise TrainingError(
+                f"none of {len(utterances)} utterances can be aligned with its transcript; "
+                "check that transcripts belong to their recordings (asr validate)"
+            )
+        model = _maximize(model, expected, config.variance_floor * variance)
+        report(
+            Progress(
+                model.emissions.n_components,
+                iteration + 1,
+                n_iterations,
+                expected.log_likelihood / expected.n_frames,
+                expected.failed,
+            )
+        )
+    return model
+
+
+def grow(model: GmmHmm, n_components: int, config: GmmConfig) -> GmmHmm:
+    """Return the model with its mixtures split to ``n_components``."""
+    return replace(
+        model, emissions=split_components(model.emissions, n_components, model.occupancy, config.min_frames)
+    )
+
+
+def _expect_all(
+    model: GmmHmm, utterances: Sequence[TrainingUtterance], beam: float, n_workers: int | None
+) -> _Expectation:
+    """Return the statistics of all utterances, summed shard by shard in order."""
+    shards = [utterances[i : i + _SHARD_UTTERANCES] for i in range(0, len(utterances), _SHARD_UTTERANCES)]
+    total = _Expectation.zeros(model)
+    for part in parallel_map(lambda shard: _expect_shard(model, shard, beam), shards, n_workers):
+        total += part
+    return total
+
+
+def _expect_shard(model: GmmHmm, shard: Sequence[TrainingUtterance], beam: float) -> _Expectation:
+    result = _Expectation.zeros(model)
+    for utterance in shard:
+        _expect(model, utterance, beam, result)
+    return result
+
+
+def _expect(model: GmmHmm, utterance: TrainingUtterance, beam: float, result: _Expectation) -> None:
+    """Add one utterance to the statistics, or its name to the failures."""
+    graph, frames = utterance.graph, utterance.frames
+    states, columns = np.unique(graph.states, return_inverse=True)
+    components = model.emissions.component_log_likelihoods(frames, states)
+    scores = log_sum_components(components)
+    found = posteriors_with_retries(scores, columns, graph, model.topology, beam)
+    if not np.isfinite(found.log_likelihood):
+        result.failed += (utterance.utterance_id,)
+        return
+    result.mixtures.accumulate(frames, components, scores, found.occupancy, states)
+    np.add.at(result.stays, graph.transitions, found.stays)
+    np.add.at(result.visits, graph.transitions, found.visits)
+    result.log_likelihood += found.log_likelihood
+    result.n_frames += len(frames)
+
+
+def posteriors_with_retries(
+    scores: NDArray[np.float32], columns: NDArray[np.int64], graph: UtteranceGraph, topology: Topology, beam: float
+) -> Posteriors:
+    """Return `posteriors` in the first of three beams (given, wider, none) in which there is a path."""
+    for width in (beam, _WIDEN * beam):
+        found = posteriors(scores, columns, graph, topology, width)
+        if np.isfinite(found.log_likelihood):
+            return found
+    return posteriors(scores, columns, graph, topology)
+
+
+def _maximize(model: GmmHmm, expected: _Expectation, variance_floor: NDArray[np.float64]) -> GmmHmm:
+    """Return the M step: mixtures and self-loop probabilities."""
+    old = model.topology.flat_self_loops()
+    loops = np.where(expected.visits > 1.0, expected.stays / np.maximum(expected.visits, 1.0), old)
+    topology = model.topology.with_flat_self_loops(np.clip(loops, *_SELF_LOOP_RANGE))
+    emissions = reestimate(model.emissions, expected.mixtures, variance_floor)
+    return GmmHmm(topology, emissions, expected.mixtures.occupancy.sum(axis=1))

@@ -1,0 +1,228 @@
+"""Stages: functions whose output directory appears whole or not at all, and only when it is not there yet.
+
+The output of a stage lies in ``EXP/stages/NAME-KEY``; KEY is a hash of the stage's name and version, its
+configuration and the content of what it was made from. The same inputs find the same directory and skip the work; a changed option changes the
+keys of just what depends on it. A stage that made the same bytes from other inputs stops the change there, because
+the next key is made from its content.
+
+A killed run leaves a directory whose name begins with a dot; the next run, holding the lock, throws it away.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from asr.errors import ExperimentError
+
+_RECORD = "stage.json"
+_KEY_LENGTH = 12
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StageOutput:
+    """A finished stage: its directory and the hash of the files in it."""
+
+    path: Path
+    digest: str
+
+
+class StageStore:
+    """The stages of one experiment directory.
+
+    Parameters
+    ----------
+    root : the experiment directory; made if it is not there
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.directory = root / "stages"
+
+    def run(
+        self,
+        name: str,
+        function: Callable[[Path], None],
+        *,
+        inputs: Mapping[str, str] | None = None,
+        config: object = None,
+        version: int = 1,
+    ) -> StageOutput:
+        """Return the stage's output, made by ``function(directory)`` if it is not there yet.
+
+        Parameters
+        ----------
+        name : of the stage, part of the directory's name
+        function : writes the output files into the directory it is given; nothing else
+        inputs : name and digest of each thing the output is made from
+        config : dataclass, mapping or plain value that decides the output
+        version : raised when the code changes so that old outputs must not be used
+        """
+        made_from = {"stage": name, "version": version, "config": as_plain(config), "inputs": dict(inputs or {})}
+        path = self.directory / f"{name}-{_hash(_canonical(made_from))[:_KEY_LENGTH]}"
+        if (path / _RECORD).is_file():
+            logger.info("%s: unchanged, kept", name)
+            return StageOutput(path, _read_digest(path))
+        started = time.perf_counter(), time.process_time()
+        logger.info("%s: started", name)
+        output = self._make(path, function, made_from)
+        wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
+        logger.info("%s: done in %.1f s (%.1f CPU s)", name, wall, cpu)
+        return output
+
+    def _make(self, path: Path, function: Callable[[Path], None], made_from: Mapping[str, Any]) -> StageOutput:
+        """Run a stage in a temporary directory and rename it."""
+        partial = path.with_name(f".{path.name}.partial")
+        try:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            function(partial)
+            digest = directory_digest(partial)
+            write_json(partial / _RECORD, {**made_from, "digest": digest})
+            os.replace(partial, path)
+        except OSError as error:
+            raise _storage_error(error, Path(error.filename or path)) from error
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        return StageOutput(path, digest)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the experiment directory for one run, and clear what a killed one left behind."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            handle = open(self.root / ".lock", "a+b")  # noqa: SIM115 (closed below; the lock lives as long as it)
+        except OSError as error:
+            raise _storage_error(error, self.root) from error
+        with handle:
+            if not _try_lock(handle.fileno()):
+                raise ExperimentError(
+                    f"{self.root}: another run is using this experiment directory; "
+                    "expected one at a time; wait for it or choose another --out"
+                )
+            for stale in self.directory.glob(".*.partial"):
+                shutil.rmtree(stale, ignore_errors=True)
+            yield
+
+
+def as_plain(value: object) -> Any:
+    """Return dataclasses, mappings, tuples and paths as what JSON can hold."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return as_plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a file whole or not at all, the same bytes for the same value."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with open(partial, "w", encoding="utf-8", newline="\n") as file:
+            json.dump(as_plain(value), file, indent=1, sort_keys=True, ensure_ascii=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file holds; a missing or broken file is one clear line."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ExperimentError(f"{path}: not found, expected a file that asr wrote; check the directory") from None
+    except (OSError, ValueError) as error:
+        raise ExperimentError(f"{path}: cannot be read ({error}); expected JSON that asr wrote; run asr train again") from None
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def directory_digest(directory: Path) -> str:
+    """Return the SHA-256 over names and bytes of all files below a directory, in the order of their names."""
+    names = sorted(p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file())
+    return _hash("\n".join(f"{name} {file_digest(directory / name)}" for name in names))
+
+
+def source_digest(directory: Path, *, text_suffixes: tuple[str, ...] = (".txt", ".dic", ".lm", ".arpa")) -> str:
+    """Return a hash of a user's raw corpus: small text files by content, others by name, size and time.
+
+    Reading every recording of a large corpus to see that nothing changed would cost more than it saves.
+    """
+    lines = []
+    for path in sorted(directory.rglob("*"), key=lambda p: p.as_posix()):
+        if path.is_file() and not path.name.startswith("."):
+            stat = path.stat()
+            by_content = path.suffix in (*text_suffixes, "") and stat.st_size < 1 << 24
+            mark = file_digest(path) if by_content else f"{stat.st_size} {stat.st_mtime_ns}"
+            lines.append(f"{path.relative_to(directory).as_posix()} {mark}")
+    return _hash("\n".join(lines))
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(as_plain(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read_digest(path: Path) -> str:
+    record = read_json(path / _RECORD)
+    return str(record["digest"])
+
+
+def _storage_error(error: OSError, path: Path) -> ExperimentError:
+    """Return the one line for a disk that is full, read-only or gone."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        free = shutil.disk_usage(_existing_parent(path)).free
+        return ExperimentError(
+            f"{path}: no space left on the disk ({free / 1e6:.1f} MB free); finished stages are kept; "
+            "free some space and run the same command again"
+        )
+    return ExperimentError(f"{path}: {error.strerror or error}; expected a directory that can be written; check --out")
+
+
+def _existing_parent(path: Path) -> Path:
+    return next(p for p in (path, *path.resolve().parents) if p.exists())
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True

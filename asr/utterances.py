@@ -1,0 +1,112 @@
+"""Utterances and corpora in memory, and what may be wrong with one on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from asr.errors import CorpusError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with a corpus: where it is, what it is and what to do, in one line."""
+
+    where: str
+    what: str
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """One transcribed stretch of a recording.
+
+    Attributes
+    ----------
+    utterance_id, speaker : names without white space
+    audio_path : absolute path of the recording
+    words : the transcript, possibly empty
+    start_s, end_s : the stretch in seconds; ``end_s`` None is the end of the recording
+    """
+
+    utterance_id: str
+    audio_path: Path
+    words: tuple[str, ...]
+    speaker: str
+    start_s: float = 0.0
+    end_s: float | None = None
+
+    @property
+    def is_whole_file(self) -> bool:
+        """Whether the utterance is its whole recording."""
+        return self.start_s == 0 and self.end_s is None
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Utterances with distinct ids, kept sorted by id."""
+
+    utterances: tuple[Utterance, ...]
+
+    def __post_init__(self) -> None:
+        in_order = tuple(sorted(self.utterances, key=lambda u: u.utterance_id))
+        for first, second in pairwise(in_order):
+            if first.utterance_id == second.utterance_id:
+                raise CorpusError(
+                    f'duplicate utterance id "{first.utterance_id}", expected distinct ids; rename one'
+                )
+        object.__setattr__(self, "utterances", in_order)
+
+    def __iter__(self) -> Iterator[Utterance]:
+        return iter(self.utterances)
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """All utterance ids in order."""
+        return tuple(u.utterance_id for u in self.utterances)
+
+    @cached_property
+    def speakers(self) -> tuple[str, ...]:
+        """All speakers, sorted by code point."""
+        return tuple(sorted({u.speaker for u in self.utterances}))
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """All words of the transcripts, sorted by code point."""
+        return tuple(sorted({word for u in self.utterances for word in u.words}))
+
+    @cached_property
+    def text(self) -> Mapping[str, tuple[str, ...]]:
+        """The words of each utterance by its id."""
+        return {u.utterance_id: u.words for u in self.utterances}
+
+    def subset(self, ids: Iterable[str]) -> Corpus:
+        """Return the utterances with these ids; unknown ids are an error."""
+        wanted = set(ids)
+        _require_known(wanted, self.ids, "utterance id")
+        return Corpus(tuple(u for u in self.utterances if u.utterance_id in wanted))
+
+    def of_speakers(self, speakers: Iterable[str]) -> Corpus:
+        """Return the utterances of these speakers; unknown speakers are an error."""
+        wanted = set(speakers)
+        _require_known(wanted, self.speakers, "speaker")
+        return Corpus(tuple(u for u in self.utterances if u.speaker in wanted))
+
+
+def _require_known(wanted: set[str], known: tuple[str, ...], noun: str) -> None:
+    unknown = sorted(wanted.difference(known))
+    if unknown:
+        listed = ", ".join(f'"{name}"' for name in unknown[:10])
+        raise CorpusError(
+            f"{len(unknown)} unknown {noun}(s): {listed}; expected some of the {len(known)} in the corpus"
+        )

@@ -1,0 +1,205 @@
+"""From a matrix of emission scores to words with times."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from acoustic.topology import Topology
+from decoder.errors import DecodingError
+from decoder.grammar import Grammar
+from decoder.lexicon import Lexicon
+from decoder.network import Network, build_network
+from decoder.search import Pruning, Records, SearchResult, Weights, search
+
+
+@dataclass(frozen=True)
+class DecoderConfig:
+    """How a decoder weighs and prunes; all scores are natural logarithms.
+
+    Attributes
+    ----------
+    lm_scale : factor of the grammar's log probabilities
+    word_penalty : added for every word; negative values give fewer words
+    silence_log_prob : added for every optional silence or short pause
+    beam : paths this much worse than the best one of a frame are given up; inf = none
+    max_active : at most about this many states are kept in a frame; 0 = no limit
+    lattice_beam : alternatives this much worse than the best path are given up
+    n_best : number of word sequences wanted
+    confidence : whether words get a confidence
+    posterior_scale : factor of all scores before they become posteriors; None = 1 / max(1, lm_scale)
+    frame_shift_s : time between frames
+    """
+
+    lm_scale: float = 1.0
+    word_penalty: float = 0.0
+    silence_log_prob: float = 0.0
+    beam: float = 200.0
+    max_active: int = 0
+    lattice_beam: float = 50.0
+    n_best: int = 1
+    confidence: bool = False
+    posterior_scale: float | None = None
+    frame_shift_s: float = 0.01
+
+    def __post_init__(self) -> None:
+        finite = ("lm_scale", "word_penalty", "silence_log_prob", "frame_shift_s", "posterior_scale")
+        for name in finite:
+            value = getattr(self, name)
+            if value is not None and not np.isfinite(value):
+                raise DecodingError(f"{name}: expected a finite number, got {value}; correct the configuration")
+        lowest = {"lm_scale": 0.0, "beam": 0.0, "lattice_beam": 0.0, "max_active": 0, "n_best": 1}
+        for name, low in lowest.items():
+            value = getattr(self, name)
+            if not value >= low:
+                raise DecodingError(f"{name}: expected at least {low}, got {value}; correct the configuration")
+        for name in ("frame_shift_s", "posterior_scale"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise DecodingError(f"{name}: expected more than 0, got {value}; correct the configuration")
+
+
+@dataclass(frozen=True)
+class HypothesisWord:
+    """One recognised word.
+
+    Attributes
+    ----------
+    word : as in the lexicon
+    start_s, end_s : seconds from the first frame
+    log_score : its share of the total score, grammar and penalty included
+    confidence : posterior probability in [0, 1]; None when it was not asked for
+    """
+
+    word: str
+    start_s: float
+    end_s: float
+    log_score: float
+    confidence: float | None = None
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A recognised sentence.
+
+    Attributes
+    ----------
+    words : in order of time; silences are left out
+    log_score : total log score of the path
+    complete : False when no path explained all frames and ended where the grammar allows it; the words are then those
+        finished on the best partial path
+    alternatives : the next best word sequences, best first (``n_best - 1`` of them, or as many as there are)
+    """
+
+    words: tuple[HypothesisWord, ...]
+    log_score: float
+    complete: bool
+    alternatives: tuple[Hypothesis, ...] = field(default=(), repr=False)
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The words alone."""
+        return tuple(word.word for word in self.words)
+
+
+class Decoder:
+    """Finds the most probable words for a score matrix.
+
+    Decoding changes nothing in the decoder, so many threads may share one; the search runs outside the interpreter lock.
+
+    Parameters
+    ----------
+    lexicon : pronunciations of every word of the grammar
+    grammar : ``WordLoop``, ``WordPairGrammar``, ``NGram``, or anything else with ``compile``
+    topology : phones, states and transition probabilities of the model the scores come from
+    config : weights and pruning
+
+    Attributes
+    ----------
+    words_without_pronunciation : words of a statistical grammar that were left out, sorted
+    words_outside_grammar : words of the lexicon that the grammar never allows, sorted
+    """
+
+    def __init__(
+        self, lexicon: Lexicon, grammar: Grammar, topology: Topology, config: DecoderConfig | None = None
+    ) -> None:
+        self.config = config or DecoderConfig()
+        tables = grammar.compile(frozenset(lexicon.words))
+        self.network: Network = build_network(lexicon, tables, topology)
+        allowed = {tables.words[w] for w in np.unique(tables.arc_words)}
+        self.words_without_pronunciation = tables.dropped_words
+        self.words_outside_grammar = tuple(sorted(set(lexicon.words) - allowed))
+
+    def with_config(self, **changes: float | bool | None) -> Decoder:
+        """Return a decoder over the same network with some options changed; costs next to nothing."""
+        known = {f.name for f in fields(DecoderConfig)}
+        unknown = sorted(set(changes) - known)
+        if unknown:
+            raise DecodingError(
+                f"with_config: expected options among {', '.join(sorted(known))}, got {', '.join(unknown)}; "
+                "correct the name"
+            )
+        other = copy.copy(self)
+        other.config = replace(self.config, **changes)  # type: ignore[arg-type]
+        return other
+
+    def decode(self, scores: ArrayLike) -> Hypothesis:
+        """Return the best words for log emission scores of shape (T, S); -inf is an impossible state.
+
+        Raises
+        ------
+        DecodingError
+            The matrix has another number of columns than the topology has states, or holds NaN or +inf.
+        """
+        matrix = check_scores(scores, self.network.n_states)
+        config = self.config
+        weights = Weights(float(config.lm_scale), float(config.word_penalty), float(config.silence_log_prob))
+        pruning = Pruning(float(config.beam), int(config.max_active), -np.inf)
+        return self._hypothesis(search(self.network, matrix, weights, pruning))
+
+    def _hypothesis(self, result: SearchResult) -> Hypothesis:
+        """Return the words on the best path of a search."""
+        records, network = result.records, self.network
+        words = []
+        for record in trace(records, result.best):
+            word = int(network.graph.chain_words[records.chains[record]])
+            if word >= 0:
+                before = records.predecessors[record]
+                words.append(
+                    HypothesisWord(
+                        word=network.words[word],
+                        start_s=int(records.ends[before]) * self.config.frame_shift_s,
+                        end_s=int(records.ends[record]) * self.config.frame_shift_s,
+                        log_score=float(records.scores[record] - records.scores[before]),
+                    )
+                )
+        return Hypothesis(tuple(words), result.log_score, result.complete)
+
+
+def trace(records: Records, last: int) -> list[int]:
+    """Return the records of the path that ends in one, in order of time, without the start."""
+    path = []
+    while last > 0:
+        path.append(last)
+        last = int(records.predecessors[last])
+    return path[::-1]
+
+
+def check_scores(scores: ArrayLike, n_states: int) -> NDArray[np.float64]:
+    """Return a score matrix as C-ordered (T, S) float64, or raise a DecodingError that says what is wrong with it."""
+    matrix = np.ascontiguousarray(scores, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[1] != n_states:
+        raise DecodingError(
+            f"scores: expected shape (n_frames, {n_states}), one column per state of the topology, "
+            f"got {matrix.shape}; use the scores and topology of one model"
+        )
+    if len(matrix) and not matrix.max() < np.inf:  # NaN compares false
+        frame, state = np.argwhere(np.isnan(matrix) | (matrix == np.inf))[0]
+        raise DecodingError(
+            f"scores: expected finite log scores or -inf, got {matrix[frame, state]} in frame {frame}, state {state}; "
+            "check the features and the model"
+        )
+    return matrix

@@ -1,0 +1,311 @@
+"""Pronunciation lexicons: which phone sequences a word may be spoken as.
+
+A file has one line ``WORD PH PH …`` per pronunciation. Variants repeat the word or number it, ``WORD(2)``.
+Words are compared in Unicode normal form C and are case-sensitive; phones are taken as they are written.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+from acoustic.topology import SHORT_PAUSE, SILENCE
+from decoder.errors import LexiconError
+
+Pronunciation = tuple[str, ...]
+
+RESERVED_PHONES = frozenset({SILENCE, SHORT_PAUSE})
+# Hyphen-minus, hyphen, non-breaking hyphen, dashes used as hyphens; straight, curly and modifier apostrophes.
+_UNSPOKEN = frozenset("-\u2010\u2011\u2012\u2013'\u2018\u2019\u02bc`\u00b4")
+_VARIANT = re.compile(r"(.+)\(\d+\)")
+_PROBABILITY = re.compile(r"\d*\.\d+([eE]-?\d+)?")
+_MAX_LISTED = 20
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """An immutable mapping from words to their pronunciations.
+
+    Attributes
+    ----------
+    entries : word -> pronunciations (tuples of phone names), words sorted by code point, pronunciations in
+        the order given
+    n_duplicates : how many exact repetitions were dropped on the way in
+
+    Examples
+    --------
+    >>> lexicon = Lexicon({"TWO": [("T", "UW")], "A": [("AH",), ("EY",)]})
+    >>> lexicon.words, lexicon.phones
+    (('A', 'TWO'), ('AH', 'EY', 'T', 'UW'))
+    >>> lexicon.pronunciations("A")
+    (('AH',), ('EY',))
+    """
+
+    entries: Mapping[str, Sequence[Sequence[str]]]
+    n_duplicates: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        problems = [
+            f'word "{word}" {fault}'
+            for word, variants in self.entries.items()
+            for fault in _entry_faults(word, variants)
+        ]
+        _raise_all(problems)
+        unique, n_dropped = _unique_entries((w, tuple(p)) for w, ps in self.entries.items() for p in ps)
+        object.__setattr__(self, "entries", MappingProxyType(unique))
+        object.__setattr__(self, "n_duplicates", self.n_duplicates + n_dropped)
+
+    def __reduce__(self) -> tuple[type[Lexicon], tuple[dict[str, Sequence[Sequence[str]]], int]]:
+        # A mapping proxy cannot be pickled, and worker processes are sent lexicons.
+        return Lexicon, (dict(self.entries), self.n_duplicates)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.entries.items()))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Lexicon:
+        """Return the lexicon in a file; every faulty line is named in the one error raised.
+
+        Lines that begin with ``;;;`` or ``#`` and everything after a free-standing ``#`` are comments.
+        """
+        path = Path(path)
+        pairs: list[tuple[str, Pronunciation]] = []
+        problems: list[str] = []
+        for number, line in enumerate(_text(path).split("\n"), start=1):
+            parsed = _parse_line(line)
+            if parsed is None:
+                continue
+            word, phones = parsed
+            fault = _pronunciation_fault(phones)
+            if fault:
+                problems.append(f'{path}:{number}: word "{word}" {fault}')
+            else:
+                pairs.append(parsed)
+        _raise_all(problems)
+        if not pairs:
+            raise LexiconError(
+                f'{path}: no words, expected lines "WORD PH PH …"; write one per pronunciation'
+            )
+        unique, n_dropped = _unique_entries(pairs)
+        return cls(unique, n_dropped)
+
+    @classmethod
+    def graphemic(cls, words: Iterable[str]) -> Lexicon:
+        """Return a lexicon that spells each word, one phone per letter, for a language without a dictionary.
+
+        Case is folded, combining marks stay with their letter, a Hangul syllable is its letters, and
+        apostrophes, hyphens and invisible format characters are silent. Every word that cannot be
+        spelled is named in the one error raised.
+
+        Examples
+        --------
+        >>> Lexicon.graphemic(["Blåbär's"]).pronunciations("Blåbär's")
+        (('b', 'l', 'å', 'b', 'ä', 'r', 's'),)
+        """
+        entries: dict[str, list[Pronunciation]] = {}
+        problems: list[str] = []
+        for word in sorted(set(map(_normalised, words))):
+            letters, fault = _spell(word)
+            if fault:
+                problems.append(f'word "{word}" {fault}')
+            else:
+                entries[word] = [letters]
+        _raise_all(problems)
+        return cls(entries)
+
+    def write(self, path: str | Path) -> None:
+        """Write one line per pronunciation; variants repeat the word."""
+        lines = [f"{word} {' '.join(p)}\n" for word in self for p in self.pronunciations(word)]
+        try:
+            Path(path).write_text("".join(lines), encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise LexiconError(
+                f"{path}: cannot write the lexicon ({error.strerror}); "
+                "make room or choose another place, then run again"
+            ) from error
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All words, sorted by code point."""
+        return tuple(self.entries)
+
+    @cached_property
+    def phones(self) -> tuple[str, ...]:
+        """All phones used, sorted by code point, without ``sil`` and ``sp``."""
+        return tuple(sorted({phone for variants in self.entries.values() for p in variants for phone in p}))
+
+    def pronunciations(self, word: str) -> tuple[Pronunciation, ...]:
+        """Return the pronunciations of a word, each a tuple of phone names."""
+        try:
+            return tuple(tuple(p) for p in self.entries[_normalised(word)])
+        except KeyError:
+            raise LexiconError(self._missing([word])) from None
+
+    def restricted_to(self, words: Iterable[str]) -> Lexicon:
+        """Return the lexicon of these words only; words without an entry are named in the error."""
+        wanted = sorted(set(map(_normalised, words)))
+        missing = [word for word in wanted if word not in self.entries]
+        if missing:
+            raise LexiconError(self._missing(missing))
+        return Lexicon({word: self.entries[word] for word in wanted})
+
+    def merged(self, other: Lexicon) -> Lexicon:
+        """Return both lexicons as one; a word in both has the pronunciations of this one first."""
+        pairs = [(w, p) for lexicon in (self, other) for w in lexicon for p in lexicon.pronunciations(w)]
+        return Lexicon(_unique_entries(pairs)[0])
+
+    def nearest(self, word: str, n: int = 3) -> tuple[str, ...]:
+        """Return up to ``n`` words spelled like this one, the most alike first, disregarding case."""
+        wanted = _normalised(word).casefold()
+        matcher = difflib.SequenceMatcher(autojunk=False)
+        matcher.set_seq2(wanted)
+        scored: list[tuple[float, str]] = []
+        for candidate in self.entries:
+            folded = candidate.casefold()
+            # 2·min/(len+len) bounds the ratio from above and costs next to nothing.
+            if 2 * min(len(folded), len(wanted)) < _LIKENESS * (len(folded) + len(wanted)):
+                continue
+            matcher.set_seq1(folded)
+            if matcher.quick_ratio() >= _LIKENESS and (ratio := matcher.ratio()) >= _LIKENESS:
+                scored.append((-ratio, candidate))
+        return tuple(candidate for _, candidate in sorted(scored)[:n])
+
+    def _missing(self, words: Sequence[str]) -> str:
+        listed = ", ".join(self._with_hint(word) for word in words[:_MAX_LISTED])
+        more = f" and {len(words) - _MAX_LISTED} more" if len(words) > _MAX_LISTED else ""
+        noun = "word" if len(words) == 1 else "words"
+        return (
+            f"{noun} {listed}{more} not in the lexicon of {len(self)} words; add them or correct the spelling"
+        )
+
+    def _with_hint(self, word: str) -> str:
+        near = self.nearest(word, 1)
+        return f'"{word}" (did you mean "{near[0]}"?)' if near else f'"{word}"'
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and _normalised(word) in self.entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+# Below this share of common letters a suggestion is noise (difflib's own default).
+_LIKENESS = 0.6
+
+
+def _normalised(word: str) -> str:
+    return word if word.isascii() else unicodedata.normalize("NFC", word)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise LexiconError(
+            f"{path}: cannot read the lexicon ({error.strerror}); check the path and its permissions"
+        ) from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise LexiconError(f"{path}:{line}: not UTF-8, expected UTF-8 text; convert it with iconv") from error
+
+
+def _parse_line(line: str) -> tuple[str, Pronunciation] | None:
+    """Return the word and phones of a line, or None for an empty line or a comment."""
+    fields = line.split()
+    if not fields or fields[0].startswith(("#", ";;;")):
+        return None
+    if "#" in fields:
+        fields = fields[: fields.index("#")]
+    variant = _VARIANT.fullmatch(fields[0])
+    return _normalised(variant[1] if variant else fields[0]), tuple(fields[1:])
+
+
+def _pronunciation_fault(phones: Sequence[str]) -> str:
+    """Return what is wrong with a pronunciation and what to do, or an empty string."""
+    if not phones:
+        return "has no phones, expected WORD PH PH …; write its phones or remove the line"
+    if _PROBABILITY.fullmatch(phones[0]):
+        return (
+            f'has the number "{phones[0]}" where a phone is expected (as in lexiconp.txt of Kaldi); '
+            "remove the column of probabilities"
+        )
+    for phone in phones:
+        if phone.casefold() in RESERVED_PHONES:
+            return (
+                f'is pronounced with "{phone}", expected phones of speech: sil and sp are put around words '
+                "by the recogniser itself; remove the line (fillers such as <s>, </s>, <sil> need none) "
+                "or rename the phone"
+            )
+    return ""
+
+
+def _entry_faults(word: str, variants: Sequence[Sequence[str]]) -> list[str]:
+    """Return what is wrong with a word and its pronunciations given in memory."""
+    if not word or word.split() != [word]:
+        return ["is empty or has white space, expected one word; split it"]
+    faults = [_pronunciation_fault(p) for p in variants] or [_pronunciation_fault(())]
+    return [fault for fault in faults if fault]
+
+
+def _unique_entries(
+    pairs: Iterable[tuple[str, Pronunciation]],
+) -> tuple[dict[str, tuple[Pronunciation, ...]], int]:
+    """Return the entries sorted by word without exact repetitions, and how many of these there were."""
+    entries: dict[str, dict[Pronunciation, None]] = {}
+    n_pairs = 0
+    for word, phones in pairs:
+        entries.setdefault(_normalised(word), {})[phones] = None
+        n_pairs += 1
+    unique = {word: tuple(entries[word]) for word in sorted(entries)}
+    return unique, n_pairs - sum(map(len, unique.values()))
+
+
+def _spell(word: str) -> tuple[Pronunciation, str]:
+    """Return the letters of a word, and what keeps it from being spelled (an empty string if nothing)."""
+    letters: list[str] = []
+    for character in map(_letters_of_syllable, _normalised(word.casefold())):
+        category = unicodedata.category(character[0])
+        if character in _UNSPOKEN or category == "Cf":
+            continue
+        if category.startswith("L"):
+            letters += character
+        elif category.startswith("M") and letters:
+            letters[-1] += character
+        elif category.startswith("N"):
+            return (), (
+                f'has the digit "{character}", which has no spelling in letters; write numbers out as words '
+                "in the transcripts, or give a lexicon.txt that has the word"
+            )
+        else:
+            return (), (
+                f'has "{character}", expected letters, apostrophes and hyphens; '
+                "remove punctuation from the transcripts, or give a lexicon.txt that has the word"
+            )
+    if not letters:
+        return (
+            (),
+            "has no letters to spell; remove it from the transcripts, or give a lexicon.txt that has it",
+        )
+    return tuple(letters), ""
+
+
+def _letters_of_syllable(character: str) -> str:
+    """Return a Hangul syllable as its letters, any other character as it is."""
+    return unicodedata.normalize("NFD", character) if "\uac00" <= character <= "\ud7a3" else character
+
+
+def _raise_all(problems: Sequence[str]) -> None:
+    """Raise one error that names all problems, one per line; long lists are cut and counted."""
+    if problems:
+        more = len(problems) - _MAX_LISTED
+        rest = [f"and {more} more like these"] if more > 0 else []
+        raise LexiconError("\n".join([*problems[:_MAX_LISTED], *rest]))

@@ -1,0 +1,189 @@
+"""The static search network: lexicon × grammar × topology, as flat arrays.
+
+A *chain* is one pronunciation of one word that leads to one grammar context (or an optional silence), laid out as a
+contiguous run of nodes, one for each emission state on its way. Words are shared between all arcs that agree on word and
+next context, so a loop or a bigram needs each pronunciation once, a trigram once for each context that ends in the word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acoustic.topology import SHORT_PAUSE, SILENCE, Topology
+from decoder.errors import GrammarError, LexiconError
+from decoder.grammar import GrammarTables
+from decoder.lexicon import Lexicon
+
+Pronunciation = tuple[str, ...]
+N_NAMED = 10  # how many words an error lists
+
+
+class SearchGraph(NamedTuple):
+    """The arrays the search walks over: N nodes, K chains, A arcs, C contexts.
+
+    Attributes
+    ----------
+    node_states : (N,) int32, emission state ids
+    node_log_stay, node_log_advance : (N,) float64, log transition probabilities; the last node's advance is the exit
+    chain_offsets : (K + 1,) int32, the nodes of chain k are ``chain_offsets[k]:chain_offsets[k + 1]``
+    chain_words : (K,) int32, word ids, -1 = silence
+    chain_contexts : (K,) int32, the grammar context at the chain's end
+    silence_offsets : (C + 1,) int32, the silence chains of context c are ``silence_offsets[c]:silence_offsets[c + 1]``
+    arc_chain_first, arc_chain_stop : (A,) int32, the chains (pronunciations) of each arc
+    arc_offsets … final_log_probs : the grammar, see :class:`decoder.grammar.GrammarTables`
+    """
+
+    node_states: NDArray[np.int32]
+    node_log_stay: NDArray[np.float64]
+    node_log_advance: NDArray[np.float64]
+    chain_offsets: NDArray[np.int32]
+    chain_words: NDArray[np.int32]
+    chain_contexts: NDArray[np.int32]
+    silence_offsets: NDArray[np.int32]
+    arc_chain_first: NDArray[np.int32]
+    arc_chain_stop: NDArray[np.int32]
+    arc_offsets: NDArray[np.int32]
+    arc_words: NDArray[np.int32]
+    arc_log_probs: NDArray[np.float64]
+    arc_contexts: NDArray[np.int32]
+    backoff_contexts: NDArray[np.int32]
+    backoff_log_weights: NDArray[np.float64]
+    final_log_probs: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A search graph with the names that belong to it."""
+
+    graph: SearchGraph
+    words: tuple[str, ...]
+    start_context: int
+    n_states: int
+
+
+def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -> Network:
+    """Return the network of every word the grammar allows.
+
+    Raises
+    ------
+    LexiconError
+        Words of the grammar have no pronunciation, or a phone is not in the topology.
+    GrammarError
+        The grammar allows no word at all.
+    """
+    if not len(tables.arc_words):
+        raise GrammarError(
+            f"grammar: expected at least one word with a pronunciation, got none of {len(tables.dropped_words)} words"
+            f"{_named(tables.dropped_words)}; use the lexicon and grammar of the same task"
+        )
+    used = np.unique(tables.arc_words)
+    pronunciations = _pronunciations(lexicon, {int(w): tables.words[w] for w in used})
+    _check_phones({tables.words[w]: variants for w, variants in pronunciations.items()}, topology)
+
+    silences = tuple((phone,) for phone in (SILENCE, SHORT_PAUSE) if phone in topology)
+    chains: list[tuple[int, int, Pronunciation]] = []
+    for context in range(tables.n_contexts):
+        chains.extend((-1, context, silence) for silence in silences)
+    arc_first, arc_stop = _add_word_chains(chains, tables, pronunciations)
+    return Network(
+        graph=SearchGraph(
+            **_chain_arrays(chains, topology),
+            silence_offsets=np.arange(tables.n_contexts + 1, dtype=np.int32) * np.int32(len(silences)),
+            arc_chain_first=arc_first,
+            arc_chain_stop=arc_stop,
+            arc_offsets=tables.arc_offsets,
+            arc_words=tables.arc_words,
+            arc_log_probs=tables.arc_log_probs,
+            arc_contexts=tables.arc_contexts,
+            backoff_contexts=tables.backoff_contexts,
+            backoff_log_weights=tables.backoff_log_weights,
+            final_log_probs=tables.final_log_probs,
+        ),
+        words=tables.words,
+        start_context=tables.start_context,
+        n_states=topology.n_states,
+    )
+
+
+def _add_word_chains(
+    chains: list[tuple[int, int, Pronunciation]],
+    tables: GrammarTables,
+    pronunciations: Mapping[int, tuple[Pronunciation, ...]],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Append the chains of every (word, next context); return for each arc the range of its chains, (A,) int32."""
+    ranges: dict[tuple[int, int], tuple[int, int]] = {}
+    arc_ranges = np.empty((len(tables.arc_words), 2), dtype=np.int32)
+    for arc, key in enumerate(zip(tables.arc_words.tolist(), tables.arc_contexts.tolist(), strict=True)):
+        if key not in ranges:
+            first = len(chains)
+            chains.extend((*key, variant) for variant in pronunciations[key[0]])
+            ranges[key] = (first, len(chains))
+        arc_ranges[arc] = ranges[key]
+    return np.ascontiguousarray(arc_ranges[:, 0]), np.ascontiguousarray(arc_ranges[:, 1])
+
+
+def _chain_arrays(
+    chains: Sequence[tuple[int, int, Pronunciation]], topology: Topology
+) -> dict[str, NDArray[np.int32] | NDArray[np.float64]]:
+    """Return the node and chain arrays of a :class:`SearchGraph`."""
+    phones = {phone: _phone_nodes(topology, phone) for _, _, variant in chains for phone in variant}
+    runs = [np.concatenate([phones[phone] for phone in variant]) for _, _, variant in chains]
+    nodes = np.concatenate(runs)
+    return {
+        "node_states": nodes[:, 0].astype(np.int32),
+        "node_log_stay": np.ascontiguousarray(nodes[:, 1]),
+        "node_log_advance": np.ascontiguousarray(nodes[:, 2]),
+        "chain_offsets": np.concatenate([[0], np.cumsum([len(run) for run in runs])]).astype(np.int32),
+        "chain_words": np.array([word for word, _, _ in chains], dtype=np.int32),
+        "chain_contexts": np.array([context for _, context, _ in chains], dtype=np.int32),
+    }
+
+
+def _phone_nodes(topology: Topology, phone: str) -> NDArray[np.float64]:
+    """Return emission state, log stay and log advance of a phone's states, shape (n_states_of_phone, 3)."""
+    phone_id = topology.phone_id(phone)
+    stay, advance = topology.log_transitions(phone_id)
+    return np.column_stack([np.asarray(topology.phone_states[phone_id], dtype=np.float64), stay, advance])
+
+
+def _pronunciations(lexicon: Lexicon, words: Mapping[int, str]) -> dict[int, tuple[Pronunciation, ...]]:
+    """Return the distinct pronunciations of each word id."""
+    known = set(lexicon.words)
+    missing = sorted(word for word in words.values() if word not in known)
+    if missing:
+        raise LexiconError(
+            f"lexicon: expected a pronunciation of every word of the grammar, got none for {len(missing)}"
+            f"{_named(missing)}; add them to the lexicon or take them out of the grammar"
+        )
+    return {i: tuple(dict.fromkeys(lexicon.pronunciations(word))) for i, word in words.items()}
+
+
+def _check_phones(pronunciations: Mapping[str, tuple[Pronunciation, ...]], topology: Topology) -> None:
+    """Raise a LexiconError that names every unknown phone with a word that has it, and words without any phone."""
+    empty = sorted(word for word, variants in pronunciations.items() if not all(variants) or not variants)
+    if empty:
+        raise LexiconError(
+            f"lexicon: expected at least one phone in every pronunciation, got an empty one for {len(empty)} words"
+            f"{_named(empty)}; correct the lexicon"
+        )
+    unknown: dict[str, str] = {}
+    for word in sorted(pronunciations):
+        for variant in pronunciations[word]:
+            unknown.update({p: word for p in variant if p not in topology and p not in unknown})
+    if unknown:
+        listed = [f"{phone} (in {word})" for phone, word in sorted(unknown.items())]
+        raise LexiconError(
+            f"lexicon: expected the {len(topology.phones)} phones of the model, got {len(unknown)} others"
+            f"{_named(listed)}; correct the lexicon or train a model that has them"
+        )
+
+
+def _named(words: Sequence[str]) -> str:
+    """Return ': A B C …', or nothing for no words."""
+    more = f" … and {len(words) - N_NAMED} more" if len(words) > N_NAMED else ""
+    return ": " + ", ".join(words[:N_NAMED]) + more if words else ""

@@ -1,0 +1,211 @@
+"""Recordings of any usual format, rate and channel count as mono float32 samples.
+
+libsndfile decodes and soxr resamples. What they would pass over in silence (a file cut short, samples that are not
+numbers) is an `AudioError` here: one line with the path, what is wrong, what was expected, what was got, what to do.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import soundfile
+import soxr
+
+from features.containers import (
+    MP3_FRAME_SAMPLES,
+    is_shortened_sphere,
+    missing_bytes,
+    mp3_states_its_length,
+    with_sizes_filled_in,
+)
+from features.errors import AudioError
+
+FloatArray = npt.NDArray[np.float32]
+
+# Tables of segments are rounded to a hundredth of a second or so: that far past the end is not a mistake.
+SEGMENT_SLACK_S = 0.1
+BLOCK_SAMPLES = 1 << 20
+
+
+@dataclass(frozen=True)
+class AudioInfo:
+    """What a recording's header says.
+
+    Attributes
+    ----------
+    sample_rate : int
+        Samples per second.
+    n_channels : int
+    duration_s : float
+    """
+
+    sample_rate: int
+    n_channels: int
+    duration_s: float
+
+
+def audio_info(path: str | os.PathLike[str]) -> AudioInfo:
+    """Return rate, channels and duration from the header alone; AudioError if the file cannot be used."""
+    path = Path(path)
+    with _open(path) as file:
+        return AudioInfo(file.samplerate, file.channels, file.frames / file.samplerate)
+
+
+def read_audio(
+    path: str | os.PathLike[str],
+    sample_rate: int | None = 16000,
+    start_s: float = 0.0,
+    end_s: float | None = None,
+) -> FloatArray:
+    """Return the samples of a recording or of a segment of it.
+
+    Parameters
+    ----------
+    path : path
+        Any file libsndfile opens: wav, flac, ogg, mp3, aiff, au, NIST SPHERE (not "shortened"), ...
+    sample_rate : int or None
+        Samples per second of the result; None keeps the file's own.
+    start_s, end_s : float
+        The segment in seconds; ``end_s=None`` is the end of the recording.
+
+    Returns
+    -------
+    (n_samples,) float32
+        Mean of the channels, in [-1, 1) but for the overshoot of a resampled or lossy signal.
+    """
+    path = Path(path)
+    if sample_rate is not None and sample_rate <= 0:
+        raise AudioError(
+            _line(path, "sample rate", "a positive number of Hz", sample_rate, "ask for another")
+        )
+    with _open(path) as file:
+        start, stop = _segment(path, file, start_s, end_s)
+        samples = _read_mono(path, file, start, stop)
+        file_rate = file.samplerate
+    _check_finite(path, samples)
+    if sample_rate is None or sample_rate == file_rate:
+        return samples
+    return np.asarray(soxr.resample(samples, file_rate, sample_rate, quality="HQ"), dtype=np.float32)
+
+
+def _open(path: Path) -> soundfile.SoundFile:
+    """Return the opened file once its header is known to be sound."""
+    _check_is_file(path)
+    _check_complete(path)
+    try:
+        file = soundfile.SoundFile(with_sizes_filled_in(path) or path)
+    except soundfile.LibsndfileError as error:
+        raise AudioError(_not_audio(path, error.error_string)) from error
+    except TypeError as error:  # soundfile wants a rate and a format for the name *.raw
+        raise AudioError(_not_audio(path, "samples without a header")) from error
+    if file.frames == 0:
+        file.close()
+        raise AudioError(_line(path, "no samples", "at least one", 0, "record it again or leave it out"))
+    return file
+
+
+def _check_is_file(path: Path) -> None:
+    cure = "check the path"
+    try:
+        size = path.stat().st_size
+        if path.is_dir():
+            raise AudioError(_line(path, "not a recording", "an audio file", "a directory", cure))
+        if size == 0:
+            raise AudioError(_line(path, "empty file", "an audio file", "0 bytes", "copy or record it again"))
+        path.open("rb").close()
+    except FileNotFoundError as error:
+        raise AudioError(_line(path, "no such file", "an audio file", "nothing", cure)) from error
+    except OSError as error:
+        raise AudioError(_line(path, "cannot be opened", "a readable file", error.strerror, cure)) from error
+
+
+def _check_complete(path: Path) -> None:
+    if is_shortened_sphere(path):
+        raise AudioError(
+            _line(
+                path,
+                "compressed NIST SPHERE",
+                "pcm or ulaw",
+                "shorten",
+                "expand with `sph2pipe -f wav IN OUT`",
+            )
+        )
+    missing = missing_bytes(path)
+    if missing is not None:
+        promised, held = (f"{n} bytes of audio" for n in missing)
+        raise AudioError(_truncated(path, promised, held))
+
+
+def _segment(path: Path, file: soundfile.SoundFile, start_s: float, end_s: float | None) -> tuple[int, int]:
+    """Return the segment's first sample and the one after its last."""
+    duration_s = file.frames / file.samplerate
+    last_s = duration_s if end_s is None else end_s
+    if not (0.0 <= start_s < min(last_s, duration_s) and last_s <= duration_s + SEGMENT_SLACK_S):
+        got = f"{start_s:g} to {last_s:g} s"
+        raise AudioError(
+            _line(
+                path,
+                "segment out of range",
+                f"0 <= start < end <= {duration_s:.3f} s",
+                got,
+                "correct the segment",
+            )
+        )
+    start, stop = round(start_s * file.samplerate), round(last_s * file.samplerate)
+    return min(start, file.frames - 1), max(min(stop, file.frames), start + 1)
+
+
+def _read_mono(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> FloatArray:
+    """Return the mean of the channels of some samples, block by block so that channels cost no memory."""
+    mono = np.empty(stop - start, dtype=np.float32)
+    n_read = 0
+    try:
+        file.seek(start)
+        while n_read < mono.size:
+            n_wanted = min(BLOCK_SAMPLES, mono.size - n_read)
+            block = file.read(n_wanted, dtype="float32", always_2d=True)
+            mono[n_read : n_read + len(block)] = block[:, 0] if file.channels == 1 else block.mean(axis=1)
+            n_read += len(block)
+            if len(block) < n_wanted:
+                break
+    except soundfile.LibsndfileError as error:
+        raise AudioError(
+            _truncated(path, f"{file.frames} samples", f"damage after {start + n_read}")
+        ) from error
+    if n_read < mono.size and not _is_length_estimated(path, file, mono.size - n_read):
+        raise AudioError(_truncated(path, f"{file.frames} samples", f"{start + n_read}"))
+    return mono[:n_read]
+
+
+def _is_length_estimated(path: Path, file: soundfile.SoundFile, n_missing: int) -> bool:
+    """Return whether an MP3's decoder only guessed its length: without a frame count, or by its delay."""
+    return file.format == "MP3" and (n_missing <= 2 * MP3_FRAME_SAMPLES or not mp3_states_its_length(path))
+
+
+def _check_finite(path: Path, samples: FloatArray) -> None:
+    if samples.size == 0:
+        raise AudioError(_line(path, "no samples", "at least one", 0, "record it again or leave it out"))
+    if not np.isfinite(samples).all():
+        where = int(np.flatnonzero(~np.isfinite(samples))[0])
+        raise AudioError(
+            _line(path, f"sample {where}", "a finite number", samples[where], "repair or leave it out")
+        )
+
+
+def _not_audio(path: Path, reason: str) -> str:
+    expected = "wav, flac, ogg, mp3 or NIST SPHERE"
+    return _line(
+        path, "not audio that libsndfile can read", expected, reason.strip().rstrip("."), "convert it to wav"
+    )
+
+
+def _truncated(path: Path, promised: str, held: str) -> str:
+    return _line(path, "truncated", promised, held, "copy it again, or re-encode it to keep what is there")
+
+
+def _line(path: Path, what: str, expected: object, got: object, cure: str) -> str:
+    return f"{path}: {what}; expected {expected}; got {got}; {cure}"

@@ -1,0 +1,133 @@
+"""What the headers of audio files promise, where libsndfile would shorten a damaged file without a word."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+# From here on a size in a header is a placeholder: ffmpeg (0xFFFFFFFF), sox (0x7FFFF000) and arecord (0x80000000) write
+# one when they cannot go back to fill in the length.
+STREAM_SIZE = 0x7FFF0000
+SPHERE_MAGIC = b"NIST_1A\n"
+OGG_PAGE_HEADER = 27
+OGG_LARGEST_PAGE = 65307
+MP3_FRAME_SAMPLES = 1152
+
+
+def missing_bytes(path: Path) -> tuple[int, int] | None:
+    """Return the (promised, held) bytes of audio if the header promises more than the file holds, else None."""
+    with path.open("rb") as file:
+        magic = file.read(12)
+        if magic[:4] in (b"RIFF", b"FORM"):
+            sizes = _chunk_sizes(file, magic)
+        elif magic[:8] == SPHERE_MAGIC:
+            sizes = _sphere_sizes(file)
+        elif magic[:4] == b"OggS":
+            sizes = _last_ogg_page_sizes(file)
+        else:
+            return None
+    return sizes if sizes is not None and sizes[0] > sizes[1] else None
+
+
+def is_shortened_sphere(path: Path) -> bool:
+    """Return whether a NIST SPHERE file is compressed (by "shorten" as a rule), which libsndfile cannot read."""
+    with path.open("rb") as file:
+        if file.read(8) != SPHERE_MAGIC:
+            return False
+        return "embedded" in _sphere_fields(file).get("sample_coding", "")
+
+
+def with_sizes_filled_in(path: Path) -> BytesIO | None:
+    """Return a copy in memory of a streamed WAV whose sizes were left 0, corrected; None for any other file.
+
+    libsndfile reads no samples from such a file. A WAV that truly holds none has a RIFF size all the same.
+    """
+    with path.open("rb") as file:
+        header = file.read(12)
+        if header != b"RIFF\0\0\0\0WAVE":
+            return None
+        data = next(
+            (start for name, start, size in _chunks(file, "<") if name == b"data" and size == 0), None
+        )
+        if data is None:
+            return None
+        file.seek(0)
+        content = bytearray(file.read())
+    struct.pack_into("<I", content, 4, min(len(content) - 8, STREAM_SIZE - 1))
+    struct.pack_into("<I", content, data - 4, min(len(content) - data, STREAM_SIZE - 1))
+    return BytesIO(bytes(content))
+
+
+def mp3_states_its_length(path: Path) -> bool:
+    """Return whether the first frame of an MP3 counts the frames; otherwise its length is only estimated."""
+    with path.open("rb") as file:
+        tag = file.read(10)
+        id3_size = 0
+        if tag[:3] == b"ID3" and len(tag) == 10:
+            id3_size = 10 + sum(
+                (byte & 0x7F) << shift for byte, shift in zip(tag[6:10], (21, 14, 7, 0), strict=True)
+            )
+        file.seek(id3_size)
+        start = file.read(2048)
+    return any(marker in start for marker in (b"Xing", b"Info", b"VBRI"))
+
+
+def _chunk_sizes(file: BinaryIO, magic: bytes) -> tuple[int, int] | None:
+    """Return (promised, held) of the audio chunk of WAV or AIFF."""
+    order, audio_chunk = ("<", b"data") if magic[:4] == b"RIFF" else (">", b"SSND")
+    end = file.seek(0, 2)
+    file.seek(12)
+    for name, start, size in _chunks(file, order):
+        if name == audio_chunk:
+            return None if size >= STREAM_SIZE else (size, end - start)
+    return None
+
+
+def _chunks(file: BinaryIO, order: str) -> Iterator[tuple[bytes, int, int]]:
+    """Yield name, start of content and size of each chunk from the file's position on."""
+    while len(header := file.read(8)) == 8:
+        size = struct.unpack(order + "I", header[4:])[0]
+        start = file.tell()
+        yield header[:4], start, size
+        file.seek(start + size + size % 2)  # chunks are padded to an even length
+
+
+def _sphere_sizes(file: BinaryIO) -> tuple[int, int] | None:
+    fields = _sphere_fields(file)
+    try:
+        promised = (
+            int(fields["sample_count"])
+            * int(fields.get("channel_count", "1"))
+            * int(fields["sample_n_bytes"])
+        )
+        header_bytes = int(fields["header_bytes"])
+    except (KeyError, ValueError):
+        return None  # libsndfile says what is wrong with the header
+    return promised, max(file.seek(0, 2) - header_bytes, 0)
+
+
+def _sphere_fields(file: BinaryIO) -> dict[str, str]:
+    """Return the header fields of a SPHERE file, and the header's length as ``header_bytes``."""
+    file.seek(len(SPHERE_MAGIC))
+    length = file.read(8).decode("latin-1").strip()
+    file.seek(0)
+    header = file.read(int(length) if length.isdigit() else 1024).decode("latin-1")
+    fields = dict(re.findall(r"^(\w+) -\w+ (.*?)\s*$", header.partition("end_head")[0], flags=re.MULTILINE))
+    return fields | {"header_bytes": length}
+
+
+def _last_ogg_page_sizes(file: BinaryIO) -> tuple[int, int] | None:
+    """Return (promised, held) bytes of the last Ogg page, the one that a cut leaves incomplete."""
+    end = file.seek(0, 2)
+    file.seek(max(end - OGG_LARGEST_PAGE, 0))
+    tail = file.read()
+    page = tail[tail.rfind(b"OggS") :]
+    if len(page) < OGG_PAGE_HEADER:
+        return OGG_PAGE_HEADER, len(page)
+    n_segments = page[26]
+    content = sum(page[OGG_PAGE_HEADER : OGG_PAGE_HEADER + n_segments])
+    return OGG_PAGE_HEADER + n_segments + content, len(page)

@@ -1,0 +1,103 @@
+"""From recordings to the frames an acoustic model sees: cepstra, normalisation, projection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import get_args, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from features.errors import FeatureError
+from features.mfcc import MfccConfig, mfcc
+from features.normalization import Standardizer, normalize, normalize_groups
+from features.projection import LinearProjection
+
+Frames = NDArray[np.float32]
+Normalization = Literal["none", "utterance", "speaker", "global"]
+Projection = Literal["none", "lda"]
+
+
+@dataclass(frozen=True)
+class FrontEndConfig:
+    """What happens to the cepstra before a model sees them.
+
+    Attributes
+    ----------
+    mfcc : the cepstra
+    normalize : mean and variance over each speaker's recordings (``speaker``; each recording for itself where
+        speakers are not known), each recording (``utterance``), the training corpus (``global``, the thesis), or
+        not at all
+    normalize_variance : scale to variance one, too (``global`` always does)
+    projection : ``lda`` replaces cepstra and derivatives by a discriminant projection of a context window of static
+        cepstra
+    context : frames on each side of that window
+    n_components : dimensions after the projection
+    """
+
+    mfcc: MfccConfig = field(default_factory=MfccConfig)
+    normalize: Normalization = "speaker"
+    normalize_variance: bool = True
+    projection: Projection = "none"
+    context: int = 6
+    n_components: int = 60
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("normalize", self.normalize, get_args(Normalization)),
+            ("projection", self.projection, get_args(Projection)),
+        ):
+            if value not in choices:
+                raise FeatureError(f'{name} is "{value}", expected one of: {", ".join(choices)}')
+
+
+@dataclass(frozen=True)
+class FrontEnd:
+    """A front end with what it learned from the training corpus."""
+
+    config: FrontEndConfig
+    standardizer: Standardizer | None = None
+    projection: LinearProjection | None = None
+
+    @property
+    def frame_shift_s(self) -> float:
+        """Seconds from one frame to the next."""
+        return self.config.mfcc.shift_ms / 1000
+
+    def cepstra(self, samples: Frames) -> Frames:
+        """Return the cepstra with their derivatives (T, 39), not yet normalised."""
+        return mfcc(samples, self.config.mfcc)
+
+    def transform(self, cepstra: Sequence[Frames], speakers: Sequence[str] | None = None) -> list[Frames]:
+        """Return the model's input frames for recordings given as `cepstra`.
+
+        Parameters
+        ----------
+        cepstra : one array (T, 39) for each recording
+        speakers : for each recording its speaker; unknown by default
+
+        Returns
+        -------
+        list of (T, D) float32
+        """
+        normalized = self.normalize(cepstra, speakers)
+        return normalized if self.projection is None else [self.projection.transform(f) for f in normalized]
+
+    def normalize(self, cepstra: Sequence[Frames], speakers: Sequence[str] | None = None) -> list[Frames]:
+        """Return what the projection is applied to: normalised cepstra, static ones only if there is a projection."""
+        if self.config.projection != "none":
+            n_static = self.config.mfcc.n_static
+            cepstra = [frames[:, :n_static] for frames in cepstra]
+        variance = self.config.normalize_variance
+        if self.config.normalize == "global":
+            if self.standardizer is None:
+                raise FeatureError(
+                    "global normalisation needs training statistics, got none; fit the front end first"
+                )
+            return [self.standardizer.transform(frames) for frames in cepstra]
+        if self.config.normalize == "speaker" and speakers is not None:
+            return normalize_groups(cepstra, speakers, variance=variance)
+        if self.config.normalize == "none":
+            return [np.ascontiguousarray(frames, dtype=np.float32) for frames in cepstra]
+        return [normalize(frames, variance=variance) for frames in cepstra]

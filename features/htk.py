@@ -1,0 +1,174 @@
+"""HTK parameter files (HTK Book, 5.10.1): a 12-byte big-endian header, then frames."""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from features.errors import FeatureError
+
+FloatArray = npt.NDArray[np.float32]
+
+HEADER = struct.Struct(">iihh")
+PERIOD_UNIT_S = 1e-7
+BASE_KINDS = (
+    "WAVEFORM", "LPC", "LPREFC", "LPCEPSTRA", "LPDELCEP", "IREFC", "MFCC", "FBANK", "MELSPEC", "USER", "DISCRETE", "PLP",
+)  # fmt: skip
+QUALIFIERS = {
+    "E": 0o000100, "N": 0o000200, "D": 0o000400, "A": 0o001000, "C": 0o002000,
+    "Z": 0o004000, "K": 0o010000, "0": 0o020000, "V": 0o040000, "T": 0o100000,
+}  # fmt: skip
+# What holds one integer or index per sample instead of a vector of floats.
+INTEGER_KINDS = ("WAVEFORM", "IREFC", "DISCRETE")
+
+
+@dataclass(frozen=True, eq=False)
+class HtkFile:
+    """Content of a parameter file.
+
+    Attributes
+    ----------
+    frames : (T, D) float32
+    period_s : float
+        Time from one frame to the next.
+    kind : str
+        HTK's name, such as ``MFCC_E_D_A``; ``_K`` and ``_C`` tell of the storage and are left out.
+    """
+
+    frames: FloatArray
+    period_s: float
+    kind: str
+
+
+def read_htk(path: str | os.PathLike[str]) -> HtkFile:
+    """Return the frames of an HTK parameter file (compressed ``_C`` ones too); the checksum of ``_K`` is verified."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FeatureError(
+            f"{path}: cannot be read; expected an HTK file; got {error.strerror}; check it"
+        ) from error
+    n_samples, period, sample_bytes, code = _header(path, content)
+    base, letters = _kind_names(path, code)
+    if base in INTEGER_KINDS:
+        raise FeatureError(f"{path}: {base}; expected vectors of floats; got integers; convert it with HCopy")
+    body_end = HEADER.size + n_samples * sample_bytes
+    if "K" in letters:
+        _check_crc(path, content, body_end)
+    body = content[HEADER.size : body_end]
+    frames = (
+        _decompressed(path, body, n_samples, sample_bytes) if "C" in letters else _floats(body, sample_bytes)
+    )
+    kind = "_".join([base, *(letter for letter in letters if letter not in "CK")])
+    return HtkFile(frames, period * PERIOD_UNIT_S, kind)
+
+
+def write_htk(
+    path: str | os.PathLike[str],
+    frames: npt.NDArray[np.floating],
+    period_s: float = 0.01,
+    kind: str = "MFCC_E_D_A",
+) -> None:
+    """Write ``(T, D)`` frames as an HTK parameter file, with a checksum if ``kind`` ends in ``_K``."""
+    code = kind_code(kind)
+    if code & QUALIFIERS["C"]:
+        raise FeatureError(
+            f"kind: {kind}: expected no _C, got compression, which only reading knows; leave _C out"
+        )
+    if frames.ndim != 2 or frames.shape[1] == 0:
+        raise FeatureError(
+            f"frames: expected (T, D) with D > 0, got shape {frames.shape}; pass one utterance"
+        )
+    if frames.shape[1] * 4 > 0x7FFF:
+        raise FeatureError(
+            f"frames: expected at most 8191 columns, got {frames.shape[1]}; HTK's header holds no more"
+        )
+    period = round(period_s / PERIOD_UNIT_S)
+    stored_code = code - 0x10000 if code > 0x7FFF else code
+    header = HEADER.pack(frames.shape[0], period, frames.shape[1] * 4, stored_code)
+    body = np.ascontiguousarray(frames, dtype=">f4").tobytes()
+    checksum = struct.pack(">H", htk_crc(body)) if code & QUALIFIERS["K"] else b""
+    Path(path).write_bytes(header + body + checksum)
+
+
+def kind_code(kind: str) -> int:
+    """Return the number of a parameter kind.
+
+    >>> kind_code("MFCC_E_D_A")
+    838
+    """
+    base, *letters = kind.upper().split("_")
+    if base not in BASE_KINDS or not set(letters) <= QUALIFIERS.keys():
+        raise FeatureError(
+            f"kind: expected one of {', '.join(BASE_KINDS)} with qualifiers of {' '.join(QUALIFIERS)}, got {kind!r}; "
+            "write it as in MFCC_E_D_A"
+        )
+    return BASE_KINDS.index(base) | sum(QUALIFIERS[letter] for letter in set(letters))
+
+
+def htk_crc(body: bytes) -> int:
+    """Return HTK's checksum of the stored samples: each 16-bit word is added to the rotated sum (HParm.c, UpdateCRCC)."""
+    crc = 0
+    for word in np.frombuffer(body, dtype=">u2").tolist():
+        crc = (crc + word) & 0xFFFF
+        crc = ((crc << 1) | (crc >> 15)) & 0xFFFF
+    return crc
+
+
+def _header(path: Path, content: bytes) -> tuple[int, int, int, int]:
+    """Return sample count, period in 100 ns, bytes per sample and kind once they agree with the file's length."""
+    cure = "write the file again (HCopy)"
+    if len(content) < HEADER.size:
+        raise FeatureError(f"{path}: no HTK header; expected {HEADER.size} bytes; got {len(content)}; {cure}")
+    n_samples, period, sample_bytes, code = HEADER.unpack_from(content)
+    if n_samples <= 0 or period < 0 or sample_bytes <= 0:
+        raise FeatureError(
+            f"{path}: corrupt HTK header; expected positive counts, big-endian; got {n_samples} samples of "
+            f"{sample_bytes} bytes, period {period}; {cure}"
+        )
+    code &= 0xFFFF  # the header holds it signed, the qualifier _T is the sign bit
+    expected = HEADER.size + n_samples * sample_bytes + (2 if code & QUALIFIERS["K"] else 0)
+    if len(content) != expected:
+        state = "truncated" if len(content) < expected else "longer than its header says"
+        raise FeatureError(f"{path}: {state}; expected {expected} bytes; got {len(content)}; {cure}")
+    return n_samples, period, sample_bytes, code
+
+
+def _kind_names(path: Path, code: int) -> tuple[str, list[str]]:
+    base = code & 0o77
+    if base >= len(BASE_KINDS):
+        raise FeatureError(
+            f"{path}: corrupt HTK header; expected a kind below {len(BASE_KINDS)}; got {base}; check it"
+        )
+    return BASE_KINDS[base], [letter for letter, bit in QUALIFIERS.items() if code & bit]
+
+
+def _check_crc(path: Path, content: bytes, body_end: int) -> None:
+    stored = struct.unpack_from(">H", content, body_end)[0]
+    computed = htk_crc(content[HEADER.size : body_end])
+    if stored != computed:
+        raise FeatureError(
+            f"{path}: damaged; expected checksum {stored:#06x}; got {computed:#06x}; copy it again"
+        )
+
+
+def _floats(body: bytes, sample_bytes: int) -> FloatArray:
+    return np.frombuffer(body, dtype=">f4").reshape(-1, sample_bytes // 4).astype(np.float32)
+
+
+def _decompressed(path: Path, body: bytes, n_samples: int, sample_bytes: int) -> FloatArray:
+    """Return the floats of a ``_C`` body: scales A, biases B (they take the room of 4 samples), then (x + B) / A."""
+    n_columns = sample_bytes // 2
+    if n_samples <= 4:
+        raise FeatureError(
+            f"{path}: corrupt _C file; expected over 4 samples; got {n_samples}; write it again"
+        )
+    scale, bias = np.frombuffer(body, dtype=">f4", count=2 * n_columns).reshape(2, n_columns)
+    stored = np.frombuffer(body, dtype=">i2", offset=8 * n_columns).reshape(n_samples - 4, n_columns)
+    return ((stored + bias) / scale).astype(np.float32)

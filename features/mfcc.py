@@ -1,0 +1,341 @@
+"""Mel-frequency cepstra as HTK computes them (``MFCC_E_D_A``), vectorised over the utterance.
+
+Conventions are those of HTK 3.4.1 (HSigP.c, HParm.c; the HTK Book, chapter 5): 16-bit integer scale, energy of the raw
+frame, pre-emphasis inside each frame, magnitude spectrum, triangles that are straight in the mel domain. Columns are
+c1..cN, E, then their deltas, then their accelerations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy.fft import rfft
+
+from features.errors import FeatureError
+from features.filterbank import MelBand, cepstral_matrix, mel_filterbank
+
+FloatArray = npt.NDArray[np.float32]
+
+INT16_SCALE = 32768.0
+MEL_FLOOR = 1.0  # HTK's MELFLOOR
+SILENCE_FLOOR_DB = 50.0  # HTK's SILFLOOR
+ENERGY_SCALE = 0.1  # HTK's ESCALE
+# The smallest energy of a frame of integers that is not silent. HTK writes -1e10 for digital silence, which would
+# swallow every statistic; with energy_normalize the two agree, for the 50 dB floor hides either.
+ENERGY_FLOOR = 1.0
+# Frames computed at once: the work space stays in the processor's cache and hours of audio need no more than this.
+BLOCK_FRAMES = 256
+
+
+@dataclass(frozen=True)
+class MfccConfig:
+    """What `mfcc` computes; the defaults are HTK's ``MFCC_E_D_A`` with 25/10 ms windows at 16 kHz.
+
+    Parameters
+    ----------
+    sample_rate : int
+        Samples per second of the audio given to `mfcc`.
+    window_ms, shift_ms : float
+        Length of a frame and distance between two frames.
+    n_channels, n_cepstra : int
+        Mel triangles; cepstral coefficients kept (c0 is not one of them).
+    lifter : int
+        HTK's CEPLIFTER; 0 leaves the cepstra as they are.
+    preemphasis : float
+        HTK's PREEMCOEF, in [0, 1].
+    low_hz, high_hz : float
+        Edges of the filter bank; ``high_hz=None`` is half the sample rate.
+    delta_window : int
+        Frames on each side of a regression (HTK's DELTAWINDOW and ACCWINDOW).
+    energy : bool
+        Append the log energy to the cepstra.
+    energy_normalize : bool
+        Subtract the utterance's largest log energy as HTK's ENORMALISE does; needs the whole utterance.
+    derivatives : int
+        0 static, 1 with deltas, 2 with accelerations.
+    warp : float
+        Vocal-tract-length warp of the frequency axis (HTK's WARPFREQ); 1.0 is none, below 1 moves the filters up.
+    warp_low_hz, warp_high_hz : float
+        HTK's WARPLCUTOFF and WARPUCUTOFF: outside them the warp bends back to the edges of the bank.
+        ``warp_high_hz=None`` is 0.85 times the upper edge.
+    """
+
+    sample_rate: int = 16000
+    window_ms: float = 25.0
+    shift_ms: float = 10.0
+    n_channels: int = 26
+    n_cepstra: int = 12
+    lifter: int = 22
+    preemphasis: float = 0.97
+    low_hz: float = 0.0
+    high_hz: float | None = None
+    delta_window: int = 2
+    energy: bool = True
+    energy_normalize: bool = True
+    derivatives: int = 2
+    warp: float = 1.0
+    warp_low_hz: float = 100.0
+    warp_high_hz: float | None = None
+
+    @property
+    def n_static(self) -> int:
+        """Columns without derivatives."""
+        return self.n_cepstra + int(self.energy)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of `mfcc`'s result.
+
+        >>> MfccConfig().n_features
+        39
+        """
+        return self.n_static * (1 + self.derivatives)
+
+    @property
+    def window_samples(self) -> int:
+        """Samples of one frame."""
+        return _whole_samples(self.window_ms, self.sample_rate)
+
+    @property
+    def shift_samples(self) -> int:
+        """Samples from one frame's start to the next one's."""
+        return _whole_samples(self.shift_ms, self.sample_rate)
+
+    @property
+    def band(self) -> MelBand:
+        """Edges and warp of the filter bank, with the defaults filled in."""
+        high_hz = self.sample_rate / 2 if self.high_hz is None else self.high_hz
+        warp_high_hz = 0.85 * high_hz if self.warp_high_hz is None else self.warp_high_hz
+        return MelBand(self.low_hz, high_hz, self.warp, self.warp_low_hz, warp_high_hz)
+
+
+def mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConfig()) -> FloatArray:  # noqa: B008 (frozen)
+    """Return the features of one utterance.
+
+    Parameters
+    ----------
+    samples : (n_samples,) float
+        Audio in [-1, 1) at ``config.sample_rate``.
+    config : MfccConfig
+        What to compute.
+
+    Returns
+    -------
+    (T, config.n_features) float32
+        By default HTK's ``MFCC_E_D_A``: c1..c12, E, 13 deltas, 13 accelerations.
+    """
+    return add_derivatives(static_mfcc(samples, config), config.delta_window, config.derivatives)
+
+
+def static_mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConfig()) -> FloatArray:  # noqa: B008
+    """Return the features of one utterance without derivatives, ``(T, config.n_static)`` float32."""
+    plan = mfcc_plan(config)
+    check_samples(samples)
+    if samples.size < plan.window.size:
+        raise FeatureError(
+            f"audio of {samples.size} samples ({samples.size / config.sample_rate:.4f} s at {config.sample_rate} Hz) "
+            f"is too short: expected at least one window of {plan.window.size} samples ({config.window_ms:g} ms); "
+            "leave the utterance out or join it to its neighbour"
+        )
+    static = static_frames(samples, plan)
+    if config.energy and config.energy_normalize:
+        static[:, -1] = _normalized_energy(static[:, -1])
+    return static
+
+
+def n_frames(n_samples: int, config: MfccConfig = MfccConfig()) -> int:  # noqa: B008
+    """Return how many frames `mfcc` makes of so many samples (0 if they are shorter than a window).
+
+    >>> n_frames(16000)
+    98
+    """
+    beyond_first = n_samples - config.window_samples
+    return 0 if beyond_first < 0 else beyond_first // config.shift_samples + 1
+
+
+def add_derivatives(static: FloatArray, window: int, order: int) -> FloatArray:
+    """Return the static columns followed by their deltas (order 1) and accelerations (order 2).
+
+    Parameters
+    ----------
+    static : (T, D) float32
+        At least one frame.
+    window : int
+        Frames on each side of the regression.
+    order : int
+        0, 1 or 2.
+
+    Returns
+    -------
+    (T, D * (1 + order)) float32
+    """
+    n_static = static.shape[1]
+    features = np.empty((static.shape[0], n_static * (1 + order)), dtype=np.float32)
+    features[:, :n_static] = static
+    for k in range(order):
+        lower = features[:, k * n_static : (k + 1) * n_static]
+        features[:, (k + 1) * n_static : (k + 2) * n_static] = _regression(lower, window)
+    return features
+
+
+def _regression(frames: FloatArray, window: int) -> FloatArray:
+    """Return the slope over ±window frames with the ends replicated (HTK Book, 5.16), ``(T, D)`` float32."""
+    n = frames.shape[0]
+    padded = np.concatenate([frames[:1].repeat(window, 0), frames, frames[-1:].repeat(window, 0)])
+    slope = np.zeros_like(frames)
+    for step in range(1, window + 1):
+        ahead = padded[window + step : window + step + n]
+        behind = padded[window - step : window - step + n]
+        slope += step * (ahead - behind)
+    slope /= 2 * sum(step * step for step in range(1, window + 1))
+    return slope
+
+
+def _normalized_energy(log_energy: FloatArray) -> FloatArray:
+    """Return HTK's ENORMALISE of a log energy track: 1 at the loudest frame, floored 50 dB below it."""
+    loudest = log_energy.max()
+    floor = loudest - SILENCE_FLOOR_DB * np.log(10.0) / 10.0
+    return (1.0 - (loudest - np.maximum(log_energy, floor)) * ENERGY_SCALE).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class MfccPlan:
+    """The arrays `static_frames` needs, made once for each configuration.
+
+    Attributes
+    ----------
+    window : (window_samples,) float32
+        Hamming window.
+    filterbank : (n_fft // 2 + 1, n_channels) float32
+        Mel triangles.
+    cepstra : (n_channels, n_cepstra) float32
+        DCT and lifter.
+    """
+
+    config: MfccConfig
+    n_fft: int
+    window: FloatArray
+    filterbank: FloatArray
+    cepstra: FloatArray
+
+
+@lru_cache(maxsize=64)
+def mfcc_plan(config: MfccConfig) -> MfccPlan:
+    """Return the arrays of a checked configuration; raise FeatureError naming the field that cannot be used."""
+    check_config(config)
+    n_fft = _next_power_of_two(config.window_samples)
+    window = np.hamming(config.window_samples).astype(np.float32)
+    filterbank = mel_filterbank(config.n_channels, n_fft, config.sample_rate, config.band)
+    cepstra = cepstral_matrix(config.n_channels, config.n_cepstra, config.lifter)
+    for array in (window, filterbank, cepstra):
+        array.setflags(write=False)  # shared by every caller of the cache
+    return MfccPlan(config, n_fft, window, filterbank, cepstra)
+
+
+def static_frames(samples: npt.NDArray[np.floating], plan: MfccPlan) -> FloatArray:
+    """Return the static features of every whole frame, the energy as it is, ``(T, n_static)`` float32."""
+    config = plan.config
+    length, shift = config.window_samples, config.shift_samples
+    n = n_frames(samples.size, config)
+    static = np.empty((n, config.n_static), dtype=np.float32)
+    for first in range(0, n, BLOCK_FRAMES):
+        stop = min(first + BLOCK_FRAMES, n)
+        block = samples[first * shift : (stop - 1) * shift + length]
+        _static_block(block.astype(np.float32) * np.float32(INT16_SCALE), plan, static[first:stop])
+    return static
+
+
+def _static_block(signal: FloatArray, plan: MfccPlan, out: FloatArray) -> None:
+    """Write the static features of a signal in int16 scale to ``out``, ``(T, n_static)`` float32."""
+    config = plan.config
+    raw = _frames_of(signal, config)
+    spectrum = _magnitude(_windowed(signal, raw, plan))
+    log_mel = np.log(np.maximum(spectrum @ plan.filterbank, np.float32(MEL_FLOOR)))
+    np.matmul(log_mel, plan.cepstra, out=out[:, : config.n_cepstra])
+    if config.energy:
+        energy = np.einsum("ts,ts->t", raw, raw)
+        out[:, -1] = np.log(np.maximum(energy, np.float32(ENERGY_FLOOR)))
+
+
+def _frames_of(signal: FloatArray, config: MfccConfig) -> FloatArray:
+    """Return overlapping frames as a view, ``(T, window_samples)``."""
+    windows = np.lib.stride_tricks.sliding_window_view(signal, config.window_samples)
+    return windows[:: config.shift_samples]
+
+
+def _windowed(signal: FloatArray, raw: FloatArray, plan: MfccPlan) -> FloatArray:
+    """Return pre-emphasised, windowed and zero-padded frames, ``(T, n_fft)`` float32.
+
+    Pre-emphasis is within the frame: its first sample has no predecessor and is multiplied by 1 - preemphasis. All
+    others may be computed once for the whole signal instead of once for each frame they lie in.
+    """
+    length = plan.window.size
+    coefficient = np.float32(plan.config.preemphasis)
+    emphasized = signal.copy()
+    emphasized[1:] -= coefficient * signal[:-1]
+    padded = np.zeros((raw.shape[0], plan.n_fft), dtype=np.float32)
+    np.multiply(_frames_of(emphasized, plan.config), plan.window, out=padded[:, :length])
+    padded[:, 0] = raw[:, 0] * ((1 - coefficient) * plan.window[0])
+    return padded
+
+
+def _magnitude(frames: FloatArray) -> FloatArray:
+    """Return the magnitude spectrum, ``(T, n_fft // 2 + 1)`` float32."""
+    spectrum = rfft(frames, axis=1, overwrite_x=True)
+    magnitude: FloatArray = np.abs(spectrum)
+    return magnitude
+
+
+def check_samples(samples: npt.NDArray[np.floating]) -> None:
+    """Raise FeatureError unless the array is one channel of finite floating-point samples."""
+    if samples.ndim != 1:
+        raise FeatureError(
+            f"samples: expected ndim = 1, got shape {samples.shape}; mix the channels down first"
+        )
+    if not np.issubdtype(samples.dtype, np.floating):
+        raise FeatureError(f"samples: expected floats in [-1, 1), got {samples.dtype}; divide int16 by 32768")
+    if not np.isfinite(samples).all():
+        where = int(np.flatnonzero(~np.isfinite(samples))[0])
+        raise FeatureError(
+            f"samples: expected finite numbers, got {samples[where]} at {where}; repair the audio"
+        )
+
+
+def check_config(config: MfccConfig) -> None:
+    """Raise FeatureError naming the first field that cannot be used."""
+    band, nyquist = config.band, config.sample_rate / 2
+    requirements = (
+        ("sample_rate", config.sample_rate > 0, "a positive number of Hz"),
+        ("window_ms", config.window_samples >= 2, "a window of at least 2 samples"),
+        ("shift_ms", config.shift_samples >= 1, "a shift of at least 1 sample"),
+        ("n_channels", config.n_channels >= 1, "at least 1"),
+        ("n_cepstra", 1 <= config.n_cepstra < max(config.n_channels, 2), "1 to n_channels - 1"),
+        ("lifter", config.lifter >= 0, "0 (none) or more"),
+        ("preemphasis", 0 <= config.preemphasis <= 1, "0 to 1"),
+        ("low_hz", 0 <= config.low_hz < band.high_hz, "0 or more and below high_hz"),
+        (
+            "high_hz",
+            config.low_hz < band.high_hz <= nyquist,
+            f"above low_hz and at most {nyquist:g} (half sample_rate)",
+        ),
+        ("delta_window", config.delta_window >= 1, "at least 1"),
+        ("derivatives", config.derivatives in (0, 1, 2), "0, 1 or 2"),
+        ("warp", 0.5 <= config.warp <= 2.0, "0.5 to 2"),
+    )
+    for field, is_met, expected in requirements:
+        if not is_met:
+            raise FeatureError(
+                f"{field}: expected {expected}, got {getattr(config, field)}; change it in MfccConfig"
+            )
+
+
+def _whole_samples(duration_ms: float, sample_rate: int) -> int:
+    """Return the samples in a duration, rounded down as HTK does but not for a rounding error (25 ms of 44.1 kHz)."""
+    return int(duration_ms * sample_rate / 1000.0 + 1e-6)
+
+
+def _next_power_of_two(n: int) -> int:
+    return 1 << (n - 1).bit_length()

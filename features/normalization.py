@@ -1,0 +1,163 @@
+"""Zero mean and unit variance: of a corpus (the thesis's standardisation), an utterance, or a speaker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from features.errors import FeatureError
+
+FloatArray = npt.NDArray[np.float32]
+DoubleArray = npt.NDArray[np.float64]
+
+# A component whose spread is this small a share of its size varies by float32 rounding alone.
+CONSTANT_RATIO = 1e-6
+
+
+class Moments:
+    """Mean and variance of frames that come in pieces, in float64 (Chan, Golub and LeVeque 1979).
+
+    >>> moments = Moments()
+    >>> moments.add(np.array([[1.0], [3.0]]))
+    >>> moments.add(np.array([[5.0]]))
+    >>> moments.mean.tolist()
+    [3.0]
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean: DoubleArray = np.zeros(0)
+        self._squares: DoubleArray = np.zeros(0)
+
+    def add(self, frames: npt.NDArray[np.floating]) -> None:
+        """Take in ``(T, D)`` frames."""
+        check_frames(frames)
+        if self.count == 0:
+            self.mean, self._squares = np.zeros(frames.shape[1]), np.zeros(frames.shape[1])
+        if frames.shape[1] != self.mean.size:
+            raise FeatureError(
+                f"frames: expected {self.mean.size} columns as before, got {frames.shape[1]}; "
+                "compute all utterances with one configuration"
+            )
+        if frames.shape[0] == 0:
+            return
+        piece = frames.astype(np.float64)
+        piece_mean = piece.mean(axis=0)
+        shift, total = piece_mean - self.mean, self.count + piece.shape[0]
+        self._squares += np.square(piece - piece_mean).sum(axis=0)
+        self._squares += np.square(shift) * (self.count * piece.shape[0] / total)
+        self.mean = self.mean + shift * (piece.shape[0] / total)
+        self.count = total
+
+    @property
+    def scale(self) -> DoubleArray:
+        """Standard deviation ``(D,)`` float64; 1 where a component is constant."""
+        deviation = np.sqrt(self._squares / max(self.count, 1))
+        is_constant = deviation <= CONSTANT_RATIO * np.maximum(np.abs(self.mean), CONSTANT_RATIO)
+        return np.where(is_constant, 1.0, deviation)
+
+
+class Standardizer:
+    """Subtracts the training data's mean and divides by its standard deviation (thesis, chapter 4).
+
+    Attributes
+    ----------
+    mean_, scale_ : (D,) float64
+        Learned by `fit`; the scale of a constant feature is 1.
+    """
+
+    mean_: DoubleArray
+    scale_: DoubleArray
+
+    def fit(self, frames: npt.NDArray[np.floating] | Iterable[npt.NDArray[np.floating]]) -> Standardizer:
+        """Learn from ``(T, D)`` frames, or from any iterable of such arrays, which is never stacked."""
+        moments = Moments()
+        for piece in [frames] if isinstance(frames, np.ndarray) else frames:
+            moments.add(piece)
+        if moments.count == 0:
+            raise FeatureError(
+                "frames: expected at least one frame to learn from, got none; check the training list"
+            )
+        self.mean_, self.scale_ = moments.mean, moments.scale
+        return self
+
+    @classmethod
+    def from_statistics(cls, mean: npt.ArrayLike, scale: npt.ArrayLike) -> Standardizer:
+        """Return a standardizer with known ``(D,)`` mean and scale, for example from a model file."""
+        standardizer = cls()
+        standardizer.mean_ = np.asarray(mean, dtype=np.float64)
+        standardizer.scale_ = np.asarray(scale, dtype=np.float64)
+        return standardizer
+
+    def transform(self, frames: npt.NDArray[np.floating]) -> FloatArray:
+        """Return standardised frames, ``(T, D)`` float32."""
+        if not hasattr(self, "mean_"):
+            raise FeatureError("Standardizer: expected learned statistics, got none; call fit first")
+        check_frames(frames, n_columns=self.mean_.size)
+        return _standardized(frames, self.mean_, self.scale_)
+
+
+def normalize(frames: npt.NDArray[np.floating], *, mean: bool = True, variance: bool = True) -> FloatArray:
+    """Return one utterance ``(T, D)`` with its own mean and variance taken away, float32."""
+    return normalize_groups([frames], [""], mean=mean, variance=variance)[0]
+
+
+def normalize_groups(
+    utterances: Sequence[npt.NDArray[np.floating]],
+    groups: Sequence[str],
+    *,
+    mean: bool = True,
+    variance: bool = True,
+) -> list[FloatArray]:
+    """Return utterances normalised with the statistics of their group, in the order given.
+
+    Parameters
+    ----------
+    utterances : sequence of (T, D) float
+    groups : sequence of str
+        The group (as a rule the speaker) of each utterance.
+    mean, variance : bool
+        Which of the two to take away; a variance is taken about the mean either way.
+
+    Returns
+    -------
+    list of (T, D) float32
+    """
+    if len(utterances) != len(groups):
+        raise FeatureError(
+            f"groups: expected one for each of {len(utterances)} utterances, got {len(groups)}; pass as many of both"
+        )
+    statistics = {group: Moments() for group in groups}
+    for frames, group in zip(utterances, groups, strict=True):
+        statistics[group].add(frames)
+    shift_and_scale = {
+        group: _shift_and_scale(moments, mean, variance) for group, moments in statistics.items()
+    }
+    return [
+        _standardized(frames, *shift_and_scale[group])
+        for frames, group in zip(utterances, groups, strict=True)
+    ]
+
+
+def _shift_and_scale(moments: Moments, mean: bool, variance: bool) -> tuple[DoubleArray, DoubleArray]:
+    zero, one = np.zeros_like(moments.mean), np.ones_like(moments.mean)
+    return (moments.mean if mean else zero), (moments.scale if variance else one)
+
+
+def _standardized(frames: npt.NDArray[np.floating], shift: DoubleArray, scale: DoubleArray) -> FloatArray:
+    # The difference is taken in float64: a constant component must come out as 0, not as its mean's rounding error.
+    return ((frames - shift) / scale).astype(np.float32)
+
+
+def check_frames(frames: npt.NDArray[np.floating], n_columns: int | None = None) -> None:
+    """Raise FeatureError unless frames are two-dimensional, with so many columns if that is given."""
+    if frames.ndim != 2:
+        raise FeatureError(
+            f"frames: expected ndim = 2 (T, D), got shape {frames.shape}; pass one utterance at a time"
+        )
+    if n_columns is not None and frames.shape[1] != n_columns:
+        raise FeatureError(
+            f"frames: expected {n_columns} columns, got {frames.shape[1]}; use the configuration it was learned with"
+        )

@@ -1,0 +1,196 @@
+"""Linear projections of a window of frames: splicing and linear discriminant analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import eigh
+
+from features.errors import FeatureError
+from features.normalization import check_frames
+
+FloatArray = npt.NDArray[np.float32]
+DoubleArray = npt.NDArray[np.float64]
+LabelArray = npt.NDArray[np.integer]
+
+# Share of the mean within-class variance added to every direction: it decides only where the scatter has none.
+RELATIVE_RIDGE = 1e-6
+
+
+def splice(frames: npt.NDArray[np.floating], context: int) -> FloatArray:
+    """Return each frame with its neighbours, the earliest first, the edges replicated.
+
+    Parameters
+    ----------
+    frames : (T, D) float
+    context : int
+        Neighbours on each side.
+
+    Returns
+    -------
+    (T, D * (2 * context + 1)) float32
+
+    Examples
+    --------
+    >>> splice(np.array([[1.0], [2.0], [3.0]]), 1).tolist()
+    [[1.0, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 3.0, 3.0]]
+    """
+    check_frames(frames)
+    if context < 0:
+        raise FeatureError(f"context: expected 0 or more frames on each side, got {context}; change it")
+    n, n_dims = frames.shape
+    if n == 0:
+        return np.empty((0, n_dims * (2 * context + 1)), dtype=np.float32)
+    neighbours = np.arange(n)[:, None] + np.arange(-context, context + 1)
+    return frames.astype(np.float32, copy=False)[np.clip(neighbours, 0, n - 1)].reshape(n, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProjection:
+    """An affine map of spliced frames: ``splice(frames, context) @ matrix + offset``.
+
+    Attributes
+    ----------
+    matrix : (D * (2 * context + 1), K) float32
+    offset : (K,) float32
+    context : int
+        Neighbouring frames on each side.
+    """
+
+    matrix: FloatArray
+    offset: FloatArray
+    context: int = 0
+
+    @property
+    def n_components(self) -> int:
+        """Columns of the result."""
+        return int(self.matrix.shape[1])
+
+    def transform(self, frames: npt.NDArray[np.floating]) -> FloatArray:
+        """Return projected frames, ``(T, K)`` float32, of ``(T, D)`` ones."""
+        check_frames(frames, n_columns=self.matrix.shape[0] // (2 * self.context + 1))
+        projected: FloatArray = splice(frames, self.context) @ self.matrix + self.offset
+        return projected
+
+
+def fit_lda(
+    utterances: Iterable[npt.NDArray[np.floating]],
+    labels: Iterable[LabelArray],
+    *,
+    context: int = 6,
+    n_components: int = 60,
+    n_classes: int,
+    eigenvalue_exponent: float = 0.25,
+) -> LinearProjection:
+    """Return the directions of spliced frames that separate the classes best.
+
+    The within-class covariance of the projected frames is the identity, but for the last factor: dimension k with
+    eigenvalue e_k (between- over within-class variance) is multiplied by ``(e_k / (1 + e_k)) ** eigenvalue_exponent``,
+    so that a distance gives less weight to dimensions which tell less.
+
+    Parameters
+    ----------
+    utterances : iterable of (T, D) float
+        Read once, one at a time.
+    labels : iterable of (T,) int
+        Class of each frame, -1 where it is to be left out.
+    context : int
+        Neighbouring frames on each side.
+    n_components : int
+        Columns of the projection.
+    n_classes : int
+        Labels are below it. Classes without frames count for nothing.
+    eigenvalue_exponent : float
+        0 leaves the within-class covariance the identity.
+
+    Returns
+    -------
+    LinearProjection
+        Its offset takes the training mean to zero.
+    """
+    scatter = _accumulated(utterances, labels, context, n_classes)
+    n_dims = scatter.mean.size
+    if not 1 <= n_components <= n_dims:
+        raise FeatureError(
+            f"n_components: expected 1 to {n_dims} (the spliced columns), got {n_components}; change it"
+        )
+    eigenvalues, directions = eigh(
+        scatter.between, scatter.within, subset_by_index=[n_dims - n_components, n_dims - 1]
+    )
+    eigenvalues, directions = np.maximum(eigenvalues[::-1], 0.0), _signed(directions[:, ::-1])
+    matrix = directions * (eigenvalues / (1.0 + eigenvalues)) ** eigenvalue_exponent
+    return LinearProjection(matrix.astype(np.float32), (-scatter.mean @ matrix).astype(np.float32), context)
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """Mean ``(D,)``, within-class (ridge included) and between-class covariance ``(D, D)`` of labelled frames, float64."""
+
+    mean: DoubleArray
+    within: DoubleArray
+    between: DoubleArray
+
+
+def _accumulated(
+    utterances: Iterable[npt.NDArray[np.floating]], labels: Iterable[LabelArray], context: int, n_classes: int
+) -> Scatter:
+    """Return the scatter of the spliced frames, one utterance in memory at a time."""
+    counts = np.zeros(n_classes)
+    sums: DoubleArray = np.zeros((n_classes, 0))
+    second: DoubleArray = np.zeros((0, 0))
+    origin: DoubleArray = np.zeros(0)
+    for index, (frames, frame_labels) in enumerate(zip(utterances, labels, strict=True)):
+        _check_labels(index, frames, frame_labels, n_classes)
+        is_used = frame_labels >= 0
+        if not is_used.any():
+            continue
+        spliced = splice(frames, context)[is_used].astype(np.float64)
+        if origin.size == 0:
+            origin = spliced.mean(axis=0)
+            sums, second = np.zeros((n_classes, origin.size)), np.zeros((origin.size, origin.size))
+        spliced -= origin  # any point near the data: second moments about zero would cancel
+        used_labels = frame_labels[is_used]
+        np.add.at(sums, used_labels, spliced)
+        counts += np.bincount(used_labels, minlength=n_classes)
+        second += spliced.T @ spliced
+    return _scatter(counts, sums, second, origin)
+
+
+def _scatter(counts: DoubleArray, sums: DoubleArray, second: DoubleArray, origin: DoubleArray) -> Scatter:
+    n_frames = counts.sum()
+    n_present = np.count_nonzero(counts)
+    if n_present < 2:
+        raise FeatureError(
+            f"labels: expected frames of at least 2 classes, got {n_present}; check the alignment"
+        )
+    mean = sums.sum(axis=0) / n_frames
+    class_means = sums / np.maximum(counts, 1.0)[:, None]
+    within = (second - (class_means * counts[:, None]).T @ class_means) / n_frames
+    deviation = (class_means - mean) * np.sqrt(counts / n_frames)[:, None]
+    n_dims = mean.size
+    ridge = RELATIVE_RIDGE * max(np.trace(within) / n_dims, np.finfo(np.float64).tiny)
+    within = (within + within.T) / 2 + ridge * np.eye(n_dims)
+    return Scatter(mean + origin, within, deviation.T @ deviation)
+
+
+def _signed(directions: DoubleArray) -> DoubleArray:
+    """Return columns whose largest entry is positive, so that the same data give the same signs everywhere."""
+    largest = np.abs(directions).argmax(axis=0)
+    signs = np.sign(directions[largest, np.arange(directions.shape[1])])
+    return directions * np.where(signs == 0, 1.0, signs)
+
+
+def _check_labels(index: int, frames: npt.NDArray[np.floating], labels: LabelArray, n_classes: int) -> None:
+    if labels.shape != frames.shape[:1]:
+        raise FeatureError(
+            f"labels: utterance {index}: expected one for each of {frames.shape[0]} frames, got shape {labels.shape}; "
+            "align it again with these features"
+        )
+    if labels.size and not -1 <= labels.min() <= labels.max() < n_classes:
+        raise FeatureError(
+            f"labels: utterance {index}: expected -1 to {n_classes - 1}, got {labels.min()} to {labels.max()}; "
+            "check n_classes"
+        )

@@ -1,0 +1,63 @@
+"""Your own recordings: a Kaldi corpus, or a folder of ``name.wav`` + ``name.txt`` (see `asr.corpus.read_corpus`).
+
+``train/`` (with ``dev/``, ``test/``) is taken as it is; what is not there is cut from train. From five speakers
+on whole speakers are cut, so that none is in two parts; otherwise utterances. They are sorted by code point; of every
+ten the first is test and the sixth dev; fewer than ten count as one round, its first is test, its middle dev.
+``lexicon.txt`` is yours if the folder or its ``train/`` has one, else each word is spelled by its letters;
+``word_pairs.txt`` and ``*.arpa`` are taken along.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from asr.corpus import SPLITS, Corpus, read_corpus, write_corpus
+from asr.errors import CorpusError
+from decoder.lexicon import Lexicon
+
+MIN_SPEAKERS, MIN_UTTERANCES = 5, 10
+
+
+def prepare(corpus_dir: Path, output_dir: Path) -> None:
+    """Write ``train``, ``dev``, ``test``, ``lexicon.txt`` and the grammars of a corpus of one's own."""
+    parts = read_parts(corpus_dir)
+    for name, part in parts.items():
+        write_corpus(part, output_dir / name)
+    sources = [corpus_dir / "train", corpus_dir]
+    own = [d / "lexicon.txt" for d in sources if (d / "lexicon.txt").is_file()]
+    words = {word for part in parts.values() for word in part.vocabulary}
+    lexicon = Lexicon.read(own[-1]) if own else Lexicon.graphemic(words)
+    # Words of dev and test outside the lexicon are honest recognition errors; train must be complete.
+    lexicon.restricted_to(parts["train"].vocabulary)
+    lexicon.write(output_dir / "lexicon.txt")
+    for source in [path for d in sources for path in (d / "word_pairs.txt", *d.glob("*.arpa"))]:
+        if source.is_file():
+            shutil.copyfile(source, output_dir / source.name)
+
+
+def read_parts(corpus_dir: Path) -> dict[str, Corpus]:
+    """Return train, dev and test; those the user does not give are cut from train."""
+    if not (corpus_dir / "train").is_dir():
+        return split(read_corpus(corpus_dir), ("dev", "test"))
+    parts = {name: read_corpus(corpus_dir / name) for name in SPLITS if (corpus_dir / name).is_dir()}
+    return parts | split(parts["train"], [name for name in SPLITS if name not in parts])
+
+
+def split(corpus: Corpus, names: Sequence[str]) -> dict[str, Corpus]:
+    """Return the parts named ("dev", "test") cut from a corpus by the rule above, and the rest as "train"."""
+    n_needed = MIN_UTTERANCES if names else 2
+    if len(corpus) < n_needed:
+        raise CorpusError(
+            f"train has {len(corpus)} utterance(s), expected at least {n_needed} to train on"
+            + (f" and to cut {' and '.join(names)} from" if names else "")
+            + "; record more, or lay some in folders train/, dev/ and test/"
+        )
+    groups = corpus.speakers if len(corpus.speakers) >= MIN_SPEAKERS else corpus.ids
+    in_turn = min(10, len(groups))
+    offsets = {"test": 0, "dev": in_turn // 2}
+    chosen = {name: set(groups[offsets[name] :: in_turn]) for name in names}
+    chosen["train"] = set(groups).difference(*chosen.values())
+    take = corpus.of_speakers if groups is corpus.speakers else corpus.subset
+    return {name: take(members) for name, members in chosen.items()}
