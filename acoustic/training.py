@@ -39,8 +39,8 @@ class GmmConfig:
     beam : nats; edge of the forward window
     """
 
-    mixtures: tuple[int, ...] = (1, 2, 4, 8)
-    iterations: tuple[int, ...] = (8, 4, 4, 6)
+    mixtures: tuple[int, ...] = (1, 2, 4, 8, 16)
+    iterations: tuple[int, ...] = (12, 8, 8, 12)
     variance_floor: float = 0.01
     min_frames: float = 10.0
     beam: float = 200.0
@@ -104,6 +104,35 @@ def flat_start(topology: Topology, utterances: Sequence[TrainingUtterance]) -> G
     mean, variance = corpus_moments(utterances)
     emissions = single_gaussian(topology.n_states, mean, variance)
     return GmmHmm(topology, emissions, np.zeros(topology.n_states))
+
+
+def start_from_labels(
+    topology: Topology, frames: Sequence[NDArray[np.float32]], labels: Sequence[NDArray[np.int32]]
+) -> GmmHmm:
+    """Return one Gaussian per state from frames (T, D) that have a state each, (T,), -1 = none.
+
+    States with fewer frames than features share the variance of all frames.
+    """
+    n_features = frames[0].shape[1]
+    counts = np.zeros(topology.n_states)
+    sums = np.zeros((topology.n_states, n_features))
+    squares = np.zeros_like(sums)
+    for x, y in zip(frames, labels, strict=True):
+        known = y >= 0
+        np.add.at(counts, y[known], 1.0)
+        np.add.at(sums, y[known], x[known])
+        np.add.at(squares, y[known], np.square(x[known], dtype=np.float64))
+    total = counts.sum()
+    if not total:
+        raise TrainingError("no frame has a state; expected an alignment; check that the corpus could be aligned")
+    pooled_mean = sums.sum(axis=0) / total
+    pooled_variance = squares.sum(axis=0) / total - pooled_mean**2
+    enough = (counts > n_features)[:, None]
+    safe = np.maximum(counts, 1.0)[:, None]
+    means = np.where(counts[:, None] > 0, sums / safe, pooled_mean)
+    variances = np.where(enough, squares / safe - means**2, pooled_variance)
+    floored = np.maximum(variances, 0.01 * pooled_variance)
+    return GmmHmm(topology, GmmModel(np.zeros((topology.n_states, 1)), means[:, None], floored[:, None]), counts)
 
 
 def corpus_moments(utterances: Sequence[TrainingUtterance]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

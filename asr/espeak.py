@@ -1,10 +1,10 @@
 """Speech synthesised by espeak-ng, from the shared library of the ``espeakng-loader`` wheel (extra ``demo``).
 
-The library keeps its state (phase of the glottal wave, flutter, random numbers) in globals which no call resets,
-so the same sentence comes out a little different each time. A library that is loaded anew for every sentence,
-with its random seed set, starts from the same globals: the same text and voice give the same samples, whatever
-was spoken before. That costs 3 ms a sentence. Only variants that draw from the C library's own ``rand`` escape
-this; they are refused by name.
+The library keeps its state (phase of the glottal wave, flutter, random numbers) in globals that no call
+resets, so the same sentence comes out a little different each time. A library that is loaded anew for every
+sentence, with its random seed set, starts from the same globals: the same text and voice give the same
+samples, whatever was spoken before. That costs 3 ms a sentence. Only variants that draw from the C library's
+``rand`` escape this; they are refused by name.
 """
 
 import _ctypes
@@ -48,9 +48,9 @@ class EspeakVoice:
     Parameters
     ----------
     language
-        A voice of espeak-ng: ``en-us``, ``en`` (British), ``en-gb-scotland``, ``en-gb-x-rp``, ``en-029``, …
+        A voice of espeak-ng: ``en-us``, ``en`` (British), ``en-gb-scotland``, ``en-029`` (Caribbean), …
     variant
-        A file of espeak-ng's ``voices/!v``: ``m1`` … ``m8``, ``f1`` … ``f5``, ``Annie``, …; empty = the plain voice.
+        A file of its ``voices/!v``: ``m1`` … ``m8``, ``f1`` … ``f5``, ``Annie``, …; empty = the plain voice.
     pitch, pitch_range
         0 to 99, relative to the variant; 50 is its own.
     rate_wpm
@@ -68,22 +68,25 @@ class EspeakVoice:
 
 
 def synthesize(text: str, voice: EspeakVoice) -> NDArray[np.float32]:
-    """Return the samples (T,) float32 in [-1, 1) at `SAMPLE_RATE` of `text` read by `voice`: synthetic speech.
+    """Return the samples (T,) float32 in [-1, 1) at `SAMPLE_RATE` of `text` read by `voice`.
 
-    The same arguments give the same samples, in any order and any process of one machine. Threads wait for each other.
+    The same arguments give the same samples, in any order and any process of one machine. Threads wait for
+    each other.
     """
+    if not text.strip():
+        raise ConfigError(f"espeak-ng: expected text to speak, got {text!r}; give at least one word")
     library_path, data_path = _installed_paths()
     _check_voice(voice, data_path)
     blocks: list[bytes] = []
 
-    @_SynthCallback
     def keep(samples: int | None, n_samples: int, _events: int | None) -> int:
         if samples and n_samples > 0:
             blocks.append(ctypes.string_at(samples, 2 * n_samples))
         return 0
 
     with _one_at_a_time, _fresh_library(library_path, data_path) as library:
-        library.espeak_SetSynthCallback(keep)
+        callback = _SynthCallback(keep)
+        library.espeak_SetSynthCallback(callback)
         _select_voice(library, voice)
         library.espeak_ng_SetRandSeed(ctypes.c_long(1))
         encoded = text.encode() + b"\0"
@@ -91,7 +94,9 @@ def synthesize(text: str, voice: EspeakVoice) -> NDArray[np.float32]:
             encoded, ctypes.c_size_t(len(encoded)), 0, _POS_CHARACTER, 0, _CHARS_UTF8, None, None
         )
     if status != 0 or not blocks:
-        raise ConfigError(f"espeak-ng: expected text to speak, got {text!r} (status {status}); give words")
+        raise ExperimentError(
+            f"espeak-ng: expected speech for {text!r}, got status {status}; reinstall espeakng-loader"
+        )
     return np.frombuffer(b"".join(blocks), dtype=np.int16).astype(np.float32) / np.float32(32768)
 
 
@@ -137,21 +142,31 @@ def _check_voice(voice: EspeakVoice, data_path: Path) -> None:
 @contextmanager
 def _fresh_library(library_path: Path, data_path: Path) -> Iterator[ctypes.CDLL]:
     """Yield espeak-ng with its global state as at program start, and unload it afterwards."""
-    library = ctypes.CDLL(str(library_path))
     try:
-        encoding = "mbcs" if sys.platform == "win32" else sys.getfilesystemencoding()
-        rate = library.espeak_Initialize(
-            _AUDIO_OUTPUT_SYNCHRONOUS, 0, str(data_path).encode(encoding), _DONT_EXIT
-        )
-        if rate != SAMPLE_RATE:
-            raise ExperimentError(
-                f"espeak-ng: expected {SAMPLE_RATE} Hz with the data of {data_path}, got {rate};"
-                " reinstall espeakng-loader (pip install --force-reinstall espeakng-loader)"
-            )
-        yield library
-        library.espeak_Terminate()
+        library = ctypes.CDLL(str(library_path))
+    except OSError as error:
+        raise ExperimentError(
+            f"espeak-ng: expected a library for this system, got {error}; reinstall espeakng-loader"
+        ) from error
+    try:
+        _initialize(library, data_path)
+        try:
+            yield library
+        finally:
+            library.espeak_Terminate()
     finally:
         _unload(library)
+
+
+def _initialize(library: ctypes.CDLL, data_path: Path) -> None:
+    encoding = "mbcs" if sys.platform == "win32" else sys.getfilesystemencoding()
+    path = str(data_path).encode(encoding)
+    rate = library.espeak_Initialize(_AUDIO_OUTPUT_SYNCHRONOUS, 0, path, _DONT_EXIT)
+    if rate != SAMPLE_RATE:
+        raise ExperimentError(
+            f"espeak-ng: expected speech at {SAMPLE_RATE} Hz with the data of {data_path}, got {rate};"
+            " reinstall espeakng-loader"
+        )
 
 
 def _unload(library: ctypes.CDLL) -> None:
@@ -165,7 +180,7 @@ def _select_voice(library: ctypes.CDLL, voice: EspeakVoice) -> None:
     name = f"{voice.language}+{voice.variant}" if voice.variant else voice.language
     if library.espeak_SetVoiceByName(name.encode()) != 0:
         raise ConfigError(
-            f'espeak-ng: language: expected a voice such as en-us, en, en-gb-scotland, got "{voice.language}";'
+            f'espeak-ng: language: expected one such as en-us, en, en-gb-scotland, got "{voice.language}";'
             " choose one of https://github.com/espeak-ng/espeak-ng/blob/master/docs/languages.md"
         )
     for parameter, number in _PARAMETERS.items():

@@ -16,7 +16,8 @@ def format_score(score: Score, *, n_confusions: int = 10) -> str:
     --------
     >>> from asr.scoring import score
     >>> print(format_score(score({"u1": ["go", "left"]}, {"u1": ["go", "lift"]})))
-    word accuracy 50.00 % [50.00, 50.00], 2 words, 1 substituted, 0 deleted, 0 inserted
+    word accuracy 50.00 %, 95 % interval over utterances [50.00, 50.00]
+    2 words, 1 substituted, 0 deleted, 0 inserted
     sentence accuracy 0.00 %, 1 utterances
     <BLANKLINE>
     errors  reference  recognised
@@ -25,8 +26,10 @@ def format_score(score: Score, *, n_confusions: int = 10) -> str:
     low, high = score.interval
     blocks = [
         [
-            f"word accuracy {score.word_accuracy:.2f} % [{low:.2f}, {high:.2f}], {score.words} words, "
-            f"{score.substitutions} substituted, {score.deletions} deleted, {score.insertions} inserted",
+            f"word accuracy {score.word_accuracy:.2f} %, "
+            f"95 % interval over utterances [{low:.2f}, {high:.2f}]",
+            f"{score.words} words, {score.substitutions} substituted, {score.deletions} deleted, "
+            f"{score.insertions} inserted",
             f"sentence accuracy {score.sentence_accuracy:.2f} %, {len(score.utterances)} utterances",
             *_missing_lines("hypothesis", score.missing),
         ],

@@ -1,8 +1,8 @@
 """Transcripts as text: Kaldi's `text` (`utt-id w1 w2 …`) and NIST's trn (`w1 w2 … (utt-id)`).
 
 UTF-8, with or without byte order mark; any white space separates words; blank lines are skipped; words are
-brought to Unicode normal form C, as in `asr.corpus`, so that equal letters compare equal. An utterance may have
-no words. The order of the file is kept.
+brought to Unicode normal form C, as in `asr.corpus`, so that equal letters compare equal. An utterance may
+have no words. The order of the file is kept.
 """
 
 import re
@@ -115,9 +115,8 @@ def _recognise_format(lines: Sequence[tuple[int, str]], name: str) -> Format:
         return "kaldi"
     if other:
         raise CorpusError(
-            f"{name}: expected the utterance id in parentheses at the end of every line (trn) or of none (kaldi), "
-            f"got {len(lines) - len(other)} of {len(lines)} lines, not line {other[0]}; "
-            "state the format, or correct the lines"
+            f"{name}:{other[0]}: expected an utterance id in parentheses at the end of every line (trn) or "
+            f"of none (kaldi), got {len(lines) - len(other)} of {len(lines)} lines; state the format"
         )
     return "trn"
 
@@ -149,8 +148,8 @@ def _check_unique(repeated: Sequence[tuple[int, str]], first_lines: Mapping[str,
     others = ", ".join(str(n) for n, _ in repeated[1:6]) + (", …" if len(repeated) > 6 else "")
     more = f"; {len(repeated) - 1} more repeated ids, on lines {others}" if len(repeated) > 1 else ""
     raise CorpusError(
-        f'{name}:{number}: utterance id "{utterance_id}" was on line {first_lines[utterance_id]} already{more}; '
-        "give every utterance its own id"
+        f'{name}:{number}: utterance id "{utterance_id}" is on line {first_lines[utterance_id]} already'
+        f"{more}; give each utterance its own id"
     )
 
 

@@ -4,6 +4,8 @@ from decoder.decoder import Decoder, DecoderConfig, Hypothesis, HypothesisWord
 from decoder.errors import DecodingError, GrammarError, LexiconError
 from decoder.grammar import Grammar, GrammarTables, WordLoop
 from decoder.lexicon import Lexicon
+from decoder.ngram import NGram
+from decoder.word_pair import WordPairGrammar
 
 __all__ = [
     "Decoder",
@@ -16,5 +18,7 @@ __all__ = [
     "HypothesisWord",
     "Lexicon",
     "LexiconError",
+    "NGram",
     "WordLoop",
+    "WordPairGrammar",
 ]

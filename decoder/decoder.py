@@ -12,8 +12,11 @@ from acoustic.topology import Topology
 from decoder.errors import DecodingError
 from decoder.grammar import Grammar
 from decoder.lexicon import Lexicon
+from decoder.lattice import Lattice, build_lattice, edge_posteriors, word_confidence
+from decoder.nbest import best_sequences
 from decoder.network import Network, build_network
-from decoder.search import Pruning, Records, SearchResult, Weights, search
+from decoder.search import SearchResult, search
+from decoder.tokens import Pruning, Records, Weights
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class DecoderConfig:
     word_penalty : added for every word; negative values give fewer words
     silence_log_prob : added for every optional silence or short pause
     beam : paths this much worse than the best one of a frame are given up; inf = none
-    max_active : at most about this many states are kept in a frame; 0 = no limit
+    max_active : at most this many pronunciations are followed in a frame (ties stay); 0 = no limit
     lattice_beam : alternatives this much worse than the best path are given up
     n_best : number of word sequences wanted
     confidence : whether words get a confidence
@@ -39,23 +42,32 @@ class DecoderConfig:
     silence_log_prob: float = 0.0
     beam: float = 200.0
     max_active: int = 0
-    lattice_beam: float = 50.0
+    lattice_beam: float = 100.0
     n_best: int = 1
     confidence: bool = False
     posterior_scale: float | None = None
     frame_shift_s: float = 0.01
+
+    @property
+    def effective_posterior_scale(self) -> float:
+        """The posterior scale in use."""
+        return 1.0 / max(1.0, self.lm_scale) if self.posterior_scale is None else self.posterior_scale
 
     def __post_init__(self) -> None:
         finite = ("lm_scale", "word_penalty", "silence_log_prob", "frame_shift_s", "posterior_scale")
         for name in finite:
             value = getattr(self, name)
             if value is not None and not np.isfinite(value):
-                raise DecodingError(f"{name}: expected a finite number, got {value}; correct the configuration")
+                raise DecodingError(
+                    f"{name}: expected a finite number, got {value}; correct the configuration"
+                )
         lowest = {"lm_scale": 0.0, "beam": 0.0, "lattice_beam": 0.0, "max_active": 0, "n_best": 1}
         for name, low in lowest.items():
             value = getattr(self, name)
             if not value >= low:
-                raise DecodingError(f"{name}: expected at least {low}, got {value}; correct the configuration")
+                raise DecodingError(
+                    f"{name}: expected at least {low}, got {value}; correct the configuration"
+                )
         for name in ("frame_shift_s", "posterior_scale"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -157,26 +169,69 @@ class Decoder:
         matrix = check_scores(scores, self.network.n_states)
         config = self.config
         weights = Weights(float(config.lm_scale), float(config.word_penalty), float(config.silence_log_prob))
-        pruning = Pruning(float(config.beam), int(config.max_active), -np.inf)
-        return self._hypothesis(search(self.network, matrix, weights, pruning))
+        wants_lattice = config.confidence or config.n_best > 1
+        record_beam = float(config.lattice_beam) if wants_lattice else -np.inf
+        pruning = Pruning(float(config.beam), int(config.max_active), record_beam)
+        result = search(self.network, matrix, weights, pruning)
+        best = self._hypothesis(result)
+        if not wants_lattice:
+            return best
+        lattice = build_lattice(self.network, result, weights, float(config.lattice_beam))
+        alternatives = self._alternatives(lattice, best) if config.n_best > 1 else ()
+        if config.confidence:
+            posteriors = edge_posteriors(lattice, config.effective_posterior_scale)
+            best = self._with_confidence(best, lattice, posteriors)
+            alternatives = tuple(self._with_confidence(h, lattice, posteriors) for h in alternatives)
+        return replace(best, alternatives=alternatives)
 
     def _hypothesis(self, result: SearchResult) -> Hypothesis:
         """Return the words on the best path of a search."""
-        records, network = result.records, self.network
+        records, chain_words = result.records, self.network.graph.chain_words
         words = []
         for record in trace(records, result.best):
-            word = int(network.graph.chain_words[records.chains[record]])
-            if word >= 0:
-                before = records.predecessors[record]
-                words.append(
-                    HypothesisWord(
-                        word=network.words[word],
-                        start_s=int(records.ends[before]) * self.config.frame_shift_s,
-                        end_s=int(records.ends[record]) * self.config.frame_shift_s,
-                        log_score=float(records.scores[record] - records.scores[before]),
-                    )
-                )
-        return Hypothesis(tuple(words), result.log_score, result.complete)
+            before = records.predecessors[record]
+            word = int(chain_words[records.chains[record]])
+            score = float(records.scores[record] - records.scores[before])
+            words.append(self._word(word, int(records.ends[before]), int(records.ends[record]), score))
+        return Hypothesis(tuple(w for w in words if w), result.log_score, result.complete)
+
+    def _alternatives(self, lattice: Lattice, best: Hypothesis) -> tuple[Hypothesis, ...]:
+        """Return the best word sequences of the lattice beside the best one of the search."""
+        found = []
+        for path in best_sequences(lattice, self.config.n_best):
+            edges = np.asarray(path.edges, dtype=np.int64)
+            starts = lattice.boundaries[lattice.sources[edges]]
+            ends = lattice.boundaries[lattice.targets[edges]]
+            words = map(self._word, lattice.words[edges], starts, ends, lattice.scores[edges])
+            found.append(Hypothesis(tuple(w for w in words if w), path.log_score, best.complete))
+        return tuple(h for h in found if h.text != best.text)[: self.config.n_best - 1]
+
+    def _word(self, word: int, start: int, end: int, log_score: float) -> HypothesisWord | None:
+        """Return a word between two boundaries, None for a silence."""
+        if word < 0:
+            return None
+        shift = self.config.frame_shift_s
+        return HypothesisWord(self.network.words[word], int(start) * shift, int(end) * shift, float(log_score))
+
+    def _with_confidence(
+        self, hypothesis: Hypothesis, lattice: Lattice, posteriors: NDArray[np.float64]
+    ) -> Hypothesis:
+        """Return the hypothesis with the confidence of each word."""
+        shift = self.config.frame_shift_s
+        words = tuple(
+            replace(
+                word,
+                confidence=word_confidence(
+                    lattice,
+                    posteriors,
+                    self.network.words.index(word.word),
+                    round(word.start_s / shift),
+                    round(word.end_s / shift),
+                ),
+            )
+            for word in hypothesis.words
+        )
+        return replace(hypothesis, words=words)
 
 
 def trace(records: Records, last: int) -> list[int]:

@@ -132,7 +132,9 @@ class WordLoop:
     def __init__(self, words: Iterable[str]) -> None:
         object.__setattr__(self, "words", tuple(sorted(set(words))))
         if not self.words:
-            raise GrammarError("word loop: expected at least one word, got none; give the words of the lexicon")
+            raise GrammarError(
+                "word loop: expected at least one word, got none; give the words of the lexicon"
+            )
 
     def compile(self, pronounceable: Collection[str]) -> GrammarTables:
         """Return one context with every word; none is left out, all must have a pronunciation."""

@@ -179,10 +179,9 @@ class Lexicon:
     def _missing(self, words: Sequence[str]) -> str:
         listed = ", ".join(self._with_hint(word) for word in words[:_MAX_LISTED])
         more = f" and {len(words) - _MAX_LISTED} more" if len(words) > _MAX_LISTED else ""
-        noun = "word" if len(words) == 1 else "words"
-        return (
-            f"{noun} {listed}{more} not in the lexicon of {len(self)} words; add them or correct the spelling"
-        )
+        noun, verb = ("word", "is") if len(words) == 1 else ("words", "are")
+        where = f"not in the lexicon of {len(self)} words"
+        return f"{noun} {listed}{more} {verb} {where}; add them or correct the spelling"
 
     def _with_hint(self, word: str) -> str:
         near = self.nearest(word, 1)
@@ -252,6 +251,8 @@ def _entry_faults(word: str, variants: Sequence[Sequence[str]]) -> list[str]:
     """Return what is wrong with a word and its pronunciations given in memory."""
     if not word or word.split() != [word]:
         return ["is empty or has white space, expected one word; split it"]
+    if word.startswith(("#", ";;;")) or _VARIANT.fullmatch(word):
+        return ["would be read from a file as a comment or a variant W(2), expected a plain word; rename it"]
     faults = [_pronunciation_fault(p) for p in variants] or [_pronunciation_fault(())]
     return [fault for fault in faults if fault]
 

@@ -6,6 +6,7 @@ from features.htk import HtkFile, read_htk, write_htk
 from features.mfcc import MfccConfig, add_derivatives, mfcc, n_frames, static_mfcc
 from features.normalization import Standardizer, normalize, normalize_groups
 from features.projection import LinearProjection, fit_lda, splice
+from features.stream import MfccStream
 
 __all__ = [
     "AsrError",
@@ -15,6 +16,7 @@ __all__ = [
     "HtkFile",
     "LinearProjection",
     "MfccConfig",
+    "MfccStream",
     "Standardizer",
     "add_derivatives",
     "audio_info",

@@ -1,7 +1,8 @@
 """Recordings of any usual format, rate and channel count as mono float32 samples.
 
-libsndfile decodes and soxr resamples. What they would pass over in silence (a file cut short, samples that are not
-numbers) is an `AudioError` here: one line with the path, what is wrong, what was expected, what was got, what to do.
+libsndfile decodes and soxr resamples. What they would pass over in silence (a file cut short, samples that
+are not numbers) is an `AudioError` here: one line with the path, what is wrong, what was expected, what was
+got, what to do.
 """
 
 from __future__ import annotations
@@ -15,19 +16,16 @@ import numpy.typing as npt
 import soundfile
 import soxr
 
-from features.containers import (
-    MP3_FRAME_SAMPLES,
-    is_shortened_sphere,
-    missing_bytes,
-    mp3_states_its_length,
-    with_sizes_filled_in,
-)
+from features.containers import missing_bytes, sphere_compression, with_sizes_filled_in
 from features.errors import AudioError
+from features.mp3 import FRAME_SAMPLES, unstated_length
 
 FloatArray = npt.NDArray[np.float32]
 
 # Tables of segments are rounded to a hundredth of a second or so: that far past the end is not a mistake.
 SEGMENT_SLACK_S = 0.1
+# A decoder may swallow its delay from the ends of an MP3.
+MP3_SLACK = 2 * FRAME_SAMPLES
 BLOCK_SAMPLES = 1 << 20
 
 
@@ -52,7 +50,7 @@ def audio_info(path: str | os.PathLike[str]) -> AudioInfo:
     """Return rate, channels and duration from the header alone; AudioError if the file cannot be used."""
     path = Path(path)
     with _open(path) as file:
-        return AudioInfo(file.samplerate, file.channels, file.frames / file.samplerate)
+        return AudioInfo(file.samplerate, file.channels, _n_samples(path, file) / file.samplerate)
 
 
 def read_audio(
@@ -99,7 +97,9 @@ def _open(path: Path) -> soundfile.SoundFile:
     try:
         file = soundfile.SoundFile(with_sizes_filled_in(path) or path)
     except soundfile.LibsndfileError as error:
-        raise AudioError(_not_audio(path, error.error_string)) from error
+        # Of an MP3 without one whole frame libsndfile says that the file does not exist.
+        reason = "a damaged file" if "not exist" in error.error_string else error.error_string
+        raise AudioError(_not_audio(path, reason)) from error
     except TypeError as error:  # soundfile wants a rate and a format for the name *.raw
         raise AudioError(_not_audio(path, "samples without a header")) from error
     if file.frames == 0:
@@ -124,25 +124,31 @@ def _check_is_file(path: Path) -> None:
 
 
 def _check_complete(path: Path) -> None:
-    if is_shortened_sphere(path):
-        raise AudioError(
-            _line(
-                path,
-                "compressed NIST SPHERE",
-                "pcm or ulaw",
-                "shorten",
-                "expand with `sph2pipe -f wav IN OUT`",
-            )
-        )
+    coding = sphere_compression(path)
+    if coding is not None:
+        cure = "expand with `sph2pipe -f wav IN OUT`"
+        raise AudioError(_line(path, "compressed NIST SPHERE", "pcm or ulaw", coding, cure))
     missing = missing_bytes(path)
     if missing is not None:
         promised, held = (f"{n} bytes of audio" for n in missing)
         raise AudioError(_truncated(path, promised, held))
 
 
+def _n_samples(path: Path, file: soundfile.SoundFile) -> int:
+    """Return the samples of each channel; for an MP3 that does not state them counted, not guessed."""
+    counted = unstated_length(path) if file.format == "MP3" else None
+    if counted is None:
+        return int(file.frames)
+    if counted > file.frames + MP3_SLACK:
+        what, cure = "MP3 of variable bit rate that does not state its length", "convert it to wav"
+        raise AudioError(_line(path, what, f"{counted} samples", f"{file.frames} from libsndfile", cure))
+    return min(counted, int(file.frames))
+
+
 def _segment(path: Path, file: soundfile.SoundFile, start_s: float, end_s: float | None) -> tuple[int, int]:
     """Return the segment's first sample and the one after its last."""
-    duration_s = file.frames / file.samplerate
+    n_samples = _n_samples(path, file)
+    duration_s = n_samples / file.samplerate
     last_s = duration_s if end_s is None else end_s
     if not (0.0 <= start_s < min(last_s, duration_s) and last_s <= duration_s + SEGMENT_SLACK_S):
         got = f"{start_s:g} to {last_s:g} s"
@@ -156,7 +162,8 @@ def _segment(path: Path, file: soundfile.SoundFile, start_s: float, end_s: float
             )
         )
     start, stop = round(start_s * file.samplerate), round(last_s * file.samplerate)
-    return min(start, file.frames - 1), max(min(stop, file.frames), start + 1)
+    start = min(start, n_samples - 1)
+    return start, max(min(stop, n_samples), start + 1)
 
 
 def _read_mono(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> FloatArray:
@@ -176,14 +183,9 @@ def _read_mono(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> 
         raise AudioError(
             _truncated(path, f"{file.frames} samples", f"damage after {start + n_read}")
         ) from error
-    if n_read < mono.size and not _is_length_estimated(path, file, mono.size - n_read):
+    if n_read < mono.size - (MP3_SLACK if file.format == "MP3" else 0):
         raise AudioError(_truncated(path, f"{file.frames} samples", f"{start + n_read}"))
     return mono[:n_read]
-
-
-def _is_length_estimated(path: Path, file: soundfile.SoundFile, n_missing: int) -> bool:
-    """Return whether an MP3's decoder only guessed its length: without a frame count, or by its delay."""
-    return file.format == "MP3" and (n_missing <= 2 * MP3_FRAME_SAMPLES or not mp3_states_its_length(path))
 
 
 def _check_finite(path: Path, samples: FloatArray) -> None:

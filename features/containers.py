@@ -9,21 +9,22 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-# From here on a size in a header is a placeholder: ffmpeg (0xFFFFFFFF), sox (0x7FFFF000) and arecord (0x80000000) write
-# one when they cannot go back to fill in the length.
+# From here on a size in a header is a placeholder: ffmpeg (0xFFFFFFFF), sox (0x7FFFF000) and arecord
+# (0x80000000) write one when they cannot go back to fill in the length.
 STREAM_SIZE = 0x7FFF0000
 SPHERE_MAGIC = b"NIST_1A\n"
 OGG_PAGE_HEADER = 27
 OGG_LARGEST_PAGE = 65307
-MP3_FRAME_SAMPLES = 1152
 
 
 def missing_bytes(path: Path) -> tuple[int, int] | None:
-    """Return the (promised, held) bytes of audio if the header promises more than the file holds, else None."""
+    """Return (promised, held) bytes of audio if the header promises more than the file holds, else None."""
     with path.open("rb") as file:
         magic = file.read(12)
         if magic[:4] in (b"RIFF", b"FORM"):
             sizes = _chunk_sizes(file, magic)
+        elif magic[:4] == b".snd":
+            sizes = _au_sizes(file)
         elif magic[:8] == SPHERE_MAGIC:
             sizes = _sphere_sizes(file)
         elif magic[:4] == b"OggS":
@@ -33,12 +34,13 @@ def missing_bytes(path: Path) -> tuple[int, int] | None:
     return sizes if sizes is not None and sizes[0] > sizes[1] else None
 
 
-def is_shortened_sphere(path: Path) -> bool:
-    """Return whether a NIST SPHERE file is compressed (by "shorten" as a rule), which libsndfile cannot read."""
+def sphere_compression(path: Path) -> str | None:
+    """Return the coding of a compressed NIST SPHERE file, which libsndfile cannot read, else None."""
     with path.open("rb") as file:
         if file.read(8) != SPHERE_MAGIC:
-            return False
-        return "embedded" in _sphere_fields(file).get("sample_coding", "")
+            return None
+        coding = _sphere_fields(file).get("sample_coding", "")
+        return coding if "embedded" in coding else None
 
 
 def with_sizes_filled_in(path: Path) -> BytesIO | None:
@@ -62,20 +64,6 @@ def with_sizes_filled_in(path: Path) -> BytesIO | None:
     return BytesIO(bytes(content))
 
 
-def mp3_states_its_length(path: Path) -> bool:
-    """Return whether the first frame of an MP3 counts the frames; otherwise its length is only estimated."""
-    with path.open("rb") as file:
-        tag = file.read(10)
-        id3_size = 0
-        if tag[:3] == b"ID3" and len(tag) == 10:
-            id3_size = 10 + sum(
-                (byte & 0x7F) << shift for byte, shift in zip(tag[6:10], (21, 14, 7, 0), strict=True)
-            )
-        file.seek(id3_size)
-        start = file.read(2048)
-    return any(marker in start for marker in (b"Xing", b"Info", b"VBRI"))
-
-
 def _chunk_sizes(file: BinaryIO, magic: bytes) -> tuple[int, int] | None:
     """Return (promised, held) of the audio chunk of WAV or AIFF."""
     order, audio_chunk = ("<", b"data") if magic[:4] == b"RIFF" else (">", b"SSND")
@@ -94,6 +82,15 @@ def _chunks(file: BinaryIO, order: str) -> Iterator[tuple[bytes, int, int]]:
         start = file.tell()
         yield header[:4], start, size
         file.seek(start + size + size % 2)  # chunks are padded to an even length
+
+
+def _au_sizes(file: BinaryIO) -> tuple[int, int] | None:
+    file.seek(4)
+    header = file.read(8)
+    if len(header) < 8:
+        return None
+    data_start, size = struct.unpack(">II", header)
+    return None if size >= STREAM_SIZE else (size, max(file.seek(0, 2) - data_start, 0))
 
 
 def _sphere_sizes(file: BinaryIO) -> tuple[int, int] | None:

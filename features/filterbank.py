@@ -1,4 +1,4 @@
-"""HTK's mel filter bank and cepstral transform as matrices (HSigP.c: InitFBank, WarpFreq, FBank2MFCC, WeightCepstrum)."""
+"""HTK's mel filter bank and cepstral transform as matrices (HTK Book, 5.4 and 5.6; HSigP.c)."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def inverse_mel(mels: npt.ArrayLike) -> DoubleArray:
 def mel_filterbank(n_channels: int, n_fft: int, sample_rate: int, band: MelBand) -> FloatArray:
     """Return the weight of each FFT bin in each channel, ``(n_fft // 2 + 1, n_channels)`` float32.
 
-    The triangles are straight in the mel domain. HTK leaves out bin 0 and the Nyquist bin, and those outside the edges
-    once these have been rounded to bins.
+    The triangles are straight in the mel domain and each reaches to its neighbours' centres. HTK leaves out
+    bin 0, the Nyquist bin, and those outside the edges once these have been rounded to bins.
     """
     edges = _channel_edges(n_channels, band)
     bin_hz = np.arange(n_fft // 2 + 1) * sample_rate / n_fft
@@ -56,7 +56,7 @@ def mel_filterbank(n_channels: int, n_fft: int, sample_rate: int, band: MelBand)
 
 
 def _channel_edges(n_channels: int, band: MelBand) -> DoubleArray:
-    """Return lower edge, centres and upper edge in mel, ``(n_channels + 2,)``: a centre is its neighbours' edge."""
+    """Return lower edge, centres and upper edge in mel, ``(n_channels + 2,)``."""
     edges = np.linspace(mel(band.low_hz), mel(band.high_hz), n_channels + 2)
     if band.warp != 1.0:
         edges = mel(warp_frequency(inverse_mel(edges), band))
@@ -64,7 +64,7 @@ def _channel_edges(n_channels: int, band: MelBand) -> DoubleArray:
 
 
 def warp_frequency(hz: npt.ArrayLike, band: MelBand) -> DoubleArray:
-    """Return frequencies scaled by 1/warp between the cut-offs and bent back to the band's edges outside them.
+    """Return frequencies scaled by 1/warp between the cut-offs and bent back to the edges outside them.
 
     >>> warp_frequency([0.0, 920.0, 8000.0], MelBand(0.0, 8000.0, 0.92, 100.0, 6800.0)).round().tolist()
     [0.0, 1000.0, 8000.0]
@@ -76,9 +76,9 @@ def warp_frequency(hz: npt.ArrayLike, band: MelBand) -> DoubleArray:
         band.low_hz < min(lower, lower * scale) and max(upper, upper * scale) < band.high_hz and lower < upper
     ):
         raise FeatureError(
-            f"warp: {band.warp:g} with cut-offs {band.warp_low_hz:g} and {band.warp_high_hz:g} Hz leaves the band of "
-            f"{band.low_hz:g} to {band.high_hz:g} Hz; expected low_hz < warp_low_hz < warp_high_hz < high_hz with room "
-            "to bend back; take a warp nearer to 1 or other cut-offs"
+            f"warp: expected cut-offs that stay within low_hz {band.low_hz:g} and high_hz {band.high_hz:g} "
+            f"when warped, got warp {band.warp:g} with warp_low_hz {band.warp_low_hz:g} and warp_high_hz "
+            f"{band.warp_high_hz:g}; take a warp nearer to 1 or other cut-offs"
         )
     knots = [band.low_hz, lower, upper, band.high_hz]
     warped = [band.low_hz, lower * scale, upper * scale, band.high_hz]
@@ -97,17 +97,18 @@ def _check_no_channel_empty(weights: DoubleArray, n_channels: int, n_fft: int) -
     empty = np.flatnonzero(weights.sum(axis=0) == 0.0)
     if empty.size:
         raise FeatureError(
-            f"n_channels: {n_channels} triangles are too narrow for an FFT of {n_fft}: channel {empty[0] + 1} holds no "
-            "bin; expected at least one each; take fewer channels, a longer window or a wider band"
+            f"n_channels: expected at least one FFT bin in each triangle, got none in channel {empty[0] + 1} "
+            f"of {n_channels} with an FFT of {n_fft}; take fewer channels, a longer window or a wider band"
         )
 
 
 def cepstral_matrix(n_channels: int, n_cepstra: int, lifter: int) -> FloatArray:
-    """Return the DCT of log channels to c1..cN with the lifter folded in, ``(n_channels, n_cepstra)`` float32."""
+    """Return DCT and lifter of log channels as one matrix, ``(n_channels, n_cepstra)`` float32."""
     order = np.arange(1, n_cepstra + 1)
     channel = np.arange(n_channels)[:, None] + 0.5
     dct = np.sqrt(2.0 / n_channels) * np.cos(np.pi / n_channels * channel * order)  # HTK Book (5.14)
     weights = (
         1.0 + lifter / 2.0 * np.sin(np.pi * order / lifter) if lifter else np.ones(n_cepstra)
     )  # HTK Book (5.15)
-    return (dct * weights).astype(np.float32)
+    liftered: FloatArray = (dct * weights).astype(np.float32)
+    return liftered

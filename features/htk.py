@@ -17,7 +17,8 @@ FloatArray = npt.NDArray[np.float32]
 HEADER = struct.Struct(">iihh")
 PERIOD_UNIT_S = 1e-7
 BASE_KINDS = (
-    "WAVEFORM", "LPC", "LPREFC", "LPCEPSTRA", "LPDELCEP", "IREFC", "MFCC", "FBANK", "MELSPEC", "USER", "DISCRETE", "PLP",
+    "WAVEFORM", "LPC", "LPREFC", "LPCEPSTRA", "LPDELCEP", "IREFC",
+    "MFCC", "FBANK", "MELSPEC", "USER", "DISCRETE", "PLP",
 )  # fmt: skip
 QUALIFIERS = {
     "E": 0o000100, "N": 0o000200, "D": 0o000400, "A": 0o001000, "C": 0o002000,
@@ -46,7 +47,11 @@ class HtkFile:
 
 
 def read_htk(path: str | os.PathLike[str]) -> HtkFile:
-    """Return the frames of an HTK parameter file (compressed ``_C`` ones too); the checksum of ``_K`` is verified."""
+    """Return the frames of an HTK parameter file.
+
+    Compressed files (``_C``) are expanded. The checksum of ``_K`` is stepped over, not verified: the HTK Book
+    does not define it.
+    """
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -56,11 +61,8 @@ def read_htk(path: str | os.PathLike[str]) -> HtkFile:
         ) from error
     n_samples, period, sample_bytes, code = _header(path, content)
     base, letters = _kind_names(path, code)
-    if base in INTEGER_KINDS:
-        raise FeatureError(f"{path}: {base}; expected vectors of floats; got integers; convert it with HCopy")
+    _check_sample_bytes(path, sample_bytes, 2 if "C" in letters else 4)
     body_end = HEADER.size + n_samples * sample_bytes
-    if "K" in letters:
-        _check_crc(path, content, body_end)
     body = content[HEADER.size : body_end]
     frames = (
         _decompressed(path, body, n_samples, sample_bytes) if "C" in letters else _floats(body, sample_bytes)
@@ -75,15 +77,20 @@ def write_htk(
     period_s: float = 0.01,
     kind: str = "MFCC_E_D_A",
 ) -> None:
-    """Write ``(T, D)`` frames as an HTK parameter file, with a checksum if ``kind`` ends in ``_K``."""
+    """Write ``(T, D)`` frames as an HTK parameter file without compression or checksum."""
     code = kind_code(kind)
-    if code & QUALIFIERS["C"]:
+    if code & (QUALIFIERS["C"] | QUALIFIERS["K"]):
         raise FeatureError(
-            f"kind: {kind}: expected no _C, got compression, which only reading knows; leave _C out"
+            f"kind: expected neither _C nor _K (these are only read), got {kind}; leave them out"
         )
-    if frames.ndim != 2 or frames.shape[1] == 0:
+    base = kind.upper().split("_")[0]
+    if base in INTEGER_KINDS:
         raise FeatureError(
-            f"frames: expected (T, D) with D > 0, got shape {frames.shape}; pass one utterance"
+            f"kind: expected vectors of floats, got {base}, which holds integers; take another"
+        )
+    if frames.ndim != 2 or frames.size == 0:
+        raise FeatureError(
+            f"frames: expected (T, D) with T, D > 0, got shape {frames.shape}; pass one utterance"
         )
     if frames.shape[1] * 4 > 0x7FFF:
         raise FeatureError(
@@ -93,8 +100,7 @@ def write_htk(
     stored_code = code - 0x10000 if code > 0x7FFF else code
     header = HEADER.pack(frames.shape[0], period, frames.shape[1] * 4, stored_code)
     body = np.ascontiguousarray(frames, dtype=">f4").tobytes()
-    checksum = struct.pack(">H", htk_crc(body)) if code & QUALIFIERS["K"] else b""
-    Path(path).write_bytes(header + body + checksum)
+    Path(path).write_bytes(header + body)
 
 
 def kind_code(kind: str) -> int:
@@ -106,23 +112,14 @@ def kind_code(kind: str) -> int:
     base, *letters = kind.upper().split("_")
     if base not in BASE_KINDS or not set(letters) <= QUALIFIERS.keys():
         raise FeatureError(
-            f"kind: expected one of {', '.join(BASE_KINDS)} with qualifiers of {' '.join(QUALIFIERS)}, got {kind!r}; "
-            "write it as in MFCC_E_D_A"
+            f"kind: expected one of {', '.join(BASE_KINDS)} with qualifiers of {' '.join(QUALIFIERS)}, "
+            f"got {kind!r}; write it as in MFCC_E_D_A"
         )
     return BASE_KINDS.index(base) | sum(QUALIFIERS[letter] for letter in set(letters))
 
 
-def htk_crc(body: bytes) -> int:
-    """Return HTK's checksum of the stored samples: each 16-bit word is added to the rotated sum (HParm.c, UpdateCRCC)."""
-    crc = 0
-    for word in np.frombuffer(body, dtype=">u2").tolist():
-        crc = (crc + word) & 0xFFFF
-        crc = ((crc << 1) | (crc >> 15)) & 0xFFFF
-    return crc
-
-
 def _header(path: Path, content: bytes) -> tuple[int, int, int, int]:
-    """Return sample count, period in 100 ns, bytes per sample and kind once they agree with the file's length."""
+    """Return samples, period in 100 ns, bytes per sample and kind once they agree with the file's length."""
     cure = "write the file again (HCopy)"
     if len(content) < HEADER.size:
         raise FeatureError(f"{path}: no HTK header; expected {HEADER.size} bytes; got {len(content)}; {cure}")
@@ -146,15 +143,18 @@ def _kind_names(path: Path, code: int) -> tuple[str, list[str]]:
         raise FeatureError(
             f"{path}: corrupt HTK header; expected a kind below {len(BASE_KINDS)}; got {base}; check it"
         )
+    if BASE_KINDS[base] in INTEGER_KINDS:
+        raise FeatureError(
+            f"{path}: {BASE_KINDS[base]}; expected vectors of floats; got integers; convert it with HCopy"
+        )
     return BASE_KINDS[base], [letter for letter, bit in QUALIFIERS.items() if code & bit]
 
 
-def _check_crc(path: Path, content: bytes, body_end: int) -> None:
-    stored = struct.unpack_from(">H", content, body_end)[0]
-    computed = htk_crc(content[HEADER.size : body_end])
-    if stored != computed:
+def _check_sample_bytes(path: Path, sample_bytes: int, number_bytes: int) -> None:
+    if sample_bytes % number_bytes:
         raise FeatureError(
-            f"{path}: damaged; expected checksum {stored:#06x}; got {computed:#06x}; copy it again"
+            f"{path}: corrupt HTK header; expected samples of a multiple of {number_bytes} bytes; "
+            f"got {sample_bytes}; write the file again (HCopy)"
         )
 
 
@@ -163,7 +163,7 @@ def _floats(body: bytes, sample_bytes: int) -> FloatArray:
 
 
 def _decompressed(path: Path, body: bytes, n_samples: int, sample_bytes: int) -> FloatArray:
-    """Return the floats of a ``_C`` body: scales A, biases B (they take the room of 4 samples), then (x + B) / A."""
+    """Return the floats of a ``_C`` body: A and B in the room of 4 samples, then x for each (x + B) / A."""
     n_columns = sample_bytes // 2
     if n_samples <= 4:
         raise FeatureError(
@@ -171,4 +171,5 @@ def _decompressed(path: Path, body: bytes, n_samples: int, sample_bytes: int) ->
         )
     scale, bias = np.frombuffer(body, dtype=">f4", count=2 * n_columns).reshape(2, n_columns)
     stored = np.frombuffer(body, dtype=">i2", offset=8 * n_columns).reshape(n_samples - 4, n_columns)
-    return ((stored + bias) / scale).astype(np.float32)
+    frames: FloatArray = ((stored + bias) / scale).astype(np.float32)
+    return frames

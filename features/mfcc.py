@@ -1,13 +1,14 @@
 """Mel-frequency cepstra as HTK computes them (``MFCC_E_D_A``), vectorised over the utterance.
 
-Conventions are those of HTK 3.4.1 (HSigP.c, HParm.c; the HTK Book, chapter 5): 16-bit integer scale, energy of the raw
-frame, pre-emphasis inside each frame, magnitude spectrum, triangles that are straight in the mel domain. Columns are
-c1..cN, E, then their deltas, then their accelerations.
+Conventions are those of HTK 3.4.1 (HSigP.c, HParm.c; the HTK Book, chapter 5): 16-bit integer scale, energy
+of the raw frame, pre-emphasis inside each frame, magnitude spectrum, triangles that are straight in the mel
+domain. Columns are c1..cN, E, then their deltas, then their accelerations.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 import numpy as np
@@ -23,11 +24,11 @@ INT16_SCALE = 32768.0
 MEL_FLOOR = 1.0  # HTK's MELFLOOR
 SILENCE_FLOOR_DB = 50.0  # HTK's SILFLOOR
 ENERGY_SCALE = 0.1  # HTK's ESCALE
-# The smallest energy of a frame of integers that is not silent. HTK writes -1e10 for digital silence, which would
-# swallow every statistic; with energy_normalize the two agree, for the 50 dB floor hides either.
-ENERGY_FLOOR = 1.0
-# Frames computed at once: the work space stays in the processor's cache and hours of audio need no more than this.
-BLOCK_FRAMES = 256
+# HTK writes a log energy of -1e10 for digital silence, which would swallow every statistic. This is 50 dB
+# below the least energy of a frame of integers that is not silent: with energy_normalize nothing differs.
+ENERGY_FLOOR = 1e-5
+# Frames computed at once: the work space stays in the processor's cache, and hours of audio need no more.
+BLOCK_FRAMES = 512
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class MfccConfig:
     derivatives : int
         0 static, 1 with deltas, 2 with accelerations.
     warp : float
-        Vocal-tract-length warp of the frequency axis (HTK's WARPFREQ); 1.0 is none, below 1 moves the filters up.
+        Vocal-tract-length warp of the frequency axis (HTK's WARPFREQ); 1.0 is none, less moves filters up.
     warp_low_hz, warp_high_hz : float
         HTK's WARPLCUTOFF and WARPUCUTOFF: outside them the warp bends back to the edges of the bank.
         ``warp_high_hz=None`` is 0.85 times the upper edge.
@@ -112,7 +113,7 @@ class MfccConfig:
         return MelBand(self.low_hz, high_hz, self.warp, self.warp_low_hz, warp_high_hz)
 
 
-def mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConfig()) -> FloatArray:  # noqa: B008 (frozen)
+def mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConfig()) -> FloatArray:
     """Return the features of one utterance.
 
     Parameters
@@ -130,15 +131,15 @@ def mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConfig()) -
     return add_derivatives(static_mfcc(samples, config), config.delta_window, config.derivatives)
 
 
-def static_mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConfig()) -> FloatArray:  # noqa: B008
+def static_mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConfig()) -> FloatArray:
     """Return the features of one utterance without derivatives, ``(T, config.n_static)`` float32."""
     plan = mfcc_plan(config)
     check_samples(samples)
     if samples.size < plan.window.size:
         raise FeatureError(
-            f"audio of {samples.size} samples ({samples.size / config.sample_rate:.4f} s at {config.sample_rate} Hz) "
-            f"is too short: expected at least one window of {plan.window.size} samples ({config.window_ms:g} ms); "
-            "leave the utterance out or join it to its neighbour"
+            f"audio too short: expected at least one window of {plan.window.size} samples "
+            f"({config.window_ms:g} ms), got {samples.size} ({samples.size / config.sample_rate:g} s at "
+            f"{config.sample_rate} Hz); leave the utterance out or join it to its neighbour"
         )
     static = static_frames(samples, plan)
     if config.energy and config.energy_normalize:
@@ -146,7 +147,7 @@ def static_mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConf
     return static
 
 
-def n_frames(n_samples: int, config: MfccConfig = MfccConfig()) -> int:  # noqa: B008
+def n_frames(n_samples: int, config: MfccConfig = MfccConfig()) -> int:
     """Return how many frames `mfcc` makes of so many samples (0 if they are shorter than a window).
 
     >>> n_frames(16000)
@@ -198,7 +199,10 @@ def _normalized_energy(log_energy: FloatArray) -> FloatArray:
     """Return HTK's ENORMALISE of a log energy track: 1 at the loudest frame, floored 50 dB below it."""
     loudest = log_energy.max()
     floor = loudest - SILENCE_FLOOR_DB * np.log(10.0) / 10.0
-    return (1.0 - (loudest - np.maximum(log_energy, floor)) * ENERGY_SCALE).astype(np.float32)
+    normalized: FloatArray = (1.0 - (loudest - np.maximum(log_energy, floor)) * ENERGY_SCALE).astype(
+        np.float32
+    )
+    return normalized
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +228,7 @@ class MfccPlan:
 
 @lru_cache(maxsize=64)
 def mfcc_plan(config: MfccConfig) -> MfccPlan:
-    """Return the arrays of a checked configuration; raise FeatureError naming the field that cannot be used."""
+    """Return the arrays of a configuration; FeatureError names a field that cannot be used."""
     check_config(config)
     n_fft = _next_power_of_two(config.window_samples)
     window = np.hamming(config.window_samples).astype(np.float32)
@@ -269,8 +273,8 @@ def _frames_of(signal: FloatArray, config: MfccConfig) -> FloatArray:
 def _windowed(signal: FloatArray, raw: FloatArray, plan: MfccPlan) -> FloatArray:
     """Return pre-emphasised, windowed and zero-padded frames, ``(T, n_fft)`` float32.
 
-    Pre-emphasis is within the frame: its first sample has no predecessor and is multiplied by 1 - preemphasis. All
-    others may be computed once for the whole signal instead of once for each frame they lie in.
+    Pre-emphasis is within the frame: its first sample, without predecessor, is multiplied by 1 - preemphasis.
+    All others may be computed once for the whole signal instead of once for each frame they lie in.
     """
     length = plan.window.size
     coefficient = np.float32(plan.config.preemphasis)
@@ -306,6 +310,12 @@ def check_samples(samples: npt.NDArray[np.floating]) -> None:
 
 def check_config(config: MfccConfig) -> None:
     """Raise FeatureError naming the first field that cannot be used."""
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if value is not None and not math.isfinite(value):
+            raise FeatureError(
+                f"{field.name}: expected a finite number, got {value}; change it in MfccConfig"
+            )
     band, nyquist = config.band, config.sample_rate / 2
     requirements = (
         ("sample_rate", config.sample_rate > 0, "a positive number of Hz"),
@@ -325,15 +335,15 @@ def check_config(config: MfccConfig) -> None:
         ("derivatives", config.derivatives in (0, 1, 2), "0, 1 or 2"),
         ("warp", 0.5 <= config.warp <= 2.0, "0.5 to 2"),
     )
-    for field, is_met, expected in requirements:
+    for name, is_met, expected in requirements:
         if not is_met:
             raise FeatureError(
-                f"{field}: expected {expected}, got {getattr(config, field)}; change it in MfccConfig"
+                f"{name}: expected {expected}, got {getattr(config, name)}; change it in MfccConfig"
             )
 
 
 def _whole_samples(duration_ms: float, sample_rate: int) -> int:
-    """Return the samples in a duration, rounded down as HTK does but not for a rounding error (25 ms of 44.1 kHz)."""
+    """Return the samples in a duration, rounded down as HTK does, but not by a rounding error."""
     return int(duration_ms * sample_rate / 1000.0 + 1e-6)
 
 

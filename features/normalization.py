@@ -127,7 +127,8 @@ def normalize_groups(
     """
     if len(utterances) != len(groups):
         raise FeatureError(
-            f"groups: expected one for each of {len(utterances)} utterances, got {len(groups)}; pass as many of both"
+            f"groups: expected one for each of {len(utterances)} utterances, got {len(groups)}; "
+            "pass as many of both"
         )
     statistics = {group: Moments() for group in groups}
     for frames, group in zip(utterances, groups, strict=True):
@@ -147,7 +148,7 @@ def _shift_and_scale(moments: Moments, mean: bool, variance: bool) -> tuple[Doub
 
 
 def _standardized(frames: npt.NDArray[np.floating], shift: DoubleArray, scale: DoubleArray) -> FloatArray:
-    # The difference is taken in float64: a constant component must come out as 0, not as its mean's rounding error.
+    # In float64: a constant component must come out as 0, not as the rounding error of its mean.
     return ((frames - shift) / scale).astype(np.float32)
 
 
@@ -159,5 +160,6 @@ def check_frames(frames: npt.NDArray[np.floating], n_columns: int | None = None)
         )
     if n_columns is not None and frames.shape[1] != n_columns:
         raise FeatureError(
-            f"frames: expected {n_columns} columns, got {frames.shape[1]}; use the configuration it was learned with"
+            f"frames: expected {n_columns} columns, got {frames.shape[1]}; "
+            "use the configuration it was learned with"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ FloatArray = npt.NDArray[np.float32]
 DoubleArray = npt.NDArray[np.float64]
 LabelArray = npt.NDArray[np.integer]
 
-# Share of the mean within-class variance added to every direction: it decides only where the scatter has none.
+# Share of the mean within-class variance added to every direction: it decides only where there is none.
 RELATIVE_RIDGE = 1e-6
 
 
@@ -45,7 +46,8 @@ def splice(frames: npt.NDArray[np.floating], context: int) -> FloatArray:
     if n == 0:
         return np.empty((0, n_dims * (2 * context + 1)), dtype=np.float32)
     neighbours = np.arange(n)[:, None] + np.arange(-context, context + 1)
-    return frames.astype(np.float32, copy=False)[np.clip(neighbours, 0, n - 1)].reshape(n, -1)
+    spliced: FloatArray = frames.astype(np.float32, copy=False)[np.clip(neighbours, 0, n - 1)].reshape(n, -1)
+    return spliced
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +89,9 @@ def fit_lda(
 ) -> LinearProjection:
     """Return the directions of spliced frames that separate the classes best.
 
-    The within-class covariance of the projected frames is the identity, but for the last factor: dimension k with
-    eigenvalue e_k (between- over within-class variance) is multiplied by ``(e_k / (1 + e_k)) ** eigenvalue_exponent``,
-    so that a distance gives less weight to dimensions which tell less.
+    The within-class covariance of the projected frames is the identity, but for the last factor: dimension k
+    with eigenvalue e_k (between- over within-class variance) is multiplied by
+    ``(e_k / (1 + e_k)) ** eigenvalue_exponent``: a distance gives less weight to dimensions which tell less.
 
     Parameters
     ----------
@@ -127,7 +129,16 @@ def fit_lda(
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """Mean ``(D,)``, within-class (ridge included) and between-class covariance ``(D, D)`` of labelled frames, float64."""
+    """What LDA needs of labelled frames.
+
+    Attributes
+    ----------
+    mean : (D,) float64
+    within : (D, D) float64
+        Within-class covariance, the ridge included.
+    between : (D, D) float64
+        Covariance of the class means, weighted by their frames.
+    """
 
     mean: DoubleArray
     within: DoubleArray
@@ -142,7 +153,7 @@ def _accumulated(
     sums: DoubleArray = np.zeros((n_classes, 0))
     second: DoubleArray = np.zeros((0, 0))
     origin: DoubleArray = np.zeros(0)
-    for index, (frames, frame_labels) in enumerate(zip(utterances, labels, strict=True)):
+    for index, (frames, frame_labels) in enumerate(zip_longest(utterances, labels)):
         _check_labels(index, frames, frame_labels, n_classes)
         is_used = frame_labels >= 0
         if not is_used.any():
@@ -153,7 +164,7 @@ def _accumulated(
             sums, second = np.zeros((n_classes, origin.size)), np.zeros((origin.size, origin.size))
         spliced -= origin  # any point near the data: second moments about zero would cancel
         used_labels = frame_labels[is_used]
-        np.add.at(sums, used_labels, spliced)
+        sums += np.eye(n_classes)[used_labels].T @ spliced
         counts += np.bincount(used_labels, minlength=n_classes)
         second += spliced.T @ spliced
     return _scatter(counts, sums, second, origin)
@@ -177,20 +188,27 @@ def _scatter(counts: DoubleArray, sums: DoubleArray, second: DoubleArray, origin
 
 
 def _signed(directions: DoubleArray) -> DoubleArray:
-    """Return columns whose largest entry is positive, so that the same data give the same signs everywhere."""
+    """Return columns whose largest entry is positive: the same data give the same signs everywhere."""
     largest = np.abs(directions).argmax(axis=0)
     signs = np.sign(directions[largest, np.arange(directions.shape[1])])
     return directions * np.where(signs == 0, 1.0, signs)
 
 
-def _check_labels(index: int, frames: npt.NDArray[np.floating], labels: LabelArray, n_classes: int) -> None:
+def _check_labels(
+    index: int, frames: npt.NDArray[np.floating] | None, labels: LabelArray | None, n_classes: int
+) -> None:
+    if frames is None or labels is None:
+        more = "labels" if frames is None else "utterances"
+        raise FeatureError(
+            f"utterances: expected as many as labels, got more {more} from {index} on; pair them"
+        )
     if labels.shape != frames.shape[:1]:
         raise FeatureError(
-            f"labels: utterance {index}: expected one for each of {frames.shape[0]} frames, got shape {labels.shape}; "
-            "align it again with these features"
+            f"labels: utterance {index}: expected one for each of {frames.shape[0]} frames, got shape "
+            f"{labels.shape}; align it again with these features"
         )
     if labels.size and not -1 <= labels.min() <= labels.max() < n_classes:
         raise FeatureError(
-            f"labels: utterance {index}: expected -1 to {n_classes - 1}, got {labels.min()} to {labels.max()}; "
-            "check n_classes"
+            f"labels: utterance {index}: expected -1 to {n_classes - 1}, got {labels.min()} to "
+            f"{labels.max()}; check n_classes"
         )

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from asr.config import ExperimentConfig
 from asr.corpus import Corpus, Utterance, write_corpus
 from asr.errors import CorpusError
+from asr.recipe import Recipe
 from decoder.lexicon import Lexicon
 
 N_TRAIN_AND_DEV, N_TEST, N_TEST_WORDS = 948, 130, 773
@@ -74,3 +76,10 @@ def _audio_path(stem: Path) -> Path:
         if (path := stem.with_name(stem.name + suffix)).is_file():
             return path.absolute()
     raise CorpusError(f"{stem}: no .wav or .sph, expected the recording there; unpack AN4 again")
+
+
+RECIPE = Recipe(
+    prepare,
+    ExperimentConfig(grammars=("loop", "unigram", "bigram")),
+    models=("gmm", "gmm16", "gmm-lda", "gmm-lda16"),
+)

@@ -1,8 +1,8 @@
-"""Your own recordings: a Kaldi corpus, or a folder of ``name.wav`` + ``name.txt`` (see `asr.corpus.read_corpus`).
+"""Your own recordings: a Kaldi corpus, or a folder of ``name.wav`` + ``name.txt`` (see `read_corpus`).
 
-``train/`` (with ``dev/``, ``test/``) is taken as it is; what is not there is cut from train. From five speakers
-on whole speakers are cut, so that none is in two parts; otherwise utterances. They are sorted by code point; of every
-ten the first is test and the sixth dev; fewer than ten count as one round, its first is test, its middle dev.
+``train/`` (with ``dev/``, ``test/``) is taken as it is; what is not there is cut from train. From five
+speakers on, whole speakers are cut, so that none is in two parts; otherwise utterances. They are sorted by
+code point: of every ten the first is test and the sixth dev; of fewer than ten the first and the middle one.
 ``lexicon.txt`` is yours if the folder or its ``train/`` has one, else each word is spelled by its letters;
 ``word_pairs.txt`` and ``*.arpa`` are taken along.
 """
@@ -23,14 +23,14 @@ MIN_SPEAKERS, MIN_UTTERANCES = 5, 10
 def prepare(corpus_dir: Path, output_dir: Path) -> None:
     """Write ``train``, ``dev``, ``test``, ``lexicon.txt`` and the grammars of a corpus of one's own."""
     parts = read_parts(corpus_dir)
-    for name, part in parts.items():
-        write_corpus(part, output_dir / name)
     sources = [corpus_dir / "train", corpus_dir]
     own = [d / "lexicon.txt" for d in sources if (d / "lexicon.txt").is_file()]
     words = {word for part in parts.values() for word in part.vocabulary}
     lexicon = Lexicon.read(own[-1]) if own else Lexicon.graphemic(words)
     # Words of dev and test outside the lexicon are honest recognition errors; train must be complete.
     lexicon.restricted_to(parts["train"].vocabulary)
+    for name, part in parts.items():
+        write_corpus(part, output_dir / name)
     lexicon.write(output_dir / "lexicon.txt")
     for source in [path for d in sources for path in (d / "word_pairs.txt", *d.glob("*.arpa"))]:
         if source.is_file():

@@ -1,0 +1,201 @@
+"""The work of the acoustic training stages: data and a start in, an acoustic model out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acoustic.alignment import Alignment, align
+from acoustic.errors import AlignmentError
+from acoustic.gmm import GmmModel
+from acoustic.graph import UtteranceGraph, utterance_graph
+from acoustic.model import AcousticModel
+from acoustic.parallel import parallel_map
+from acoustic.topology import Topology
+from acoustic.training import (
+    GmmConfig,
+    GmmHmm,
+    Progress,
+    TrainingUtterance,
+    flat_start,
+    grow,
+    start_from_labels,
+    train_stage,
+)
+from asr.data import SpeechData
+from asr.errors import CorpusError
+from asr.progress import step_bar
+from decoder.lexicon import Lexicon
+from features.frontend import FrontEnd, FrontEndConfig
+from features.normalization import Standardizer
+from features.projection import fit_lda
+
+logger = logging.getLogger(__name__)
+
+_N_NAMED = 10
+
+
+def check_vocabulary(data: SpeechData, lexicon: Lexicon) -> None:
+    """Raise one error that names every word of the transcripts that the lexicon lacks."""
+    uses: dict[str, list[str]] = {}
+    for utterance in data.corpus:
+        for word in dict.fromkeys(utterance.words):
+            if word not in lexicon:
+                uses.setdefault(word, []).append(utterance.utterance_id)
+    if uses:
+        lines = [_missing_word(word, ids, lexicon) for word, ids in sorted(uses.items())]
+        raise CorpusError(
+            "\n".join([f"{len(uses)} word(s) of the training text are not in lexicon.txt; add them", *lines])
+        )
+
+
+def _missing_word(word: str, utterance_ids: Sequence[str], lexicon: Lexicon) -> str:
+    near = " or ".join(f'"{w}"' for w in lexicon.nearest(word))
+    hint = f" (did you mean {near}?)" if near else ""
+    return f'"{word}" in {len(utterance_ids)} utterance(s), first {utterance_ids[0]}{hint}'
+
+
+def fit_front_end(config: FrontEndConfig, data: SpeechData) -> FrontEnd:
+    """Return the front end with the statistics of the training data that it needs."""
+    if config.normalize != "global":
+        return FrontEnd(config)
+    frames = FrontEnd(replace(config, normalize="none")).normalize(data.cepstra)
+    return FrontEnd(config, Standardizer().fit(frames))
+
+
+def start_flat(data: SpeechData, front_end: FrontEnd, lexicon: Lexicon) -> AcousticModel:
+    """Return the model every training begins with: one and the same Gaussian in all states."""
+    topology = Topology.monophones(lexicon.phones)
+    utterances = training_utterances(data, front_end, lexicon, topology)
+    return _acoustic_model(front_end, flat_start(topology, utterances))
+
+
+def start_projected(
+    data: SpeechData, aligned: AcousticModel, labels: Sequence[NDArray[np.int32]], config: FrontEndConfig
+) -> AcousticModel:
+    """Return a model on a discriminant projection learned from another model's alignment.
+
+    Parameters
+    ----------
+    data : training data
+    aligned : model the labels come from; its topology is kept
+    labels : for each utterance the state of each frame (T,), -1 where unknown
+    config : with the projection
+    """
+    unprojected = fit_front_end(config, data)
+    statics = unprojected.normalize(data.cepstra, data.speakers)
+    n_states = aligned.topology.n_states
+    projection = fit_lda(
+        statics, labels, context=config.context, n_components=config.n_components, n_classes=n_states
+    )
+    front_end = replace(unprojected, projection=projection)
+    frames = [projection.transform(f) for f in statics]
+    return _acoustic_model(front_end, start_from_labels(aligned.topology, frames, labels))
+
+
+def train_components(
+    data: SpeechData,
+    start: AcousticModel,
+    lexicon: Lexicon,
+    n_components: int,
+    n_iterations: int,
+    config: GmmConfig,
+) -> tuple[AcousticModel, list[Progress]]:
+    """Return the model after splitting to ``n_components`` and EM, and the course of its likelihood."""
+    utterances = training_utterances(data, start.front_end, lexicon, start.topology)
+    model = _gmm_hmm(start)
+    if n_components > model.emissions.n_components:
+        model = grow(model, n_components, config)
+    history: list[Progress] = []
+    with step_bar(f"{n_components} Gaussians a state", n_iterations) as bar:
+
+        def report(progress: Progress) -> None:
+            history.append(progress)
+            bar.set_postfix_str(f"{progress.log_likelihood:.3f} a frame")
+            bar.update()
+
+        model = train_stage(model, utterances, n_iterations, config, report=report)
+    _log_history(history, len(utterances))
+    return _acoustic_model(start.front_end, model), history
+
+
+def training_utterances(
+    data: SpeechData, front_end: FrontEnd, lexicon: Lexicon, topology: Topology
+) -> list[TrainingUtterance]:
+    """Return frames and graph of every utterance."""
+    frames = front_end.transform(data.cepstra, data.speakers)
+    graphs = utterance_graphs(data, lexicon, topology)
+    return [
+        TrainingUtterance(u.utterance_id, f, g) for u, f, g in zip(data.corpus, frames, graphs, strict=True)
+    ]
+
+
+def utterance_graphs(data: SpeechData, lexicon: Lexicon, topology: Topology) -> list[UtteranceGraph]:
+    """Return the graph of every transcript."""
+    return [utterance_graph([lexicon.pronunciations(w) for w in u.words], topology) for u in data.corpus]
+
+
+def align_data(
+    data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float
+) -> tuple[list[Alignment | None], dict[str, str]]:
+    """Return the alignment of each utterance, None where there is none, and the reasons by utterance id."""
+    utterances = training_utterances(data, model.front_end, lexicon, model.topology)
+
+    def one(utterance: TrainingUtterance) -> Alignment | AlignmentError:
+        try:
+            return align_frames(utterance.frames, utterance.graph, model, beam)
+        except AlignmentError as error:
+            return error
+
+    results = list(parallel_map(one, utterances))
+    failures = {
+        u.utterance_id: str(r) for u, r in zip(utterances, results, strict=True) if isinstance(r, AlignmentError)
+    }
+    for utterance_id, reason in failures.items():
+        logger.warning("%s cannot be aligned: %s", utterance_id, reason)
+    return [None if isinstance(r, AlignmentError) else r for r in results], failures
+
+
+def align_frames(
+    frames: NDArray[np.float32], graph: UtteranceGraph, model: AcousticModel, beam: float
+) -> Alignment:
+    """Return the alignment of one utterance; only the states of its transcript are scored where that is possible."""
+    if isinstance(model.emissions, GmmModel):
+        states = np.unique(graph.states)
+        scores = model.emissions.log_likelihoods(frames, states)
+        return align(scores, graph, model.topology, states=states, beam=beam)
+    return align(model.emissions.log_likelihoods(frames), graph, model.topology, beam=beam)
+
+
+def _gmm_hmm(model: AcousticModel) -> GmmHmm:
+    if not isinstance(model.emissions, GmmModel):
+        raise TypeError(f"expected a GMM to go on with, got {type(model.emissions).__name__}")
+    return GmmHmm(model.topology, model.emissions, model.occupancy)
+
+
+def _acoustic_model(front_end: FrontEnd, model: GmmHmm) -> AcousticModel:
+    return AcousticModel(front_end, model.topology, model.emissions, model.occupancy)
+
+
+def _log_history(history: Sequence[Progress], n_utterances: int) -> None:
+    for step in history:
+        logger.info(
+            "%d Gaussians, pass %d of %d: log-likelihood %.4f a frame",
+            step.n_components,
+            step.iteration,
+            step.n_iterations,
+            step.log_likelihood,
+        )
+    if history and history[-1].failed:
+        failed = history[-1].failed
+        named = ", ".join(failed[:_N_NAMED]) + (", …" if len(failed) > _N_NAMED else "")
+        logger.warning(
+            "%d of %d utterances left out of training, no path through their transcript: %s",
+            len(failed),
+            n_utterances,
+            named,
+        )

@@ -1,0 +1,62 @@
+"""The grammars of a task: built from its training text or files, written beside a model, read back."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from asr.config import GrammarName
+from asr.errors import ExperimentError
+from decoder.grammar import Grammar, WordLoop
+from decoder.lexicon import Lexicon
+from decoder.ngram import NGram
+from decoder.word_pair import WordPairGrammar
+
+WORD_PAIRS = "word_pairs.txt"
+_ORDERS: dict[str, int] = {"unigram": 1, "bigram": 2, "trigram": 3}
+
+
+def has_lm_scale(name: str) -> bool:
+    """Return whether a grammar has probabilities worth weighing."""
+    return name in _ORDERS or name == "arpa"
+
+
+def grammar_names(asked: Iterable[GrammarName], task_dir: Path) -> tuple[GrammarName, ...]:
+    """Return the grammars asked for, and those the task brings in files of its own."""
+    own: list[GrammarName] = []
+    if list(task_dir.glob("*.arpa")):
+        own.append("arpa")
+    if (task_dir / WORD_PAIRS).is_file():
+        own.append("word-pair")
+    return tuple(dict.fromkeys([*asked, *own]))
+
+
+def write_grammar(
+    name: GrammarName, directory: Path, *, task_dir: Path, sentences: Iterable[tuple[str, ...]], lexicon: Lexicon
+) -> None:
+    """Write the file a grammar needs into a directory; a loop needs none."""
+    if name in _ORDERS:
+        NGram.estimate(sentences, _ORDERS[name], vocabulary=lexicon.words).write(directory / f"{name}.arpa")
+    elif name == "arpa":
+        files = sorted(task_dir.glob("*.arpa"))
+        if len(files) != 1:
+            names = ", ".join(f.name for f in files) or "none"
+            raise ExperimentError(f"{task_dir}: .arpa files: {names}; expected exactly one language model")
+        shutil.copyfile(files[0], directory / "arpa.arpa")
+    elif name == "word-pair":
+        if not (task_dir / WORD_PAIRS).is_file():
+            raise ExperimentError(
+                f"{task_dir}: no {WORD_PAIRS}, expected one for the word-pair grammar; "
+                "let the recipe write it or ask for another grammar"
+            )
+        shutil.copyfile(task_dir / WORD_PAIRS, directory / WORD_PAIRS)
+
+
+def read_grammar(name: str, directory: Path, lexicon: Lexicon) -> Grammar:
+    """Return a grammar that `write_grammar` wrote."""
+    if name == "loop":
+        return WordLoop(lexicon.words)
+    if name == "word-pair":
+        return WordPairGrammar.read(directory / WORD_PAIRS)
+    return NGram.read(directory / f"{name}.arpa")

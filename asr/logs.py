@@ -1,0 +1,52 @@
+"""Where messages go: everything to the experiment's ``log.txt``, warnings and the names of the stages to the terminal."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tqdm import tqdm
+
+_PACKAGES = ("asr", "acoustic", "decoder", "features", "recipes")
+
+
+class _TerminalHandler(logging.Handler):
+    """Writes above a progress bar without breaking it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tqdm.write(self.format(record), file=sys.stderr)
+
+
+@contextmanager
+def log_file(path: Path) -> Iterator[None]:
+    """Append the messages of our packages to a file."""
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    with _handled(handler, _PACKAGES, logging.INFO):
+        yield
+
+
+@contextmanager
+def terminal_messages(*, verbose: bool) -> Iterator[None]:
+    """Show warnings on standard error, with ``verbose`` the stages, too."""
+    handler = _TerminalHandler(logging.INFO if verbose else logging.WARNING)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    with _handled(handler, _PACKAGES, logging.INFO):
+        yield
+
+
+@contextmanager
+def _handled(handler: logging.Handler, names: Sequence[str], level: int) -> Iterator[None]:
+    loggers = [logging.getLogger(name) for name in names]
+    for each in loggers:
+        each.setLevel(level)
+        each.addHandler(handler)
+    try:
+        yield
+    finally:
+        for each in loggers:
+            each.removeHandler(handler)
+        handler.close()

@@ -1,0 +1,87 @@
+"""A recipe: how one raw corpus becomes data directories, and the configuration that suits it."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+from asr.config import ExperimentConfig
+from asr.errors import ExperimentError
+
+BUILT_IN_PACKAGE = "recipes"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a recipe script defines under the name ``RECIPE``.
+
+    Attributes
+    ----------
+    prepare : ``prepare(corpus_dir, output_dir)`` writes ``train``, ``dev`` and ``test`` data directories,
+        ``lexicon.txt`` and, if the task has them, ``word_pairs.txt`` or ``*.arpa``
+    config : what differs from the defaults
+    models : names of the models that are trained if none are asked for
+    needs_corpus : False if the recipe makes its own recordings
+    is_synthetic : True if these are not recordings of people; results say so
+    """
+
+    prepare: Callable[[Path, Path], None]
+    config: ExperimentConfig = field(default_factory=ExperimentConfig)
+    models: tuple[str, ...] = ("gmm",)
+    needs_corpus: bool = True
+    is_synthetic: bool = False
+
+
+@dataclass(frozen=True)
+class LoadedRecipe:
+    """A recipe with its name and the text it was read from."""
+
+    name: str
+    recipe: Recipe
+    source: str
+
+
+def built_in_recipes() -> tuple[str, ...]:
+    """Return the names of the recipes that come with the package, sorted."""
+    package = importlib.import_module(BUILT_IN_PACKAGE)
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(package.__path__)))
+
+
+def load_recipe(name_or_path: str) -> LoadedRecipe:
+    """Return the recipe of a built-in name, or of a path to a script that defines ``RECIPE``."""
+    if name_or_path in built_in_recipes():
+        module = importlib.import_module(f"{BUILT_IN_PACKAGE}.{name_or_path}")
+    elif Path(name_or_path).suffix == ".py":
+        module = _import_script(Path(name_or_path))
+    else:
+        near = difflib.get_close_matches(name_or_path, built_in_recipes(), n=1)
+        hint = f' (did you mean "{near[0]}"?)' if near else ""
+        raise ExperimentError(
+            f'recipe "{name_or_path}" is not built in{hint}; expected one of {", ".join(built_in_recipes())} '
+            "or the path of a .py file"
+        )
+    recipe = getattr(module, "RECIPE", None)
+    if not isinstance(recipe, Recipe):
+        raise ExperimentError(f'{name_or_path}: no recipe in it; expected RECIPE = asr.Recipe(prepare=…); add one')
+    path = Path(str(module.__file__))
+    return LoadedRecipe(path.stem, recipe, path.read_text(encoding="utf-8"))
+
+
+def _import_script(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ExperimentError(f"{path}: no such file; expected a recipe script; check the path")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ExperimentError(f"{path}: cannot be imported; expected a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ExperimentError(f"{path}: fails on import ({type(error).__name__}: {error}); correct the script") from error
+    return module

@@ -1,0 +1,148 @@
+"""A trained model in use: recordings in, words or alignments out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acoustic.alignment import Alignment
+from acoustic.graph import utterance_graph
+from acoustic.model import AcousticModel, load_model, save_model
+from acoustic.parallel import parallel_map
+from asr.config import GrammarName
+from asr.errors import ConfigError, CorpusError, ExperimentError
+from asr.gmm_stages import align_frames
+from asr.grammars import read_grammar
+from asr.stages import read_json, write_json
+from decoder.decoder import Decoder, DecoderConfig, Hypothesis
+from decoder.lexicon import Lexicon
+from features.audio import read_audio
+from features.errors import AsrError
+
+DECODING = "decoding.json"
+LEXICON = "lexicon.txt"
+MODELS = "models"
+DEFAULT_MODEL = "default.json"
+_ALIGNMENT_BEAM = 300.0
+
+Samples = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Recognizer:
+    """An acoustic model with its lexicon, its grammar and the weights tuned for them.
+
+    Attributes
+    ----------
+    name : of the model
+    model : front end, topology, emissions
+    lexicon : pronunciations
+    grammar : name of the grammar in use
+    decoder : ready to decode
+    """
+
+    name: str
+    model: AcousticModel
+    lexicon: Lexicon
+    grammar: str
+    decoder: Decoder
+
+    @classmethod
+    def load(cls, directory: str | Path, model: str | None = None, grammar: str | None = None) -> Recognizer:
+        """Return the recogniser of an experiment directory, or of one model's own directory.
+
+        Parameters
+        ----------
+        directory : that ``asr train`` wrote, or one folder below its ``models``
+        model : name; by default the one that was best on dev
+        grammar : name; by default the last one of the recipe
+        """
+        path = model_directory(Path(directory), model)
+        record = read_json(path / DECODING)
+        lexicon = Lexicon.read(path / LEXICON)
+        acoustic_model = load_model(path)
+        name = grammar or record["default_grammar"]
+        if name not in record["grammars"]:
+            raise ConfigError(f'{path}: no grammar "{name}"; expected one of: {", ".join(record["grammars"])}')
+        config = DecoderConfig(**record["grammars"][name])
+        decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)
+        return cls(path.name, acoustic_model, lexicon, name, decoder)
+
+    def with_options(self, **changes: Any) -> Recognizer:
+        """Return the same recogniser with other decoder options (`decoder.DecoderConfig`)."""
+        return replace(self, decoder=self.decoder.with_config(**changes))
+
+    def transcribe(self, recording: str | Path | Samples) -> Hypothesis:
+        """Return what is said in a recording, given as a path or as samples (T,) at the model's rate."""
+        return self.decode_frames(self.model.front_end.transform([self._cepstra(recording)])[0])
+
+    def transcribe_all(self, recordings: Sequence[str | Path], *, same_speaker: bool = False) -> list[Hypothesis | AsrError]:
+        """Return for each recording its hypothesis, or the error that kept it from being decoded.
+
+        With ``same_speaker`` all are normalised together, which helps when each is short.
+        """
+        cepstra = list(parallel_map(self._cepstra_or_error, list(recordings)))
+        usable = [c for c in cepstra if not isinstance(c, AsrError)]
+        frames = self.model.front_end.transform(usable, [""] * len(usable) if same_speaker else None)
+        decoded = iter(list(parallel_map(self.decode_frames, frames)))
+        return [c if isinstance(c, AsrError) else next(decoded) for c in cepstra]
+
+    def decode_frames(self, frames: NDArray[np.float32]) -> Hypothesis:
+        """Return the words of the front end's frames (T, D)."""
+        return self.decoder.decode(self.model.emissions.log_likelihoods(frames))
+
+    def align(self, recording: str | Path | Samples, words: Sequence[str]) -> Alignment:
+        """Return where each word, phone and state of a transcript lies in a recording."""
+        return self.align_frames(self.model.front_end.transform([self._cepstra(recording)])[0], words)
+
+    def align_frames(self, frames: NDArray[np.float32], words: Sequence[str]) -> Alignment:
+        """Return the alignment of the front end's frames (T, D) with a transcript."""
+        missing = [w for w in words if w not in self.lexicon]
+        if missing:
+            near = ", ".join(f'"{w}"' for w in self.lexicon.nearest(missing[0]))
+            hint = f" (did you mean {near}?)" if near else ""
+            raise CorpusError(f'word "{missing[0]}" is not in the model\'s lexicon{hint}; add it to {LEXICON}')
+        graph = utterance_graph([self.lexicon.pronunciations(w) for w in words], self.model.topology)
+        return align_frames(frames, graph, self.model, _ALIGNMENT_BEAM)
+
+    def _cepstra(self, recording: str | Path | Samples) -> NDArray[np.float32]:
+        front_end = self.model.front_end
+        if isinstance(recording, np.ndarray):
+            return front_end.cepstra(recording)
+        return front_end.cepstra(read_audio(recording, front_end.config.mfcc.sample_rate))
+
+    def _cepstra_or_error(self, recording: str | Path) -> NDArray[np.float32] | AsrError:
+        try:
+            return self._cepstra(recording)
+        except AsrError as error:
+            return error if str(recording) in str(error) else type(error)(f"{recording}: {error}")
+
+
+def model_directory(directory: Path, model: str | None) -> Path:
+    """Return where a model lies, given the experiment directory (or the model's own)."""
+    if (directory / DECODING).is_file():
+        return directory
+    models = sorted(p.name for p in (directory / MODELS).glob("*") if (p / DECODING).is_file())
+    if not models:
+        raise ExperimentError(
+            f"{directory}: no trained model in it; expected a directory that asr train has finished; "
+            "check the path or run asr train"
+        )
+    name = model or str(read_json(directory / DEFAULT_MODEL)["model"])
+    if name not in models:
+        raise ConfigError(f'{directory}: no model "{name}"; expected one of: {", ".join(models)}')
+    return directory / MODELS / name
+
+
+def write_recognizer(
+    directory: Path, model: AcousticModel, lexicon: Lexicon, grammars: Mapping[GrammarName, Mapping[str, Any]], default: str
+) -> None:
+    """Write a model's own directory; the grammars' files are the caller's."""
+    save_model(model, directory)
+    lexicon.write(directory / LEXICON)
+    write_json(directory / DECODING, {"default_grammar": default, "grammars": grammars})

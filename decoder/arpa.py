@@ -1,0 +1,156 @@
+r"""The ARPA text format of backoff n-gram models, base-10 logarithms as in the file.
+
+The format is that of the SRI toolkit, http://www.speech.sri.com/projects/srilm/manpages/ngram-format.5.html::
+
+    \data\
+    ngram 1=4
+    ngram 2=2
+
+    \1-grams:
+    -0.5 WORD -0.3
+    …
+    \end\
+
+Values of -99 and below mean probability zero.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from decoder.errors import GrammarError
+
+Ngram = tuple[str, ...]
+LOG10_ZERO = -99.0
+
+_COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
+_SECTION = re.compile(r"\\(\d+)-grams:")
+
+
+def read_arpa(path: str | Path) -> tuple[list[dict[Ngram, float]], dict[Ngram, float]]:
+    """Return the log10 probabilities, one mapping for each order, and the log10 backoff weights of an ARPA file."""
+    lines = _lines(Path(path))
+    counts, (number, line) = _read_counts(path, lines)
+    log_probs: list[dict[Ngram, float]] = [{} for _ in counts]
+    backoffs: dict[Ngram, float] = {}
+    for order, count in enumerate(counts, start=1):
+        section = _SECTION.fullmatch(line)
+        if not section or int(section[1]) != order:
+            raise _error(path, number, f'expected "\\{order}-grams:"', line, "restore the section")
+        for number, line in lines:
+            if line.startswith("\\"):
+                break
+            _read_ngram(path, number, line, order, len(counts), log_probs[order - 1], backoffs)
+        else:
+            raise _error(
+                path, number, 'expected "\\end\\" at the end', "the end of the file", "get the whole file"
+            )
+        if len(log_probs[order - 1]) != count:
+            found = f"{len(log_probs[order - 1])} {order}-grams before this line"
+            raise _error(
+                path, number, f"expected {count} {order}-grams", found, "correct the count or the list"
+            )
+    if line != "\\end\\":
+        raise _error(path, number, 'expected "\\end\\"', line, "correct the counts or end the file there")
+    return log_probs, backoffs
+
+
+def write_arpa(
+    path: str | Path, log_probs: Sequence[Mapping[Ngram, float]], backoffs: Mapping[Ngram, float]
+) -> None:
+    """Write log10 probabilities and backoff weights so that reading them gives the same numbers, bit for bit."""
+    lines = ["\\data\\", *(f"ngram {n}={len(table)}" for n, table in enumerate(log_probs, start=1))]
+    for order, table in enumerate(log_probs, start=1):
+        lines += ["", f"\\{order}-grams:"]
+        for ngram in sorted(table):
+            backoff = [_number(backoffs[ngram])] if ngram in backoffs else []
+            lines.append("\t".join([_number(table[ngram]), " ".join(ngram), *backoff]))
+    text = "\n".join([*lines, "", "\\end\\", ""])
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def _number(log10: float) -> str:
+    return repr(max(float(log10), LOG10_ZERO))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a plain or gzip file that are not empty."""
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+    except (OSError, EOFError) as error:
+        raise GrammarError(f"{path}: expected a readable ARPA file, got: {error}; check the path") from error
+    except UnicodeDecodeError as error:
+        raise GrammarError(f"{path}: expected UTF-8 text, got {error}; convert the file to UTF-8") from error
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, line.strip()
+
+
+def _read_counts(path: str | Path, lines: Iterator[tuple[int, str]]) -> tuple[list[int], tuple[int, str]]:
+    """Return the declared number of n-grams of each order, and the line after them."""
+    for _, line in lines:
+        if line == "\\data\\":
+            break
+    else:
+        raise GrammarError(f'{path}: expected a line "\\data\\", got none; give an ARPA language model')
+    counts: list[int] = []
+    for number, line in lines:
+        match = _COUNT.fullmatch(line)
+        if not match:
+            break
+        if int(match[1]) != len(counts) + 1:
+            raise _error(
+                path, number, f'expected "ngram {len(counts) + 1}=…"', line, "list the orders from 1"
+            )
+        counts.append(int(match[2]))
+    else:
+        raise GrammarError(f'{path}: expected "\\1-grams:", got the end of the file; get the whole file')
+    if not counts:
+        raise _error(path, number, 'expected "ngram 1=…"', line, "declare the number of n-grams")
+    return counts, (number, line)
+
+
+def _read_ngram(
+    path: str | Path,
+    number: int,
+    line: str,
+    order: int,
+    max_order: int,
+    log_probs: dict[Ngram, float],
+    backoffs: dict[Ngram, float],
+) -> None:
+    """Add the n-gram of one line to the tables."""
+    fields = line.split()
+    expected = f"expected a log10 probability, {order} words" + (
+        " and perhaps a backoff weight" if order < max_order else ""
+    )
+    if len(fields) not in (order + 1, order + 1 + (order < max_order)):
+        raise _error(path, number, expected, f'"{line}"', "correct the line")
+    try:
+        values = [float(fields[0]), *(float(field) for field in fields[order + 1 :])]
+    except ValueError:
+        raise _error(path, number, expected, f'"{line}"', "correct the line") from None
+    if any(np.isnan(value) or value == np.inf for value in values) or values[0] > 0:
+        raise _error(
+            path, number, "expected a log10 probability of at most 0", f'"{line}"', "correct the line"
+        )
+    ngram = tuple(fields[1 : order + 1])
+    if ngram in log_probs:
+        raise _error(path, number, "expected each n-gram once", f'"{" ".join(ngram)}" again', "remove one")
+    log_probs[ngram] = _log10(values[0])
+    if len(values) > 1:
+        backoffs[ngram] = _log10(values[1])
+
+
+def _log10(value: float) -> float:
+    return value if value > LOG10_ZERO else -np.inf
+
+
+def _error(path: str | Path, number: int, expected: str, got: str, cure: str) -> GrammarError:
+    return GrammarError(f"{path}:{number}: {expected}, got {got}; {cure}")

