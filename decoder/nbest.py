@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,42 +25,52 @@ class LatticePath:
     log_score: float
 
 
+class _Edges(NamedTuple):
+    """A lattice as plain lists, which Python reads much faster one by one; edges of node v: offsets[v]:offsets[v + 1]."""
+
+    offsets: list[int]
+    targets: list[int]
+    words: list[int]
+    scores: list[float]
+
+
 def best_sequences(lattice: Lattice, n_best: int) -> list[LatticePath]:
     """Return up to ``n_best`` paths of different words, best first.
 
     A* over word sequences instead of paths: a sequence stands for all its times and silences at once, as in the
     on-the-fly determinisation of M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings problem", ICSLP
-    2002. The score that remains is known exactly, so each pop is on the way to the next best sequence.
+    2002. The score that remains is known exactly, so each sequence taken up leads to one of the best not yet found.
     """
-    remaining = best_remaining(lattice)
+    remaining = best_remaining(lattice).tolist()
+    final = lattice.final_scores.tolist()
+    edges = _Edges(
+        np.searchsorted(lattice.sources, np.arange(len(remaining) + 1)).tolist(),
+        lattice.targets.tolist(),
+        lattice.words.tolist(),
+        lattice.scores.tolist(),
+    )
     ticket = itertools.count()  # equal scores leave in the order of arrival
     heap: list[tuple[float, int, Ends | LatticePath]] = []
+    found: list[LatticePath] = []
 
     def push(ends: Ends) -> None:
-        ends = _with_silences(lattice, ends)
-        score = max(score + remaining[node] for node, (score, _) in ends.items())
-        if score > -np.inf:
-            heapq.heappush(heap, (-score, next(ticket), ends))
+        total = max(score + remaining[node] for node, (score, _) in ends.items())
+        if total > -np.inf:
+            heapq.heappush(heap, (-total, next(ticket), ends))
 
     push({lattice.start: (0.0, None)})
-    found: list[LatticePath] = []
     while heap and len(found) < n_best:
-        _, _, item = heapq.heappop(heap)
+        item = heapq.heappop(heap)[2]
         if isinstance(item, LatticePath):
             found.append(item)
             continue
-        finished = _finish(lattice, item)
-        if finished:
-            heapq.heappush(heap, (-finished.log_score, next(ticket), finished))
-        for ends in _next_words(lattice, item):
+        item = _with_silences(edges, item)
+        path = _finish(item, final)
+        if path:
+            heapq.heappush(heap, (-path.log_score, next(ticket), path))
+        for ends in _next_words(edges, item):
             push(ends)
     return found
-
-
-def _edges_from(lattice: Lattice, node: int) -> range:
-    """Return the edges that leave a node."""
-    first, stop = np.searchsorted(lattice.sources, [node, node + 1])
-    return range(int(first), int(stop))
 
 
 def _offer(ends: Ends, node: int, score: float, path: Path) -> None:
@@ -68,37 +79,35 @@ def _offer(ends: Ends, node: int, score: float, path: Path) -> None:
         ends[node] = (score, path)
 
 
-def _with_silences(lattice: Lattice, ends: Ends) -> Ends:
+def _with_silences(edges: _Edges, ends: Ends) -> Ends:
     """Return the ends with those a silence leads to; a silence is never followed by another."""
     extended = dict(ends)
     for node, (score, path) in ends.items():
-        for edge in _edges_from(lattice, node):
-            if lattice.words[edge] < 0:
-                _offer(
-                    extended, int(lattice.targets[edge]), score + float(lattice.scores[edge]), (edge, path)
-                )
+        for edge in range(edges.offsets[node], edges.offsets[node + 1]):
+            if edges.words[edge] < 0:
+                _offer(extended, edges.targets[edge], score + edges.scores[edge], (edge, path))
     return extended
 
 
-def _next_words(lattice: Lattice, ends: Ends) -> list[Ends]:
+def _next_words(edges: _Edges, ends: Ends) -> list[Ends]:
     """Return the ends of each word sequence that is one word longer."""
     by_word: dict[int, Ends] = {}
     for node, (score, path) in ends.items():
-        for edge in _edges_from(lattice, node):
-            word = int(lattice.words[edge])
+        for edge in range(edges.offsets[node], edges.offsets[node + 1]):
+            word = edges.words[edge]
             if word >= 0:
                 longer = by_word.setdefault(word, {})
-                _offer(longer, int(lattice.targets[edge]), score + float(lattice.scores[edge]), (edge, path))
+                _offer(longer, edges.targets[edge], score + edges.scores[edge], (edge, path))
     return list(by_word.values())
 
 
-def _finish(lattice: Lattice, ends: Ends) -> LatticePath | None:
+def _finish(ends: Ends, final: list[float]) -> LatticePath | None:
     """Return the best path that ends the sentence here, None if it may not end."""
-    total, node = max((score + float(lattice.final_scores[node]), node) for node, (score, _) in ends.items())
+    total, node = max((score + final[node], node) for node, (score, _) in ends.items())
     if total == -np.inf:
         return None
-    edges, path = [], ends[node][1]
+    path, taken = ends[node][1], []
     while path is not None:
-        edges.append(path[0])
+        taken.append(path[0])
         path = path[1]
-    return LatticePath(tuple(edges[::-1]), total)
+    return LatticePath(tuple(taken[::-1]), total)

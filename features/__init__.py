@@ -1,9 +1,10 @@
 """The front end: recordings to frames, their normalisation and projection, feature files."""
 
 from features.audio import AudioInfo, audio_info, read_audio
+from features.derivatives import add_derivatives
 from features.errors import AsrError, AudioError, FeatureError
 from features.htk import HtkFile, read_htk, write_htk
-from features.mfcc import MfccConfig, add_derivatives, mfcc, n_frames, static_mfcc
+from features.mfcc import MfccConfig, mfcc, n_frames, static_mfcc
 from features.normalization import Standardizer, normalize, normalize_groups
 from features.projection import LinearProjection, fit_lda, splice
 from features.stream import MfccStream

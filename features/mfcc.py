@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import rfft
 
+from features.derivatives import add_derivatives
 from features.errors import FeatureError
 from features.filterbank import MelBand, cepstral_matrix, mel_filterbank
+from features.matrix_product import serial_product
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -157,44 +159,6 @@ def n_frames(n_samples: int, config: MfccConfig = MfccConfig()) -> int:
     return 0 if beyond_first < 0 else beyond_first // config.shift_samples + 1
 
 
-def add_derivatives(static: FloatArray, window: int, order: int) -> FloatArray:
-    """Return the static columns followed by their deltas (order 1) and accelerations (order 2).
-
-    Parameters
-    ----------
-    static : (T, D) float32
-        At least one frame.
-    window : int
-        Frames on each side of the regression.
-    order : int
-        0, 1 or 2.
-
-    Returns
-    -------
-    (T, D * (1 + order)) float32
-    """
-    n_static = static.shape[1]
-    features = np.empty((static.shape[0], n_static * (1 + order)), dtype=np.float32)
-    features[:, :n_static] = static
-    for k in range(order):
-        lower = features[:, k * n_static : (k + 1) * n_static]
-        features[:, (k + 1) * n_static : (k + 2) * n_static] = _regression(lower, window)
-    return features
-
-
-def _regression(frames: FloatArray, window: int) -> FloatArray:
-    """Return the slope over ±window frames with the ends replicated (HTK Book, 5.16), ``(T, D)`` float32."""
-    n = frames.shape[0]
-    padded = np.concatenate([frames[:1].repeat(window, 0), frames, frames[-1:].repeat(window, 0)])
-    slope = np.zeros_like(frames)
-    for step in range(1, window + 1):
-        ahead = padded[window + step : window + step + n]
-        behind = padded[window - step : window - step + n]
-        slope += step * (ahead - behind)
-    slope /= 2 * sum(step * step for step in range(1, window + 1))
-    return slope
-
-
 def _normalized_energy(log_energy: FloatArray) -> FloatArray:
     """Return HTK's ENORMALISE of a log energy track: 1 at the loudest frame, floored 50 dB below it."""
     loudest = log_energy.max()
@@ -257,8 +221,9 @@ def _static_block(signal: FloatArray, plan: MfccPlan, out: FloatArray) -> None:
     config = plan.config
     raw = _frames_of(signal, config)
     spectrum = _magnitude(_windowed(signal, raw, plan))
-    log_mel = np.log(np.maximum(spectrum @ plan.filterbank, np.float32(MEL_FLOOR)))
-    np.matmul(log_mel, plan.cepstra, out=out[:, : config.n_cepstra])
+    log_mel = serial_product(spectrum, plan.filterbank)
+    np.log(np.maximum(log_mel, np.float32(MEL_FLOOR), out=log_mel), out=log_mel)
+    serial_product(log_mel, plan.cepstra, out=out[:, : config.n_cepstra])
     if config.energy:
         energy = np.einsum("ts,ts->t", raw, raw)
         out[:, -1] = np.log(np.maximum(energy, np.float32(ENERGY_FLOOR)))

@@ -9,15 +9,17 @@ from itertools import zip_longest
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
+from threadpoolctl import threadpool_limits
 
 from features.errors import FeatureError
+from features.matrix_product import serial_product
 from features.normalization import check_frames
 
 FloatArray = npt.NDArray[np.float32]
 DoubleArray = npt.NDArray[np.float64]
 LabelArray = npt.NDArray[np.integer]
 
-# Share of the mean within-class variance added to every direction: it decides only where there is none.
+# Share of the mean variance added to every direction: it decides only where classes have no variance.
 RELATIVE_RIDGE = 1e-6
 
 
@@ -74,7 +76,8 @@ class LinearProjection:
     def transform(self, frames: npt.NDArray[np.floating]) -> FloatArray:
         """Return projected frames, ``(T, K)`` float32, of ``(T, D)`` ones."""
         check_frames(frames, n_columns=self.matrix.shape[0] // (2 * self.context + 1))
-        projected: FloatArray = splice(frames, self.context) @ self.matrix + self.offset
+        projected = serial_product(splice(frames, self.context), self.matrix)
+        projected += self.offset
         return projected
 
 
@@ -102,7 +105,8 @@ def fit_lda(
     context : int
         Neighbouring frames on each side.
     n_components : int
-        Columns of the projection.
+        Columns of the projection, or one less than the classes with frames if that is fewer: no further
+        direction separates them.
     n_classes : int
         Labels are below it. Classes without frames count for nothing.
     eigenvalue_exponent : float
@@ -113,16 +117,24 @@ def fit_lda(
     LinearProjection
         Its offset takes the training mean to zero.
     """
-    scatter = _accumulated(utterances, labels, context, n_classes)
+    # One thread: an utterance's product is too small to share, and the result must not depend on the cores.
+    with threadpool_limits(limits=1, user_api="blas"):
+        scatter = _accumulated(utterances, labels, context, n_classes)
+        return _discriminants(scatter, context, n_components, eigenvalue_exponent)
+
+
+def _discriminants(
+    scatter: Scatter, context: int, n_components: int, eigenvalue_exponent: float
+) -> LinearProjection:
+    """Return the best directions of a scatter, scaled (see `fit_lda`)."""
     n_dims = scatter.mean.size
     if not 1 <= n_components <= n_dims:
         raise FeatureError(
             f"n_components: expected 1 to {n_dims} (the spliced columns), got {n_components}; change it"
         )
-    eigenvalues, directions = eigh(
-        scatter.between, scatter.within, subset_by_index=[n_dims - n_components, n_dims - 1]
-    )
-    eigenvalues, directions = np.maximum(eigenvalues[::-1], 0.0), _signed(directions[:, ::-1])
+    eigenvalues, directions = eigh(scatter.between, scatter.within)
+    best = np.argsort(-eigenvalues, kind="stable")[: min(n_components, scatter.n_present - 1)]
+    eigenvalues, directions = np.maximum(eigenvalues[best], 0.0), _signed(directions[:, best])
     matrix = directions * (eigenvalues / (1.0 + eigenvalues)) ** eigenvalue_exponent
     return LinearProjection(matrix.astype(np.float32), (-scatter.mean @ matrix).astype(np.float32), context)
 
@@ -138,11 +150,14 @@ class Scatter:
         Within-class covariance, the ridge included.
     between : (D, D) float64
         Covariance of the class means, weighted by their frames.
+    n_present : int
+        Classes with frames.
     """
 
     mean: DoubleArray
     within: DoubleArray
     between: DoubleArray
+    n_present: int
 
 
 def _accumulated(
@@ -164,15 +179,23 @@ def _accumulated(
             sums, second = np.zeros((n_classes, origin.size)), np.zeros((origin.size, origin.size))
         spliced -= origin  # any point near the data: second moments about zero would cancel
         used_labels = frame_labels[is_used]
-        sums += np.eye(n_classes)[used_labels].T @ spliced
+        present, order, starts = _class_runs(used_labels)
+        sums[present] += np.add.reduceat(spliced[order], starts, axis=0)
         counts += np.bincount(used_labels, minlength=n_classes)
         second += spliced.T @ spliced
     return _scatter(counts, sums, second, origin)
 
 
+def _class_runs(labels: LabelArray) -> tuple[LabelArray, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the classes present, an order that groups their frames, and each group's start in it."""
+    order = np.argsort(labels, kind="stable")
+    present, starts = np.unique(labels[order], return_index=True)
+    return present, order, starts
+
+
 def _scatter(counts: DoubleArray, sums: DoubleArray, second: DoubleArray, origin: DoubleArray) -> Scatter:
     n_frames = counts.sum()
-    n_present = np.count_nonzero(counts)
+    n_present = int(np.count_nonzero(counts))
     if n_present < 2:
         raise FeatureError(
             f"labels: expected frames of at least 2 classes, got {n_present}; check the alignment"
@@ -182,9 +205,11 @@ def _scatter(counts: DoubleArray, sums: DoubleArray, second: DoubleArray, origin
     within = (second - (class_means * counts[:, None]).T @ class_means) / n_frames
     deviation = (class_means - mean) * np.sqrt(counts / n_frames)[:, None]
     n_dims = mean.size
-    ridge = RELATIVE_RIDGE * max(np.trace(within) / n_dims, np.finfo(np.float64).tiny)
+    between = deviation.T @ deviation
+    mean_variance = (np.trace(within) + np.trace(between)) / n_dims
+    ridge = RELATIVE_RIDGE * (mean_variance if mean_variance > 0 else 1.0)
     within = (within + within.T) / 2 + ridge * np.eye(n_dims)
-    return Scatter(mean + origin, within, deviation.T @ deviation)
+    return Scatter(mean + origin, within, between, n_present)
 
 
 def _signed(directions: DoubleArray) -> DoubleArray:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from features.derivatives import add_derivatives
 from features.errors import FeatureError
-from features.mfcc import MfccConfig, add_derivatives, check_samples, mfcc_plan, static_frames
+from features.mfcc import MfccConfig, check_samples, mfcc_plan, static_frames
 
 FloatArray = npt.NDArray[np.float32]
 

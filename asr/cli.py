@@ -1,0 +1,253 @@
+"""The command line: ``asr VERB …``. Results go to standard output, everything else to standard error.
+
+Exit codes: 0 done, 2 bad input (one line says which; `validate` found errors), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from asr import output, verbs
+from asr.errors import ConfigError
+from asr.logs import terminal_messages
+from asr.recipe import built_in_recipes
+from asr.systems import SYSTEMS
+from features.errors import AsrError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        with terminal_messages(verbose=options.verbose):
+            code: int = options.run(options)
+            sys.stdout.flush()
+            return code
+    except AsrError as error:
+        print(f"asr: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("asr: interrupted; finished stages are kept, the same command goes on from there", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        print(f"asr: {name}{error.strerror or error}; check the path and the space on the disk", file=sys.stderr)
+        return 2
+    except MemoryError:
+        print("asr: not enough memory; use fewer or shorter recordings at once", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="asr", description="Speech recognition and forced alignment from small transcribed corpora."
+    )
+    parser.add_argument("--version", action="version", version=output.version_line())
+    verb = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for add in (_add_demo, _add_train, _add_decode, _add_align, _add_score, _add_evaluate, _add_validate, _add_info):
+        command = add(verb)
+        command.add_argument("-v", "--verbose", action="store_true", help="say what is being done")
+    return parser
+
+
+Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def _add_demo(verbs_: Verbs) -> argparse.ArgumentParser:
+    command = verbs_.add_parser("demo", help="train and test on a small synthetic corpus, made on the spot")
+    command.add_argument("--out", type=Path, default=Path("exp/demo"), help="experiment directory (exp/demo)")
+    command.set_defaults(run=_demo)
+    return command
+
+
+def _add_train(verbs_: Verbs) -> argparse.ArgumentParser:
+    command = verbs_.add_parser("train", help="train, tune and test by a recipe; goes on where it stopped")
+    command.add_argument("recipe", help=f"one of {', '.join(built_in_recipes())}, or the path of a recipe script")
+    command.add_argument("--corpus", type=Path, help="directory of the raw corpus")
+    command.add_argument("--out", type=Path, required=True, help="experiment directory")
+    command.add_argument("--model", action="append", default=[], help=f"one of {', '.join(SYSTEMS)}; may be repeated")
+    command.add_argument("--preset", choices=verbs.PRESETS, default="best", help="best (default), or as in the thesis")
+    command.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="change an option; may be repeated"
+    )
+    command.set_defaults(run=_train)
+    return command
+
+
+def _add_decode(verbs_: Verbs) -> argparse.ArgumentParser:
+    command = verbs_.add_parser("decode", help="print the words of recordings")
+    command.add_argument("experiment", type=Path)
+    command.add_argument("recordings", nargs="+", type=Path, metavar="WAV")
+    _add_model_options(command)
+    command.add_argument("--format", choices=output.DECODE_FORMATS, default="text")
+    command.add_argument("--nbest", type=int, default=1, metavar="N", help="also print the next best sentences")
+    command.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
+    command.set_defaults(run=_decode)
+    return command
+
+
+def _add_align(verbs_: Verbs) -> argparse.ArgumentParser:
+    command = verbs_.add_parser("align", help="find when each word and phone of a transcript is spoken")
+    command.add_argument("experiment", type=Path)
+    command.add_argument("recording", nargs="?", type=Path, metavar="WAV")
+    command.add_argument("text", nargs="?", metavar="TEXT", help="the transcript, or a file that holds it")
+    command.add_argument("--corpus", type=Path, help="align a whole data directory or folder")
+    command.add_argument("--model")
+    command.add_argument("--format", choices=output.ALIGN_FORMATS, default="textgrid")
+    command.add_argument("--out", type=Path, help="file (ctm, mlf) or directory (textgrid); default: standard output")
+    command.set_defaults(run=_align)
+    return command
+
+
+def _add_score(verbs_: Verbs) -> argparse.ArgumentParser:
+    command = verbs_.add_parser("score", help="word accuracy of hypotheses against references")
+    command.add_argument("reference", type=Path)
+    command.add_argument("hypothesis", type=Path)
+    command.add_argument("--format", choices=("kaldi", "trn"), help="of both files; guessed by default")
+    command.add_argument("--against", type=Path, metavar="HYP2", help="compare with a second recogniser, paired")
+    command.add_argument("--utt2spk", type=Path, help="speakers, for a table of them")
+    command.add_argument("--ignore-case", action="store_true")
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(run=_score)
+    return command
+
+
+def _add_evaluate(verbs_: Verbs) -> argparse.ArgumentParser:
+    command = verbs_.add_parser("evaluate", help="decode and score a data directory or folder")
+    command.add_argument("experiment", type=Path)
+    command.add_argument("--corpus", type=Path, required=True)
+    _add_model_options(command)
+    command.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(run=_evaluate)
+    return command
+
+
+def _add_validate(verbs_: Verbs) -> argparse.ArgumentParser:
+    command = verbs_.add_parser("validate", help="list everything that is wrong with a corpus")
+    command.add_argument("corpus", type=Path)
+    command.add_argument("--lexicon", type=Path, help="pronunciations; lexicon.txt of the corpus by default")
+    command.set_defaults(run=_validate)
+    return command
+
+
+def _add_info(verbs_: Verbs) -> argparse.ArgumentParser:
+    command = verbs_.add_parser("info", help="say what a model is made of")
+    command.add_argument("experiment", type=Path)
+    command.add_argument("--model")
+    command.set_defaults(run=_info)
+    return command
+
+
+def _add_model_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--model", help="name of the model; the best on dev by default")
+    command.add_argument("--grammar", help="name of the grammar; the recipe's last by default")
+
+
+def _demo(options: argparse.Namespace) -> int:
+    results, hypothesis, spoken = verbs.demo(options.out)
+    print(output.results_table(results, options.out))
+    print(f"\na new synthetic recording, spoken: {spoken}\n{output.word_times(hypothesis)}")
+    return 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    results = verbs.train(
+        options.recipe,
+        corpus=options.corpus,
+        out=options.out,
+        models=options.model,
+        preset=options.preset,
+        settings=options.settings,
+    )
+    print(output.results_table(results, options.out))
+    return 0
+
+
+def _decode(options: argparse.Namespace) -> int:
+    found = verbs.decode(
+        options.experiment,
+        options.recordings,
+        model=options.model,
+        grammar=options.grammar,
+        n_best=options.nbest,
+        same_speaker=options.same_speaker,
+    )
+    return _print_found(options.recordings, found, lambda pairs: output.decoded(pairs, options.format))
+
+
+def _align(options: argparse.Namespace) -> int:
+    if options.corpus is not None:
+        if options.recording is not None:
+            raise ConfigError("align: got both WAV and --corpus; expected one of them")
+        pairs = list(verbs.align_corpus(options.experiment, options.corpus, model=options.model))
+    else:
+        if options.recording is None or options.text is None:
+            raise ConfigError("align: expected WAV and TEXT, or --corpus DIR")
+        text = output.text_or_file(options.text)
+        aligned = verbs.align(options.experiment, options.recording, text, model=options.model)
+        pairs = [(aligned.utterance_id, aligned)]
+    return _print_found(
+        [name for name, _ in pairs],
+        [result for _, result in pairs],
+        lambda good: output.write_aligned([a for _, a in good], options.format, options.out),
+    )
+
+
+def _score(options: argparse.Namespace) -> int:
+    print(
+        output.score_files(
+            options.reference,
+            options.hypothesis,
+            against=options.against,
+            file_format=options.format,
+            utt2spk=options.utt2spk,
+            ignore_case=options.ignore_case,
+            as_json=options.json,
+        )
+    )
+    return 0
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    score, decoded = verbs.evaluate(
+        options.experiment, options.corpus, model=options.model, grammar=options.grammar
+    )
+    if options.hypotheses is not None:
+        output.write_hypotheses(decoded, options.hypotheses)
+    print(output.evaluation(score, decoded, as_json=options.json))
+    return 0
+
+
+def _validate(options: argparse.Namespace) -> int:
+    lines, has_errors = output.problems(options.corpus, options.lexicon)
+    print("\n".join(lines))
+    return 2 if has_errors else 0
+
+
+def _info(options: argparse.Namespace) -> int:
+    print(output.description(verbs.info(options.experiment, model=options.model)))
+    return 0
+
+
+def _print_found(names, results, write) -> int:  # type: ignore[no-untyped-def]
+    """Write what was found, name on standard error what was not, and return the exit code."""
+    good = [(name, result) for name, result in zip(names, results, strict=True) if not isinstance(result, AsrError)]
+    if good:
+        print(write(good), end="")
+    failed = [result for result in results if isinstance(result, AsrError)]
+    for error in failed:
+        print(f"asr: {error}", file=sys.stderr)
+    return 2 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""The verbs of the command line as functions: ``asr.train``, ``asr.decode``, ``asr.align``, ``asr.evaluate``, …"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from acoustic.gmm import GmmModel
+from acoustic.parallel import parallel_map
+from asr.config import ExperimentConfig, with_settings
+from asr.corpus import read_corpus
+from asr.data import compute_cepstra
+from asr.errors import ConfigError
+from asr.evaluation import decode_corpus, emission_scores, score_decoded
+from asr.experiment import Experiment
+from asr.recipe import load_recipe
+from asr.recognizer import Recognizer
+from asr.results import Result
+from asr.scoring import Score
+from asr.tiers import AlignedUtterance, aligned_utterance
+from decoder.decoder import Hypothesis
+from features.errors import AsrError
+
+PRESETS = ("best", "thesis")
+
+
+def train(
+    recipe: str,
+    *,
+    corpus: str | Path | None = None,
+    out: str | Path,
+    models: Sequence[str] = (),
+    preset: str = "best",
+    settings: Sequence[str] = (),
+) -> tuple[Result, ...]:
+    """Prepare, train, tune on dev, evaluate on test; go on where an earlier run stopped.
+
+    Parameters
+    ----------
+    recipe : name of a built-in recipe or path of a script
+    corpus : raw corpus; not for recipes that make their own
+    out : experiment directory
+    models : names of models; the recipe's own by default
+    preset : ``best``, or ``thesis`` (global standardisation as in the thesis)
+    settings : options ``key=value`` (see `asr.config.ExperimentConfig`)
+
+    Returns
+    -------
+    The rows of ``OUT/results.json``
+    """
+    loaded = load_recipe(recipe)
+    if loaded.recipe.needs_corpus and corpus is None:
+        raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
+    if corpus is not None and not Path(corpus).is_dir():
+        raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
+    config = with_settings(with_preset(loaded.recipe.config, preset), settings)
+    corpus_dir = Path(corpus) if corpus is not None else None
+    return Experiment(loaded, corpus_dir, Path(out), config, preset).run(models or loaded.recipe.models)
+
+
+def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
+    """Train and test on synthetic speech made on the spot, and decode one new recording.
+
+    Returns
+    -------
+    The rows of ``OUT/results.json``, the hypothesis of the new recording and what was said in it
+    """
+    results = train("demo", out=out)
+    task = load_recipe("demo")
+    new = Experiment(task, None, Path(out), task.recipe.config, "best").task.path
+    (found,) = decode(out, [new / "new.wav"])
+    if isinstance(found, AsrError):
+        raise found
+    return results, found, (new / "new.txt").read_text(encoding="utf-8").strip()
+
+
+def with_preset(config: ExperimentConfig, preset: str) -> ExperimentConfig:
+    """Return the configuration of a preset."""
+    if preset not in PRESETS:
+        raise ConfigError(f'preset "{preset}" is not known; expected one of: {", ".join(PRESETS)}')
+    if preset == "thesis":
+        return replace(config, front_end=replace(config.front_end, normalize="global"))
+    return config
+
+
+def decode(
+    experiment: str | Path,
+    recordings: Sequence[str | Path],
+    *,
+    model: str | None = None,
+    grammar: str | None = None,
+    n_best: int = 1,
+    same_speaker: bool = False,
+) -> list[Hypothesis | AsrError]:
+    """Return for each recording its words with times and confidences, or the error that prevented it."""
+    recognizer = Recognizer.load(experiment, model, grammar).with_options(n_best=n_best, confidence=True)
+    return recognizer.transcribe_all(recordings, same_speaker=same_speaker)
+
+
+def align(
+    experiment: str | Path, recording: str | Path, text: str | Sequence[str], *, model: str | None = None
+) -> AlignedUtterance:
+    """Return when each word, phone and state of a transcript is spoken in a recording."""
+    recognizer = Recognizer.load(experiment, model)
+    words = text.split() if isinstance(text, str) else list(text)
+    return aligned_utterance(Path(recording).stem, recognizer, words, recognizer.align(recording, words))
+
+
+def align_corpus(
+    experiment: str | Path, corpus: str | Path, *, model: str | None = None
+) -> Iterator[tuple[str, AlignedUtterance | AsrError]]:
+    """Yield for each utterance of a corpus its id and alignment, or the reason why there is none."""
+    recognizer = Recognizer.load(experiment, model)
+    data = compute_cepstra(read_corpus(corpus), recognizer.model.front_end.config)
+    frames = recognizer.model.front_end.transform(data.cepstra, data.speakers)
+
+    def one(index: int) -> tuple[str, AlignedUtterance | AsrError]:
+        utterance = data.corpus.utterances[index]
+        try:
+            alignment = recognizer.align_frames(frames[index], utterance.words)
+        except AsrError as error:
+            return utterance.utterance_id, type(error)(f"{utterance.utterance_id}: {error}")
+        return utterance.utterance_id, aligned_utterance(
+            utterance.utterance_id, recognizer, utterance.words, alignment
+        )
+
+    return parallel_map(one, range(len(frames)))
+
+
+def evaluate(
+    experiment: str | Path, corpus: str | Path, *, model: str | None = None, grammar: str | None = None
+) -> tuple[Score, dict[str, Hypothesis]]:
+    """Return the score of a recogniser on a data directory or folder, and its hypotheses by utterance id."""
+    recognizer = Recognizer.load(experiment, model, grammar)
+    data = compute_cepstra(read_corpus(corpus), recognizer.model.front_end.config)
+    decoded = decode_corpus(data, recognizer.decoder, emission_scores(data, recognizer.model))
+    return score_decoded(data.corpus, decoded), decoded
+
+
+def info(experiment: str | Path, *, model: str | None = None) -> dict[str, object]:
+    """Return what a model is made of."""
+    recognizer = Recognizer.load(experiment, model)
+    acoustic = recognizer.model
+    description: dict[str, object] = {
+        "model": recognizer.name,
+        "kind": type(acoustic.emissions).__name__,
+        "words": len(recognizer.lexicon),
+        "phones": len(acoustic.topology.phones),
+        "states": acoustic.topology.n_states,
+        "sample_rate": acoustic.front_end.config.mfcc.sample_rate,
+        "front_end": acoustic.front_end.config,
+        "grammar": recognizer.grammar,
+        "decoder": recognizer.decoder.config,
+        "training_minutes": round(float(acoustic.occupancy.sum()) * acoustic.front_end.frame_shift_s / 60, 2),
+    }
+    if isinstance(acoustic.emissions, GmmModel):
+        description["gaussians"] = int((acoustic.emissions.log_weights > -float("inf")).sum())
+        description["features"] = acoustic.emissions.n_features
+    return description
