@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from acoustic.topology import Topology
 _WIDENINGS = (1.0, 4.0, np.inf)  # the beam is tried at these multiples
 
 
-class Segment(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Segment:
     """Frames [start, end) that one phone or word takes; ``index`` is the phone id or the word's place."""
 
     start: int
@@ -51,7 +52,7 @@ def align(
     topology: Topology,
     *,
     states: NDArray[np.integer] | None = None,
-    beam: float = 200.0,
+    beam: float = 400.0,
 ) -> Alignment:
     """Return the best path; retried with wider beams before it gives up.
 
@@ -61,7 +62,7 @@ def align(
     graph : of the transcript
     topology : with the transition probabilities
     states : (U,) sorted emission states of the columns of ``scores``; all by default
-    beam : nats
+    beam : nats; as in `acoustic.training.GmmConfig`
 
     Raises
     ------
@@ -75,20 +76,22 @@ def align(
             "check that the transcript belongs to the recording"
         )
     if not np.isfinite(scores).all():
-        raise AlignmentError("scores of the acoustic model are not finite; expected numbers; train the model again")
+        raise AlignmentError(
+            "scores of the acoustic model: expected finite numbers, got NaN or infinity; train it again"
+        )
     for widening in _WIDENINGS:
         score, path = best_path(scores, columns.astype(np.int64), graph, topology, widening * beam)
         if len(path):
-            return _trace(path, graph, float(score))
+            return _trace(path, graph, score)
     raise AlignmentError("no path through the transcript was found in any beam; check the transcript")
 
 
 def shortest_path(graph: UtteranceGraph) -> int:
     """Return the least number of frames a path through the graph takes."""
-    lengths = np.full(graph.n_nodes, np.iinfo(np.int32).max // 2)
-    for node in range(graph.n_nodes):
-        sources = graph.arc_sources[graph.arc_offsets[node] : graph.arc_offsets[node + 1]]
-        lengths[node] = 1 + min((int(lengths[s]) if s >= 0 else 0 for s in sources), default=int(lengths[node]))
+    lengths = np.zeros(graph.n_nodes, np.int64)
+    for node, (begin, end) in enumerate(pairwise(graph.arc_offsets.tolist())):
+        sources = graph.arc_sources[begin:end].tolist()
+        lengths[node] = 1 + min(int(lengths[s]) if s >= 0 else 0 for s in sources)
     return int(lengths[np.isfinite(graph.exit_weights)].min())
 
 
@@ -109,4 +112,4 @@ def _runs(labels: NDArray[np.int32]) -> Sequence[tuple[int, int]]:
     """Return [start, end) of each run of equal labels."""
     cuts = np.flatnonzero(np.diff(labels)) + 1
     bounds = [0, *cuts.tolist(), len(labels)]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(pairwise(bounds))

@@ -37,27 +37,27 @@ class GmmModel:
     variances: Floats
 
     def __post_init__(self) -> None:
-        expected = (*self.log_weights.shape, self.means.shape[-1])
-        if self.means.shape != expected or self.variances.shape != expected:
+        shape = self.means.shape
+        if len(shape) != 3 or self.log_weights.shape != shape[:2] or self.variances.shape != shape:
             raise ModelError(
-                f"mixture arrays do not fit: weights {self.log_weights.shape}, means {self.means.shape}, "
-                f"variances {self.variances.shape}; expected (S, K), (S, K, D), (S, K, D)"
+                f"mixture arrays do not fit: expected weights (S, K), means and variances (S, K, D), got "
+                f"{self.log_weights.shape}, {shape}, {self.variances.shape}; train again"
             )
 
     @property
     def n_states(self) -> int:
         """Number S of emission states."""
-        return self.log_weights.shape[0]
+        return len(self.log_weights)
 
     @property
     def n_components(self) -> int:
         """Number K of components a state may have."""
-        return self.log_weights.shape[1]
+        return int(self.log_weights.shape[1])
 
     @property
     def n_features(self) -> int:
         """Number D of features."""
-        return self.means.shape[2]
+        return int(self.means.shape[2])
 
     @cached_property
     def _affine(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -75,7 +75,7 @@ class GmmModel:
     def component_log_likelihoods(
         self, frames: NDArray[np.float32], states: NDArray[np.integer] | None = None
     ) -> NDArray[np.float32]:
-        """Return log(weight · density) of each component of the given states, (T, K, U); all states by default."""
+        """Return log(weight · density) of each component, (T, K, S); only of ``states``, (T, K, U)."""
         linear, constants = self._affine
         if states is not None:
             linear, constants = linear[:, :, states], constants[:, states]
@@ -89,12 +89,12 @@ class GmmModel:
     ) -> NDArray[np.float32]:
         """Return log p(frame | state), (T, S); with ``states`` only those columns, (T, U)."""
         if frames.ndim != 2 or frames.shape[1] != self.n_features:
-            raise ModelError(f"frames have shape {frames.shape}, expected (T, {self.n_features})")
-        blocks = range(0, max(len(frames), 1), _BLOCK_FRAMES)
-        scored = [
-            log_sum_components(self.component_log_likelihoods(frames[b : b + _BLOCK_FRAMES], states)) for b in blocks
-        ]
-        return np.concatenate(scored)
+            raise ModelError(
+                f"frames: expected shape (T, {self.n_features}), got {frames.shape}; "
+                "compute them with the model's front end"
+            )
+        blocks = [frames[b : b + _BLOCK_FRAMES] for b in range(0, max(len(frames), 1), _BLOCK_FRAMES)]
+        return np.concatenate([log_sum_components(self.component_log_likelihoods(b, states)) for b in blocks])
 
 
 def log_sum_components(components: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -127,7 +127,7 @@ class GmmStatistics:
     @classmethod
     def zeros(cls, model: GmmModel) -> GmmStatistics:
         """Return empty statistics for a model."""
-        return cls(np.zeros(model.log_weights.shape), np.zeros(model.means.shape), np.zeros(model.means.shape))
+        return cls(np.zeros_like(model.log_weights), np.zeros_like(model.means), np.zeros_like(model.means))
 
     def __iadd__(self, other: GmmStatistics) -> GmmStatistics:
         self.occupancy += other.occupancy
@@ -157,7 +157,17 @@ class GmmStatistics:
 
 
 @njit(nogil=True, cache=True)
-def _accumulate(frames, components, scores, occupancy, states, total, first, second):  # type: ignore[no-untyped-def]
+def _accumulate(
+    frames: NDArray[np.float32],
+    components: NDArray[np.float32],
+    scores: NDArray[np.float32],
+    occupancy: Floats,
+    states: NDArray[np.integer],
+    total: Floats,
+    first: Floats,
+    second: Floats,
+) -> None:
+    """Add an utterance to the sums ``total`` (S, K), ``first`` and ``second`` (S, K, D)."""
     n_frames, n_components, n_columns = components.shape
     n_features = frames.shape[1]
     for t in range(n_frames):
@@ -180,8 +190,8 @@ def _accumulate(frames, components, scores, occupancy, states, total, first, sec
 def reestimate(model: GmmModel, statistics: GmmStatistics, variance_floor: Floats) -> GmmModel:
     """Return the maximum-likelihood model of the statistics, variances not below ``variance_floor`` (D,).
 
-    A component with hardly any frames keeps its mean and variance, a state without frames its weights: EM still
-    cannot decrease the likelihood.
+    A component with hardly any frames keeps its mean and variance, a state without frames its weights: EM
+    still cannot decrease the likelihood.
     """
     occupancy = statistics.occupancy
     seen = occupancy >= _MIN_OCCUPANCY
@@ -198,17 +208,18 @@ def reestimate(model: GmmModel, statistics: GmmStatistics, variance_floor: Float
 def split_components(model: GmmModel, n_components: int, occupancy: Floats, min_frames: float) -> GmmModel:
     """Return a model whose states have up to ``n_components``, the heaviest component split again and again.
 
-    Each half keeps the variance and half the weight; its mean moves by 0.2 standard deviations. A component with
-    fewer than ``2 * min_frames`` frames (``occupancy`` (S,) times its weight) is not split, so that a rare state
-    stays small.
+    Each half keeps the variance and half the weight; its mean moves by 0.2 standard deviations. A component
+    with fewer than ``2 * min_frames`` frames (``occupancy`` (S,) times its weight) is not split, so that a
+    rare state stays small.
     """
     n_states, n_old, n_features = model.means.shape
     log_weights = np.full((n_states, n_components), -np.inf)
     means = np.zeros((n_states, n_components, n_features))
     variances = np.ones((n_states, n_components, n_features))
-    log_weights[:, :n_old], means[:, :n_old], variances[:, :n_old] = model.log_weights, model.means, model.variances
-    for state in range(n_states):
-        _split_state(log_weights[state], means[state], variances[state], min_frames / max(occupancy[state], 1.0))
+    log_weights[:, :n_old] = model.log_weights
+    means[:, :n_old], variances[:, :n_old] = model.means, model.variances
+    for s, n_frames in enumerate(np.maximum(occupancy, 1.0)):
+        _split_state(log_weights[s], means[s], variances[s], min_frames / n_frames)
     return GmmModel(log_weights, means, variances)
 
 
@@ -218,7 +229,7 @@ def _split_state(log_weights: Floats, means: Floats, variances: Floats, min_weig
         heaviest = int(np.argmax(log_weights))
         if np.exp(log_weights[heaviest]) < 2 * min_weight:
             return
-        log_weights[[heaviest, free]] = log_weights[heaviest] - np.log(2.0)
+        log_weights[heaviest] = log_weights[free] = log_weights[heaviest] - np.log(2.0)
         step = _SPLIT_DISTANCE * np.sqrt(variances[heaviest])
         means[free], variances[free] = means[heaviest] - step, variances[heaviest]
         means[heaviest] = means[heaviest] + step

@@ -1,8 +1,8 @@
 """The HMM of one transcribed utterance: every way to speak its words, as nodes in topological order.
 
-A transcript is a sequence of words, each a set of pronunciations; silence is optional before the first and after
-the last word, a pause optional between words. All alternatives are in the graph at once, so a training pass sums
-over them and an alignment chooses among them: no separate pronunciation realignment is needed.
+A transcript is a sequence of words, each a set of pronunciations; silence is optional before the first and
+after the last word, a pause optional between words. All alternatives are in the graph at once, so a training
+pass sums over them and an alignment chooses among them: no separate pronunciation realignment is needed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from acoustic.errors import ModelError
 from acoustic.topology import SHORT_PAUSE, SILENCE, Topology
 
 Pronunciation = tuple[str, ...]
@@ -66,7 +67,9 @@ class _Builder:
     arcs: list[list[tuple[int, float]]] = field(default_factory=list)
     frontier: list[tuple[int, float]] = field(default_factory=lambda: [(_START, 0.0)])
 
-    def chain(self, pronunciation: Pronunciation, word: int, variant: int, weight: float) -> tuple[int, float]:
+    def chain(
+        self, pronunciation: Pronunciation, word: int, variant: int, weight: float
+    ) -> tuple[int, float]:
         """Append the states of a phone sequence behind the frontier; return its end."""
         entries = [(node, log + weight) for node, log in self.frontier]
         for phone in pronunciation:
@@ -90,7 +93,7 @@ class _Builder:
 
     def finish(self) -> UtteranceGraph:
         """Return the arrays."""
-        columns = np.array(self.rows, dtype=np.int32).T
+        states, transitions, phones, phone_starts, words, variants = np.array(self.rows, dtype=np.int32).T
         n_nodes = len(self.rows)
         exits = np.full(n_nodes, -np.inf)
         for node, log in self.frontier:
@@ -103,7 +106,12 @@ class _Builder:
         reach = np.arange(n_nodes, dtype=np.int32)
         np.maximum.at(reach, sources[sources >= 0], targets[sources >= 0])
         return UtteranceGraph(
-            *columns,
+            states=states,
+            transitions=transitions,
+            phones=phones,
+            phone_starts=phone_starts,
+            words=words,
+            variants=variants,
             arc_offsets=offsets,
             arc_sources=sources,
             arc_weights=np.array([log for _, log in flat]),
@@ -119,7 +127,17 @@ def utterance_graph(words: Sequence[Sequence[Pronunciation]], topology: Topology
     ----------
     words : for each spoken word its pronunciations, each a tuple of phone names; may be empty (silence only)
     topology : the phones' states; ``sp`` between words where it has one, else ``sil``
+
+    Raises
+    ------
+    ModelError : a word has no pronunciation, or a phone the topology lacks
     """
+    for index, pronunciations in enumerate(words):
+        if not pronunciations or not all(pronunciations):
+            raise ModelError(
+                f"word {index} of the transcript: expected one pronunciation or more, of one phone or more, got "
+                f"{pronunciations!r}; correct the lexicon"
+            )
     between = SHORT_PAUSE if SHORT_PAUSE in topology else SILENCE
     builder = _Builder(topology)
     builder.pause(SILENCE)

@@ -1,8 +1,8 @@
 """Forward-backward and Viterbi over an utterance graph, in the log domain, within a beam.
 
-The graph is left to right, so the nodes worth keeping at a frame lie in one window [low, high): the kernels store
-only that window (frame t's scores begin at ``offsets[t]`` in one flat array), which keeps an hour-long recording
-within memory. A window loses a node at its edge when the node is more than ``beam`` nats below the best one.
+The graph is left to right, so the nodes worth keeping at a frame lie in one window [low, high): the kernels
+store only that window, which keeps an hour-long recording within memory. A window loses a node at its edge when
+the node is more than ``beam`` nats below the best one.
 
 Axes: T frames, N nodes, U distinct states of the utterance (columns of the score matrix), A arcs.
 """
@@ -20,14 +20,8 @@ from acoustic.topology import Topology
 
 Floats = NDArray[np.float64]
 
-
-class Band(NamedTuple):
-    """The windows of nodes kept at each frame, and what was stored for them."""
-
-    low: NDArray[np.int32]  # (T,)
-    offsets: NDArray[np.int64]  # (T + 1,); window length is the difference
-    scores: Floats  # (offsets[T],) log alpha, or the best path's score
-    back: NDArray[np.int32]  # (offsets[T],) best predecessor, -1 = start (empty in forward-backward)
+_NEGLIGIBLE = -40.0  # exp(-40) is below the last digit of a float64
+_WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more
 
 
 class Posteriors(NamedTuple):
@@ -39,134 +33,26 @@ class Posteriors(NamedTuple):
     visits: Floats  # (N,) expected number of frames
 
 
-@njit(nogil=True, cache=True)
-def _log_add(a: float, b: float) -> float:
-    """Return log(exp a + exp b)."""
-    if a < b:
-        a, b = b, a
-    if b < a - 40.0:  # exp(-40) is below the last digit of a float64
-        return a
-    return a + np.log1p(np.exp(b - a))
+class _Hmm(NamedTuple):
+    """An utterance graph with its probabilities, as the kernels take it."""
+
+    columns: NDArray[np.int64]  # (N,)
+    log_stay: Floats  # (N,)
+    log_move: Floats  # (N,)
+    exits: Floats  # (N,) log probability to end after a node
+    arc_offsets: NDArray[np.int32]  # (N + 1,)
+    arc_sources: NDArray[np.int32]  # (A,)
+    arc_weights: Floats  # (A,)
+    reach: NDArray[np.int32]  # (N,)
 
 
-@njit(nogil=True, cache=True)
-def _sweep(scores, columns, log_stay, log_move, arc_offsets, arc_sources, arc_weights, reach, beam, best):  # type: ignore[no-untyped-def]
-    """Return the band of log alpha (``best`` false) or of best path scores with back pointers (``best`` true)."""
-    n_frames, n_nodes = len(scores), len(columns)
-    low = np.zeros(n_frames, np.int32)
-    offsets = np.zeros(n_frames + 1, np.int64)
-    kept = np.empty(64 * n_frames + n_nodes)
-    back = np.empty(len(kept) if best else 0, np.int32)
-    old_low, old_high, old = 0, 0, 0
-    for t in range(n_frames):
-        new_high = n_nodes if t == 0 else reach[old_high - 1] + 1
-        begin = offsets[t]
-        if begin + new_high - old_low > len(kept):
-            grown = np.empty(2 * len(kept) + n_nodes)
-            grown[:begin] = kept[:begin]
-            kept = grown
-            if best:
-                grown_back = np.empty(len(kept), np.int32)
-                grown_back[:begin] = back[:begin]
-                back = grown_back
-        top = -np.inf
-        for n in range(old_low, new_high):
-            value, source = -np.inf, -2
-            if n < old_high:
-                value, source = kept[old + n - old_low] + log_stay[n], n
-            for a in range(arc_offsets[n], arc_offsets[n + 1]):
-                p = arc_sources[a]
-                if p < 0:
-                    if t > 0:
-                        continue
-                    arriving = arc_weights[a]
-                else:
-                    if p < old_low or p >= old_high:
-                        continue
-                    arriving = kept[old + p - old_low] + log_move[p] + arc_weights[a]
-                if best:
-                    if arriving > value:
-                        value, source = arriving, p
-                else:
-                    value = _log_add(value, arriving) if value > -np.inf else arriving
-            value += scores[t, columns[n]]
-            kept[begin + n - old_low] = value
-            if best:
-                back[begin + n - old_low] = source
-            top = max(top, value)
-        first, last = old_low, new_high
-        while first < last - 1 and kept[begin + first - old_low] < top - beam:
-            first += 1
-        while last > first + 1 and kept[begin + last - 1 - old_low] < top - beam:
-            last -= 1
-        if first > old_low:
-            shift = first - old_low
-            for i in range(last - first):
-                kept[begin + i] = kept[begin + i + shift]
-                if best:
-                    back[begin + i] = back[begin + i + shift]
-        low[t] = first
-        offsets[t + 1] = begin + last - first
-        old_low, old_high, old = first, last, begin
-    return low, offsets, kept[: offsets[n_frames]], back[: offsets[n_frames] if best else 0]
+class _Band(NamedTuple):
+    """The windows of nodes kept at each frame, and what was stored for them, one after the other."""
 
-
-@njit(nogil=True, cache=True)
-def _finish(low, offsets, kept, exits, best):  # type: ignore[no-untyped-def]
-    """Return the total (or best) log score of ending at the last frame, and the best last node."""
-    n_frames = len(low)
-    begin, first = offsets[n_frames - 1], low[n_frames - 1]
-    total, top, last = -np.inf, -np.inf, -1
-    for i in range(offsets[n_frames] - begin):
-        value = kept[begin + i] + exits[first + i]
-        if value > top:
-            top, last = value, first + i
-        if value > -np.inf:
-            total = _log_add(total, value) if total > -np.inf else value
-    return (top if best else total), last
-
-
-@njit(nogil=True, cache=True)
-def _backward(scores, columns, log_stay, log_move, arc_offsets, arc_sources, arc_weights, exits, low, offsets, alpha, total):  # type: ignore[no-untyped-def]
-    """Return occupancies (T, U), expected self-loops (N,) and visits (N,), by the backward recursion in the band."""
-    n_frames, n_nodes = len(scores), len(columns)
-    occupancy = np.zeros(scores.shape)
-    stays, visits = np.zeros(n_nodes), np.zeros(n_nodes)
-    beta, before = np.full(n_nodes, -np.inf), np.full(n_nodes, -np.inf)
-    for n in range(low[n_frames - 1], low[n_frames - 1] + offsets[n_frames] - offsets[n_frames - 1]):
-        beta[n] = exits[n]
-    for t in range(n_frames - 1, -1, -1):
-        first, begin = low[t], offsets[t]
-        high = first + offsets[t + 1] - begin
-        earlier_first = low[t - 1] if t else 0
-        earlier_high = earlier_first + offsets[t] - offsets[t - 1] if t else 0
-        before[earlier_first:earlier_high] = -np.inf
-        for n in range(first, high):
-            posterior = alpha[begin + n - first] + beta[n] - total
-            if posterior < -40.0:  # and with it all that its predecessors owe to it
-                continue
-            posterior = np.exp(posterior)
-            occupancy[t, columns[n]] += posterior
-            visits[n] += posterior
-            leaving = beta[n] + scores[t, columns[n]]
-            if earlier_first <= n < earlier_high:
-                stay = leaving + log_stay[n]
-                before[n] = _log_add(before[n], stay) if before[n] > -np.inf else stay
-                stays[n] += np.exp(alpha[offsets[t - 1] + n - earlier_first] + stay - total)
-            for a in range(arc_offsets[n], arc_offsets[n + 1]):
-                p = arc_sources[a]
-                if earlier_first <= p < earlier_high:
-                    move = leaving + log_move[p] + arc_weights[a]
-                    before[p] = _log_add(before[p], move) if before[p] > -np.inf else move
-        beta, before = before, beta
-    return occupancy, stays, visits
-
-
-def _weights(graph: UtteranceGraph, topology: Topology) -> tuple[Floats, Floats, Floats]:
-    """Return log P(stay), log P(move on) and the log probability to end at each node, each (N,)."""
-    stay = topology.flat_self_loops()[graph.transitions]
-    log_move = np.log1p(-stay)
-    return np.log(stay), log_move, graph.exit_weights + log_move
+    low: NDArray[np.int32]  # (T,)
+    offsets: NDArray[np.int64]  # (T + 1,) where a frame's window begins in the next two
+    scores: Floats  # (offsets[T],) log alpha, or the best path's score
+    back: NDArray[np.int32]  # (offsets[T],) best predecessor, -1 = start (empty in forward-backward)
 
 
 def posteriors(
@@ -182,20 +68,20 @@ def posteriors(
     ----------
     scores : (T, U) log-likelihoods
     columns : (N,) column of ``scores`` that belongs to each node
+    graph : of the transcript
+    topology : with the transition probabilities
     beam : nats below the best node at which the edge of the window is cut
 
     Returns
     -------
     Posteriors with ``log_likelihood`` -inf (and zeros) if no path through the graph was found
     """
-    log_stay, log_move, exits = _weights(graph, topology)
-    arcs = (graph.arc_offsets, graph.arc_sources, graph.arc_weights)
-    low, offsets, alpha, _ = _sweep(scores, columns, log_stay, log_move, *arcs, graph.reach, beam, False)
-    total, _ = _finish(low, offsets, alpha, exits, False)
+    hmm = _with_probabilities(graph, columns, topology)
+    band = _sweep(scores, hmm, beam, False)
+    total = float(np.logaddexp.reduce(_endings(band, hmm)))
     if not np.isfinite(total):
         return Posteriors(-np.inf, np.zeros(scores.shape), np.zeros(graph.n_nodes), np.zeros(graph.n_nodes))
-    expected = _backward(scores, columns, log_stay, log_move, *arcs, exits, low, offsets, alpha, total)
-    return Posteriors(total, *expected)
+    return Posteriors(total, *_backward(scores, hmm, band, total))
 
 
 def best_path(
@@ -209,14 +95,169 @@ def best_path(
 
     Parameters are those of `posteriors`.
     """
-    log_stay, log_move, exits = _weights(graph, topology)
-    arcs = (graph.arc_offsets, graph.arc_sources, graph.arc_weights)
-    band = Band(*_sweep(scores, columns, log_stay, log_move, *arcs, graph.reach, beam, True))
-    score, last = _finish(band.low, band.offsets, band.scores, exits, True)
-    if not np.isfinite(score):
+    hmm = _with_probabilities(graph, columns, topology)
+    band = _sweep(scores, hmm, beam, True)
+    endings = _endings(band, hmm)
+    if not np.isfinite(endings.max(initial=-np.inf)):
         return -np.inf, np.empty(0, np.int32)
-    path = np.empty(len(scores), np.int32)
-    for t in range(len(scores) - 1, -1, -1):
+    last = int(endings.argmax())
+    return float(endings[last]), _trace_back(band, band.low[-1] + last)
+
+
+def _with_probabilities(graph: UtteranceGraph, columns: NDArray[np.int64], topology: Topology) -> _Hmm:
+    stay = topology.flat_self_loops()[graph.transitions]
+    log_move = np.log1p(-stay)
+    arcs = (graph.arc_offsets, graph.arc_sources, graph.arc_weights)
+    return _Hmm(columns, np.log(stay), log_move, graph.exit_weights + log_move, *arcs, graph.reach)
+
+
+def _endings(band: _Band, hmm: _Hmm) -> Floats:
+    """Return the log score of ending after each node of the last window; none if there are no frames."""
+    if not len(band.low):
+        return np.empty(0)
+    final, low = band.scores[band.offsets[-2] :], band.low[-1]
+    return final + hmm.exits[low : low + len(final)]
+
+
+@njit(nogil=True, cache=True)
+def _sweep(scores: NDArray[np.floating], hmm: _Hmm, beam: float, best: bool) -> _Band:
+    """Return the band of log alpha or, for the ``best`` path, of its scores with back pointers."""
+    n_frames, n_nodes = len(scores), len(hmm.columns)
+    low = np.zeros(n_frames, np.int32)
+    offsets = np.zeros(n_frames + 1, np.int64)
+    kept = np.empty(_WINDOW_GUESS * n_frames)
+    back = np.empty(len(kept) if best else 0, np.int32)
+    row, sources = np.empty(n_nodes), np.empty(n_nodes, np.int32)
+    first, last = 0, n_nodes
+    for t in range(n_frames):
+        earlier, begin = first, offsets[t]
+        before = kept[offsets[max(t - 1, 0)] : begin]
+        if t > 0:
+            last = hmm.reach[last - 1] + 1
+        for n in range(first, last):
+            if t == 0:
+                row[n], sources[n] = _entry(hmm, n), -1
+            elif best:
+                row[n], sources[n] = _best_arrival(hmm, before, earlier, n)
+            else:
+                row[n] = _sum_of_arrivals(hmm, before, earlier, n)
+            row[n] += scores[t, hmm.columns[n]]
+        first, last = _trimmed(row, first, last, beam)
+        low[t], offsets[t + 1] = first, begin + last - first
+        if offsets[t + 1] > len(kept):
+            kept = _longer(kept, n_nodes)
+            back = _longer(back, n_nodes) if best else back
+        kept[begin : offsets[t + 1]] = row[first:last]
+        if best:
+            back[begin : offsets[t + 1]] = sources[first:last]
+    return _Band(low, offsets, kept[: offsets[n_frames]], back[: offsets[n_frames]])
+
+
+@njit(nogil=True, cache=True)
+def _entry(hmm: _Hmm, node: int) -> float:
+    """Return the log probability to start at a node."""
+    for a in range(hmm.arc_offsets[node], hmm.arc_offsets[node + 1]):
+        if hmm.arc_sources[a] < 0:
+            return float(hmm.arc_weights[a])
+    return -np.inf
+
+
+@njit(nogil=True, cache=True)
+def _sum_of_arrivals(hmm: _Hmm, before: Floats, low: int, node: int) -> float:
+    """Return the log probability to come to a node from the window ``before`` that begins at node ``low``."""
+    value = before[node - low] + hmm.log_stay[node] if node - low < len(before) else -np.inf
+    for a in range(hmm.arc_offsets[node], hmm.arc_offsets[node + 1]):
+        p = hmm.arc_sources[a]
+        if low <= p < low + len(before):
+            value = _log_add(value, before[p - low] + hmm.log_move[p] + hmm.arc_weights[a])
+    return value
+
+
+@njit(nogil=True, cache=True)
+def _best_arrival(hmm: _Hmm, before: Floats, low: int, node: int) -> tuple[float, int]:
+    """Return the score of the best way to come to a node from the window ``before``, and where from."""
+    value = before[node - low] + hmm.log_stay[node] if node - low < len(before) else -np.inf
+    source = node
+    for a in range(hmm.arc_offsets[node], hmm.arc_offsets[node + 1]):
+        p = hmm.arc_sources[a]
+        if low <= p < low + len(before):
+            arriving = before[p - low] + hmm.log_move[p] + hmm.arc_weights[a]
+            if arriving > value:
+                value, source = arriving, p
+    return value, source
+
+
+@njit(nogil=True, cache=True)
+def _trimmed(row: Floats, first: int, last: int, beam: float) -> tuple[int, int]:
+    """Return the window [first, last) without the nodes at its edges that are below the beam."""
+    threshold = row[first:last].max() - beam
+    while first < last - 1 and row[first] < threshold:
+        first += 1
+    while last > first + 1 and row[last - 1] < threshold:
+        last -= 1
+    return first, last
+
+
+@njit(nogil=True, cache=True)
+def _longer(array, n_more):  # type: ignore[no-untyped-def]
+    """Return a copy with twice the room, and ``n_more`` places above that."""
+    longer = np.empty(2 * len(array) + n_more, array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+@njit(nogil=True, cache=True)
+def _backward(
+    scores: NDArray[np.floating], hmm: _Hmm, band: _Band, total: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return occupancies (T, U), expected self-loops (N,) and visits (N,), by the backward recursion."""
+    n_frames, n_nodes = len(scores), len(hmm.columns)
+    occupancy = np.zeros(scores.shape)
+    stays, visits = np.zeros(n_nodes), np.zeros(n_nodes)
+    beta, earlier_beta = hmm.exits.copy(), np.empty(n_nodes)
+    for t in range(n_frames - 1, -1, -1):
+        low, alpha = band.low[t], band.scores[band.offsets[t] : band.offsets[t + 1]]
+        earlier_low = band.low[max(t - 1, 0)]
+        earlier_alpha = band.scores[band.offsets[max(t - 1, 0)] : band.offsets[t]]
+        earlier_high = earlier_low + len(earlier_alpha)
+        earlier_beta[earlier_low:earlier_high] = -np.inf
+        for n in range(low, low + len(alpha)):
+            log_posterior = alpha[n - low] + beta[n] - total
+            if log_posterior < _NEGLIGIBLE:  # and with it all that its predecessors owe to it
+                continue
+            posterior = np.exp(log_posterior)
+            occupancy[t, hmm.columns[n]] += posterior
+            visits[n] += posterior
+            leaving = beta[n] + scores[t, hmm.columns[n]]
+            if earlier_low <= n < earlier_high:
+                stay = leaving + hmm.log_stay[n]
+                earlier_beta[n] = _log_add(earlier_beta[n], stay)
+                stays[n] += np.exp(earlier_alpha[n - earlier_low] + stay - total)
+            for a in range(hmm.arc_offsets[n], hmm.arc_offsets[n + 1]):
+                p = hmm.arc_sources[a]
+                if earlier_low <= p < earlier_high:
+                    earlier_beta[p] = _log_add(
+                        earlier_beta[p], leaving + hmm.log_move[p] + hmm.arc_weights[a]
+                    )
+        beta, earlier_beta = earlier_beta, beta
+    return occupancy, stays, visits
+
+
+@njit(nogil=True, cache=True)
+def _trace_back(band: _Band, last: int) -> NDArray[np.int32]:
+    """Return the nodes (T,) of the best path that ends in node ``last``."""
+    path = np.empty(len(band.low), np.int32)
+    for t in range(len(path) - 1, -1, -1):
         path[t] = last
         last = band.back[band.offsets[t] + last - band.low[t]]
-    return score, path
+    return path
+
+
+@njit(nogil=True, cache=True)
+def _log_add(a: float, b: float) -> float:
+    """Return log(exp a + exp b)."""
+    if a < b:
+        a, b = b, a
+    if not b - a >= _NEGLIGIBLE:  # not a number when both are -inf
+        return a
+    return float(a + np.log1p(np.exp(b - a)))

@@ -1,7 +1,7 @@
 """A complete acoustic model, and its two files: ``model.json`` and ``model.safetensors``.
 
-The JSON holds a format version, the kind of emission model, the front end's configuration, the topology and the
-checksum of the tensors; nothing in either file is executed when it is read.
+The JSON holds a format version, the kind of emission model, the front end's configuration, the topology and
+the checksum of the tensors; nothing in either file is executed when it is read.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from acoustic.emission import EmissionModel
 from acoustic.errors import ModelError
 from acoustic.gmm import GmmModel
 from acoustic.topology import Topology
-from features.errors import FeatureError
+from features.errors import AsrError
 from features.frontend import FrontEnd, FrontEndConfig
-from features.mfcc import MfccConfig
+from features.mfcc import MfccConfig, check_config
 from features.normalization import Standardizer
 from features.projection import LinearProjection
 
@@ -52,6 +52,14 @@ class AcousticModel:
     topology: Topology
     emissions: EmissionModel
     occupancy: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        n_states = self.topology.n_states
+        if self.emissions.n_states != n_states or self.occupancy.shape != (n_states,):
+            raise ModelError(
+                f"expected emissions and occupancy of the topology's {n_states} states, got "
+                f"{self.emissions.n_states} states and occupancy of shape {self.occupancy.shape}; train again"
+            )
 
 
 def save_model(model: AcousticModel, directory: Path) -> None:
@@ -88,7 +96,7 @@ def load_model(directory: Path) -> AcousticModel:
     ModelError : a file is missing, broken or of another version
     """
     description = _read_description(directory / JSON_NAME)
-    tensors = _read_tensors(directory / TENSORS_NAME, description["tensors_sha256"])
+    tensors = _read_tensors(directory / TENSORS_NAME, description.get("tensors_sha256"))
     try:
         return AcousticModel(
             _front_end(description["front_end"], tensors),
@@ -96,9 +104,10 @@ def load_model(directory: Path) -> AcousticModel:
             _EMISSION_KINDS[description["kind"]](tensors),
             tensors["occupancy"],
         )
-    except (KeyError, TypeError, ValueError, FeatureError) as error:
+    except (KeyError, TypeError, ValueError, AsrError) as error:
+        problem = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ModelError(
-            f"{directory / JSON_NAME}: not a complete model ({error!r}); expected what asr train writes; train again"
+            f"{directory / JSON_NAME}: {problem}; expected a model as asr train writes it; train again"
         ) from error
 
 
@@ -109,7 +118,10 @@ def _emission_tensors(emissions: EmissionModel) -> tuple[str, Tensors]:
             "gmm.means": emissions.means,
             "gmm.variances": emissions.variances,
         }
-    raise ModelError(f"cannot save a {type(emissions).__name__}; expected one of: {', '.join(_EMISSION_KINDS)}")
+    raise ModelError(
+        f"cannot save a {type(emissions).__name__}; expected a model of one of the kinds: "
+        f"{', '.join(_EMISSION_KINDS)}; train one of them"
+    )
 
 
 _EMISSION_KINDS: Mapping[str, Callable[[Tensors], EmissionModel]] = {
@@ -121,9 +133,13 @@ def _read_description(path: Path) -> dict[str, Any]:
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelError(f"{path}: not found; expected a directory made by asr train; check the path") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read ({error}); expected JSON; train again or restore it") from error
+        raise ModelError(
+            f"{path}: not found; expected a directory made by asr train; check the path"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(
+            f"{path}: cannot be read ({error}); expected JSON; train again or restore it"
+        ) from error
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ModelError(f'{path}: not an acoustic model; expected "format": "{FORMAT}"; check the path')
     if description.get("version") != VERSION:
@@ -134,14 +150,18 @@ def _read_description(path: Path) -> dict[str, Any]:
     return description
 
 
-def _read_tensors(path: Path, sha256: str) -> Tensors:
+def _read_tensors(path: Path, sha256: object) -> Tensors:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({error.strerror}); expected it beside {JSON_NAME}") from error
+        raise ModelError(
+            f"{path}: cannot be read ({error.strerror}); expected it beside {JSON_NAME}; "
+            "train again or restore it"
+        ) from error
     if hashlib.sha256(data).hexdigest() != sha256:
         raise ModelError(
-            f"{path}: corrupt, its {len(data)} bytes do not have the checksum in {JSON_NAME}; train again or restore it"
+            f"{path}: corrupt, its {len(data)} bytes do not have the checksum in {JSON_NAME}; "
+            "train again or restore it"
         )
     try:
         tensors: Tensors = load(data)
@@ -152,9 +172,12 @@ def _read_tensors(path: Path, sha256: str) -> Tensors:
 
 def _front_end(config: dict[str, Any], tensors: Tensors) -> FrontEnd:
     front_end_config = FrontEndConfig(**{**config, "mfcc": MfccConfig(**config["mfcc"])})
+    check_config(front_end_config.mfcc)
     standardizer = projection = None
     if "standardizer.mean" in tensors:
-        standardizer = Standardizer.from_statistics(tensors["standardizer.mean"], tensors["standardizer.scale"])
+        standardizer = Standardizer.from_statistics(
+            tensors["standardizer.mean"], tensors["standardizer.scale"]
+        )
     if "projection.matrix" in tensors:
         projection = LinearProjection(
             tensors["projection.matrix"], tensors["projection.offset"], front_end_config.context

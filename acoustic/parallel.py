@@ -26,8 +26,11 @@ def parallel_map(
 ) -> Iterator[Result]:
     """Yield ``function(item)`` in order, computed by ``n_workers`` threads (default: one a core).
 
-    BLAS is held to one thread meanwhile: the items are the axis of parallelism, and its results then do not depend
-    on the machine's number of cores.
+    BLAS is held to one thread meanwhile: the items are the axis of parallelism, and its results then do not
+    depend on the machine's number of cores.
     """
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_workers or default_workers()) as pool:
+    with (
+        threadpool_limits(limits=1, user_api="blas"),
+        ThreadPoolExecutor(n_workers or default_workers()) as pool,
+    ):
         yield from pool.map(function, items)

@@ -6,9 +6,10 @@ that it may be left out altogether is the business of the graph that uses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,20 @@ class Topology:
     phones: tuple[str, ...]
     phone_states: tuple[tuple[int, ...], ...]
     self_loops: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not len(self._ids) == len(self.phones) == len(self.phone_states) == len(self.self_loops) > 0:
+            raise ModelError(
+                "topology: expected different phones, each with states and self-loops, got "
+                f"{len(self._ids)} different of {len(self.phones)}, states of {len(self.phone_states)}, "
+                f"self-loops of {len(self.self_loops)}; train again"
+            )
+        for phone, states, loops in zip(self.phones, self.phone_states, self.self_loops, strict=True):
+            if not (isinstance(phone, str) and _is_chain(states, loops)):
+                raise ModelError(
+                    f"topology: phone {phone!r}: expected a name, state ids from 0 on and for each a "
+                    f"probability between 0 and 1, got {states} and {loops}; train again"
+                )
 
     @classmethod
     def monophones(
@@ -93,6 +108,14 @@ class Topology:
         return np.array([p for loops in self.self_loops for p in loops])
 
     def with_flat_self_loops(self, self_loops: NDArray[np.float64]) -> Topology:
-        """Return the same states with other transition probabilities, given as `flat_self_loops` gives them."""
+        """Return the same states with other transition probabilities, in the form of `flat_self_loops`."""
         pieces = np.split(self_loops, self.transition_offsets[1:-1])
         return replace(self, self_loops=tuple(tuple(float(p) for p in piece) for piece in pieces))
+
+
+def _is_chain(states: Sequence[int], self_loops: Sequence[float]) -> bool:
+    return (
+        len(states) == len(self_loops) > 0
+        and all(isinstance(state, Integral) and state >= 0 for state in states)
+        and all(0 < probability < 1 for probability in self_loops)
+    )

@@ -17,6 +17,7 @@ from asr.errors import ConfigError
 from asr.logs import terminal_messages
 from asr.recipe import built_in_recipes
 from asr.systems import SYSTEMS
+from asr.version import package_version
 from features.errors import AsrError
 
 
@@ -32,14 +33,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"asr: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("asr: interrupted; finished stages are kept, the same command goes on from there", file=sys.stderr)
+        print(
+            "asr: interrupted; finished stages are kept, the same command goes on from there", file=sys.stderr
+        )
         return 130
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
-        print(f"asr: {name}{error.strerror or error}; check the path and the space on the disk", file=sys.stderr)
+        print(
+            f"asr: {name}{error.strerror or error}; check the path and the space on the disk", file=sys.stderr
+        )
         return 2
     except MemoryError:
         print("asr: not enough memory; use fewer or shorter recordings at once", file=sys.stderr)
@@ -50,9 +55,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="asr", description="Speech recognition and forced alignment from small transcribed corpora."
     )
-    parser.add_argument("--version", action="version", version=output.version_line())
+    parser.add_argument("--version", action="version", version=f"asr {package_version()}")
     verb = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for add in (_add_demo, _add_train, _add_decode, _add_align, _add_score, _add_evaluate, _add_validate, _add_info):
+    for add in (
+        _add_demo,
+        _add_train,
+        _add_decode,
+        _add_align,
+        _add_score,
+        _add_evaluate,
+        _add_validate,
+        _add_info,
+    ):
         command = add(verb)
         command.add_argument("-v", "--verbose", action="store_true", help="say what is being done")
     return parser
@@ -70,13 +84,24 @@ def _add_demo(verbs_: Verbs) -> argparse.ArgumentParser:
 
 def _add_train(verbs_: Verbs) -> argparse.ArgumentParser:
     command = verbs_.add_parser("train", help="train, tune and test by a recipe; goes on where it stopped")
-    command.add_argument("recipe", help=f"one of {', '.join(built_in_recipes())}, or the path of a recipe script")
+    command.add_argument(
+        "recipe", help=f"one of {', '.join(built_in_recipes())}, or the path of a recipe script"
+    )
     command.add_argument("--corpus", type=Path, help="directory of the raw corpus")
     command.add_argument("--out", type=Path, required=True, help="experiment directory")
-    command.add_argument("--model", action="append", default=[], help=f"one of {', '.join(SYSTEMS)}; may be repeated")
-    command.add_argument("--preset", choices=verbs.PRESETS, default="best", help="best (default), or as in the thesis")
     command.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="change an option; may be repeated"
+        "--model", action="append", default=[], help=f"one of {', '.join(SYSTEMS)}; may be repeated"
+    )
+    command.add_argument(
+        "--preset", choices=verbs.PRESETS, default="best", help="best (default), or as in the thesis"
+    )
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="change an option; may be repeated",
     )
     command.set_defaults(run=_train)
     return command
@@ -88,7 +113,9 @@ def _add_decode(verbs_: Verbs) -> argparse.ArgumentParser:
     command.add_argument("recordings", nargs="+", type=Path, metavar="WAV")
     _add_model_options(command)
     command.add_argument("--format", choices=output.DECODE_FORMATS, default="text")
-    command.add_argument("--nbest", type=int, default=1, metavar="N", help="also print the next best sentences")
+    command.add_argument(
+        "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
+    )
     command.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
     command.set_defaults(run=_decode)
     return command
@@ -102,7 +129,9 @@ def _add_align(verbs_: Verbs) -> argparse.ArgumentParser:
     command.add_argument("--corpus", type=Path, help="align a whole data directory or folder")
     command.add_argument("--model")
     command.add_argument("--format", choices=output.ALIGN_FORMATS, default="textgrid")
-    command.add_argument("--out", type=Path, help="file (ctm, mlf) or directory (textgrid); default: standard output")
+    command.add_argument(
+        "--out", type=Path, help="file (ctm, mlf) or directory (textgrid); default: standard output"
+    )
     command.set_defaults(run=_align)
     return command
 
@@ -112,7 +141,9 @@ def _add_score(verbs_: Verbs) -> argparse.ArgumentParser:
     command.add_argument("reference", type=Path)
     command.add_argument("hypothesis", type=Path)
     command.add_argument("--format", choices=("kaldi", "trn"), help="of both files; guessed by default")
-    command.add_argument("--against", type=Path, metavar="HYP2", help="compare with a second recogniser, paired")
+    command.add_argument(
+        "--against", type=Path, metavar="HYP2", help="compare with a second recogniser, paired"
+    )
     command.add_argument("--utt2spk", type=Path, help="speakers, for a table of them")
     command.add_argument("--ignore-case", action="store_true")
     command.add_argument("--json", action="store_true")
@@ -240,7 +271,11 @@ def _info(options: argparse.Namespace) -> int:
 
 def _print_found(names, results, write) -> int:  # type: ignore[no-untyped-def]
     """Write what was found, name on standard error what was not, and return the exit code."""
-    good = [(name, result) for name, result in zip(names, results, strict=True) if not isinstance(result, AsrError)]
+    good = [
+        (name, result)
+        for name, result in zip(names, results, strict=True)
+        if not isinstance(result, AsrError)
+    ]
     if good:
         print(write(good), end="")
     failed = [result for result in results if isinstance(result, AsrError)]

@@ -44,6 +44,8 @@ class ExperimentConfig:
     front_end, gmm, decoder, tuning : configurations of the parts
     grammars : what is evaluated; the last one is the default of ``asr decode``
     retrain_with_dev : train the final models on train and dev together, with what was tuned on dev
+    unusable : what happens to recordings and transcripts that cannot be used: ``stop`` names them all, ``skip``
+        leaves them out and names them in the log
     """
 
     front_end: FrontEndConfig = field(default_factory=FrontEndConfig)
@@ -52,6 +54,7 @@ class ExperimentConfig:
     tuning: TuningConfig = field(default_factory=TuningConfig)
     grammars: tuple[GrammarName, ...] = ("loop",)
     retrain_with_dev: bool = True
+    unusable: Literal["stop", "skip"] = "stop"
 
 
 def with_settings(config: ExperimentConfig, settings: Iterable[str]) -> ExperimentConfig:
@@ -66,7 +69,6 @@ def with_settings(config: ExperimentConfig, settings: Iterable[str]) -> Experime
         path = _path(config, key.strip())
         config = _changed(config, path, key.strip(), text.strip())
     return config
-
 
 
 def known_keys(config: object, prefix: str = "") -> dict[str, Any]:
@@ -89,7 +91,7 @@ def _path(config: ExperimentConfig, key: str) -> str:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise ConfigError(f'--set {key}: ambiguous, expected one of: {", ".join(matches)}; write it in full')
+        raise ConfigError(f"--set {key}: ambiguous, expected one of: {', '.join(matches)}; write it in full")
     ends = {known.rsplit(".", 1)[-1]: known for known in keys} | {known: known for known in keys}
     near = list(dict.fromkeys(ends[n] for n in difflib.get_close_matches(key, ends, n=3, cutoff=0.5)))
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(keys)}"
@@ -114,7 +116,11 @@ def _parsed(text: str, kind: Any) -> Any:
     """Return a text as a value of a type; ValueError if it is none."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return None if text.lower() == "none" else _parsed(text, next(a for a in arguments if a is not type(None)))
+        return (
+            None
+            if text.lower() == "none"
+            else _parsed(text, next(a for a in arguments if a is not type(None)))
+        )
     if origin is tuple:
         return tuple(_parsed(part.strip(), arguments[0]) for part in text.split(",") if part.strip())
     if origin is Literal:

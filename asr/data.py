@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from features.errors import AsrError
 from features.frontend import FrontEnd, FrontEndConfig
 
 Frames = NDArray[np.float32]
+
+UNUSABLE_ADVICE = "correct or remove them, or go on without them: --set unusable=skip"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -40,33 +45,44 @@ class SpeechData:
         both = sorted([*self, *other], key=lambda pair: pair[0].utterance_id)
         return SpeechData(Corpus(tuple(u for u, _ in both)), tuple(c for _, c in both))
 
-    def without(self, utterance_ids: Sequence[str]) -> SpeechData:
+    def without(self, utterance_ids: Collection[str]) -> SpeechData:
         """Return the data but for some utterances."""
-        left_out = set(utterance_ids)
-        kept = [(u, c) for u, c in self if u.utterance_id not in left_out]
+        kept = [(u, c) for u, c in self if u.utterance_id not in utterance_ids]
         return SpeechData(Corpus(tuple(u for u, _ in kept)), tuple(c for _, c in kept))
 
 
-def compute_cepstra(corpus: Corpus, config: FrontEndConfig, label: str = "features") -> SpeechData:
-    """Return the cepstra of a corpus; all recordings that cannot be used are named in one error."""
+def compute_cepstra(
+    corpus: Corpus, config: FrontEndConfig, label: str = "features", *, leave_out: bool = False
+) -> SpeechData:
+    """Return the cepstra of a corpus.
+
+    Recordings that cannot be used are all named in one error; with ``leave_out`` they are named in the log and
+    left out.
+    """
     front_end = FrontEnd(config)
 
     def one(utterance: Utterance) -> Frames | AsrError:
         try:
-            sample_rate = config.mfcc.sample_rate
-            return front_end.cepstra(
-                read_audio(utterance.audio_path, sample_rate, utterance.start_s, utterance.end_s)
+            samples = read_audio(
+                utterance.audio_path, config.mfcc.sample_rate, utterance.start_s, utterance.end_s
             )
+            return front_end.cepstra(samples)
         except AsrError as error:
-            return type(error)(f"{utterance.utterance_id}: {error}")
+            return error
 
-    results = list(progress_bar(parallel_map(one, corpus.utterances), label, len(corpus)))
-    errors = [str(r) for r in results if isinstance(r, AsrError)]
-    if errors:
+    results = progress_bar(parallel_map(one, corpus.utterances), label, len(corpus))
+    pairs = list(zip(corpus, results, strict=True))
+    errors = [f"{u.utterance_id}: {r}" for u, r in pairs if isinstance(r, AsrError)]
+    good = [(u, r) for u, r in pairs if not isinstance(r, AsrError)]
+    if errors and (not leave_out or not good):
         raise CorpusError(
-            "\n".join([f"{len(errors)} of {len(corpus)} recordings cannot be used; correct or remove them", *errors])
+            "\n".join(
+                [f"{len(errors)} of {len(corpus)} recordings cannot be used; {UNUSABLE_ADVICE}", *errors]
+            )
         )
-    return SpeechData(corpus, tuple(r for r in results if not isinstance(r, AsrError)))
+    for error in errors:
+        logger.warning("left out: %s", error)
+    return SpeechData(Corpus(tuple(u for u, _ in good)), tuple(c for _, c in good))
 
 
 def save_cepstra(data: SpeechData, directory: Path, name: str) -> None:
@@ -77,8 +93,9 @@ def save_cepstra(data: SpeechData, directory: Path, name: str) -> None:
 
 
 def load_cepstra(corpus: Corpus, directory: Path, name: str) -> SpeechData:
-    """Return what `save_cepstra` wrote; the frames stay on disk until they are used."""
+    """Return what `save_cepstra` wrote of a corpus; the frames stay on disk until they are used."""
     lengths = read_json(directory / f"{name}.json")
+    kept = corpus.subset(lengths)
     frames = np.load(directory / f"{name}.npy", mmap_mode="r")
-    bounds = np.cumsum([0, *(lengths[u.utterance_id] for u in corpus)])
-    return SpeechData(corpus, tuple(frames[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)))
+    bounds = np.cumsum([0, *(lengths[u.utterance_id] for u in kept)])
+    return SpeechData(kept, tuple(frames[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)))

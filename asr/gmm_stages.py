@@ -26,7 +26,7 @@ from acoustic.training import (
     start_from_labels,
     train_stage,
 )
-from asr.data import SpeechData
+from asr.data import UNUSABLE_ADVICE, SpeechData
 from asr.errors import CorpusError
 from asr.progress import step_bar
 from decoder.lexicon import Lexicon
@@ -39,24 +39,32 @@ logger = logging.getLogger(__name__)
 _N_NAMED = 10
 
 
-def check_vocabulary(data: SpeechData, lexicon: Lexicon) -> None:
-    """Raise one error that names every word of the transcripts that the lexicon lacks."""
+def usable_for_training(data: SpeechData, lexicon: Lexicon, *, leave_out: bool = False) -> SpeechData:
+    """Return the utterances that have words, all of them in the lexicon.
+
+    If there are others, one error names all their problems; with ``leave_out`` the log does and they are left out.
+    """
+    empty = [u.utterance_id for u in data.corpus if not u.words]
     uses: dict[str, list[str]] = {}
     for utterance in data.corpus:
         for word in dict.fromkeys(utterance.words):
             if word not in lexicon:
                 uses.setdefault(word, []).append(utterance.utterance_id)
-    if uses:
-        lines = [_missing_word(word, ids, lexicon) for word, ids in sorted(uses.items())]
-        raise CorpusError(
-            "\n".join([f"{len(uses)} word(s) of the training text are not in lexicon.txt; add them", *lines])
-        )
+    problems = [f"{utterance_id}: empty transcript, expected words" for utterance_id in empty]
+    problems += [_missing_word(word, ids, lexicon) for word, ids in sorted(uses.items())]
+    unusable = {*empty, *(i for ids in uses.values() for i in ids)}
+    if problems and (not leave_out or len(unusable) == len(data.corpus)):
+        head = f"{len(unusable)} of {len(data.corpus)} transcripts cannot be trained on; {UNUSABLE_ADVICE}"
+        raise CorpusError("\n".join([head, *problems]))
+    if problems:
+        logger.warning("%d utterances left out: %s", len(unusable), "; ".join(problems))
+    return data.without(unusable)
 
 
 def _missing_word(word: str, utterance_ids: Sequence[str], lexicon: Lexicon) -> str:
     near = " or ".join(f'"{w}"' for w in lexicon.nearest(word))
     hint = f" (did you mean {near}?)" if near else ""
-    return f'"{word}" in {len(utterance_ids)} utterance(s), first {utterance_ids[0]}{hint}'
+    return f'word "{word}" is not in lexicon.txt{hint}: {len(utterance_ids)} utterance(s), first {utterance_ids[0]}'
 
 
 def fit_front_end(config: FrontEndConfig, data: SpeechData) -> FrontEnd:
@@ -153,7 +161,9 @@ def align_data(
 
     results = list(parallel_map(one, utterances))
     failures = {
-        u.utterance_id: str(r) for u, r in zip(utterances, results, strict=True) if isinstance(r, AlignmentError)
+        u.utterance_id: str(r)
+        for u, r in zip(utterances, results, strict=True)
+        if isinstance(r, AlignmentError)
     }
     for utterance_id, reason in failures.items():
         logger.warning("%s cannot be aligned: %s", utterance_id, reason)

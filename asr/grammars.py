@@ -33,7 +33,12 @@ def grammar_names(asked: Iterable[GrammarName], task_dir: Path) -> tuple[Grammar
 
 
 def write_grammar(
-    name: GrammarName, directory: Path, *, task_dir: Path, sentences: Iterable[tuple[str, ...]], lexicon: Lexicon
+    name: GrammarName,
+    directory: Path,
+    *,
+    task_dir: Path,
+    sentences: Iterable[tuple[str, ...]],
+    lexicon: Lexicon,
 ) -> None:
     """Write the file a grammar needs into a directory; a loop needs none."""
     if name in _ORDERS:

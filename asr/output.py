@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +20,18 @@ from asr.validation import validate
 from decoder.decoder import Hypothesis
 from decoder.lexicon import Lexicon
 
-DISTRIBUTION = "asr-sparse-kernel"
 DECODE_FORMATS = ("text", "json", "ctm", "trn")
 ALIGN_FORMATS = ("textgrid", "ctm", "mlf")
 
 Decoded = Sequence[tuple[Path, Hypothesis]]
 
 
-def version_line() -> str:
-    """Return name and version of the package."""
-    try:
-        return f"asr {version(DISTRIBUTION)}"
-    except PackageNotFoundError:  # run from a source tree
-        return "asr (not installed)"
-
-
 def decoded(pairs: Decoded, file_format: str) -> str:
     """Return hypotheses as ``text`` (words; after the path if there are several), ``json``, ``ctm`` or ``trn``."""
     if file_format == "json":
-        return json.dumps([_json_hypothesis(path, h) for path, h in pairs], indent=1, ensure_ascii=False) + "\n"
+        return (
+            json.dumps([_json_hypothesis(path, h) for path, h in pairs], indent=1, ensure_ascii=False) + "\n"
+        )
     if file_format == "trn":
         return "".join(f"{' '.join([*h.text, f'({path.stem})'])}\n" for path, h in pairs)
     if file_format == "ctm":
@@ -54,7 +46,9 @@ def _text(path: Path, hypothesis: Hypothesis, *, with_path: bool) -> str:
     if not hypothesis.alternatives:
         return f"{prefix}{' '.join(hypothesis.text)}{mark}\n"
     ranked = [hypothesis, *hypothesis.alternatives]
-    return "".join(f"{prefix}{n}\t{h.log_score:.2f}\t{' '.join(h.text)}{mark}\n" for n, h in enumerate(ranked, 1))
+    return "".join(
+        f"{prefix}{n}\t{h.log_score:.2f}\t{' '.join(h.text)}{mark}\n" for n, h in enumerate(ranked, 1)
+    )
 
 
 def _ctm(path: Path, hypothesis: Hypothesis) -> str:
@@ -207,4 +201,3 @@ def _lines(record: Mapping[str, Any], indent: str) -> list[str]:
         else:
             lines.append(f"{indent}{key}: {value}")
     return lines
-

@@ -68,7 +68,9 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
         )
     recipe = getattr(module, "RECIPE", None)
     if not isinstance(recipe, Recipe):
-        raise ExperimentError(f'{name_or_path}: no recipe in it; expected RECIPE = asr.Recipe(prepare=…); add one')
+        raise ExperimentError(
+            f"{name_or_path}: no recipe in it; expected RECIPE = asr.Recipe(prepare=…); add one"
+        )
     path = Path(str(module.__file__))
     return LoadedRecipe(path.stem, recipe, path.read_text(encoding="utf-8"))
 
@@ -83,5 +85,7 @@ def _import_script(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise ExperimentError(f"{path}: fails on import ({type(error).__name__}: {error}); correct the script") from error
+        raise ExperimentError(
+            f"{path}: fails on import ({type(error).__name__}: {error}); correct the script"
+        ) from error
     return module

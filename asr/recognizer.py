@@ -68,7 +68,9 @@ class Recognizer:
         acoustic_model = load_model(path)
         name = grammar or record["default_grammar"]
         if name not in record["grammars"]:
-            raise ConfigError(f'{path}: no grammar "{name}"; expected one of: {", ".join(record["grammars"])}')
+            raise ConfigError(
+                f'{path}: no grammar "{name}"; expected one of: {", ".join(record["grammars"])}'
+            )
         config = DecoderConfig(**record["grammars"][name])
         decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)
         return cls(path.name, acoustic_model, lexicon, name, decoder)
@@ -81,7 +83,9 @@ class Recognizer:
         """Return what is said in a recording, given as a path or as samples (T,) at the model's rate."""
         return self.decode_frames(self.model.front_end.transform([self._cepstra(recording)])[0])
 
-    def transcribe_all(self, recordings: Sequence[str | Path], *, same_speaker: bool = False) -> list[Hypothesis | AsrError]:
+    def transcribe_all(
+        self, recordings: Sequence[str | Path], *, same_speaker: bool = False
+    ) -> list[Hypothesis | AsrError]:
         """Return for each recording its hypothesis, or the error that kept it from being decoded.
 
         With ``same_speaker`` all are normalised together, which helps when each is short.
@@ -106,7 +110,9 @@ class Recognizer:
         if missing:
             near = ", ".join(f'"{w}"' for w in self.lexicon.nearest(missing[0]))
             hint = f" (did you mean {near}?)" if near else ""
-            raise CorpusError(f'word "{missing[0]}" is not in the model\'s lexicon{hint}; add it to {LEXICON}')
+            raise CorpusError(
+                f'word "{missing[0]}" is not in the model\'s lexicon{hint}; add it to {LEXICON}'
+            )
         graph = utterance_graph([self.lexicon.pronunciations(w) for w in words], self.model.topology)
         return align_frames(frames, graph, self.model, _ALIGNMENT_BEAM)
 
@@ -140,7 +146,11 @@ def model_directory(directory: Path, model: str | None) -> Path:
 
 
 def write_recognizer(
-    directory: Path, model: AcousticModel, lexicon: Lexicon, grammars: Mapping[GrammarName, Mapping[str, Any]], default: str
+    directory: Path,
+    model: AcousticModel,
+    lexicon: Lexicon,
+    grammars: Mapping[GrammarName, Mapping[str, Any]],
+    default: str,
 ) -> None:
     """Write a model's own directory; the grammars' files are the caller's."""
     save_model(model, directory)

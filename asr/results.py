@@ -66,7 +66,18 @@ def read_results(directory: Path) -> tuple[Result, ...]:
 
 def format_results(results: Sequence[Result], *, synthetic: bool = False) -> str:
     """Return the rows as a table in plain text."""
-    head = ("model", "grammar", "split", "words", "word acc %", "95 % interval", "sub", "del", "ins", "sent acc %")
+    head = (
+        "model",
+        "grammar",
+        "split",
+        "words",
+        "word acc %",
+        "95 % interval",
+        "sub",
+        "del",
+        "ins",
+        "sent acc %",
+    )
     rows = [
         (
             r.model,
@@ -84,12 +95,19 @@ def format_results(results: Sequence[Result], *, synthetic: bool = False) -> str
     ]
     widths = [max(len(row[c]) for row in [head, *rows]) for c in range(len(head))]
     lines = [
-        "  ".join(cell.ljust(w) if c < 3 else cell.rjust(w) for c, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        "  ".join(
+            cell.ljust(w) if c < 3 else cell.rjust(w)
+            for c, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
         for row in [head, tuple("-" * w for w in widths), *rows]
     ]
     if synthetic:
-        lines.append("SYNTHETIC speech (espeak-ng), not recordings of people: not comparable with any other figure.")
+        lines.append(
+            "SYNTHETIC speech (espeak-ng), not recordings of people: not comparable with any other figure."
+        )
     incomplete = sum(r.incomplete for r in results)
     if incomplete:
-        lines.append(f"{incomplete} decodings ended without a complete sentence; their best partial words were scored.")
+        lines.append(
+            f"{incomplete} decodings ended without a complete sentence; their best partial words were scored."
+        )
     return "\n".join(line.rstrip() for line in lines)

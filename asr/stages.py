@@ -71,7 +71,12 @@ class StageStore:
         config : dataclass, mapping or plain value that decides the output
         version : raised when the code changes so that old outputs must not be used
         """
-        made_from = {"stage": name, "version": version, "config": as_plain(config), "inputs": dict(inputs or {})}
+        made_from = {
+            "stage": name,
+            "version": version,
+            "config": as_plain(config),
+            "inputs": dict(inputs or {}),
+        }
         path = self.directory / f"{name}-{_hash(_canonical(made_from))[:_KEY_LENGTH]}"
         if (path / _RECORD).is_file():
             logger.info("%s: unchanged, kept", name)
@@ -83,18 +88,19 @@ class StageStore:
         logger.info("%s: done in %.1f s (%.1f CPU s)", name, wall, cpu)
         return output
 
-    def _make(self, path: Path, function: Callable[[Path], None], made_from: Mapping[str, Any]) -> StageOutput:
+    def _make(
+        self, path: Path, function: Callable[[Path], None], made_from: Mapping[str, Any]
+    ) -> StageOutput:
         """Run a stage in a temporary directory and rename it."""
         partial = path.with_name(f".{path.name}.partial")
         try:
-            shutil.rmtree(partial, ignore_errors=True)
-            partial.mkdir(parents=True)
-            function(partial)
-            digest = directory_digest(partial)
-            write_json(partial / _RECORD, {**made_from, "digest": digest})
-            os.replace(partial, path)
-        except OSError as error:
-            raise _storage_error(error, Path(error.filename or path)) from error
+            with storage_errors(path):
+                shutil.rmtree(partial, ignore_errors=True)
+                partial.mkdir(parents=True)
+                function(partial)
+                digest = directory_digest(partial)
+                write_json(partial / _RECORD, {**made_from, "digest": digest})
+                os.replace(partial, path)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
         return StageOutput(path, digest)
@@ -102,11 +108,9 @@ class StageStore:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the experiment directory for one run, and clear what a killed one left behind."""
-        try:
+        with storage_errors(self.root):
             self.directory.mkdir(parents=True, exist_ok=True)
             handle = open(self.root / ".lock", "a+b")  # noqa: SIM115 (closed below; the lock lives as long as it)
-        except OSError as error:
-            raise _storage_error(error, self.root) from error
         with handle:
             if not _try_lock(handle.fileno()):
                 raise ExperimentError(
@@ -148,9 +152,13 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ExperimentError(f"{path}: not found, expected a file that asr wrote; check the directory") from None
+        raise ExperimentError(
+            f"{path}: not found, expected a file that asr wrote; check the directory"
+        ) from None
     except (OSError, ValueError) as error:
-        raise ExperimentError(f"{path}: cannot be read ({error}); expected JSON that asr wrote; run asr train again") from None
+        raise ExperimentError(
+            f"{path}: cannot be read ({error}); expected JSON that asr wrote; run asr train again"
+        ) from None
 
 
 def file_digest(path: Path) -> str:
@@ -165,7 +173,9 @@ def directory_digest(directory: Path) -> str:
     return _hash("\n".join(f"{name} {file_digest(directory / name)}" for name in names))
 
 
-def source_digest(directory: Path, *, text_suffixes: tuple[str, ...] = (".txt", ".dic", ".lm", ".arpa")) -> str:
+def source_digest(
+    directory: Path, *, text_suffixes: tuple[str, ...] = (".txt", ".dic", ".lm", ".arpa")
+) -> str:
     """Return a hash of a user's raw corpus: small text files by content, others by name, size and time.
 
     Reading every recording of a large corpus to see that nothing changed would cost more than it saves.
@@ -193,15 +203,23 @@ def _read_digest(path: Path) -> str:
     return str(record["digest"])
 
 
-def _storage_error(error: OSError, path: Path) -> ExperimentError:
-    """Return the one line for a disk that is full, read-only or gone."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        free = shutil.disk_usage(_existing_parent(path)).free
-        return ExperimentError(
-            f"{path}: no space left on the disk ({free / 1e6:.1f} MB free); finished stages are kept; "
-            "free some space and run the same command again"
-        )
-    return ExperimentError(f"{path}: {error.strerror or error}; expected a directory that can be written; check --out")
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn the errors of a disk that is full, read-only or gone into one line; ``path`` is what is being written."""
+    try:
+        yield
+    except OSError as error:
+        name = Path(error.filename or path)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            free = shutil.disk_usage(_existing_parent(path)).free
+            raise ExperimentError(
+                f"{name}: no space left on the disk ({free / 1e6:.1f} MB free); finished stages are kept; "
+                "free some space and run the same command again"
+            ) from error
+        reason = error.strerror or error
+        raise ExperimentError(
+            f"{name}: {reason}; expected to read and write there; check the path and --out"
+        ) from error
 
 
 def _existing_parent(path: Path) -> Path:

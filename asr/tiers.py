@@ -38,7 +38,9 @@ def aligned_utterance(
     n_frames = len(alignment.states)
 
     def intervals(segments: Sequence[Segment], names: Sequence[str]) -> tuple[Interval, ...]:
-        return tuple(Interval(_seconds(s.start, shift_s), _seconds(s.end, shift_s), names[s.index]) for s in segments)
+        return tuple(
+            Interval(_seconds(s.start, shift_s), _seconds(s.end, shift_s), names[s.index]) for s in segments
+        )
 
     return AlignedUtterance(
         utterance_id,

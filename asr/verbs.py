@@ -68,7 +68,7 @@ def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
     """
     results = train("demo", out=out)
     task = load_recipe("demo")
-    new = Experiment(task, None, Path(out), task.recipe.config, "best").task.path
+    new = Experiment(task, None, Path(out), task.recipe.config, "best").task.prepared.path
     (found,) = decode(out, [new / "new.wav"])
     if isinstance(found, AsrError):
         raise found

@@ -33,7 +33,7 @@ _SECTION = re.compile(r"\\(\d+)-grams:")
 
 
 def read_arpa(path: str | Path) -> tuple[list[dict[Ngram, float]], dict[Ngram, float]]:
-    """Return the log10 probabilities, one mapping for each order, and the log10 backoff weights of an ARPA file."""
+    """Return the log10 probabilities, a mapping for each order, and the log10 backoff weights of a file."""
     lines = _lines(Path(path))
     counts, (number, line) = _read_counts(path, lines)
     log_probs: list[dict[Ngram, float]] = [{} for _ in counts]
@@ -63,7 +63,7 @@ def read_arpa(path: str | Path) -> tuple[list[dict[Ngram, float]], dict[Ngram, f
 def write_arpa(
     path: str | Path, log_probs: Sequence[Mapping[Ngram, float]], backoffs: Mapping[Ngram, float]
 ) -> None:
-    """Write log10 probabilities and backoff weights so that reading them gives the same numbers, bit for bit."""
+    """Write log10 probabilities and backoff weights; reading them gives the same numbers, bit for bit."""
     lines = ["\\data\\", *(f"ngram {n}={len(table)}" for n, table in enumerate(log_probs, start=1))]
     for order, table in enumerate(log_probs, start=1):
         lines += ["", f"\\{order}-grams:"]

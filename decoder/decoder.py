@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from acoustic.topology import Topology
 from decoder.errors import DecodingError
 from decoder.grammar import Grammar
-from decoder.lexicon import Lexicon
 from decoder.lattice import Lattice, build_lattice, edge_posteriors, word_confidence
+from decoder.lexicon import Lexicon
 from decoder.nbest import best_sequences
 from decoder.network import Network, build_network
 from decoder.search import SearchResult, search
@@ -101,8 +101,8 @@ class Hypothesis:
     ----------
     words : in order of time; silences are left out
     log_score : total log score of the path
-    complete : False when no path explained all frames and ended where the grammar allows it; the words are then those
-        finished on the best partial path
+    complete : False when no path explained all frames and ended where the grammar allows it; the words are
+        then those finished on the best partial path
     alternatives : the next best word sequences, best first (``n_best - 1`` of them, or as many as there are)
     """
 
@@ -120,7 +120,8 @@ class Hypothesis:
 class Decoder:
     """Finds the most probable words for a score matrix.
 
-    Decoding changes nothing in the decoder, so many threads may share one; the search runs outside the interpreter lock.
+    Decoding changes nothing in the decoder, so many threads may share one; the search runs outside the
+    interpreter lock.
 
     Parameters
     ----------
@@ -211,7 +212,9 @@ class Decoder:
         if word < 0:
             return None
         shift = self.config.frame_shift_s
-        return HypothesisWord(self.network.words[word], int(start) * shift, int(end) * shift, float(log_score))
+        return HypothesisWord(
+            self.network.words[word], int(start) * shift, int(end) * shift, float(log_score)
+        )
 
     def _with_confidence(
         self, hypothesis: Hypothesis, lattice: Lattice, posteriors: NDArray[np.float64]
@@ -244,7 +247,7 @@ def trace(records: Records, last: int) -> list[int]:
 
 
 def check_scores(scores: ArrayLike, n_states: int) -> NDArray[np.float64]:
-    """Return a score matrix as C-ordered (T, S) float64, or raise a DecodingError that says what is wrong with it."""
+    """Return a score matrix as C-ordered (T, S) float64, or raise a DecodingError that says what is wrong."""
     matrix = np.ascontiguousarray(scores, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != n_states:
         raise DecodingError(
@@ -254,7 +257,7 @@ def check_scores(scores: ArrayLike, n_states: int) -> NDArray[np.float64]:
     if len(matrix) and not matrix.max() < np.inf:  # NaN compares false
         frame, state = np.argwhere(np.isnan(matrix) | (matrix == np.inf))[0]
         raise DecodingError(
-            f"scores: expected finite log scores or -inf, got {matrix[frame, state]} in frame {frame}, state {state}; "
-            "check the features and the model"
+            f"scores: expected finite log scores or -inf, got {matrix[frame, state]} in frame {frame}, "
+            f"state {state}; check the features and the model"
         )
     return matrix

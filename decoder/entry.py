@@ -1,9 +1,9 @@
 """How tokens enter words: listed words directly, all others through backoff, exactly.
 
-A word that a context lists itself must not be entered through the backoff of that context, though that may score better.
-Done context by context this costs the whole vocabulary for each. Here the tokens that back off to one context wait there
-and are taken in order of score: the first enters every word but those its own context lists, and only these few words
-are left for the next.
+A word that a context lists itself must not be entered through the backoff of that context, though that may
+score better. Done context by context this costs the whole vocabulary for each. Here the tokens that back off
+to one context wait there and are taken in order of score: the first enters every word but those its own
+context lists, and only these few words are left for the next.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def enter(
     weights: Weights,
     threshold: float,
 ) -> tuple[int, int]:
-    """Let words and silences in from every context reached; return the number of active chains and the last stamp."""
+    """Let words and silences in from every context reached; return the number of active chains and the stamp."""
     # Locals, for each look into a named tuple of arrays costs an atomic count of references.
     entries, predecessors = tokens.entry_scores, tokens.entry_predecessors
     active, is_active = tokens.active, tokens.is_active
@@ -81,7 +81,15 @@ def enter(
                 entry = score + lm_scale * log_probs[arc] + penalty
                 if entry >= threshold:
                     n_active = _offer(
-                        first[arc], stop[arc], entry, record, entries, predecessors, active, is_active, n_active
+                        first[arc],
+                        stop[arc],
+                        entry,
+                        record,
+                        entries,
+                        predecessors,
+                        active,
+                        is_active,
+                        n_active,
                     )
         n_waiting = _wait(graph, tokens, context, score, n_waiting, weights, threshold)
     for i in range(n_waiting):
@@ -133,7 +141,7 @@ def _enter_by_backoff(
     weights: Weights,
     threshold: float,
 ) -> tuple[int, int]:
-    """Let the tokens that wait at a context enter its words; return the number of active chains and the last stamp."""
+    """Let the tokens waiting at a context enter its words; return the number of active chains and the stamp."""
     entries, predecessors, stamps = tokens.entry_scores, tokens.entry_predecessors, tokens.stamps
     active, is_active, backoff_contexts = tokens.active, tokens.is_active, graph.backoff_contexts
     offsets, words, log_probs = graph.arc_offsets, graph.arc_words, graph.arc_log_probs

@@ -1,8 +1,9 @@
 """Which word may follow which, at what cost: one plain record for every kind of grammar.
 
-A grammar is compiled to contexts joined by arcs. A context stands for "what has been said as far as the grammar
-remembers it"; an arc says a word and leads to the next context. What a context does not list itself it may take from
-its backoff context, at the price of the backoff weight. All probabilities are natural logarithms.
+A grammar is compiled to contexts joined by arcs. A context stands for "what has been said as far as the
+grammar remembers it"; an arc says a word and leads to the next context. What a context does not list itself
+it may take from its backoff context, at the price of the backoff weight. All probabilities are natural
+logarithms.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class GrammarTables:
         return len(self.final_log_probs)
 
     def follow(self, context: int, word: int) -> tuple[float, int] | None:
-        """Return the log probability of a word in a context and the context after it, None if it is not allowed."""
+        """Return log P(word | context) and the context after it, None if the word is not allowed."""
         log_weight = 0.0
         while context >= 0:
             first, stop = self.arc_offsets[context], self.arc_offsets[context + 1]
@@ -98,7 +99,7 @@ def pack_tables(
     backoffs: Sequence[tuple[int, float]] | None = None,
     dropped_words: Iterable[str] = (),
 ) -> GrammarTables:
-    """Return tables from lists of arcs by context; arcs of probability 0 and backoffs of weight 0 are left out."""
+    """Return tables from lists of arcs by context; what has probability 0 is left out."""
     rows = [sorted(arc for arc in row if arc[1] > -np.inf) for row in arcs]
     flat = [arc for row in rows for arc in row]
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])

@@ -1,10 +1,10 @@
-"""Word lattices: the alternatives a search has met, joined wherever times and grammar allow, and their posteriors.
+"""Word lattices: what a search has met, joined wherever times and grammar allow, and its posteriors.
 
-Every record of the search becomes a word hypothesis (word, start, end, acoustic score). Hypotheses are joined when one
-ends where the next starts and the grammar allows it, with the exact grammar score of the join. That the start of a
-hypothesis does not depend on the words before its grammar context is the word-pair approximation: S. Ortmanns, H. Ney
-and X. Aubert, "A word graph algorithm for large vocabulary continuous speech recognition", Computer Speech and Language
-11(1), 1997.
+Every record of the search becomes a word hypothesis (word, start, end, acoustic score). Hypotheses are joined
+when one ends where the next starts and the grammar allows it, with the exact grammar score of the join. That
+the start of a hypothesis does not depend on the words before its grammar context is the word-pair
+approximation: S. Ortmanns, H. Ney and X. Aubert, "A word graph algorithm for large vocabulary continuous
+speech recognition", Computer Speech and Language 11(1), 1997.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Lattice:
 def build_lattice(network: Network, result: SearchResult, weights: Weights, beam: float) -> Lattice:
     """Return the lattice of a search: all edges on some path at most ``beam`` worse than the best one.
 
-    A search without a complete path gives the lattice of the paths that end at the same boundary as its best one.
+    A search without a complete path gives the lattice of the paths that end at the same boundary as its best
+    one.
     """
     graph, records = network.graph, result.records
     is_start = records.chains < 0
@@ -133,8 +134,9 @@ def _join(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """Return source, target, record and score of every edge on a path not below the threshold.
 
-    Records are visited in ``order``; the arrays before ``nodes`` are indexed by record, ``nodes`` gives each record's
-    node, the nodes of boundary b are ``node_offsets[b]:node_offsets[b + 1]``, the rest is indexed by node.
+    Records are visited in ``order``; the arrays before ``nodes`` are indexed by record, ``nodes`` gives each
+    record's node, the nodes of boundary b are ``node_offsets[b]:node_offsets[b + 1]``, the rest is indexed by
+    node.
     """
     n_edges = 0
     ends = np.empty((64 + 2 * order.size, 3), dtype=np.int32)
@@ -191,9 +193,9 @@ def _best_remaining(
 def edge_posteriors(lattice: Lattice, scale: float) -> NDArray[np.float64]:
     """Return the posterior of each edge when path scores are multiplied by a scale, shape (E,) float64.
 
-    Forward-backward over the lattice; at every frame the posteriors of the edges across it sum to one. F. Wessel,
-    R. Schlüter, K. Macherey and H. Ney, "Confidence measures for large vocabulary continuous speech recognition", IEEE
-    Trans. Speech and Audio Processing 9(3), 2001, eq. (6)-(9).
+    Forward-backward over the lattice; at every frame the posteriors of the edges across it sum to one. F.
+    Wessel, R. Schlüter, K. Macherey and H. Ney, "Confidence measures for large vocabulary continuous speech
+    recognition", IEEE Trans. Speech and Audio Processing 9(3), 2001.
     """
     return _edge_posteriors(
         lattice.sources, lattice.targets, scale * lattice.scores, scale * lattice.final_scores, lattice.start
@@ -229,8 +231,9 @@ def word_confidence(
 ) -> float:
     """Return the confidence in [0, 1] of a word between two boundaries.
 
-    The highest posterior the word has at any of its frames, summed over all edges of the same word across that frame:
-    C_max of Wessel et al. 2001, eq. (13), which stays within one, as the sum over overlapping hypotheses does not.
+    The highest posterior the word has at any of its frames, summed over all edges of the same word across
+    that frame: C_max of Wessel et al. 2001, which stays within one, as the sum over overlapping
+    hypotheses does not.
     """
     starts, ends = lattice.boundaries[lattice.sources], lattice.boundaries[lattice.targets]
     same = (lattice.words == word) & (starts < end) & (ends > start)

@@ -19,14 +19,14 @@ Ends = dict[int, tuple[float, Path | None]]
 
 @dataclass(frozen=True)
 class LatticePath:
-    """The best way of saying one word sequence: its edges in order of time (silences too) and its total score."""
+    """The best way to say a word sequence: its edges in order of time, silences too, and its total score."""
 
     edges: tuple[int, ...]
     log_score: float
 
 
 class _Edges(NamedTuple):
-    """A lattice as plain lists, which Python reads much faster one by one; edges of node v: offsets[v]:offsets[v + 1]."""
+    """The edges as plain lists, which Python reads faster; those of node v are ``offsets[v]:offsets[v + 1]``."""
 
     offsets: list[int]
     targets: list[int]
@@ -37,9 +37,10 @@ class _Edges(NamedTuple):
 def best_sequences(lattice: Lattice, n_best: int) -> list[LatticePath]:
     """Return up to ``n_best`` paths of different words, best first.
 
-    A* over word sequences instead of paths: a sequence stands for all its times and silences at once, as in the
-    on-the-fly determinisation of M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings problem", ICSLP
-    2002. The score that remains is known exactly, so each sequence taken up leads to one of the best not yet found.
+    A* over word sequences instead of paths: a sequence stands for all its times and silences at once, as in
+    the on-the-fly determinisation of M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings
+    problem", ICSLP 2002. The score that remains is known exactly, so each sequence taken up leads to one of
+    the best not yet found.
     """
     remaining = best_remaining(lattice).tolist()
     final = lattice.final_scores.tolist()

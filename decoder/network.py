@@ -1,8 +1,9 @@
 """The static search network: lexicon × grammar × topology, as flat arrays.
 
-A *chain* is one pronunciation of one word that leads to one grammar context (or an optional silence), laid out as a
-contiguous run of nodes, one for each emission state on its way. Words are shared between all arcs that agree on word and
-next context, so a loop or a bigram needs each pronunciation once, a trigram once for each context that ends in the word.
+A *chain* is one pronunciation of one word that leads to one grammar context (or an optional silence), laid
+out as a contiguous run of nodes, one for each emission state on its way. Words are shared between all arcs
+that agree on word and next context, so a loop or a bigram needs each pronunciation once, a trigram once for
+each context that ends in the word.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ class SearchGraph(NamedTuple):
     Attributes
     ----------
     node_states : (N,) int32, emission state ids
-    node_log_stay, node_log_advance : (N,) float64, log transition probabilities; the last node's advance is the exit
+    node_log_stay, node_log_advance : (N,) float64, log transition probabilities; the last node's advance
+        leaves the chain
     chain_offsets : (K + 1,) int32, the nodes of chain k are ``chain_offsets[k]:chain_offsets[k + 1]``
     chain_words : (K,) int32, word ids, -1 = silence
     chain_contexts : (K,) int32, the grammar context at the chain's end
-    silence_offsets : (C + 1,) int32, the silence chains of context c are ``silence_offsets[c]:silence_offsets[c + 1]``
+    silence_offsets : (C + 1,) int32, the silence chains of context c are
+        ``silence_offsets[c]:silence_offsets[c + 1]``
     arc_chain_first, arc_chain_stop : (A,) int32, the chains (pronunciations) of each arc
     arc_offsets … final_log_probs : the grammar, see :class:`decoder.grammar.GrammarTables`
     """
@@ -78,8 +81,9 @@ def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -
     """
     if not len(tables.arc_words):
         raise GrammarError(
-            f"grammar: expected at least one word with a pronunciation, got none of {len(tables.dropped_words)} words"
-            f"{_named(tables.dropped_words)}; use the lexicon and grammar of the same task"
+            f"grammar: expected at least one word with a pronunciation, got none of "
+            f"{len(tables.dropped_words)} words{_named(tables.dropped_words)}; "
+            "use the lexicon and grammar of the same task"
         )
     used = np.unique(tables.arc_words)
     pronunciations = _pronunciations(lexicon, {int(w): tables.words[w] for w in used})
@@ -90,9 +94,15 @@ def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -
     for context in range(tables.n_contexts):
         chains.extend((-1, context, silence) for silence in silences)
     arc_first, arc_stop = _add_word_chains(chains, tables, pronunciations)
+    nodes, chain_offsets = _node_arrays(chains, topology)
     return Network(
         graph=SearchGraph(
-            **_chain_arrays(chains, topology),
+            node_states=nodes[:, 0].astype(np.int32),
+            node_log_stay=np.ascontiguousarray(nodes[:, 1]),
+            node_log_advance=np.ascontiguousarray(nodes[:, 2]),
+            chain_offsets=chain_offsets,
+            chain_words=np.array([word for word, _, _ in chains], dtype=np.int32),
+            chain_contexts=np.array([context for _, context, _ in chains], dtype=np.int32),
             silence_offsets=np.arange(tables.n_contexts + 1, dtype=np.int32) * np.int32(len(silences)),
             arc_chain_first=arc_first,
             arc_chain_stop=arc_stop,
@@ -115,7 +125,7 @@ def _add_word_chains(
     tables: GrammarTables,
     pronunciations: Mapping[int, tuple[Pronunciation, ...]],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Append the chains of every (word, next context); return for each arc the range of its chains, (A,) int32."""
+    """Append the chains of every (word, next context); return first and stop of each arc's, (A,) int32."""
     ranges: dict[tuple[int, int], tuple[int, int]] = {}
     arc_ranges = np.empty((len(tables.arc_words), 2), dtype=np.int32)
     for arc, key in enumerate(zip(tables.arc_words.tolist(), tables.arc_contexts.tolist(), strict=True)):
@@ -127,21 +137,14 @@ def _add_word_chains(
     return np.ascontiguousarray(arc_ranges[:, 0]), np.ascontiguousarray(arc_ranges[:, 1])
 
 
-def _chain_arrays(
+def _node_arrays(
     chains: Sequence[tuple[int, int, Pronunciation]], topology: Topology
-) -> dict[str, NDArray[np.int32] | NDArray[np.float64]]:
-    """Return the node and chain arrays of a :class:`SearchGraph`."""
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return emission state, log stay and log advance of all nodes, (N, 3), and the chain offsets, (K + 1,)."""
     phones = {phone: _phone_nodes(topology, phone) for _, _, variant in chains for phone in variant}
     runs = [np.concatenate([phones[phone] for phone in variant]) for _, _, variant in chains]
-    nodes = np.concatenate(runs)
-    return {
-        "node_states": nodes[:, 0].astype(np.int32),
-        "node_log_stay": np.ascontiguousarray(nodes[:, 1]),
-        "node_log_advance": np.ascontiguousarray(nodes[:, 2]),
-        "chain_offsets": np.concatenate([[0], np.cumsum([len(run) for run in runs])]).astype(np.int32),
-        "chain_words": np.array([word for word, _, _ in chains], dtype=np.int32),
-        "chain_contexts": np.array([context for _, context, _ in chains], dtype=np.int32),
-    }
+    offsets = np.concatenate([[0], np.cumsum([len(run) for run in runs])])
+    return np.concatenate(runs), offsets.astype(np.int32)
 
 
 def _phone_nodes(topology: Topology, phone: str) -> NDArray[np.float64]:
@@ -164,12 +167,12 @@ def _pronunciations(lexicon: Lexicon, words: Mapping[int, str]) -> dict[int, tup
 
 
 def _check_phones(pronunciations: Mapping[str, tuple[Pronunciation, ...]], topology: Topology) -> None:
-    """Raise a LexiconError that names every unknown phone with a word that has it, and words without any phone."""
+    """Raise a LexiconError that names each unknown phone with a word that has it, or words without phones."""
     empty = sorted(word for word, variants in pronunciations.items() if not all(variants) or not variants)
     if empty:
         raise LexiconError(
-            f"lexicon: expected at least one phone in every pronunciation, got an empty one for {len(empty)} words"
-            f"{_named(empty)}; correct the lexicon"
+            f"lexicon: expected at least one phone in every pronunciation, got an empty one "
+            f"for {len(empty)} words{_named(empty)}; correct the lexicon"
         )
     unknown: dict[str, str] = {}
     for word in sorted(pronunciations):

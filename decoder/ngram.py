@@ -31,7 +31,7 @@ class NGram:
     --------
     >>> model = NGram.estimate([["RED", "ROSE"], ["RED", "WINE"]], order=2)
     >>> round(float(np.exp(model.log_prob("RED", ["<s>"]))), 4)
-    0.7604
+    0.7667
     """
 
     log10_probs: tuple[Mapping[Ngram, float], ...]
@@ -51,7 +51,7 @@ class NGram:
         if problems:
             raise GrammarError(
                 f'n-gram: expected n-grams of listed unigrams, got "{" ".join(problems[0])}"'
-                f"{f' and {len(problems) - 1} more' if len(problems) > 1 else ''}; list their words as unigrams"
+                f" and {len(problems) - 1} more; list their words as unigrams"
             )
 
     @classmethod
@@ -74,8 +74,8 @@ class NGram:
     ) -> NGram:
         """Return the interpolated model of a text.
 
-        Every word of the vocabulary (of the text, if there is none) gets a probability in every context. Words of the
-        text outside a given vocabulary are counted as ``<unk>``.
+        Every word of the vocabulary (of the text, if there is none) gets a probability in every context.
+        Words of the text outside a given vocabulary are counted as ``<unk>``.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class NGram:
         return tuple(sorted(word for (word,) in self.log10_probs[0] if word not in NOT_SPOKEN))
 
     def log_prob(self, word: str, history: Sequence[str] = ()) -> float:
-        """Return the natural log of P(word | history); a word outside the model counts as ``<unk>`` if it has that."""
+        """Return the natural log of P(word | history); a word outside the model counts as ``<unk>``."""
         return LN10 * self._log10_prob(self._known(word), tuple(map(self._known, history)))
 
     def sentence_log_prob(self, sentence: Sequence[str]) -> float:
@@ -151,7 +151,7 @@ class NGram:
         )
 
     def _contexts(self, word_ids: Mapping[str, int]) -> list[Ngram]:
-        """Return the histories that matter: those that are continued or have a backoff weight, and can be spoken."""
+        """Return the histories that are continued or have a backoff weight, of words that can be said."""
         continued = {ngram[:-1] for table in self.log10_probs[1:] for ngram in table}
         weighted = {h for h, log10 in self.log10_backoffs.items() if log10 != 0.0 and len(h) < self.order}
         spoken = {
@@ -164,7 +164,7 @@ class NGram:
         return sorted({history[:n] for history in spoken for n in range(len(history) + 1)} | {()})
 
     def _explicit(self, contexts: Iterable[Ngram]) -> dict[Ngram, float]:
-        """Return every listed n-gram with its log10 probability, and those not listed that a context ends in."""
+        """Return log10 probabilities of all n-grams listed, and of contexts that are not listed."""
         explicit = {ngram: log10 for table in self.log10_probs for ngram, log10 in table.items()}
         for context in contexts:
             if context and context != (SENTENCE_START,) and context not in explicit:

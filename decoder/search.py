@@ -1,12 +1,12 @@
 """Frame-synchronous Viterbi search with beam and histogram pruning.
 
-Time runs over boundaries b = 0 … T; frame b lies between boundaries b and b + 1. At a boundary every grammar context
-that a word has just reached lets words and silences in; a frame then moves every token on by one node and adds the
-emission score; tokens that leave a chain become *records* (chain, end boundary, predecessor record), from which words
-and times are read back. The start of a record is the end of its predecessor.
+Time runs over boundaries b = 0 … T; frame b lies between boundaries b and b + 1. At a boundary every grammar
+context that a word has just reached lets words and silences in; a frame then moves every token on by one node
+and adds the emission score; tokens that leave a chain become *records* (chain, end boundary, predecessor
+record), from which words and times are read back. The start of a record is the end of its predecessor.
 
-The recursion is the usual one, e.g. thesis §4.2 or H. Ney and S. Ortmanns, "Dynamic programming search for continuous
-speech recognition", IEEE Signal Processing Magazine 16(5), 1999.
+The recursion is the usual one, e.g. H. Ney and S. Ortmanns, "Dynamic programming search for
+continuous speech recognition", IEEE Signal Processing Magazine 16(5), 1999.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class SearchResult(NamedTuple):
 def search(network: Network, scores: NDArray[np.float64], weights: Weights, pruning: Pruning) -> SearchResult:
     """Return the records of the best paths through a (T, S) float64 matrix of log emission scores.
 
-    Without a complete path the best partial one is taken: the best that ends a word at the last boundary reached, or
-    else the finished words of the best token there.
+    Without a complete path the best partial one is taken: the best that ends a word at the last boundary
+    reached, or else the finished words of the best token there.
     """
     records, last_boundary, open_record = viterbi(
         network.graph, network.start_context, scores, weights, pruning
@@ -119,8 +119,8 @@ def viterbi(
 def _move(graph: SearchGraph, tokens: Tokens, n_active: int, frame_scores: NDArray[np.float64]) -> int:
     """Move every token on by one frame; return the chain of the best, -1 if none is left.
 
-    The choices within a chain are written without branches, which no processor could predict here, and the indices
-    unsigned, which need no check: this loop, where the time goes, is several times faster so.
+    The choices within a chain are written without branches, which no processor could predict here, and the
+    indices unsigned, which need no check: this loop, where the time goes, is several times faster so.
     """
     scores, predecessors, states = tokens.scores, tokens.predecessors, graph.node_states
     log_stay, log_advance = graph.node_log_stay, graph.node_log_advance
@@ -174,7 +174,7 @@ def _prune(graph: SearchGraph, tokens: Tokens, n_active: int, threshold: float) 
 def _best_predecessor(graph: SearchGraph, tokens: Tokens, chain: int) -> int:
     """Return the record before the best token of a chain."""
     first, stop = graph.chain_offsets[chain], graph.chain_offsets[chain + 1]
-    return tokens.predecessors[first + np.argmax(tokens.scores[first:stop])]
+    return int(tokens.predecessors[first + np.argmax(tokens.scores[first:stop])])
 
 
 @njit(nogil=True, cache=True)

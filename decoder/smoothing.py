@@ -4,10 +4,11 @@ All three methods have one form, with counts c, discount D ≤ c and the shorten
 
     P(w | h) = max(c(hw) − D(h), 0) / Z(h) + γ(h) P(w | h')
 
-For words never seen after h only the second term is left, so γ(h) is the backoff weight and what is stored for the
-others is the whole sum. The probabilities of each history sum to one exactly. Below the unigrams is the uniform
-distribution over the vocabulary and ``</s>``. See S. Chen and J. Goodman, "An empirical study of smoothing techniques
-for language modeling", Harvard TR-10-98, 1998: witten-bell (their §2.4), absolute (§2.5), kneser-ney (§2.6, interpolated).
+For words never seen after h only the second term is left, so γ(h) is the backoff weight and what is stored
+for the others is the whole sum. The probabilities of each history sum to one exactly. Below the unigrams is
+the uniform distribution over the vocabulary and ``</s>``. Witten-Bell has D = 0 and Z(h) = c(h) + number of
+different words after h; the other two D = n1 / (n1 + 2 n2) and Z(h) = c(h). For all three see S. Chen and
+J. Goodman, "An empirical study of smoothing techniques for language modeling", Harvard TR-10-98, 1998.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def estimate_backoff(
     vocabulary: Iterable[str] | None,
     smoothing: Smoothing,
 ) -> tuple[tuple[dict[Ngram, float], ...], dict[Ngram, float]]:
-    """Return log10 probabilities for each order and log10 backoff weights, see :meth:`decoder.NGram.estimate`."""
+    """Return log10 probabilities by order and log10 backoff weights, see :meth:`decoder.NGram.estimate`."""
     texts = [tuple(sentence) for sentence in sentences]
     _check(texts, order, smoothing)
     known = {word for text in texts for word in text} if vocabulary is None else set(vocabulary)
@@ -85,7 +86,7 @@ def _count(texts: Iterable[Ngram], n: int) -> Counter[Ngram]:
 
 
 def _left_contexts(counts: Counter[Ngram], longer: Counter[Ngram]) -> Counter[Ngram]:
-    """Return how many different words precede each n-gram; n-grams at the sentence start keep their counts."""
+    """Return how many different words precede each n-gram; those at the sentence start keep their counts."""
     preceding = Counter(ngram[1:] for ngram in longer)
     return Counter({g: c if g[0] == SENTENCE_START else preceding[g] for g, c in counts.items()})
 

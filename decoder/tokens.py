@@ -69,7 +69,7 @@ class Tokens(NamedTuple):
     context_records: NDArray[np.int32]  # (C, 2)
     reached: NDArray[np.int32]  # (C,) list of contexts reached at this boundary
     is_reached: NDArray[np.bool_]  # (C,)
-    waiting_heads: NDArray[np.int32]  # (C,) first of the tokens that wait at a context they back off to, -1 = none
+    waiting_heads: NDArray[np.int32]  # (C,) first of the tokens that back off to here, -1 = none
     waiting_next: NDArray[np.int32]  # (Q,) the one after it, -1 = none
     waiting_levels: NDArray[np.int32]  # (Q,) the context it waits at
     waiting_contexts: NDArray[np.int32]  # (Q,) the context it comes from

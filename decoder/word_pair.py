@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +32,10 @@ class WordPairGrammar:
 
     Examples
     --------
-    >>> grammar = WordPairGrammar({"<s>": ["GO"], "GO": ["LEFT", "RIGHT"], "LEFT": ["</s>"], "RIGHT": ["</s>", "GO"]})
-    >>> tables = grammar.compile({"GO", "LEFT", "RIGHT"})
-    >>> round(float(np.exp(tables.sentence_log_prob(["GO", "RIGHT"]))), 4)
-    0.25
+    >>> grammar = WordPairGrammar({"<s>": ["GO"], "GO": ["ON", "UP"], "ON": ["</s>"], "UP": ["</s>"]})
+    >>> tables = grammar.compile({"GO", "ON", "UP"})
+    >>> round(float(np.exp(tables.sentence_log_prob(["GO", "UP"]))), 4)
+    0.5
     """
 
     successors: Mapping[str, tuple[str, ...]]
@@ -71,7 +72,8 @@ class WordPairGrammar:
                 )
             if head[:-1] in successors:
                 raise GrammarError(
-                    f'{path}:{number}: expected one line for each word, got a second for "{head[:-1]}"; join them'
+                    f'{path}:{number}: expected one line for each word, got a second for "{head[:-1]}"; '
+                    "join them"
                 )
             successors[head[:-1]] = following
         try:
@@ -85,7 +87,7 @@ class WordPairGrammar:
         successors: dict[str, set[str]] = {}
         for sentence in sentences:
             said = [SENTENCE_START, *sentence, SENTENCE_END]
-            for word, following in zip(said[:-1], said[1:], strict=True):
+            for word, following in itertools.pairwise(said):
                 successors.setdefault(word, set()).add(following)
         return cls(successors)
 
@@ -100,7 +102,7 @@ class WordPairGrammar:
         return tuple(word for word in self.successors if word != SENTENCE_START)
 
     def compile(self, pronounceable: Collection[str]) -> GrammarTables:
-        """Return one context for each word and the start; none is left out, all words must have a pronunciation."""
+        """Return one context for each word and the start; no word is left out, each must be in the lexicon."""
         contexts = tuple(self.successors)
         context_ids = {word: i for i, word in enumerate(contexts)}
         word_ids = {word: i for i, word in enumerate(self.words)}

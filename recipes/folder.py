@@ -13,8 +13,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from asr.config import ExperimentConfig
 from asr.corpus import SPLITS, Corpus, read_corpus, write_corpus
 from asr.errors import CorpusError
+from asr.recipe import Recipe
 from decoder.lexicon import Lexicon
 
 MIN_SPEAKERS, MIN_UTTERANCES = 5, 10
@@ -61,3 +63,6 @@ def split(corpus: Corpus, names: Sequence[str]) -> dict[str, Corpus]:
     chosen["train"] = set(groups).difference(*chosen.values())
     take = corpus.of_speakers if groups is corpus.speakers else corpus.subset
     return {name: take(members) for name, members in chosen.items()}
+
+
+RECIPE = Recipe(prepare, ExperimentConfig(grammars=("loop", "bigram")))

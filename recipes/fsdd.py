@@ -9,9 +9,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from asr.config import ExperimentConfig
 from asr.corpus import Corpus, Utterance, write_corpus
 from asr.errors import CorpusError
+from asr.recipe import Recipe
 from decoder.lexicon import Lexicon
+from decoder.word_pair import WordPairGrammar
+from features.frontend import FrontEndConfig
+from features.mfcc import MfccConfig
 
 DIGITS = ("ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE")
 PRONUNCIATIONS = {
@@ -30,7 +35,7 @@ _NAME = re.compile(r"([0-9])_([^_\s]+)_([0-9]+)")
 
 
 def prepare(corpus_dir: Path, output_dir: Path) -> None:
-    """Write ``train``, ``dev``, ``test`` and ``lexicon.txt`` from a directory with ``recordings/``."""
+    """Write ``train``, ``dev``, ``test``, the lexicon and the grammar (one digit a recording)."""
     parts: dict[str, list[Utterance]] = {"train": [], "dev": [], "test": []}
     for path in sorted((corpus_dir / "recordings").glob("*.wav")):
         name = _NAME.fullmatch(path.stem)
@@ -52,8 +57,18 @@ def prepare(corpus_dir: Path, output_dir: Path) -> None:
         write_corpus(Corpus(tuple(utterances)), output_dir / part)
     lexicon = Lexicon({word: [p.split() for p in variants] for word, variants in PRONUNCIATIONS.items()})
     lexicon.write(output_dir / "lexicon.txt")
+    WordPairGrammar.from_sentences([(digit,) for digit in DIGITS]).write(output_dir / "word_pairs.txt")
 
 
 def part_of(index: int) -> str:
     """Return the part a recording of this index belongs to."""
     return "test" if index < 5 else "dev" if index < 10 else "train"
+
+
+RECIPE = Recipe(
+    prepare,
+    ExperimentConfig(
+        FrontEndConfig(MfccConfig(sample_rate=8000)),
+        grammars=("loop", "word-pair"),
+    ),
+)

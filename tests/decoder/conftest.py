@@ -47,9 +47,7 @@ def best_alignment(states, scores):
     best = -np.inf
     for cuts in itertools.combinations(range(1, n_frames), len(states) - 1) if states else ():
         total = 0.0
-        for (state, stay, advance), first, stop in zip(
-            states, (0, *cuts), (*cuts, n_frames), strict=True
-        ):
+        for (state, stay, advance), first, stop in zip(states, (0, *cuts), (*cuts, n_frames), strict=True):
             total += scores[first:stop, state].sum() + (stop - first - 1) * stay + advance
         best = max(best, total)
     return best if states or n_frames else 0.0
@@ -69,7 +67,10 @@ def brute_force(lexicon, grammar, topology, config, scores):
                 if sum(map(len, variants)) > len(scores):
                     continue
                 for gaps in itertools.product(silences, repeat=n_words + 1):
-                    phones = [*gaps[0], *(p for v, g in zip(variants, gaps[1:], strict=True) for p in (*v, *g))]
+                    phones = [
+                        *gaps[0],
+                        *(p for v, g in zip(variants, gaps[1:], strict=True) for p in (*v, *g)),
+                    ]
                     states = phone_states(topology, phones)
                     if len(states) > len(scores):
                         continue
@@ -112,11 +113,9 @@ def compose(lexicon, grammar, topology, config, order):
         end[last] = leave + config.lm_scale * word_log_prob(grammar, "</s>", after)
         for b, (before, following, _, _) in enumerate(chains):
             if before == after and not (word is None and following is None):
-                inner[last, first[b]] = np.logaddexp(
-                    inner[last, first[b]], leave + entry_score(grammar, config, following, before)
-                ) if inner[last, first[b]] == -np.inf else max(
-                    inner[last, first[b]], leave + entry_score(grammar, config, following, before)
-                )
+                # A chain of one state may stay in itself or start again: the better way counts.
+                again = leave + entry_score(grammar, config, following, before)
+                inner[last, first[b]] = max(inner[last, first[b]], again)
     for b, (before, following, _, _) in enumerate(chains):
         if before == histories[0]:
             start[first[b]] = entry_score(grammar, config, following, before)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from threadpoolctl import threadpool_limits
 
 from features import FeatureError, LinearProjection, fit_lda, splice
 
@@ -113,6 +114,14 @@ def test_sign_is_fixed_and_the_result_repeats():
     assert_array_equal(first.offset, second.offset)
     largest = np.abs(first.matrix).argmax(axis=0)
     assert (first.matrix[largest, np.arange(3)] > 0).all()
+
+
+def test_the_number_of_threads_changes_no_bit():
+    utterances, labels = labelled_utterances(n_dims=40)
+    arguments = {"context": 3, "n_components": 3, "n_classes": N_CLASSES}
+    matrix = fit_lda(utterances, labels, **arguments).matrix
+    with threadpool_limits(limits=1):
+        assert fit_lda(utterances, labels, **arguments).matrix.tobytes() == matrix.tobytes()
 
 
 def test_rank_deficient_features_stay_finite():

@@ -1,0 +1,139 @@
+"""The stages that prepare a task: its data directories, its cepstra, its grammars."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from asr.config import ExperimentConfig, GrammarName
+from asr.corpus import Corpus, read_corpus
+from asr.data import SpeechData, compute_cepstra, load_cepstra, save_cepstra
+from asr.grammars import grammar_names, write_grammar
+from asr.recipe import LoadedRecipe
+from asr.stages import StageOutput, StageStore, source_digest
+from asr.version import package_version
+from decoder.lexicon import Lexicon
+
+logger = logging.getLogger(__name__)
+
+LEXICON = "lexicon.txt"
+
+
+class TaskStages:
+    """A recipe's task in an experiment; each stage runs when its output is first asked for.
+
+    Parameters
+    ----------
+    store : where outputs lie
+    loaded : the recipe
+    corpus_dir : raw corpus, None if the recipe makes its own
+    config : resolved configuration
+    """
+
+    def __init__(
+        self, store: StageStore, loaded: LoadedRecipe, corpus_dir: Path | None, config: ExperimentConfig
+    ) -> None:
+        self.store = store
+        self.loaded = loaded
+        self.corpus_dir = corpus_dir
+        self.config = config
+        self._corpora: dict[str, Corpus] = {}
+        self._features: dict[str, StageOutput] = {}
+
+    @cached_property
+    def prepared(self) -> StageOutput:
+        """``train``, ``dev``, ``test``, ``lexicon.txt`` and grammar files, made by the recipe."""
+        source = source_digest(self.corpus_dir) if self.corpus_dir else ""
+        corpus_dir = self.corpus_dir or self.store.root
+        return self.store.run(
+            "task",
+            lambda directory: self.loaded.recipe.prepare(corpus_dir, directory),
+            inputs={"corpus": source, "recipe": self.loaded.source, "package": package_version()},
+        )
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The task's pronunciations."""
+        return Lexicon.read(self.prepared.path / LEXICON)
+
+    @cached_property
+    def grammars(self) -> tuple[GrammarName, ...]:
+        """The grammars that are evaluated."""
+        return grammar_names(self.config.grammars, self.prepared.path)
+
+    def corpus(self, split: str) -> Corpus:
+        """Return a split, empty where the task has none."""
+        if split not in self._corpora:
+            directory = self.prepared.path / split
+            self._corpora[split] = read_corpus(directory) if directory.is_dir() else Corpus(())
+        return self._corpora[split]
+
+    def features(self, split: str) -> StageOutput:
+        """Return the cepstra of one split."""
+        if split not in self._features:
+            corpus = self.corpus(split)
+
+            def compute(directory: Path) -> None:
+                leave_out = self.config.unusable == "skip"
+                data = compute_cepstra(
+                    corpus, self.config.front_end, f"features of {split}", leave_out=leave_out
+                )
+                save_cepstra(data, directory, split)
+
+            self._features[split] = self.store.run(
+                f"features-{split}",
+                compute,
+                inputs={
+                    "task": self.prepared.digest,
+                    "recordings": recordings_digest(corpus, self.prepared.path),
+                },
+                config={"mfcc": self.config.front_end.mfcc, "unusable": self.config.unusable},
+            )
+        return self._features[split]
+
+    def data(self, splits: Sequence[str]) -> SpeechData:
+        """Return the utterances and cepstra of some splits together."""
+        total = SpeechData(Corpus(()), ())
+        for split in splits:
+            if len(self.corpus(split)):
+                total = total + load_cepstra(self.corpus(split), self.features(split).path, split)
+        return total
+
+    def digests(self, splits: Sequence[str]) -> dict[str, str]:
+        """Return what a stage is made from that uses the data of some splits."""
+        used = [split for split in splits if len(self.corpus(split))]
+        return {"task": self.prepared.digest, **{split: self.features(split).digest for split in used}}
+
+    def grammar_files(self, splits: Sequence[str]) -> StageOutput:
+        """Return the grammars; n-grams are estimated from the text of some splits."""
+
+        def compute(directory: Path) -> None:
+            sentences = [u.words for split in splits for u in self.corpus(split)]
+            for name in self.grammars:
+                write_grammar(
+                    name, directory, task_dir=self.prepared.path, sentences=sentences, lexicon=self.lexicon
+                )
+
+        inputs = {"task": self.prepared.digest}
+        return self.store.run(split_name("grammars", splits), compute, inputs=inputs, config=self.grammars)
+
+
+def split_name(stage: str, splits: Sequence[str]) -> str:
+    """Return a stage's name; that it uses more than train is said in it."""
+    return "-".join([stage, *(split for split in splits if split != "train")])
+
+
+def recordings_digest(corpus: Corpus, task_dir: Path) -> str:
+    """Return a mark of all recordings outside the task directory (those inside are part of its own digest)."""
+    lines = []
+    for utterance in corpus:
+        if not utterance.audio_path.is_relative_to(task_dir.absolute()):
+            try:
+                stat = utterance.audio_path.stat()
+                lines.append(f"{utterance.audio_path} {stat.st_size} {stat.st_mtime_ns}")
+            except OSError:
+                lines.append(f"{utterance.audio_path} missing")
+    return json.dumps(lines)
