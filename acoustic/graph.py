@@ -135,8 +135,8 @@ def utterance_graph(words: Sequence[Sequence[Pronunciation]], topology: Topology
     for index, pronunciations in enumerate(words):
         if not pronunciations or not all(pronunciations):
             raise ModelError(
-                f"word {index} of the transcript: expected one pronunciation or more, of one phone or more, got "
-                f"{pronunciations!r}; correct the lexicon"
+                f"word {index} of the transcript: expected pronunciations of one phone or more, "
+                f"got {pronunciations!r}; correct the lexicon"
             )
     between = SHORT_PAUSE if SHORT_PAUSE in topology else SILENCE
     builder = _Builder(topology)

@@ -1,8 +1,8 @@
 """Forward-backward and Viterbi over an utterance graph, in the log domain, within a beam.
 
 The graph is left to right, so the nodes worth keeping at a frame lie in one window [low, high): the kernels
-store only that window, which keeps an hour-long recording within memory. A window loses a node at its edge when
-the node is more than ``beam`` nats below the best one.
+store only that window, which keeps an hour-long recording within memory. A window loses a node at its edge
+when the node is more than ``beam`` nats below the best one.
 
 Axes: T frames, N nodes, U distinct states of the utterance (columns of the score matrix), A arcs.
 """

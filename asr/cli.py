@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_score,
         _add_evaluate,
         _add_validate,
+        _add_lexicon,
         _add_info,
     ):
         command = add(verb)
@@ -170,6 +171,14 @@ def _add_validate(verbs_: Verbs) -> argparse.ArgumentParser:
     return command
 
 
+def _add_lexicon(verbs_: Verbs) -> argparse.ArgumentParser:
+    command = verbs_.add_parser("lexicon", help="print a lexicon for the words of a corpus")
+    command.add_argument("corpus", type=Path)
+    command.add_argument("--english", action="store_true", help="phones of the CMU dictionary, not letters")
+    command.set_defaults(run=_lexicon)
+    return command
+
+
 def _add_info(verbs_: Verbs) -> argparse.ArgumentParser:
     command = verbs_.add_parser("info", help="say what a model is made of")
     command.add_argument("experiment", type=Path)
@@ -262,6 +271,11 @@ def _validate(options: argparse.Namespace) -> int:
     lines, has_errors = output.problems(options.corpus, options.lexicon)
     print("\n".join(lines))
     return 2 if has_errors else 0
+
+
+def _lexicon(options: argparse.Namespace) -> int:
+    print(verbs.make_lexicon(options.corpus, english=options.english).format(), end="")
+    return 0
 
 
 def _info(options: argparse.Namespace) -> int:

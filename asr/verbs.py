@@ -9,7 +9,7 @@ from pathlib import Path
 from acoustic.gmm import GmmModel
 from acoustic.parallel import parallel_map
 from asr.config import ExperimentConfig, with_settings
-from asr.corpus import read_corpus
+from asr.corpus import SPLITS, read_corpus
 from asr.data import compute_cepstra
 from asr.errors import ConfigError
 from asr.evaluation import decode_corpus, emission_scores, score_decoded
@@ -20,6 +20,8 @@ from asr.results import Result
 from asr.scoring import Score
 from asr.tiers import AlignedUtterance, aligned_utterance
 from decoder.decoder import Hypothesis
+from decoder.english import english_lexicon
+from decoder.lexicon import Lexicon
 from features.errors import AsrError
 
 PRESETS = ("best", "thesis")
@@ -136,6 +138,14 @@ def evaluate(
     data = compute_cepstra(read_corpus(corpus), recognizer.model.front_end.config)
     decoded = decode_corpus(data, recognizer.decoder, emission_scores(data, recognizer.model))
     return score_decoded(data.corpus, decoded), decoded
+
+
+def make_lexicon(corpus: str | Path, *, english: bool = False) -> Lexicon:
+    """Return pronunciations for the words of a corpus: their letters, or the phones of the CMU dictionary."""
+    root = Path(corpus)
+    parts = [root / split for split in SPLITS if (root / split).is_dir()] or [root]
+    words = {word for part in parts for word in read_corpus(part).vocabulary}
+    return english_lexicon(words) if english else Lexicon.graphemic(words)
 
 
 def info(experiment: str | Path, *, model: str | None = None) -> dict[str, object]:

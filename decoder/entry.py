@@ -4,6 +4,8 @@ A word that a context lists itself must not be entered through the backoff of th
 score better. Done context by context this costs the whole vocabulary for each. Here the tokens that back off
 to one context wait there and are taken in order of score: the first enters every word but those its own
 context lists, and only these few words are left for the next.
+
+numba keeps compiled code by file: after a change here or in ``tokens.py``, touch ``search.py``.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ def enter(
     weights: Weights,
     threshold: float,
 ) -> tuple[int, int]:
-    """Let words and silences in from every context reached; return the number of active chains and the stamp."""
+    """Let words and silences in from every context reached; return the numbers of active chains and stamps."""
     # Locals, for each look into a named tuple of arrays costs an atomic count of references.
     entries, predecessors = tokens.entry_scores, tokens.entry_predecessors
     active, is_active = tokens.active, tokens.is_active
@@ -141,7 +143,7 @@ def _enter_by_backoff(
     weights: Weights,
     threshold: float,
 ) -> tuple[int, int]:
-    """Let the tokens waiting at a context enter its words; return the number of active chains and the stamp."""
+    """Let the tokens waiting at a context enter its words; return the numbers of active chains and stamps."""
     entries, predecessors, stamps = tokens.entry_scores, tokens.entry_predecessors, tokens.stamps
     active, is_active, backoff_contexts = tokens.active, tokens.is_active, graph.backoff_contexts
     offsets, words, log_probs = graph.arc_offsets, graph.arc_words, graph.arc_log_probs

@@ -120,15 +120,18 @@ class Lexicon:
         return cls(entries)
 
     def write(self, path: str | Path) -> None:
-        """Write one line per pronunciation; variants repeat the word."""
-        lines = [f"{word} {' '.join(p)}\n" for word in self for p in self.pronunciations(word)]
+        """Write what `format` returns."""
         try:
-            Path(path).write_text("".join(lines), encoding="utf-8", newline="\n")
+            Path(path).write_text(self.format(), encoding="utf-8", newline="\n")
         except OSError as error:
             raise LexiconError(
                 f"{path}: cannot write the lexicon ({error.strerror}); "
                 "make room or choose another place, then run again"
             ) from error
+
+    def format(self) -> str:
+        """Return one line per pronunciation; variants repeat the word."""
+        return "".join(f"{word} {' '.join(p)}\n" for word in self for p in self.pronunciations(word))
 
     @cached_property
     def words(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ class LatticePath:
 
 
 class _Edges(NamedTuple):
-    """The edges as plain lists, which Python reads faster; those of node v are ``offsets[v]:offsets[v + 1]``."""
+    """The edges as lists, which Python reads faster; those of node v are ``offsets[v]:offsets[v + 1]``."""
 
     offsets: list[int]
     targets: list[int]

@@ -125,7 +125,7 @@ def _add_word_chains(
     tables: GrammarTables,
     pronunciations: Mapping[int, tuple[Pronunciation, ...]],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Append the chains of every (word, next context); return first and stop of each arc's, (A,) int32."""
+    """Append the chains of every (word, next context); return each arc's first and stop, (A,) int32."""
     ranges: dict[tuple[int, int], tuple[int, int]] = {}
     arc_ranges = np.empty((len(tables.arc_words), 2), dtype=np.int32)
     for arc, key in enumerate(zip(tables.arc_words.tolist(), tables.arc_contexts.tolist(), strict=True)):

@@ -102,7 +102,7 @@ class WordPairGrammar:
         return tuple(word for word in self.successors if word != SENTENCE_START)
 
     def compile(self, pronounceable: Collection[str]) -> GrammarTables:
-        """Return one context for each word and the start; no word is left out, each must be in the lexicon."""
+        """Return one context for each word and the start; no word is left out, all must be in the lexicon."""
         contexts = tuple(self.successors)
         context_ids = {word: i for i, word in enumerate(contexts)}
         word_ids = {word: i for i, word in enumerate(self.words)}

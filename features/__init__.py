@@ -3,6 +3,7 @@
 from features.audio import AudioInfo, audio_info, read_audio
 from features.derivatives import add_derivatives
 from features.errors import AsrError, AudioError, FeatureError
+from features.frontend import FrontEnd, FrontEndConfig
 from features.htk import HtkFile, read_htk, write_htk
 from features.mfcc import MfccConfig, mfcc, n_frames, static_mfcc
 from features.normalization import Standardizer, normalize, normalize_groups
@@ -14,6 +15,8 @@ __all__ = [
     "AudioError",
     "AudioInfo",
     "FeatureError",
+    "FrontEnd",
+    "FrontEndConfig",
     "HtkFile",
     "LinearProjection",
     "MfccConfig",

@@ -82,7 +82,7 @@ def brute_force(lexicon, grammar, topology, config, scores):
 
 
 def compose(lexicon, grammar, topology, config, order):
-    """Return the composed HMM: dense log transitions (N, N), log start (N,), log end (N,), emission state (N,).
+    """Return the composed HMM: log transitions (N, N), log start (N,), log end (N,), emission states (N,).
 
     Its states know the last ``order - 1`` words in full, nothing is shared and nothing backs off.
     """

@@ -123,7 +123,7 @@ def test_without_beam_equals_viterbi_on_the_composed_hmm(name, short_pause, orac
 
 
 def test_without_beam_equals_hmmlearn(oracle, tiny_lexicon, tiny_topology):
-    """The Viterbi of hmmlearn 0.3 on the composed HMM; a last frame that only an added end state emits closes it."""
+    """The oracle is hmmlearn 0.3; an added end state, alone in a last frame, closes the sentence."""
     rng = np.random.default_rng(11)
     grammar, order = oracle.tiny_grammars(rng)["bigram"]
     inner, start, end, states = oracle.compose(tiny_lexicon, grammar, tiny_topology, OPEN, order)

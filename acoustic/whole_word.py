@@ -1,0 +1,173 @@
+"""Isolated words, each one left-to-right HMM as a whole: the baseline beside the phone models, by hmmlearn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hmmlearn.hmm import GMMHMM, GaussianHMM
+from numpy.typing import NDArray
+
+from acoustic.errors import ModelError, TrainingError
+
+Frames = NDArray[np.floating]
+Floats = NDArray[np.float64]
+
+_FIRST_SELF_LOOP = 0.6
+_SPREAD = 0.2  # standard deviations between a state's mean and the first means of its components
+_MIN_VARIANCE = 1e-8  # of a feature that is constant in all recordings
+
+
+class WholeWordRecognizer:
+    """Recognises recordings of one word each.
+
+    Every word has one HMM, which begins in its first state and moves on by one state or not at all; it is trained
+    on that word's recordings by Baum-Welch from a uniform segmentation.
+
+    Parameters
+    ----------
+    n_states : of each word's HMM
+    n_components : diagonal Gaussians of each state
+    n_iterations : EM passes
+    variance_floor : share of the variance of all frames below which no variance falls
+    seed : of the components' first means; nothing is random with one component
+
+    Attributes
+    ----------
+    words_ : the words, sorted
+    models_ : for each of them its ``hmmlearn`` model
+    """
+
+    words_: tuple[str, ...]
+    models_: tuple[GaussianHMM | GMMHMM, ...]
+
+    def __init__(
+        self,
+        n_states: int = 8,
+        n_components: int = 1,
+        n_iterations: int = 10,
+        variance_floor: float = 0.01,
+        seed: int = 0,
+    ) -> None:
+        self.n_states = n_states
+        self.n_components = n_components
+        self.n_iterations = n_iterations
+        self.variance_floor = variance_floor
+        self.seed = seed
+
+    def fit(self, utterances: Sequence[Frames], words: Sequence[str]) -> WholeWordRecognizer:
+        """Learn from recordings (T, D) of one word each, T at least ``n_states``."""
+        self._check_parameters()
+        _check_utterances(utterances, words, self.n_states)
+        rng = np.random.default_rng(self.seed)
+        floor = self.variance_floor * np.maximum(np.concatenate(utterances).var(axis=0), _MIN_VARIANCE)
+        self.words_ = tuple(sorted(set(words)))
+        self.models_ = tuple(
+            self._fit_word(
+                [x for x, word in zip(utterances, words, strict=True) if word == known], floor, rng
+            )
+            for known in self.words_
+        )
+        return self
+
+    def predict(self, utterances: Sequence[Frames]) -> list[str]:
+        """Return the likeliest word of each recording (T, D)."""
+        return [self.words_[best] for best in self.log_likelihoods(utterances).argmax(axis=1)]
+
+    def log_likelihoods(self, utterances: Sequence[Frames]) -> Floats:
+        """Return log p(recording | word), (N, W), for recordings (T, D)."""
+        if not hasattr(self, "models_"):
+            raise ModelError("WholeWordRecognizer: expected learned models, got none; call fit first")
+        n_features = self.models_[0].n_features
+        for index, x in enumerate(utterances):
+            if x.ndim != 2 or x.shape[1] != n_features or not np.isfinite(x).all() or not len(x):
+                raise ModelError(
+                    f"recording {index}: expected finite frames (T, {n_features}), T at least 1, got shape "
+                    f"{x.shape}; compute them as those of training"
+                )
+        scores = [[model.score(x) for model in self.models_] for x in utterances]
+        return np.array(scores, dtype=np.float64).reshape(len(utterances), len(self.models_))
+
+    def _check_parameters(self) -> None:
+        for name in ("n_states", "n_components", "n_iterations"):
+            if getattr(self, name) < 1:
+                raise TrainingError(f"{name}: expected 1 or more, got {getattr(self, name)}; change it")
+        if not 0 < self.variance_floor <= 1:
+            raise TrainingError(
+                f"variance_floor: expected more than 0, at most 1, got {self.variance_floor}; change it"
+            )
+
+    def _fit_word(
+        self, utterances: Sequence[Frames], floor: Floats, rng: np.random.Generator
+    ) -> GaussianHMM | GMMHMM:
+        """Return the model of one word; variances stay above ``floor`` (D,)."""
+        model = self._first_model(utterances, floor, rng)
+        frames, lengths = np.concatenate(utterances), [len(x) for x in utterances]
+        for _ in range(self.n_iterations):  # one pass a call, as hmmlearn has no floor of its own
+            model.fit(frames, lengths)
+            model.covars_ = np.maximum(_variances(model), floor)
+        return model
+
+    def _first_model(
+        self, utterances: Sequence[Frames], floor: Floats, rng: np.random.Generator
+    ) -> GaussianHMM | GMMHMM:
+        """Return the model of a uniform segmentation."""
+        means, variances = _uniform_segmentation(utterances, self.n_states)
+        variances = np.maximum(variances, floor)
+        options = {"covariance_type": "diag", "init_params": "", "params": "tmcw", "n_iter": 1}
+        if self.n_components == 1:
+            # The floor takes the place of hmmlearn's prior.
+            model = GaussianHMM(self.n_states, covars_prior=0.0, **options)
+            model.means_, model.covars_ = means, variances
+        else:
+            model = GMMHMM(self.n_states, self.n_components, **options)
+            shape = (self.n_states, self.n_components, means.shape[1])
+            spread = _SPREAD * rng.standard_normal(shape) * np.sqrt(variances)[:, None]
+            model.means_ = means[:, None] + spread
+            model.covars_ = np.broadcast_to(variances[:, None], shape).copy()
+            model.weights_ = np.full(shape[:2], 1.0 / self.n_components)
+        model.startprob_ = np.eye(self.n_states)[0]
+        model.transmat_ = _left_to_right(self.n_states)
+        return model
+
+
+def _left_to_right(n_states: int) -> Floats:
+    """Return transition probabilities (S, S) from each state to itself and the next; EM keeps zeros zero."""
+    transitions = np.diag(np.full(n_states, _FIRST_SELF_LOOP)) + np.diag(
+        np.full(n_states - 1, 1 - _FIRST_SELF_LOOP), k=1
+    )
+    transitions[-1, -1] = 1.0
+    return transitions
+
+
+def _uniform_segmentation(utterances: Sequence[Frames], n_states: int) -> tuple[Floats, Floats]:
+    """Return mean and variance (S, D) of the frames of each state, when all states last equally long."""
+    labels = np.concatenate([np.arange(len(x)) * n_states // len(x) for x in utterances])
+    frames = np.concatenate(utterances).astype(np.float64)
+    segments = [frames[labels == state] for state in range(n_states)]
+    return np.array([s.mean(axis=0) for s in segments]), np.array([s.var(axis=0) for s in segments])
+
+
+def _variances(model: GaussianHMM | GMMHMM) -> Floats:
+    """Return (S, D), or (S, K, D) of a model with mixtures."""
+    if isinstance(model, GMMHMM):
+        return np.asarray(model.covars_)
+    return np.diagonal(model.covars_, axis1=1, axis2=2)  # hmmlearn shows the whole matrices
+
+
+def _check_utterances(utterances: Sequence[Frames], words: Sequence[str], n_states: int) -> None:
+    if len(utterances) != len(words) or not len(words):
+        raise TrainingError(
+            f"expected one word for each recording, got {len(utterances)} recordings and {len(words)} words; pair them"
+        )
+    for index, (x, word) in enumerate(zip(utterances, words, strict=True)):
+        if x.ndim != 2 or x.shape[1:] != utterances[0].shape[1:] or not np.isfinite(x).all():
+            raise TrainingError(
+                f'recording {index} ("{word}"): expected finite frames (T, D) of one D, got shape {x.shape}; '
+                "compute all with one configuration"
+            )
+        if len(x) < n_states:
+            raise TrainingError(
+                f'recording {index} ("{word}"): expected {n_states} frames or more, got {len(x)}; '
+                "leave it out or take fewer states"
+            )
