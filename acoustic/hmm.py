@@ -78,9 +78,10 @@ def posteriors(
     """
     hmm = _with_probabilities(graph, columns, topology)
     band = _sweep(scores, hmm, beam, False)
-    total = float(np.logaddexp.reduce(_endings(band, hmm)))
-    if not np.isfinite(total):
+    endings = _endings(band, hmm)
+    if not np.isfinite(endings.max(initial=-np.inf)):
         return Posteriors(-np.inf, np.zeros(scores.shape), np.zeros(graph.n_nodes), np.zeros(graph.n_nodes))
+    total = float(np.logaddexp.reduce(endings))
     return Posteriors(total, *_backward(scores, hmm, band, total))
 
 

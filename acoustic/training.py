@@ -136,7 +136,7 @@ def start_from_labels(
 
     States with fewer frames than features share the variance of all frames.
     """
-    n_features = frames[0].shape[1]
+    n_features = frames[0].shape[1] if frames else 0
     counts = np.zeros(topology.n_states)
     sums = np.zeros((topology.n_states, n_features))
     squares = np.zeros_like(sums)
@@ -170,6 +170,12 @@ def corpus_moments(
         raise TrainingError(
             "nothing to train on: expected transcribed recordings, got none; check the corpus"
         )
+    for utterance in utterances:
+        if not np.isfinite(utterance.frames).all():
+            raise TrainingError(
+                f"{utterance.utterance_id}: frames: expected finite numbers, got NaN or infinity; "
+                "check or leave out the recording"
+            )
     mean = sum(u.frames.sum(axis=0, dtype=np.float64) for u in utterances) / n_frames
     variance = sum(np.square(u.frames - mean).sum(axis=0) for u in utterances) / n_frames
     return np.asarray(mean), np.maximum(np.asarray(variance), _MIN_VARIANCE)

@@ -1,4 +1,4 @@
-"""Isolated words, each one left-to-right HMM as a whole: the baseline beside the phone models, by hmmlearn."""
+"""Isolated words, one left-to-right HMM each, trained by hmmlearn: a baseline beside the phone models."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _MIN_VARIANCE = 1e-8  # of a feature that is constant in all recordings
 class WholeWordRecognizer:
     """Recognises recordings of one word each.
 
-    Every word has one HMM, which begins in its first state and moves on by one state or not at all; it is trained
-    on that word's recordings by Baum-Welch from a uniform segmentation.
+    Every word has one HMM, which begins in its first state and moves on by one state or not at all; it is
+    trained on that word's recordings by Baum-Welch from a uniform segmentation.
 
     Parameters
     ----------
@@ -114,13 +114,12 @@ class WholeWordRecognizer:
         """Return the model of a uniform segmentation."""
         means, variances = _uniform_segmentation(utterances, self.n_states)
         variances = np.maximum(variances, floor)
-        options = {"covariance_type": "diag", "init_params": "", "params": "tmcw", "n_iter": 1}
         if self.n_components == 1:
             # The floor takes the place of hmmlearn's prior.
-            model = GaussianHMM(self.n_states, covars_prior=0.0, **options)
+            model = GaussianHMM(self.n_states, init_params="", params="tmc", n_iter=1, covars_prior=0.0)
             model.means_, model.covars_ = means, variances
         else:
-            model = GMMHMM(self.n_states, self.n_components, **options)
+            model = GMMHMM(self.n_states, self.n_components, init_params="", params="tmcw", n_iter=1)
             shape = (self.n_states, self.n_components, means.shape[1])
             spread = _SPREAD * rng.standard_normal(shape) * np.sqrt(variances)[:, None]
             model.means_ = means[:, None] + spread
@@ -158,7 +157,8 @@ def _variances(model: GaussianHMM | GMMHMM) -> Floats:
 def _check_utterances(utterances: Sequence[Frames], words: Sequence[str], n_states: int) -> None:
     if len(utterances) != len(words) or not len(words):
         raise TrainingError(
-            f"expected one word for each recording, got {len(utterances)} recordings and {len(words)} words; pair them"
+            f"expected one word for each recording, got {len(utterances)} recordings and {len(words)} words; "
+            "pair them"
         )
     for index, (x, word) in enumerate(zip(utterances, words, strict=True)):
         if x.ndim != 2 or x.shape[1:] != utterances[0].shape[1:] or not np.isfinite(x).all():

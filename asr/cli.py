@@ -6,6 +6,7 @@ Exit codes: 0 done, 2 bad input (one line says which; `validate` found errors), 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from features.errors import AsrError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
+    _speak_utf8()
     options = _parser().parse_args(arguments)
     try:
         with terminal_messages(verbose=options.verbose):
@@ -49,6 +51,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         print("asr: not enough memory; use fewer or shorter recordings at once", file=sys.stderr)
         return 2
+    except UnicodeEncodeError as error:  # bytes of a file name or an argument that are no UTF-8
+        line_start = error.object.rfind("\n", 0, error.start) + 1
+        line = error.object[line_start:].partition("\n")[0]
+        print(
+            f'asr: "{line}" is not UTF-8, expected names and words in UTF-8; rename it, or set PYTHONUTF8=1 '
+            "where the locale is not UTF-8",
+            file=sys.stderr,
+        )
+        return 2
+
+
+def _speak_utf8() -> None:
+    """Write UTF-8 whatever the locale: words, file formats and names are the same everywhere."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -221,13 +239,20 @@ def _decode(options: argparse.Namespace) -> int:
         n_best=options.nbest,
         same_speaker=options.same_speaker,
     )
-    return _print_found(options.recordings, found, lambda pairs: output.decoded(pairs, options.format))
+    several = len(options.recordings) > 1
+    return _print_found(
+        options.recordings,
+        found,
+        lambda pairs: output.decoded(pairs, options.format, with_path=several, with_rank=options.nbest > 1),
+    )
 
 
 def _align(options: argparse.Namespace) -> int:
     if options.corpus is not None:
         if options.recording is not None:
             raise ConfigError("align: got both WAV and --corpus; expected one of them")
+        if options.format == "textgrid" and options.out is None:
+            raise ConfigError("align: TextGrid is one file an utterance; expected --out DIR for a corpus")
         pairs = list(verbs.align_corpus(options.experiment, options.corpus, model=options.model))
     else:
         if options.recording is None or options.text is None:

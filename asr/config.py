@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -34,6 +35,16 @@ class TuningConfig:
     silence_log_probs: tuple[float, ...] = (0.0, -5.0, -10.0, -20.0)
     max_rounds: int = 2
 
+    def __post_init__(self) -> None:
+        for name in ("word_penalties", "lm_scales", "silence_log_probs"):
+            values = getattr(self, name)
+            if not values or not all(map(math.isfinite, values)):
+                raise ConfigError(f"{name}: expected one finite number or more, got {values}; change it")
+        if min(self.lm_scales) < 0:
+            raise ConfigError(f"lm_scales: expected numbers from 0 on, got {self.lm_scales}; change it")
+        if self.max_rounds < 1:
+            raise ConfigError(f"max_rounds: expected at least 1, got {self.max_rounds}; change it")
+
 
 @dataclass(frozen=True)
 class ExperimentConfig:
@@ -44,8 +55,8 @@ class ExperimentConfig:
     front_end, gmm, decoder, tuning : configurations of the parts
     grammars : what is evaluated; the last one is the default of ``asr decode``
     retrain_with_dev : train the final models on train and dev together, with what was tuned on dev
-    unusable : what happens to recordings and transcripts that cannot be used: ``stop`` names them all, ``skip``
-        leaves them out and names them in the log
+    unusable : what happens to recordings and transcripts that cannot be used: ``stop`` names them all,
+        ``skip`` leaves them out and names them in the log
     """
 
     front_end: FrontEndConfig = field(default_factory=FrontEndConfig)
@@ -56,11 +67,22 @@ class ExperimentConfig:
     retrain_with_dev: bool = True
     unusable: Literal["stop", "skip"] = "stop"
 
+    def __post_init__(self) -> None:
+        wrong = [name for name in self.grammars if name not in get_args(GrammarName)]
+        if wrong or not self.grammars:
+            raise ConfigError(
+                f"grammars: expected one or more of {', '.join(get_args(GrammarName))}; "
+                f"got {', '.join(wrong) or 'none'}; change it"
+            )
+        if self.unusable not in ("stop", "skip"):
+            raise ConfigError(f'unusable: expected stop or skip, got "{self.unusable}"; change it')
+
 
 def with_settings(config: ExperimentConfig, settings: Iterable[str]) -> ExperimentConfig:
-    """Return the configuration changed by settings such as ``gmm.beam=300`` or ``front_end.mfcc.n_channels=40``.
+    """Return the configuration changed by settings such as ``gmm.beam=300``.
 
-    A key may be given without its section where only one section has it: ``n_channels=40``.
+    A key may be given without its section where only one section has it: ``n_channels=40`` is
+    ``front_end.mfcc.n_channels=40``.
     """
     for setting in settings:
         key, separator, text = setting.partition("=")
@@ -68,6 +90,7 @@ def with_settings(config: ExperimentConfig, settings: Iterable[str]) -> Experime
             raise ConfigError(f'--set "{setting}": no "=", expected key=value, for example gmm.beam=300')
         path = _path(config, key.strip())
         config = _changed(config, path, key.strip(), text.strip())
+    config.front_end.check()  # only now: one setting may be right with the next
     return config
 
 
@@ -94,7 +117,7 @@ def _path(config: ExperimentConfig, key: str) -> str:
         raise ConfigError(f"--set {key}: ambiguous, expected one of: {', '.join(matches)}; write it in full")
     ends = {known.rsplit(".", 1)[-1]: known for known in keys} | {known: known for known in keys}
     near = list(dict.fromkeys(ends[n] for n in difflib.get_close_matches(key, ends, n=3, cutoff=0.5)))
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(keys)}"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of: {', '.join(keys)}"
     raise ConfigError(f"--set {key}: unknown option; {hint}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from asr.corpus import Corpus, Utterance
 from asr.errors import CorpusError
 from asr.progress import progress_bar
 from asr.stages import read_json, write_json
-from features.audio import read_audio
+from features.audio import audio_info, read_audio
 from features.errors import AsrError
 from features.frontend import FrontEnd, FrontEndConfig
 
@@ -56,9 +57,22 @@ def compute_cepstra(
 ) -> SpeechData:
     """Return the cepstra of a corpus.
 
-    Recordings that cannot be used are all named in one error; with ``leave_out`` they are named in the log and
-    left out.
+    Recordings that cannot be used are all named in one error; with ``leave_out`` they are named in the log
+    and left out.
     """
+    data, errors = usable_cepstra(corpus, config, label)
+    if errors and (not leave_out or not data.cepstra):
+        head = f"{len(errors)} of {len(corpus)} recordings cannot be used; {UNUSABLE_ADVICE}"
+        raise CorpusError("\n".join([head, *map(str, errors.values())]))
+    for error in errors.values():
+        logger.warning("left out: %s", error)
+    return data
+
+
+def usable_cepstra(
+    corpus: Corpus, config: FrontEndConfig, label: str = "features"
+) -> tuple[SpeechData, dict[str, AsrError]]:
+    """Return the cepstra of what can be used, and by utterance id what is wrong with the rest."""
     front_end = FrontEnd(config)
 
     def one(utterance: Utterance) -> Frames | AsrError:
@@ -68,21 +82,40 @@ def compute_cepstra(
             )
             return front_end.cepstra(samples)
         except AsrError as error:
-            return error
+            return type(error)(f"{utterance.utterance_id}: {error}")
 
     results = progress_bar(parallel_map(one, corpus.utterances), label, len(corpus))
     pairs = list(zip(corpus, results, strict=True))
-    errors = [f"{u.utterance_id}: {r}" for u, r in pairs if isinstance(r, AsrError)]
     good = [(u, r) for u, r in pairs if not isinstance(r, AsrError)]
-    if errors and (not leave_out or not good):
-        raise CorpusError(
-            "\n".join(
-                [f"{len(errors)} of {len(corpus)} recordings cannot be used; {UNUSABLE_ADVICE}", *errors]
-            )
-        )
-    for error in errors:
-        logger.warning("left out: %s", error)
-    return SpeechData(Corpus(tuple(u for u, _ in good)), tuple(c for _, c in good))
+    errors = {u.utterance_id: r for u, r in pairs if isinstance(r, AsrError)}
+    return SpeechData(Corpus(tuple(u for u, _ in good)), tuple(c for _, c in good)), errors
+
+
+def warn_of_low_rates(corpus: Corpus, sample_rate: int) -> None:
+    """Log once how many recordings have fewer samples a second than the front end wants, and the cure."""
+    paths = list(dict.fromkeys(u.audio_path for u in corpus))
+    rates = list(parallel_map(_sample_rate, paths))
+    low = [(rate, path) for rate, path in zip(rates, paths, strict=True) if rate and rate < sample_rate]
+    if not low:
+        return
+    lowest, path = min(low)
+    logger.warning(
+        "%d of %d recordings have fewer samples a second than the front end expects (%d Hz), such as %s "
+        "(%d Hz): nothing is heard above half of that; train with --set sample_rate=%d",
+        len(low),
+        len(paths),
+        sample_rate,
+        path,
+        lowest,
+        lowest,
+    )
+
+
+def _sample_rate(path: Path) -> int | None:
+    try:
+        return audio_info(path).sample_rate
+    except AsrError:
+        return None  # named where its samples are read
 
 
 def save_cepstra(data: SpeechData, directory: Path, name: str) -> None:
@@ -98,4 +131,4 @@ def load_cepstra(corpus: Corpus, directory: Path, name: str) -> SpeechData:
     kept = corpus.subset(lengths)
     frames = np.load(directory / f"{name}.npy", mmap_mode="r")
     bounds = np.cumsum([0, *(lengths[u.utterance_id] for u in kept)])
-    return SpeechData(kept, tuple(frames[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)))
+    return SpeechData(kept, tuple(frames[a:b] for a, b in pairwise(bounds)))

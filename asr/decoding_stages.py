@@ -45,7 +45,11 @@ class DecodingStages:
             f"tuning-{name}",
             compute,
             inputs={"model": model.digest, "grammars": grammars.digest, **self.task.digests(("dev",))},
-            config={"tuning": self.config.tuning, "decoder": self.config.decoder},
+            config={
+                "tuning": self.config.tuning,
+                "decoder": self.config.decoder,
+                "grammars": self.task.grammars,
+            },
         )
 
     def recognizer(
@@ -68,7 +72,8 @@ class DecodingStages:
                     shutil.copyfile(file, directory / file.name)
 
         inputs = {"model": model.digest, "tuning": tuning.digest, "grammars": grammars.digest}
-        return self.store.run(f"recognizer-{name}", compute, inputs=inputs, config=self.config.decoder)
+        config = {"decoder": self.config.decoder, "grammars": self.task.grammars}
+        return self.store.run(f"recognizer-{name}", compute, inputs=inputs, config=config)
 
     def evaluation(self, name: str, recognizer: StageOutput) -> StageOutput:
         """Return words and score of the test set for each grammar."""

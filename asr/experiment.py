@@ -1,7 +1,7 @@
 """An experiment: the stages of a recipe in their order, resumed by themselves, ending in ``results.json``.
 
-Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `asr.stages`), ``models/NAME/`` (all a
-recogniser needs), ``default.json``, ``results.json``.
+Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `asr.stages`), ``models/NAME/``
+(all a recogniser needs), ``default.json``, ``results.json``.
 """
 
 from __future__ import annotations
@@ -51,8 +51,11 @@ class Experiment:
     def run(self, models: Sequence[str]) -> tuple[Result, ...]:
         """Train, tune and evaluate models; return the rows of ``results.json``."""
         systems = {name: find_system(name) for name in models}
+        for name, system in systems.items():
+            self.models.check(name, system)
         with self.store.locked(), storage_errors(self.out), log_file(self.out / "log.txt"):
             self._write_config(models)
+            self.task.grammar_files(("train",))  # what is wrong with them is said before hours of training
             results = [row for name, system in systems.items() for row in self._run_model(name, system)]
             write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
             write_results(results, self.out, synthetic=self.loaded.recipe.is_synthetic)
@@ -93,6 +96,9 @@ def _publish(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    shutil.copytree(source, partial)
-    shutil.rmtree(target, ignore_errors=True)
-    os.replace(partial, target)
+    try:
+        shutil.copytree(source, partial)
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(partial, target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

@@ -42,7 +42,8 @@ _N_NAMED = 10
 def usable_for_training(data: SpeechData, lexicon: Lexicon, *, leave_out: bool = False) -> SpeechData:
     """Return the utterances that have words, all of them in the lexicon.
 
-    If there are others, one error names all their problems; with ``leave_out`` the log does and they are left out.
+    If there are others, one error names all their problems; with ``leave_out`` the log does, and they are
+    left out.
     """
     empty = [u.utterance_id for u in data.corpus if not u.words]
     uses: dict[str, list[str]] = {}
@@ -53,18 +54,32 @@ def usable_for_training(data: SpeechData, lexicon: Lexicon, *, leave_out: bool =
     problems = [f"{utterance_id}: empty transcript, expected words" for utterance_id in empty]
     problems += [_missing_word(word, ids, lexicon) for word, ids in sorted(uses.items())]
     unusable = {*empty, *(i for ids in uses.values() for i in ids)}
-    if problems and (not leave_out or len(unusable) == len(data.corpus)):
+    if problems and not leave_out:
         head = f"{len(unusable)} of {len(data.corpus)} transcripts cannot be trained on; {UNUSABLE_ADVICE}"
         raise CorpusError("\n".join([head, *problems]))
     if problems:
-        logger.warning("%d utterances left out: %s", len(unusable), "; ".join(problems))
+        logger.warning("left out of training: %d utterance(s): %s", len(unusable), "; ".join(problems))
     return data.without(unusable)
 
 
 def _missing_word(word: str, utterance_ids: Sequence[str], lexicon: Lexicon) -> str:
     near = " or ".join(f'"{w}"' for w in lexicon.nearest(word))
     hint = f" (did you mean {near}?)" if near else ""
-    return f'word "{word}" is not in lexicon.txt{hint}: {len(utterance_ids)} utterance(s), first {utterance_ids[0]}'
+    uses = f"{len(utterance_ids)} utterance(s), first {utterance_ids[0]}"
+    return f'word "{word}" is not in lexicon.txt{hint}: {uses}'
+
+
+def warn_of_untrained_phones(data: SpeechData, lexicon: Lexicon) -> None:
+    """Log the phones that no transcript can have: their models stay the average of all speech."""
+    spoken = {p for word in data.corpus.vocabulary for phones in lexicon.pronunciations(word) for p in phones}
+    if untrained := [phone for phone in lexicon.phones if phone not in spoken]:
+        named = ", ".join(untrained[:_N_NAMED]) + (", …" if len(untrained) > _N_NAMED else "")
+        logger.warning(
+            "%d phone(s) of the lexicon are in no training transcript: %s; words with them will hardly be "
+            "recognised; record some or take them out of lexicon.txt",
+            len(untrained),
+            named,
+        )
 
 
 def fit_front_end(config: FrontEndConfig, data: SpeechData) -> FrontEnd:
@@ -173,7 +188,7 @@ def align_data(
 def align_frames(
     frames: NDArray[np.float32], graph: UtteranceGraph, model: AcousticModel, beam: float
 ) -> Alignment:
-    """Return the alignment of one utterance; only the states of its transcript are scored where that is possible."""
+    """Return the alignment of one utterance; where possible only the states of its transcript are scored."""
     if isinstance(model.emissions, GmmModel):
         states = np.unique(graph.states)
         scores = model.emissions.log_likelihoods(frames, states)

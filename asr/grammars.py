@@ -47,13 +47,16 @@ def write_grammar(
         files = sorted(task_dir.glob("*.arpa"))
         if len(files) != 1:
             names = ", ".join(f.name for f in files) or "none"
-            raise ExperimentError(f"{task_dir}: .arpa files: {names}; expected exactly one language model")
+            raise ExperimentError(
+                f"grammar arpa: .arpa files of the corpus: {names}; expected exactly one; "
+                "lay it beside the recordings or ask for another grammar"
+            )
         shutil.copyfile(files[0], directory / "arpa.arpa")
     elif name == "word-pair":
         if not (task_dir / WORD_PAIRS).is_file():
             raise ExperimentError(
-                f"{task_dir}: no {WORD_PAIRS}, expected one for the word-pair grammar; "
-                "let the recipe write it or ask for another grammar"
+                f"grammar word-pair: no {WORD_PAIRS} in the corpus, expected one; "
+                "lay it beside the recordings or ask for another grammar"
             )
         shutil.copyfile(task_dir / WORD_PAIRS, directory / WORD_PAIRS)
 

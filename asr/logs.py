@@ -1,4 +1,4 @@
-"""Where messages go: everything to the experiment's ``log.txt``, warnings and the names of the stages to the terminal."""
+"""Where messages go: all to the experiment's ``log.txt``, warnings and names of stages to the terminal."""
 
 from __future__ import annotations
 
@@ -20,10 +20,17 @@ class _TerminalHandler(logging.Handler):
         tqdm.write(self.format(record), file=sys.stderr)
 
 
+class _FileHandler(logging.FileHandler):
+    """Leaves a disk that is full to those who write more than a log: they say it in one line."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Do nothing."""
+
+
 @contextmanager
 def log_file(path: Path) -> Iterator[None]:
     """Append the messages of our packages to a file."""
-    handler = logging.FileHandler(path, encoding="utf-8")
+    handler = _FileHandler(path, encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     with _handled(handler, _PACKAGES, logging.INFO):
         yield
@@ -41,12 +48,14 @@ def terminal_messages(*, verbose: bool) -> Iterator[None]:
 @contextmanager
 def _handled(handler: logging.Handler, names: Sequence[str], level: int) -> Iterator[None]:
     loggers = [logging.getLogger(name) for name in names]
+    levels = [each.level for each in loggers]
     for each in loggers:
         each.setLevel(level)
         each.addHandler(handler)
     try:
         yield
     finally:
-        for each in loggers:
+        for each, before in zip(loggers, levels, strict=True):
             each.removeHandler(handler)
+            each.setLevel(before)
         handler.close()

@@ -18,12 +18,14 @@ from asr.gmm_stages import (
     start_projected,
     train_components,
     usable_for_training,
+    warn_of_untrained_phones,
 )
 from asr.stages import StageOutput, write_json
 from asr.systems import GmmSystem
 from asr.task_stages import TaskStages, split_name
+from features.frontend import FrontEndConfig
 
-ALIGNER = GmmSystem(8)  # its alignment labels the frames a discriminant projection is learned from
+_ALIGNER_COMPONENTS = 8  # at most; more know too well what they were trained on
 
 
 class ModelStages:
@@ -33,17 +35,36 @@ class ModelStages:
         self.task = task
         self.store = task.store
         self.config = task.config
+        self._usable: dict[str, SpeechData] = {}
+
+    @property
+    def aligner(self) -> GmmSystem:
+        """The model whose alignment labels the frames a discriminant projection is learned from."""
+        schedule = self.config.gmm.mixtures
+        return GmmSystem(max((n for n in schedule if n <= _ALIGNER_COMPONENTS), default=schedule[0]))
+
+    def check(self, name: str, system: GmmSystem) -> None:
+        """Raise an error if the configuration has no place for a system."""
+        schedule = self.config.gmm.mixtures
+        if system.n_components not in schedule:
+            stem = "gmm-lda" if system.projection == "lda" else "gmm"
+            raise ConfigError(
+                f'model "{name}" has {system.n_components} Gaussians a state, expected a number in '
+                f"gmm.mixtures, got {', '.join(map(str, schedule))}; "
+                f"train {' or '.join(f'{stem}{n}' for n in schedule)}, "
+                "or change gmm.mixtures"
+            )
+        if self.config.front_end.projection != "none":
+            raise ConfigError(
+                f'front_end.projection is "{self.config.front_end.projection}", expected none: the model '
+                "decides; train gmm-lda instead (--model gmm-lda)"
+            )
+        replace(self.config.front_end, projection=system.projection).check()
 
     def gmm(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a system trained on some splits."""
-        schedule = self.config.gmm.mixtures
-        if system.n_components not in schedule:
-            raise ConfigError(
-                f"gmm.mixtures is {', '.join(map(str, schedule))}; "
-                f"expected {system.n_components} among them for this model"
-            )
         output = self._start(system, splits)
-        for stage in range(schedule.index(system.n_components) + 1):
+        for stage in range(self.config.gmm.mixtures.index(system.n_components) + 1):
             output = self._components(system, splits, output, stage)
         return output
 
@@ -70,8 +91,15 @@ class ModelStages:
         )
 
     def _training_data(self, splits: Sequence[str]) -> SpeechData:
-        skip = self.config.unusable == "skip"
-        return usable_for_training(self.task.data(splits), self.task.lexicon, leave_out=skip)
+        """Return what can be trained on; of dev that is never an error, it was made to be recognised."""
+        for split in splits:
+            if split not in self._usable:
+                leave_out = self.config.unusable == "skip" or split != "train"
+                self._usable[split] = usable_for_training(
+                    self.task.data((split,)), self.task.lexicon, leave_out=leave_out
+                )
+        first, *others = (self._usable[split] for split in splits)
+        return sum(others, first)
 
     def _start(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
         """Return the model a training begins with."""
@@ -80,19 +108,26 @@ class ModelStages:
         )
 
     def _flat_start(self, splits: Sequence[str]) -> StageOutput:
-        config = replace(self.config.front_end, projection="none")
+        front_end = self.config.front_end
+        # Without what only a projection uses: that shall not change models that have none.
+        config = FrontEndConfig(front_end.mfcc, front_end.normalize, front_end.normalize_variance)
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
+            if tuple(splits) == ("train",):
+                warn_of_untrained_phones(data, self.task.lexicon)
             save_model(start_flat(data, fit_front_end(config, data), self.task.lexicon), directory)
 
         return self.store.run(
-            split_name("start-none", splits), compute, inputs=self.task.digests(splits), config=config
+            split_name("start-none", splits),
+            compute,
+            inputs=self.task.digests(splits),
+            config={"front_end": config, "unusable": self.config.unusable},
         )
 
     def _projected_start(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
         config = replace(self.config.front_end, projection=system.projection)
-        aligner, alignment = self.gmm(ALIGNER, splits), self.alignment(ALIGNER, splits)
+        aligner, alignment = self.gmm(self.aligner, splits), self.alignment(self.aligner, splits)
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)

@@ -1,4 +1,4 @@
-"""What the command line prints: words, alignments, scores, tables, in the formats a person or program asked for."""
+"""What the command line prints: words, alignments, scores, tables, in the format that was asked for."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from decoder.lexicon import Lexicon
 
 DECODE_FORMATS = ("text", "json", "ctm", "trn")
 ALIGN_FORMATS = ("textgrid", "ctm", "mlf")
+_TEXT_SUFFIXES = (".txt", ".lab")
 
 Decoded = Sequence[tuple[Path, Hypothesis]]
 
 
-def decoded(pairs: Decoded, file_format: str) -> str:
-    """Return hypotheses as ``text`` (words; after the path if there are several), ``json``, ``ctm`` or ``trn``."""
+def decoded(pairs: Decoded, file_format: str, *, with_path: bool = True, with_rank: bool = False) -> str:
+    """Return hypotheses as ``text`` (the words, on request after path, rank and score) or another format."""
     if file_format == "json":
         return (
             json.dumps([_json_hypothesis(path, h) for path, h in pairs], indent=1, ensure_ascii=False) + "\n"
@@ -36,14 +37,14 @@ def decoded(pairs: Decoded, file_format: str) -> str:
         return "".join(f"{' '.join([*h.text, f'({path.stem})'])}\n" for path, h in pairs)
     if file_format == "ctm":
         return "".join(_ctm(path, h) for path, h in pairs)
-    return "".join(_text(path, h, with_path=len(pairs) > 1) for path, h in pairs)
+    return "".join(_text(path, h, with_path=with_path, with_rank=with_rank) for path, h in pairs)
 
 
-def _text(path: Path, hypothesis: Hypothesis, *, with_path: bool) -> str:
-    """Return one line, or one a hypothesis with its score where there are alternatives."""
+def _text(path: Path, hypothesis: Hypothesis, *, with_path: bool, with_rank: bool) -> str:
+    """Return one line; with ranks one line a hypothesis."""
     prefix = f"{path}\t" if with_path else ""
     mark = "" if hypothesis.complete else "\t[incomplete]"
-    if not hypothesis.alternatives:
+    if not with_rank:
         return f"{prefix}{' '.join(hypothesis.text)}{mark}\n"
     ranked = [hypothesis, *hypothesis.alternatives]
     return "".join(
@@ -99,8 +100,6 @@ def write_aligned(aligned: Sequence[AlignedUtterance], file_format: str, out: Pa
             for utterance_id, text in texts.items():
                 (out / f"{utterance_id}.TextGrid").write_text(text, encoding="utf-8", newline="\n")
             return ""
-        if len(texts) > 1:
-            raise ConfigError("align: TextGrid is one file an utterance; expected --out DIR for a corpus")
         return "".join(texts.values())
     if file_format == "ctm":
         text = "".join(to_ctm(a.utterance_id, a.tiers["words"]) for a in aligned)
@@ -114,12 +113,15 @@ def write_aligned(aligned: Sequence[AlignedUtterance], file_format: str, out: Pa
 
 
 def text_or_file(text: str) -> str:
-    """Return a transcript given as itself or as the path of the file that holds it."""
+    """Return a transcript given as itself or as the path of the file (``.txt``, ``.lab``) that holds it."""
+    if Path(text).suffix.lower() not in _TEXT_SUFFIXES:
+        return text
     try:
-        path = Path(text)
-        return path.read_text(encoding="utf-8") if path.suffix and path.is_file() else text
+        return Path(text).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{text}: {error.strerror}; expected a transcript; check the path") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{text}: not a UTF-8 text; expected a transcript") from None
+        raise ConfigError(f"{text}: not UTF-8; expected a transcript; convert it with iconv") from None
 
 
 def score_files(
@@ -132,7 +134,7 @@ def score_files(
     ignore_case: bool,
     as_json: bool,
 ) -> str:
-    """Return the score of a file of transcripts, with ``against`` also that of a second one and their comparison."""
+    """Return the score of a file of transcripts, with ``against`` the comparison with another, too."""
     references = read_transcripts(reference, file_format)
     hypotheses = read_transcripts(hypothesis, file_format)
     speakers = None if utt2spk is None else _speakers(utt2spk)

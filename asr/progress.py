@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar with the remaining time where a person watches, nothing else otherwise."""
+"""Progress on standard error: a bar with the remaining time where a person watches, otherwise nothing."""
 
 from __future__ import annotations
 

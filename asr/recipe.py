@@ -6,6 +6,7 @@ import difflib
 import importlib
 import importlib.util
 import pkgutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,13 +79,15 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
 def _import_script(path: Path) -> ModuleType:
     if not path.is_file():
         raise ExperimentError(f"{path}: no such file; expected a recipe script; check the path")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(f"asr_recipe_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ExperimentError(f"{path}: cannot be imported; expected a Python file")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up there
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        del sys.modules[spec.name]
         raise ExperimentError(
             f"{path}: fails on import ({type(error).__name__}: {error}); correct the script"
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -63,15 +64,9 @@ class Recognizer:
         grammar : name; by default the last one of the recipe
         """
         path = model_directory(Path(directory), model)
-        record = read_json(path / DECODING)
+        name, config = _decoding_options(path / DECODING, grammar)
         lexicon = Lexicon.read(path / LEXICON)
         acoustic_model = load_model(path)
-        name = grammar or record["default_grammar"]
-        if name not in record["grammars"]:
-            raise ConfigError(
-                f'{path}: no grammar "{name}"; expected one of: {", ".join(record["grammars"])}'
-            )
-        config = DecoderConfig(**record["grammars"][name])
         decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)
         return cls(path.name, acoustic_model, lexicon, name, decoder)
 
@@ -111,7 +106,8 @@ class Recognizer:
             near = ", ".join(f'"{w}"' for w in self.lexicon.nearest(missing[0]))
             hint = f" (did you mean {near}?)" if near else ""
             raise CorpusError(
-                f'word "{missing[0]}" is not in the model\'s lexicon{hint}; add it to {LEXICON}'
+                f'word "{missing[0]}" is not in the model\'s lexicon{hint}; correct the transcript, or train '
+                f"with the word in {LEXICON}"
             )
         graph = utterance_graph([self.lexicon.pronunciations(w) for w in words], self.model.topology)
         return align_frames(frames, graph, self.model, _ALIGNMENT_BEAM)
@@ -132,17 +128,53 @@ class Recognizer:
 def model_directory(directory: Path, model: str | None) -> Path:
     """Return where a model lies, given the experiment directory (or the model's own)."""
     if (directory / DECODING).is_file():
+        own_name = directory.resolve().name
+        if model not in (None, own_name):
+            raise _not_one_of(directory, "model", str(model), [own_name])
         return directory
-    models = sorted(p.name for p in (directory / MODELS).glob("*") if (p / DECODING).is_file())
+    models = sorted(p.name for p in (directory / MODELS).glob("[!.]*") if (p / DECODING).is_file())
     if not models:
+        what = "no trained model in it" if directory.is_dir() else "no such directory"
         raise ExperimentError(
-            f"{directory}: no trained model in it; expected a directory that asr train has finished; "
+            f"{directory}: {what}; expected a directory that asr train has finished; "
             "check the path or run asr train"
         )
-    name = model or str(read_json(directory / DEFAULT_MODEL)["model"])
+    name = model or _default_model(directory, models)
     if name not in models:
-        raise ConfigError(f'{directory}: no model "{name}"; expected one of: {", ".join(models)}')
+        raise _not_one_of(directory, "model", name, models)
     return directory / MODELS / name
+
+
+def _default_model(directory: Path, models: Sequence[str]) -> str:
+    """Return the model that was best on dev."""
+    if not (directory / DEFAULT_MODEL).is_file():
+        raise ExperimentError(
+            f"{directory}: training has not finished, no model is the best one yet; "
+            f"run asr train again, or choose with --model: {', '.join(models)}"
+        )
+    record = read_json(directory / DEFAULT_MODEL)
+    return str(record.get("model")) if isinstance(record, dict) else ""
+
+
+def _decoding_options(path: Path, grammar: str | None) -> tuple[str, DecoderConfig]:
+    """Return the grammar's name (the default if None) and its decoder options from ``decoding.json``."""
+    record = read_json(path)
+    try:
+        name, grammars = grammar or str(record["default_grammar"]), dict(record["grammars"])
+        configs = {known: DecoderConfig(**options) for known, options in grammars.items()}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ExperimentError(
+            f"{path}: not as asr train writes it ({type(error).__name__}: {error}); train again"
+        ) from error
+    if name not in configs:
+        raise _not_one_of(path.parent, "grammar", name, list(configs))
+    return name, configs[name]
+
+
+def _not_one_of(directory: Path, what: str, name: str, known: Sequence[str]) -> ConfigError:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    return ConfigError(f'{directory}: no {what} "{name}"{hint}; expected one of: {", ".join(known)}')
 
 
 def write_recognizer(

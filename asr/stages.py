@@ -1,9 +1,10 @@
 """Stages: functions whose output directory appears whole or not at all, and only when it is not there yet.
 
 The output of a stage lies in ``EXP/stages/NAME-KEY``; KEY is a hash of the stage's name and version, its
-configuration and the content of what it was made from. The same inputs find the same directory and skip the work; a changed option changes the
-keys of just what depends on it. A stage that made the same bytes from other inputs stops the change there, because
-the next key is made from its content.
+configuration and the content of what it was made from. The same inputs find the same directory and skip the
+work; a changed option changes the keys of just what depends on it. A stage that made the same bytes from
+other inputs stops the change there, because the next key is made from its content. An output whose bytes are
+no longer those that were written is made again.
 
 A killed run leaves a directory whose name begins with a dot; the next run, holding the lock, throws it away.
 """
@@ -51,6 +52,7 @@ class StageStore:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.directory = root / "stages"
+        self._finished: dict[Path, StageOutput] = {}  # seen in this run: not read again
 
     def run(
         self,
@@ -78,9 +80,27 @@ class StageStore:
             "inputs": dict(inputs or {}),
         }
         path = self.directory / f"{name}-{_hash(_canonical(made_from))[:_KEY_LENGTH]}"
-        if (path / _RECORD).is_file():
-            logger.info("%s: unchanged, kept", name)
-            return StageOutput(path, _read_digest(path))
+        if path not in self._finished:
+            self._finished[path] = self._kept(path, name) or self._made(path, name, function, made_from)
+        return self._finished[path]
+
+    def _kept(self, path: Path, name: str) -> StageOutput | None:
+        """Return the output of an earlier run if its files are still those that were written."""
+        if not path.exists():
+            return None
+        with storage_errors(path):
+            digest = _recorded_digest(path)
+            if digest is not None and digest == directory_digest(path):
+                logger.info("%s: unchanged, kept", name)
+                return StageOutput(path, digest)
+            logger.warning("%s: files were changed or are damaged, made again (%s)", name, path)
+            shutil.rmtree(path)
+        return None
+
+    def _made(
+        self, path: Path, name: str, function: Callable[[Path], None], made_from: Mapping[str, Any]
+    ) -> StageOutput:
+        """Run a stage and say how long it took."""
         started = time.perf_counter(), time.process_time()
         logger.info("%s: started", name)
         output = self._make(path, function, made_from)
@@ -110,7 +130,7 @@ class StageStore:
         """Hold the experiment directory for one run, and clear what a killed one left behind."""
         with storage_errors(self.root):
             self.directory.mkdir(parents=True, exist_ok=True)
-            handle = open(self.root / ".lock", "a+b")  # noqa: SIM115 (closed below; the lock lives as long as it)
+            handle = open(self.root / ".lock", "a+b")  # noqa: SIM115 (it is the lock)
         with handle:
             if not _try_lock(handle.fileno()):
                 raise ExperimentError(
@@ -168,8 +188,9 @@ def file_digest(path: Path) -> str:
 
 
 def directory_digest(directory: Path) -> str:
-    """Return the SHA-256 over names and bytes of all files below a directory, in the order of their names."""
-    names = sorted(p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file())
+    """Return the SHA-256 over names and bytes of a stage's files but for its record, in order of names."""
+    files = (p for p in directory.rglob("*") if p.is_file() and p != directory / _RECORD)
+    names = sorted(p.relative_to(directory).as_posix() for p in files)
     return _hash("\n".join(f"{name} {file_digest(directory / name)}" for name in names))
 
 
@@ -198,19 +219,25 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read_digest(path: Path) -> str:
-    record = read_json(path / _RECORD)
-    return str(record["digest"])
+def _recorded_digest(path: Path) -> str | None:
+    """Return the digest in a stage's record, None if there is no record that can be read."""
+    try:
+        return str(read_json(path / _RECORD)["digest"])
+    except (ExperimentError, KeyError, TypeError):
+        return None
 
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn the errors of a disk that is full, read-only or gone into one line; ``path`` is what is being written."""
+    """Turn errors of a disk that is full, read-only or gone into one line; ``path`` is being written."""
     try:
         yield
     except OSError as error:
         name = Path(error.filename or path)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        # numpy gives no number, only "1000 requested and 10 written".
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or (
+            not error.errno and "written" in str(error)
+        ):
             free = shutil.disk_usage(_existing_parent(path)).free
             raise ExperimentError(
                 f"{name}: no space left on the disk ({free / 1e6:.1f} MB free); finished stages are kept; "

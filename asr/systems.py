@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 
 from asr.errors import ConfigError
@@ -29,12 +30,18 @@ SYSTEMS: dict[str, GmmSystem] = {
     "gmm-lda": GmmSystem(8, "lda"),
     "gmm-lda16": GmmSystem(16, "lda"),
 }
+_NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})")
 
 
 def find_system(name: str) -> GmmSystem:
-    """Return the system of a name."""
-    if name not in SYSTEMS:
-        near = difflib.get_close_matches(name, SYSTEMS, n=1)
-        hint = f' (did you mean "{near[0]}"?)' if near else ""
-        raise ConfigError(f'model "{name}" is not known{hint}; expected one of: {", ".join(SYSTEMS)}')
-    return SYSTEMS[name]
+    """Return the system of a name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``."""
+    if name in SYSTEMS:
+        return SYSTEMS[name]
+    if numbered := _NUMBERED.fullmatch(name):
+        return GmmSystem(int(numbered[2]), "lda" if numbered[1] else "none")
+    near = difflib.get_close_matches(name, SYSTEMS, n=1)
+    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    raise ConfigError(
+        f'model "{name}" is not known{hint}; expected one of: {", ".join(SYSTEMS)}, '
+        "or gmmN, gmm-ldaN with N Gaussians a state"
+    )

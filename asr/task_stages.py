@@ -10,12 +10,14 @@ from pathlib import Path
 
 from asr.config import ExperimentConfig, GrammarName
 from asr.corpus import Corpus, read_corpus
-from asr.data import SpeechData, compute_cepstra, load_cepstra, save_cepstra
+from asr.data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
+from asr.errors import ExperimentError
 from asr.grammars import grammar_names, write_grammar
 from asr.recipe import LoadedRecipe
 from asr.stages import StageOutput, StageStore, source_digest
 from asr.version import package_version
 from decoder.lexicon import Lexicon
+from features.errors import AsrError
 
 logger = logging.getLogger(__name__)
 
@@ -46,13 +48,33 @@ class TaskStages:
     @cached_property
     def prepared(self) -> StageOutput:
         """``train``, ``dev``, ``test``, ``lexicon.txt`` and grammar files, made by the recipe."""
-        source = source_digest(self.corpus_dir) if self.corpus_dir else ""
-        corpus_dir = self.corpus_dir or self.store.root
+        # The place belongs to it: a data directory holds the absolute paths of its recordings.
+        source = f"{self.corpus_dir.absolute()} {source_digest(self.corpus_dir)}" if self.corpus_dir else ""
         return self.store.run(
             "task",
-            lambda directory: self.loaded.recipe.prepare(corpus_dir, directory),
+            self._prepare,
             inputs={"corpus": source, "recipe": self.loaded.source, "package": package_version()},
         )
+
+    def _prepare(self, directory: Path) -> None:
+        """Let the recipe write the task; a mistake in the recipe is one line, its traceback is in the log."""
+        name = self.loaded.name
+        try:
+            self.loaded.recipe.prepare(self.corpus_dir or self.store.root, directory)
+        except (AsrError, OSError, MemoryError):
+            raise
+        except Exception as error:
+            logger.info("recipe %s", name, exc_info=True)
+            raise ExperimentError(
+                f"recipe {name}: prepare fails ({type(error).__name__}: {error}); correct the script; "
+                f"where it fails is in {self.store.root / 'log.txt'}"
+            ) from error
+        missing = [part for part in ("train", LEXICON) if not (directory / part).exists()]
+        if missing:
+            raise ExperimentError(
+                f"recipe {name}: prepare wrote no {' and no '.join(missing)}; "
+                f"expected train and {LEXICON} at least; correct the script"
+            )
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -81,6 +103,8 @@ class TaskStages:
                 data = compute_cepstra(
                     corpus, self.config.front_end, f"features of {split}", leave_out=leave_out
                 )
+                if split == "train":
+                    warn_of_low_rates(data.corpus, self.config.front_end.mfcc.sample_rate)
                 save_cepstra(data, directory, split)
 
             self._features[split] = self.store.run(
@@ -127,7 +151,7 @@ def split_name(stage: str, splits: Sequence[str]) -> str:
 
 
 def recordings_digest(corpus: Corpus, task_dir: Path) -> str:
-    """Return a mark of all recordings outside the task directory (those inside are part of its own digest)."""
+    """Return a mark of all recordings outside the task directory; those inside are in its own digest."""
     lines = []
     for utterance in corpus:
         if not utterance.audio_path.is_relative_to(task_dir.absolute()):

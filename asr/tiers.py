@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def _state_segments(alignment: Alignment) -> list[Segment]:
     starts = {s.start for s in alignment.phones}
     starts |= set((np.flatnonzero(np.diff(alignment.states)) + 1).tolist())
     bounds = [*sorted(starts), len(alignment.states)]
-    return [Segment(a, b, int(alignment.states[a])) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [Segment(a, b, int(alignment.states[a])) for a, b in pairwise(bounds)]
 
 
 def _seconds(frame: int, shift_s: float) -> float:

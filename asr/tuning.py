@@ -37,7 +37,7 @@ def tune(
     with_lm_scale: bool,
     label: str = "tuning",
 ) -> Tuned:
-    """Return the weights with the fewest word errors.
+    """Return the weights with the fewest word errors; those to begin from where there is no dev set.
 
     Parameters
     ----------
@@ -47,8 +47,6 @@ def tune(
     config : values to try
     with_lm_scale : False where the grammar has no probabilities to scale
     """
-    if not scores:
-        return Tuned({}, 0, ())
 
     def word_errors(weights: Weights) -> int:
         changed = decoder.with_config(**weights)
@@ -63,6 +61,8 @@ def tune(
     start = {"word_penalty": decoder.config.word_penalty, "silence_log_prob": decoder.config.silence_log_prob}
     if with_lm_scale:
         start["lm_scale"] = _START_LM_SCALE
+    if not scores:
+        return Tuned(start, 0, ())
     return coordinate_search(word_errors, axes, start, config.max_rounds)
 
 
@@ -71,7 +71,8 @@ def coordinate_search(
 ) -> Tuned:
     """Return the weights found by minimising along one axis after the other until a round changes nothing.
 
-    >>> coordinate_search(lambda w: int(abs(w["a"] - 2) + abs(w["b"])), {"a": (1, 2, 3), "b": (0, 1)}, {"a": 1, "b": 1}, 3).weights
+    >>> axes, start = {"a": (1, 2, 3), "b": (0, 1)}, {"a": 1, "b": 1}
+    >>> coordinate_search(lambda w: abs(w["a"] - 2) + abs(w["b"]), axes, start, max_rounds=3).weights
     {'a': 2, 'b': 0}
     """
     tried: dict[tuple[float, ...], int] = {}

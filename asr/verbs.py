@@ -1,7 +1,8 @@
-"""The verbs of the command line as functions: ``asr.train``, ``asr.decode``, ``asr.align``, ``asr.evaluate``, …"""
+"""The verbs of the command line as functions: ``asr.train``, ``asr.decode``, ``asr.align`` and so on."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 from acoustic.gmm import GmmModel
 from acoustic.parallel import parallel_map
 from asr.config import ExperimentConfig, with_settings
-from asr.corpus import SPLITS, read_corpus
-from asr.data import compute_cepstra
-from asr.errors import ConfigError
+from asr.corpus import SPLITS, Utterance, read_corpus
+from asr.data import usable_cepstra
+from asr.errors import ConfigError, CorpusError
 from asr.evaluation import decode_corpus, emission_scores, score_decoded
 from asr.experiment import Experiment
 from asr.recipe import load_recipe
@@ -58,6 +59,11 @@ def train(
         raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
     config = with_settings(with_preset(loaded.recipe.config, preset), settings)
     corpus_dir = Path(corpus) if corpus is not None else None
+    if corpus_dir is not None and Path(out).resolve().is_relative_to(corpus_dir.resolve()):
+        raise ConfigError(
+            f"{out}: lies in the corpus {corpus}; expected a place outside, or the next run would take what "
+            "this one writes for recordings; choose another --out"
+        )
     return Experiment(loaded, corpus_dir, Path(out), config, preset).run(models or loaded.recipe.models)
 
 
@@ -105,7 +111,9 @@ def align(
 ) -> AlignedUtterance:
     """Return when each word, phone and state of a transcript is spoken in a recording."""
     recognizer = Recognizer.load(experiment, model)
-    words = text.split() if isinstance(text, str) else list(text)
+    words = unicodedata.normalize("NFC", text if isinstance(text, str) else " ".join(text)).split()
+    if not words:
+        raise CorpusError("empty transcript, expected the words spoken; give them")
     return aligned_utterance(Path(recording).stem, recognizer, words, recognizer.align(recording, words))
 
 
@@ -113,21 +121,24 @@ def align_corpus(
     experiment: str | Path, corpus: str | Path, *, model: str | None = None
 ) -> Iterator[tuple[str, AlignedUtterance | AsrError]]:
     """Yield for each utterance of a corpus its id and alignment, or the reason why there is none."""
-    recognizer = Recognizer.load(experiment, model)
-    data = compute_cepstra(read_corpus(corpus), recognizer.model.front_end.config)
+    recognizer, speech = Recognizer.load(experiment, model), read_corpus(corpus)
+    data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     frames = recognizer.model.front_end.transform(data.cepstra, data.speakers)
+    frames_of = dict(zip(data.corpus.ids, frames, strict=True))
 
-    def one(index: int) -> tuple[str, AlignedUtterance | AsrError]:
-        utterance = data.corpus.utterances[index]
+    def one(utterance: Utterance) -> tuple[str, AlignedUtterance | AsrError]:
+        name, words = utterance.utterance_id, utterance.words
+        if name in errors:
+            return name, errors[name]
+        if not words:
+            return name, CorpusError(f"{name}: empty transcript, expected the words spoken; write them")
         try:
-            alignment = recognizer.align_frames(frames[index], utterance.words)
+            alignment = recognizer.align_frames(frames_of[name], words)
         except AsrError as error:
-            return utterance.utterance_id, type(error)(f"{utterance.utterance_id}: {error}")
-        return utterance.utterance_id, aligned_utterance(
-            utterance.utterance_id, recognizer, utterance.words, alignment
-        )
+            return name, type(error)(f"{name}: {error}")
+        return name, aligned_utterance(name, recognizer, words, alignment)
 
-    return parallel_map(one, range(len(frames)))
+    return parallel_map(one, speech.utterances)
 
 
 def evaluate(
@@ -135,7 +146,10 @@ def evaluate(
 ) -> tuple[Score, dict[str, Hypothesis]]:
     """Return the score of a recogniser on a data directory or folder, and its hypotheses by utterance id."""
     recognizer = Recognizer.load(experiment, model, grammar)
-    data = compute_cepstra(read_corpus(corpus), recognizer.model.front_end.config)
+    data, errors = usable_cepstra(read_corpus(corpus), recognizer.model.front_end.config)
+    if errors:
+        head = f"{corpus}: {len(errors)} recording(s) cannot be used, expected none; correct or remove them"
+        raise CorpusError("\n".join([head, *map(str, errors.values())]))
     decoded = decode_corpus(data, recognizer.decoder, emission_scores(data, recognizer.model))
     return score_decoded(data.corpus, decoded), decoded
 

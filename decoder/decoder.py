@@ -15,8 +15,8 @@ from decoder.lattice import Lattice, build_lattice, edge_posteriors, word_confid
 from decoder.lexicon import Lexicon
 from decoder.nbest import best_sequences
 from decoder.network import Network, build_network
-from decoder.search import SearchResult, search
-from decoder.tokens import Pruning, Records, Weights
+from decoder.search import SearchResult, search, trace
+from decoder.tokens import Pruning, Weights
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class DecoderConfig:
     silence_log_prob : added for every optional silence or short pause
     beam : paths this much worse than the best one of a frame are given up; inf = none
     max_active : at most this many pronunciations are followed in a frame (ties stay); 0 = no limit
-    lattice_beam : alternatives this much worse than the best path are given up
+    lattice_beam : alternatives this much worse than the best path are given up; narrower if they are too many
     n_best : number of word sequences wanted
     confidence : whether words get a confidence
     posterior_scale : factor of all scores before they become posteriors; None = 1 / max(1, lm_scale)
@@ -42,7 +42,7 @@ class DecoderConfig:
     silence_log_prob: float = 0.0
     beam: float = 200.0
     max_active: int = 0
-    lattice_beam: float = 100.0
+    lattice_beam: float = 50.0
     n_best: int = 1
     confidence: bool = False
     posterior_scale: float | None = None
@@ -235,15 +235,6 @@ class Decoder:
             for word in hypothesis.words
         )
         return replace(hypothesis, words=words)
-
-
-def trace(records: Records, last: int) -> list[int]:
-    """Return the records of the path that ends in one, in order of time, without the start."""
-    path = []
-    while last > 0:
-        path.append(last)
-        last = int(records.predecessors[last])
-    return path[::-1]
 
 
 def check_scores(scores: ArrayLike, n_states: int) -> NDArray[np.float64]:

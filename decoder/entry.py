@@ -52,7 +52,7 @@ def enter(
     weights: Weights,
     threshold: float,
 ) -> tuple[int, int]:
-    """Let words and silences in from every context reached; return the numbers of active chains and stamps."""
+    """Let words and silences in from all contexts reached; return the numbers of active chains and stamps."""
     # Locals, for each look into a named tuple of arrays costs an atomic count of references.
     entries, predecessors = tokens.entry_scores, tokens.entry_predecessors
     active, is_active = tokens.active, tokens.is_active

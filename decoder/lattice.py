@@ -16,10 +16,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from decoder.network import Network, SearchGraph
-from decoder.search import SearchResult, final_scores
+from decoder.search import SearchResult, final_scores, trace
 from decoder.tokens import BY_WORD, Weights
 
 IMPOSSIBLE = -1
+MAX_EDGES_PER_FRAME = 500
+MIN_BEAM = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,7 @@ class Lattice:
     sources, targets : (E,) int32, nodes; sources ascend
     words : (E,) int32, word ids, -1 = silence
     scores : (E,) float64, acoustic and scaled grammar score, penalty included
+    beam : every edge is on a path at most this much worse than the best
     """
 
     boundaries: NDArray[np.int32]
@@ -43,11 +46,14 @@ class Lattice:
     targets: NDArray[np.int32]
     words: NDArray[np.int32]
     scores: NDArray[np.float64]
+    beam: float
 
 
 def build_lattice(network: Network, result: SearchResult, weights: Weights, beam: float) -> Lattice:
     """Return the lattice of a search: all edges on some path at most ``beam`` worse than the best one.
 
+    Where that would be more than 500 edges a frame, the beam is halved until it is not: scores so flat have
+    more alternatives than memory could hold.
     A search without a complete path gives the lattice of the paths that end at the same boundary as its best
     one.
     """
@@ -66,23 +72,34 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
     final = np.where(last, 0.0, -np.inf)
     if result.complete:
         final[last] = final_scores(network, records.chains[first_records[last]], weights.lm_scale)
-    sources, targets, edge_records, scores = _join(
-        graph,
-        weights,
-        # Descending starts: when a hypothesis is looked at, all that can follow it is known.
-        1 + np.argsort(-records.ends[records.predecessors[1:]], kind="stable"),
-        words,
-        contexts.astype(np.int32),
-        records.predecessors,
-        records.scores,
-        nodes.astype(np.int32),
-        np.searchsorted(boundaries, np.arange(boundaries[-1] + 2)),
-        boundaries,
-        contexts[first_records].astype(np.int32),
-        node_scores,
-        final,
-        result.log_score - beam - 1e-9 * (1.0 + abs(result.log_score)),  # rounding must not cut the best path
-    )
+    # Descending starts: when a record is looked at, all that can follow it is known.
+    order = 1 + np.argsort(-records.ends[records.predecessors[1:]], kind="stable")
+    max_edges = MAX_EDGES_PER_FRAME * (1 + int(boundaries[-1]))
+    while True:
+        n_edges, sources, targets, edge_records, scores = _join(
+            graph,
+            weights,
+            order,
+            words,
+            contexts.astype(np.int32),
+            records.predecessors,
+            records.scores,
+            nodes.astype(np.int32),
+            np.searchsorted(boundaries, np.arange(boundaries[-1] + 2)),
+            boundaries,
+            contexts[first_records].astype(np.int32),
+            node_scores,
+            final,
+            # Rounding must not cut the best path.
+            result.log_score - beam - 1e-9 * (1.0 + abs(result.log_score)),
+            max_edges,
+        )
+        if n_edges <= max_edges:
+            break
+        beam /= 2.0
+        if beam < MIN_BEAM:  # endless ties: only the words of the best path
+            order = np.array(trace(records, result.best)[::-1], dtype=np.int64)
+            max_edges = len(order) * len(graph.final_log_probs) * 2
     order = np.argsort(sources, kind="stable")
     return Lattice(
         boundaries=boundaries,
@@ -92,6 +109,7 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
         targets=targets[order],
         words=words[edge_records[order]],
         scores=scores[order],
+        beam=beam,
     )
 
 
@@ -131,8 +149,11 @@ def _join(
     node_scores: NDArray[np.float64],
     final: NDArray[np.float64],
     threshold: float,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Return source, target, record and score of every edge on a path not below the threshold.
+    max_edges: int,
+) -> tuple[int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Return the number of edges on paths not below the threshold; their source, target, record and score.
+
+    Gives up when there are more than ``max_edges``.
 
     Records are visited in ``order``; the arrays before ``nodes`` are indexed by record, ``nodes`` gives each
     record's node, the nodes of boundary b are ``node_offsets[b]:node_offsets[b + 1]``, the rest is indexed by
@@ -147,33 +168,42 @@ def _join(
         if not record_scores[record] + remaining[target] >= threshold:
             continue
         word, source = words[record], nodes[before]
-        acoustic = record_scores[record] - record_scores[before]
+        acoustic, penalty = record_scores[record] - record_scores[before], 0.0
         first, stop = source, source + 1
         if word >= 0:
-            acoustic -= weights.lm_scale * _follow(graph, contexts[before], word)[0] + weights.word_penalty
+            penalty = weights.word_penalty
+            acoustic -= weights.lm_scale * _follow(graph, contexts[before], word)[0] + penalty
             first, stop = node_offsets[boundaries[source]], node_offsets[boundaries[source] + 1]
         while n_edges + stop - first > len(ends):
             ends = np.concatenate((ends, np.empty_like(ends)))
             scores = np.concatenate((scores, np.empty_like(scores)))
+        if n_edges > max_edges:
+            break
         for node in range(first, stop):
             score = acoustic
+            # Looking the word up costs most; no word costs less than nothing.
+            if node_scores[node] + acoustic + penalty + remaining[target] < threshold:
+                continue
             if word >= 0:
                 log_prob, context = _follow(graph, node_contexts[node], word)
                 if context != contexts[record]:
                     continue
-                score += weights.lm_scale * log_prob + weights.word_penalty
+                score += weights.lm_scale * log_prob + penalty
             if node_scores[node] + score + remaining[target] >= threshold:
                 ends[n_edges, 0], ends[n_edges, 1], ends[n_edges, 2] = node, target, record
                 scores[n_edges] = score
                 n_edges += 1
                 remaining[node] = max(remaining[node], score + remaining[target])
     kept = ends[:n_edges]
-    return kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), scores[:n_edges].copy()
+    return n_edges, kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), scores[:n_edges].copy()
 
 
 def best_remaining(lattice: Lattice) -> NDArray[np.float64]:
     """Return the score of the best path from each node to the end, shape (V,) float64."""
-    return _best_remaining(lattice.sources, lattice.targets, lattice.scores, lattice.final_scores)
+    remaining: NDArray[np.float64] = _best_remaining(
+        lattice.sources, lattice.targets, lattice.scores, lattice.final_scores
+    )
+    return remaining
 
 
 @njit(nogil=True, cache=True)
@@ -188,6 +218,30 @@ def _best_remaining(
         score = scores[edge] + remaining[targets[edge]]
         remaining[sources[edge]] = max(remaining[sources[edge]], score)
     return remaining
+
+
+def edge_slacks(lattice: Lattice, remaining: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how much worse than the best path the best path over each edge is, shape (E,) float64."""
+    arrived = _best_arrived(lattice.sources, lattice.targets, lattice.scores, lattice.start, len(remaining))
+    through = arrived[lattice.sources] + lattice.scores + remaining[lattice.targets]
+    slacks: NDArray[np.float64] = np.maximum(remaining[lattice.start] - through, 0.0)
+    return slacks
+
+
+@njit(nogil=True, cache=True)
+def _best_arrived(
+    sources: NDArray[np.int32],
+    targets: NDArray[np.int32],
+    scores: NDArray[np.float64],
+    start: int,
+    n_nodes: int,
+) -> NDArray[np.float64]:
+    """Return the score of the best path from the start to each node, shape (V,) float64."""
+    arrived = np.full(n_nodes, -np.inf)
+    arrived[start] = 0.0
+    for edge in range(sources.size):
+        arrived[targets[edge]] = max(arrived[targets[edge]], arrived[sources[edge]] + scores[edge])
+    return arrived
 
 
 def edge_posteriors(lattice: Lattice, scale: float) -> NDArray[np.float64]:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from decoder.lattice import Lattice, best_remaining
+from decoder.lattice import Lattice, best_remaining, edge_slacks
+
+FIRST_WIDTH = 4.0  # how far from the best path the first search looks
 
 # The edges of a path, last first: (edge, the edges before it).
 Path = tuple[int, "Path | None"]
@@ -37,18 +40,38 @@ class _Edges(NamedTuple):
 def best_sequences(lattice: Lattice, n_best: int) -> list[LatticePath]:
     """Return up to ``n_best`` paths of different words, best first.
 
+    Searched among the edges close to the best path first, and further off only as long as too few sequences
+    are found: no path is better than any of its edges allows, so nothing within the width is missed.
+    """
+    remaining = best_remaining(lattice)
+    best = float(remaining[lattice.start])
+    slacks = edge_slacks(lattice, remaining)
+    width = FIRST_WIDTH
+    while True:
+        kept = np.flatnonzero(slacks <= width)
+        everything = len(kept) == np.isfinite(slacks).sum()
+        lowest = -np.inf if everything else best - width
+        found = _best_sequences(lattice, kept, remaining.tolist(), n_best, lowest)
+        if everything or len(found) == n_best:
+            return found
+        width *= 2.0
+
+
+def _best_sequences(
+    lattice: Lattice, kept: NDArray[np.int64], remaining: list[float], n_best: int, lowest: float
+) -> list[LatticePath]:
+    """Return up to ``n_best`` paths that score at least ``lowest`` and use only some edges, best first.
+
     A* over word sequences instead of paths: a sequence stands for all its times and silences at once, as in
     the on-the-fly determinisation of M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings
-    problem", ICSLP 2002. The score that remains is known exactly, so each sequence taken up leads to one of
-    the best not yet found.
+    problem", ICSLP 2002. The score that remains is known, so each sequence taken up leads to one of the best.
     """
-    remaining = best_remaining(lattice).tolist()
     final = lattice.final_scores.tolist()
     edges = _Edges(
-        np.searchsorted(lattice.sources, np.arange(len(remaining) + 1)).tolist(),
-        lattice.targets.tolist(),
-        lattice.words.tolist(),
-        lattice.scores.tolist(),
+        np.searchsorted(lattice.sources[kept], np.arange(len(remaining) + 1)).tolist(),
+        lattice.targets[kept].tolist(),
+        lattice.words[kept].tolist(),
+        lattice.scores[kept].tolist(),
     )
     ticket = itertools.count()  # equal scores leave in the order of arrival
     heap: list[tuple[float, int, Ends | LatticePath]] = []
@@ -56,18 +79,18 @@ def best_sequences(lattice: Lattice, n_best: int) -> list[LatticePath]:
 
     def push(ends: Ends) -> None:
         total = max(score + remaining[node] for node, (score, _) in ends.items())
-        if total > -np.inf:
+        if total > -np.inf and total >= lowest:
             heapq.heappush(heap, (-total, next(ticket), ends))
 
     push({lattice.start: (0.0, None)})
     while heap and len(found) < n_best:
         item = heapq.heappop(heap)[2]
         if isinstance(item, LatticePath):
-            found.append(item)
+            found.append(LatticePath(tuple(kept[list(item.edges)].tolist()), item.log_score))
             continue
         item = _with_silences(edges, item)
         path = _finish(item, final)
-        if path:
+        if path and path.log_score >= lowest:
             heapq.heappush(heap, (-path.log_score, next(ticket), path))
         for ends in _next_words(edges, item):
             push(ends)

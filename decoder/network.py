@@ -140,7 +140,7 @@ def _add_word_chains(
 def _node_arrays(
     chains: Sequence[tuple[int, int, Pronunciation]], topology: Topology
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return emission state, log stay and log advance of all nodes, (N, 3), and the chain offsets, (K + 1,)."""
+    """Return emission state, log stay and log advance of each node, (N, 3), and chain offsets, (K + 1,)."""
     phones = {phone: _phone_nodes(topology, phone) for _, _, variant in chains for phone in variant}
     runs = [np.concatenate([phones[phone] for phone in variant]) for _, _, variant in chains]
     offsets = np.concatenate([[0], np.cumsum([len(run) for run in runs])])

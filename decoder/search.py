@@ -81,6 +81,15 @@ def final_scores(network: Network, chains: NDArray[np.int32], lm_scale: float) -
     return np.where(allowed, lm_scale * np.where(allowed, final, 0.0), -np.inf)
 
 
+def trace(records: Records, last: int) -> list[int]:
+    """Return the records of the path that ends in one, in order of time, without the start."""
+    path = []
+    while last > 0:
+        path.append(last)
+        last = int(records.predecessors[last])
+    return path[::-1]
+
+
 @njit(nogil=True, cache=True)
 def viterbi(
     graph: SearchGraph, start_context: int, scores: NDArray[np.float64], weights: Weights, pruning: Pruning

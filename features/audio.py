@@ -95,7 +95,9 @@ def _open(path: Path) -> soundfile.SoundFile:
     _check_is_file(path)
     _check_complete(path)
     try:
-        file = soundfile.SoundFile(with_sizes_filled_in(path) or path)
+        # As bytes: soundfile cannot encode names that are not in the file system's encoding.
+        name = path if os.name == "nt" else os.fsencode(path)
+        file = soundfile.SoundFile(with_sizes_filled_in(path) or name)
     except soundfile.LibsndfileError as error:
         # Of an MP3 without one whole frame libsndfile says that the file does not exist.
         reason = "a damaged file" if "not exist" in error.error_string else error.error_string

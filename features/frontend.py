@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.errors import FeatureError
-from features.mfcc import MfccConfig, mfcc
+from features.mfcc import MfccConfig, check_config, mfcc
 from features.normalization import Standardizer, normalize, normalize_groups
 from features.projection import LinearProjection
 
@@ -26,12 +26,12 @@ class FrontEndConfig:
     Attributes
     ----------
     mfcc : the cepstra
-    normalize : mean and variance over each speaker's recordings (``speaker``; each recording for itself where
-        speakers are not known), each recording (``utterance``), the training corpus (``global``, the thesis), or
-        not at all
+    normalize : mean and variance over each speaker's recordings (``speaker``; each recording for itself
+        where speakers are not known), each recording (``utterance``), the training corpus (``global``, the
+        thesis), or not at all (``none``)
     normalize_variance : scale to variance one, too (``global`` always does)
-    projection : ``lda`` replaces cepstra and derivatives by a discriminant projection of a context window of static
-        cepstra
+    projection : ``lda`` replaces cepstra and derivatives by a discriminant projection of a context window of
+        static cepstra
     context : frames on each side of that window
     n_components : dimensions after the projection
     """
@@ -50,6 +50,19 @@ class FrontEndConfig:
         ):
             if value not in choices:
                 raise FeatureError(f'{name} is "{value}", expected one of: {", ".join(choices)}')
+        for name, number, lowest in (("context", self.context, 0), ("n_components", self.n_components, 1)):
+            if number < lowest:
+                raise FeatureError(f"{name}: expected at least {lowest}, got {number}; change it")
+
+    def check(self) -> None:
+        """Raise FeatureError naming the field that cannot be used together with the others."""
+        check_config(self.mfcc)
+        n_spliced = (2 * self.context + 1) * self.mfcc.n_static
+        if self.projection != "none" and self.n_components > n_spliced:
+            raise FeatureError(
+                f"n_components: expected at most {n_spliced} (the columns of the context window), "
+                f"got {self.n_components}; lower it or widen context"
+            )
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,9 @@ class FrontEnd:
     config: FrontEndConfig
     standardizer: Standardizer | None = None
     projection: LinearProjection | None = None
+
+    def __post_init__(self) -> None:
+        self.config.check()
 
     @property
     def frame_shift_s(self) -> float:
@@ -85,7 +101,7 @@ class FrontEnd:
         return normalized if self.projection is None else [self.projection.transform(f) for f in normalized]
 
     def normalize(self, cepstra: Sequence[Frames], speakers: Sequence[str] | None = None) -> list[Frames]:
-        """Return what the projection is applied to: normalised cepstra, static ones only if there is a projection."""
+        """Return what the projection is applied to: normalised cepstra, the static ones if there is one."""
         if self.config.projection != "none":
             n_static = self.config.mfcc.n_static
             cepstra = [frames[:, :n_static] for frames in cepstra]

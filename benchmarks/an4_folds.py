@@ -1,0 +1,216 @@
+"""Models compared on all 84 speakers of AN4, five folds without a common speaker, paired by utterance.
+
+    asr train an4 --corpus ../shared/data/an4 --out exp/an4
+    python benchmarks/an4_folds.py --corpus ../shared/data/an4 --weights exp/an4 --models gmm gmm16
+
+The official train and test sets together; speakers sorted by code point, fold k tests those at k, k + 5, k +
+10, … Each fold trains on the other speakers alone, flat start and projection included. Nothing is tuned here:
+decoder weights are those the experiment tuned on its dev speakers (ten of these 84, so the level is slightly
+optimistic; the comparison is not favoured, each model having its own weights). The bigram is of the fold's
+training text.
+
+Intervals and p values are `asr.scoring.compare`'s, over utterances; utterances of one speaker are not
+independent, so the speakers that are better and worse, with a sign test over them, stand beside.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from report import argument_parser, print_table, write_report
+from scipy import stats
+
+from acoustic.model import load_model
+from asr.corpus import Corpus, write_corpus
+from asr.evaluation import decode_corpus, emission_scores
+from asr.grammars import read_grammar
+from asr.model_stages import ModelStages
+from asr.recipe import LoadedRecipe, Recipe
+from asr.recognizer import DECODING, MODELS
+from asr.scoring import Score, compare, score
+from asr.stages import StageStore, read_json
+from asr.systems import SYSTEMS, find_system
+from asr.task_stages import TaskStages
+from decoder import Decoder, DecoderConfig, Lexicon
+from recipes import an4
+
+GRAMMARS = ("loop", "bigram")
+Texts = dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One part of the speakers as test, the others as training."""
+
+    index: int
+    n_folds: int
+
+    def prepare(self, corpus_dir: Path, output_dir: Path) -> None:
+        """Write ``train``, ``test`` and ``lexicon.txt``, as a recipe does."""
+        corpus = pooled(corpus_dir)
+        tested = set(corpus.speakers[self.index :: self.n_folds])
+        write_corpus(corpus.of_speakers(set(corpus.speakers) - tested), output_dir / "train")
+        write_corpus(corpus.of_speakers(tested), output_dir / "test")
+        Lexicon.read(corpus_dir / "etc" / "an4.dic").write(output_dir / "lexicon.txt")
+
+    def stages(self, corpus_dir: Path, work: Path) -> TaskStages:
+        """Return the stages of this fold in a directory of its own."""
+        config = replace(an4.RECIPE.config, grammars=GRAMMARS)
+        source = f"{self}\n{inspect.getsource(sys.modules[__name__])}"
+        recipe = LoadedRecipe("an4_folds", Recipe(self.prepare, config), source)
+        return TaskStages(StageStore(work / f"fold-{self.index}"), recipe, corpus_dir, config)
+
+
+def pooled(corpus_dir: Path) -> Corpus:
+    """Return all utterances of train and test."""
+    parts = (an4.read_part(corpus_dir, part) for part in ("train", "test"))
+    return Corpus(tuple(u for part in parts for u in part))
+
+
+def tuned_configs(experiment: Path, models: Sequence[str]) -> dict[tuple[str, str], DecoderConfig]:
+    """Return the decoder options of each model and grammar in an experiment."""
+    records = {name: read_json(experiment / MODELS / name / DECODING)["grammars"] for name in models}
+    return {(name, g): DecoderConfig(**records[name][g]) for name in models for g in GRAMMARS}
+
+
+def decode_fold(
+    task: TaskStages, configs: Mapping[tuple[str, str], DecoderConfig]
+) -> dict[tuple[str, str], Texts]:
+    """Return the words of a fold's test utterances by each model and grammar."""
+    models, data, grammars = ModelStages(task), task.data(("test",)), task.grammar_files(("train",))
+    found = {}
+    for name in dict.fromkeys(name for name, _ in configs):
+        model = load_model(models.gmm(find_system(name), ("train",)).path)
+        scores = emission_scores(data, model)
+        for grammar in GRAMMARS:
+            loaded = read_grammar(grammar, grammars.path, task.lexicon)
+            decoder = Decoder(task.lexicon, loaded, model.topology, configs[name, grammar])
+            decoded = decode_corpus(data, decoder, scores)
+            found[name, grammar] = {i: h.text for i, h in decoded.items()}
+    return found
+
+
+def speaker_accuracies(scored: Score) -> list[float]:
+    return [speaker.counts.word_accuracy for speaker in scored.speakers]
+
+
+def comparison_row(
+    reference: Texts,
+    texts: Mapping[tuple[str, str], Texts],
+    scores: Mapping[tuple[str, str], Score],
+    names: tuple[str, str],
+    grammar: str,
+) -> dict[str, Any]:
+    """Return how much better the second model is than the first, over utterances and over speakers."""
+    first, second = ((name, grammar) for name in names)
+    paired = compare(reference, texts[first], texts[second])
+    by_speaker = list(zip(speaker_accuracies(scores[first]), speaker_accuracies(scores[second]), strict=True))
+    better, worse = sum(a < b for a, b in by_speaker), sum(a > b for a, b in by_speaker)
+    return {
+        "grammar": grammar,
+        "first": names[0],
+        "second": names[1],
+        "difference": paired.difference,
+        "interval": paired.interval,
+        "p_value": paired.p_value,
+        "speakers_better": better,
+        "speakers_worse": worse,
+        "speaker_sign_test_p_value": float(stats.binomtest(better, better + worse).pvalue)
+        if better + worse
+        else 1.0,
+    }
+
+
+def fold_accuracies(scored: Score, folds: Sequence[frozenset[str]]) -> list[float]:
+    """Return the word accuracy of each fold's utterances."""
+    accuracies = []
+    for ids in folds:
+        counts = [u.counts for u in scored.utterances if u.utterance_id in ids]
+        n_errors, n_words = sum(c.errors for c in counts), sum(c.words for c in counts)
+        accuracies.append(100.0 - 100.0 * n_errors / n_words)
+    return accuracies
+
+
+def print_report(rows: Sequence[dict[str, Any]], comparisons: Sequence[dict[str, Any]]) -> None:
+    n_folds = len(rows[0]["folds"])
+    head = ("model, grammar", "word acc %", "low", "high", *(f"fold {k}" for k in range(n_folds)))
+    print_table(
+        head,
+        [(f"{r['model']}, {r['grammar']}", r["word_accuracy"], *r["interval"], *r["folds"]) for r in rows],
+    )
+    print_table(
+        ("second against first", "points", "low", "high", "p", "speakers +", "speakers -", "sign test p"),
+        [
+            (
+                f"{c['second']} against {c['first']}, {c['grammar']}",
+                c["difference"],
+                *c["interval"],
+                c["p_value"],
+                c["speakers_better"],
+                c["speakers_worse"],
+                c["speaker_sign_test_p_value"],
+            )
+            for c in comparisons
+        ],
+    )
+
+
+def main() -> None:
+    parser = argument_parser(__doc__, __file__)
+    parser.add_argument("--corpus", type=Path, required=True, help="AN4 as published (etc/ and wav/)")
+    parser.add_argument(
+        "--weights", type=Path, required=True, help="experiment with the tuned decoder weights"
+    )
+    parser.add_argument("--models", nargs="+", default=list(SYSTEMS), help=f"among {', '.join(SYSTEMS)}")
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--work", type=Path, help="keep the models here, to resume; by default thrown away")
+    arguments = parser.parse_args()
+    configs = tuned_configs(arguments.weights, arguments.models)
+    corpus = pooled(arguments.corpus)
+    texts: dict[tuple[str, str], Texts] = {key: {} for key in configs}
+    folds: list[frozenset[str]] = []
+    started = time.perf_counter(), time.process_time()
+    with tempfile.TemporaryDirectory() as temporary:
+        for k in range(arguments.folds):
+            task = Fold(k, arguments.folds).stages(arguments.corpus, arguments.work or Path(temporary))
+            for key, found in decode_fold(task, configs).items():
+                texts[key] |= found
+            folds.append(frozenset(task.corpus("test").ids))
+            print(
+                f"fold {k}: {len(folds[-1])} utterances of {len(task.corpus('test').speakers)} speakers",
+                flush=True,
+            )
+    wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
+    speakers = {u.utterance_id: u.speaker for u in corpus}
+    scores = {key: score(corpus.text, found, speakers=speakers) for key, found in texts.items()}
+    rows = [
+        {
+            "model": name,
+            "grammar": grammar,
+            "word_accuracy": s.word_accuracy,
+            "interval": s.interval,
+            "words": s.words,
+            "folds": fold_accuracies(s, folds),
+        }
+        for (name, grammar), s in scores.items()
+    ]
+    in_pairs = partial(comparison_row, corpus.text, texts, scores)
+    comparisons = [in_pairs(pair, g) for g in GRAMMARS for pair in combinations(arguments.models, 2)]
+    print(f"{len(corpus)} utterances, {len(corpus.speakers)} speakers; {wall:.0f} s, {cpu:.0f} CPU s")
+    print_report(rows, comparisons)
+    weights = {f"{name}, {grammar}": asdict(config) for (name, grammar), config in configs.items()}
+    report = {"accuracies": rows, "comparisons": comparisons, "decoder": weights, "cpu_seconds": cpu}
+    write_report(arguments.out, {**report, "wall_seconds": wall})
+
+
+if __name__ == "__main__":
+    main()

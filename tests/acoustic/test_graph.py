@@ -1,0 +1,110 @@
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from acoustic import ModelError, Topology, utterance_graph
+
+TOPOLOGY = Topology.monophones("ab")
+WITHOUT_SP = Topology.monophones("ab", short_pause=False)
+A, B, AB = ("a",), ("b",), ("a", "b")
+TRANSCRIPTS = [[], [[A]], [[A], [B]], [[A, AB], [B, A]], [[AB, B, A], [A], [B, AB]]]
+
+
+def arcs(graph):
+    """Return (source, target, log weight) of all arcs."""
+    targets = np.repeat(np.arange(graph.n_nodes), np.diff(graph.arc_offsets))
+    return list(zip(graph.arc_sources.tolist(), targets.tolist(), graph.arc_weights.tolist(), strict=True))
+
+
+def node_sequences(graph, node=-1):
+    """Yield every sequence of nodes from the start to the end, each node once, with its log weight."""
+    if node >= 0 and np.isfinite(graph.exit_weights[node]):
+        yield (node,), graph.exit_weights[node]
+    for source, target, weight in arcs(graph):
+        if source == node:
+            for rest, rest_weight in node_sequences(graph, target):
+                yield ((node, *rest) if node >= 0 else rest), weight + rest_weight
+
+
+@pytest.mark.parametrize("topology", [TOPOLOGY, WITHOUT_SP], ids=["sp", "no sp"])
+@pytest.mark.parametrize("words", TRANSCRIPTS)
+def test_the_ways_through_are_the_ways_to_speak(oracle, topology, words):
+    graph = utterance_graph(words, topology)
+    found = sorted(
+        (
+            tuple(graph.states[list(nodes)].tolist()),
+            tuple(graph.words[list(nodes)].tolist()),
+            round(weight, 9),
+        )
+        for nodes, weight in node_sequences(graph)
+    )
+    expected = []
+    for phones, owners, _, weight in oracle.spoken_forms(words, topology):
+        states = [topology.phone_states[topology.phone_id(phone)] for phone in phones]
+        words_of_states = [[owner] * len(s) for owner, s in zip(owners, states, strict=True)]
+        chain = itertools.chain.from_iterable
+        expected.append((tuple(chain(states)), tuple(chain(words_of_states)), round(weight, 9)))
+    assert found == sorted(expected)
+
+
+@pytest.mark.parametrize("words", TRANSCRIPTS)
+def test_arcs_lead_forward_and_reach_tells_how_far(words):
+    graph = utterance_graph(words, TOPOLOGY)
+    assert all(source < target for source, target, _ in arcs(graph))
+    for node in range(graph.n_nodes):
+        farthest = max((target for source, target, _ in arcs(graph) if 0 <= source <= node), default=node)
+        assert graph.reach[node] == max(farthest, node)
+
+
+def test_number_of_nodes():
+    assert utterance_graph([], TOPOLOGY).n_nodes == 3  # silence only
+    assert utterance_graph([[A]], TOPOLOGY).n_nodes == 3 + 3 + 3
+    assert utterance_graph([[A], [B]], TOPOLOGY).n_nodes == 3 + 3 + 1 + 3 + 3
+    assert utterance_graph([[A], [B]], WITHOUT_SP).n_nodes == 3 + 3 + 3 + 3 + 3
+    assert utterance_graph([[A, AB]], TOPOLOGY).n_nodes == 3 + 3 + 6 + 3
+
+
+def test_short_pause_shares_the_middle_of_silence_but_not_its_transitions():
+    graph = utterance_graph([[A], [B]], TOPOLOGY)
+    (pause,) = np.flatnonzero(graph.phones == TOPOLOGY.phone_id("sp"))
+    assert graph.states[pause] == TOPOLOGY.phone_states[TOPOLOGY.phone_id("sil")][1]
+    assert graph.transitions[pause] == TOPOLOGY.transition_offsets[TOPOLOGY.phone_id("sp")]
+    assert graph.transitions[pause] not in graph.transitions[graph.phones == TOPOLOGY.phone_id("sil")]
+
+
+def test_what_a_node_belongs_to():
+    graph = utterance_graph([[A, AB], [B]], TOPOLOGY)
+    assert graph.words.tolist() == [-1] * 3 + [0] * 9 + [-1] + [1] * 3 + [-1] * 3
+    assert graph.variants.tolist() == [-1] * 3 + [0] * 3 + [1] * 6 + [-1] + [0] * 3 + [-1] * 3
+    assert graph.phone_starts.tolist() == [0] * 3 + [3] * 3 + [6] * 3 + [9] * 3 + [12] + [13] * 3 + [16] * 3
+
+
+def test_a_pause_is_a_coin():
+    graph = utterance_graph([[A]], TOPOLOGY)
+    start = {target: weight for source, target, weight in arcs(graph) if source < 0}
+    assert_allclose([start[0], start[3]], np.log(0.5), rtol=1e-15, atol=0)
+    assert np.flatnonzero(np.isfinite(graph.exit_weights)).tolist() == [5, 8]
+
+
+def test_unknown_phone():
+    with pytest.raises(ModelError, match=r'phone "x" is not in the model, expected one of: sil a b sp;'):
+        utterance_graph([[("a", "x")]], TOPOLOGY)
+
+
+@pytest.mark.parametrize("pronunciations", [[], [()], [A, ()]])
+def test_a_word_needs_pronunciations(pronunciations):
+    with pytest.raises(
+        ModelError, match=r"word 1 of the transcript: expected pronunciations .* correct the lexicon"
+    ):
+        utterance_graph([[A], pronunciations], TOPOLOGY)
+
+
+def test_types():
+    graph = utterance_graph([[A]], TOPOLOGY)
+    for name in ("states", "transitions", "phones", "phone_starts", "words", "variants"):
+        assert getattr(graph, name).dtype == np.int32
+    for name in ("arc_offsets", "arc_sources", "reach"):
+        assert getattr(graph, name).dtype == np.int32
+    assert graph.arc_weights.dtype == graph.exit_weights.dtype == np.float64

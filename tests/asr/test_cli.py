@@ -1,0 +1,373 @@
+"""The command line as a hurried user meets it: words on standard output, one line for each mistake."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from asr.cli import main
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return a function that runs a verb and gives exit code, standard output and standard error."""
+
+    def verb(*arguments: str | Path) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return verb
+
+
+@pytest.fixture
+def wav(tones: Path) -> Path:
+    return tones / "speaker 0" / "0.wav"
+
+
+@pytest.fixture
+def words(wav: Path) -> str:
+    return wav.with_suffix(".txt").read_text().strip()
+
+
+def one_error(result: tuple[int, str, str]) -> str:
+    """Return the one line of an error."""
+    code, _, errors = result
+    assert code == 2
+    (line,) = errors.splitlines()
+    assert line.startswith("asr: ")
+    return line
+
+
+def write_wav(path: Path, samples: Sequence[float] | np.ndarray, rate: int = 16000) -> Path:
+    soundfile.write(path, np.asarray(samples, dtype=np.float32), rate, subtype="FLOAT")
+    return path
+
+
+class TestDecode:
+    def test_one(self, run: Run, trained: Path, wav: Path, words: str) -> None:
+        assert run("decode", trained, wav) == (0, f"{words}\n", "")
+
+    def test_several_are_told_apart(self, run: Run, trained: Path, wav: Path) -> None:
+        code, out, _ = run("decode", trained, wav, wav.with_name("1.wav"))
+        assert code == 0
+        assert [line.split("\t")[0] for line in out.splitlines()] == [str(wav), str(wav.with_name("1.wav"))]
+
+    def test_one_bad_among_several(self, run: Run, trained: Path, wav: Path, words: str) -> None:
+        code, out, errors = run("decode", trained, "nowhere.wav", wav, wav.with_suffix(".txt"))
+        assert (code, out) == (2, f"{wav}\t{words}\n")
+        assert [line.split(";")[0] for line in errors.splitlines()] == [
+            "asr: nowhere.wav: no such file",
+            f"asr: {wav.with_suffix('.txt')}: not audio that libsndfile can read",
+        ]
+
+    def test_formats(self, run: Run, trained: Path, wav: Path, words: str) -> None:
+        (record,) = json.loads(run("decode", trained, wav, "--format", "json")[1])
+        assert (record["text"], record["recording"], record["complete"]) == (words, str(wav), True)
+        for word, later in zip(record["words"], [*record["words"][1:], None], strict=True):
+            assert 0 <= word["confidence"] <= 1
+            assert word["start_s"] < word["end_s"] <= (later["start_s"] if later else 2.0)
+        assert run("decode", trained, wav, "--format", "trn")[1] == f"{words} (0)\n"
+        ctm = run("decode", trained, wav, "--format", "ctm")[1].splitlines()
+        assert [line.split()[4] for line in ctm] == words.split()
+
+    def test_n_best(self, run: Run, trained: Path, wav: Path, words: str) -> None:
+        (line,) = run("decode", trained, wav, "--nbest", "3")[1].splitlines()
+        assert (line.split("\t")[0], line.split("\t")[2]) == ("1", words)  # nothing else is near
+        assert "n_best: expected at least 1, got 0" in one_error(run("decode", trained, wav, "--nbest", "0"))
+
+    def test_same_speaker(self, run: Run, trained: Path, wav: Path) -> None:
+        assert run("decode", trained, wav, wav.with_name("1.wav"), "--same-speaker")[0] == 0
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--model", "gmm"], r'no model "gmm" (did you mean "gmm2"?); expected one of: gmm2'),
+            (["--grammar", "bigam"], r'no grammar "bigam" (did you mean "bigram"?); expected one of: '),
+        ],
+    )
+    def test_unknown_names(
+        self, run: Run, trained: Path, wav: Path, options: list[str], message: str
+    ) -> None:
+        assert message in one_error(run("decode", trained, wav, *options))
+
+    def test_stereo_mp3_of_another_rate(
+        self, run: Run, trained: Path, wav: Path, words: str, tmp_path: Path
+    ) -> None:
+        samples, rate = soundfile.read(wav)
+        times = np.arange(int(len(samples) * 44100 / rate)) / 44100
+        mono = np.interp(times, np.arange(len(samples)) / rate, samples)
+        soundfile.write(tmp_path / "x.mp3", np.stack([mono, mono], axis=1), 44100)
+        assert run("decode", trained, tmp_path / "x.mp3") == (0, f"{words}\n", "")
+
+    @pytest.mark.parametrize(
+        ("samples", "message"),
+        [
+            ([], "no samples"),
+            ([0.0, np.nan] * 8000, "sample 1; expected a finite number; got nan"),
+            ([0.1] * 160, "audio too short: expected at least one window of 400 samples (25 ms), got 160"),
+        ],
+    )
+    def test_useless_recordings(
+        self, run: Run, trained: Path, tmp_path: Path, samples: list[float], message: str
+    ) -> None:
+        line = one_error(run("decode", trained, write_wav(tmp_path / "bad.wav", samples)))
+        assert message in line
+        assert "bad.wav" in line
+
+    @pytest.mark.parametrize("n_samples", [400, 600, 1200])
+    def test_shorter_than_any_word(self, run: Run, trained: Path, tmp_path: Path, n_samples: int) -> None:
+        noise = np.random.default_rng(0).normal(0, 0.1, n_samples)
+        code, out, _ = run("decode", trained, write_wav(tmp_path / "short.wav", noise))
+        assert (code, len(out.splitlines())) == (0, 1)
+
+    def test_digital_silence(self, run: Run, trained: Path, tmp_path: Path) -> None:
+        assert run("decode", trained, write_wav(tmp_path / "zero.wav", np.zeros(16000)))[0] == 0
+
+    def test_a_truncated_file(self, run: Run, trained: Path, wav: Path, tmp_path: Path) -> None:
+        (tmp_path / "cut.wav").write_bytes(wav.read_bytes()[:-1000])
+        assert "cut.wav: truncated" in one_error(run("decode", trained, tmp_path / "cut.wav"))
+
+
+class TestBrokenModels:
+    @pytest.fixture
+    def model(self, trained: Path, tmp_path: Path) -> Path:
+        shutil.copytree(trained / "models", tmp_path / "exp/models")
+        shutil.copy(trained / "default.json", tmp_path / "exp")
+        return tmp_path / "exp/models/gmm2"
+
+    @pytest.mark.parametrize(
+        ("name", "content", "message"),
+        [
+            ("model.safetensors", b"garbage", "corrupt, its 7 bytes do not have the checksum"),
+            ("model.safetensors", None, "cannot be read (No such file or directory)"),
+            ("model.json", b"{", "model.json: cannot be read"),
+            ("model.json", b"{}", "model.json: not an acoustic model"),
+            ("model.json", None, "model.json: not found"),
+            ("decoding.json", b"{", "decoding.json: cannot be read"),
+            ("decoding.json", b"[]", "decoding.json: not as asr train writes it"),
+            ("decoding.json", b'{"default_grammar": "loop", "grammars": {"loop": {"x": 1}}}', "train again"),
+            ("decoding.json", b'{"default_grammar": "l", "grammars": {}}', 'no grammar "l"'),
+            ("lexicon.txt", None, "lexicon.txt"),
+            ("lexicon.txt", b"", "lexicon.txt"),
+            ("bigram.arpa", None, "bigram.arpa"),
+            ("bigram.arpa", b"nonsense", "bigram.arpa"),
+            ("../../default.json", None, "training has not finished"),
+            ("../../default.json", b"{}", "no model"),
+            ("../../default.json", b'{"model": "gone"}', 'no model "gone"; expected one of: gmm2'),
+        ],
+    )
+    def test_one_line(
+        self, run: Run, model: Path, wav: Path, name: str, content: bytes | None, message: str
+    ) -> None:
+        if content is None:
+            (model / name).unlink()
+        else:
+            (model / name).write_bytes(content)
+        assert message in one_error(run("decode", model.parents[1], wav))
+
+    def test_a_word_taken_out_of_the_lexicon(self, run: Run, model: Path, wav: Path) -> None:
+        lines = (model / "lexicon.txt").read_text().splitlines(keepends=True)
+        (model / "lexicon.txt").write_text("".join(lines[1:]))
+        assert main(["decode", str(model), str(wav)]) in (0, 2)
+
+    def test_no_experiment(self, run: Run, tmp_path: Path, wav: Path) -> None:
+        assert "no such directory" in one_error(run("decode", tmp_path / "x", wav))
+        assert "no trained model in it" in one_error(run("decode", tmp_path, wav))
+        assert "no trained model in it" in one_error(run("info", tmp_path))
+
+    def test_model_named_twice(self, run: Run, model: Path, wav: Path) -> None:
+        assert run("decode", model, wav, "--model", "gmm2")[0] == 0
+        assert 'no model "gmm"' in one_error(run("decode", model, wav, "--model", "gmm"))
+
+
+class TestAlign:
+    @pytest.mark.parametrize("file_format", ["textgrid", "ctm", "mlf"])
+    def test_formats(self, run: Run, trained: Path, wav: Path, words: str, file_format: str) -> None:
+        code, out, errors = run("align", trained, wav, words, "--format", file_format)
+        assert (code, errors) == (0, "")
+        assert all(word in out for word in words.split())
+
+    def test_text_from_a_file(self, run: Run, trained: Path, wav: Path, words: str) -> None:
+        by_file = run("align", trained, wav, wav.with_suffix(".txt"), "--format", "ctm")
+        assert by_file == run("align", trained, wav, words, "--format", "ctm")
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("ASA IMMI", 'word "IMMI" is not in the model\'s lexicon (did you mean "IMI"'),
+            ("asa", 'word "asa" is not'),
+            ("", "empty transcript, expected the words spoken"),
+            ("  ", "empty transcript"),
+            ("missing.txt", "missing.txt: No such file or directory; expected a transcript"),
+            ("ASA " * 200, "its transcript needs at least"),
+            ("A. " + "ASA " * 400, 'word "A." is not'),
+        ],
+    )
+    def test_refused(self, run: Run, trained: Path, wav: Path, text: str, message: str) -> None:
+        assert message in one_error(run("align", trained, wav, text))
+
+    def test_incomplete_command(self, run: Run, trained: Path, wav: Path, tones: Path) -> None:
+        assert "expected WAV and TEXT, or --corpus" in one_error(run("align", trained, wav))
+        assert "both WAV and --corpus" in one_error(run("align", trained, wav, "ASA", "--corpus", tones))
+        assert "expected --out DIR" in one_error(run("align", trained, "--corpus", tones))
+
+    def test_corpus_names_what_cannot_be_aligned(
+        self, run: Run, trained: Path, tones: Path, tmp_path: Path
+    ) -> None:
+        corpus = tmp_path / "corpus"
+        shutil.copytree(tones / "speaker 0", corpus)
+        write_wav(corpus / "0.wav", [0.1] * 160)
+        (corpus / "1.txt").write_text("ASA UNKNOWN\n")
+        (corpus / "2.txt").write_text("\n")
+        code, out, errors = run("align", trained, "--corpus", corpus, "--format", "ctm")
+        assert code == 2
+        assert {line.split()[0] for line in out.splitlines()} == {"3", "4"}
+        too_short, unknown, empty = errors.splitlines()
+        assert too_short.startswith("asr: 0: audio too short")
+        assert unknown.startswith('asr: 1: word "UNKNOWN" is not in the model')
+        assert empty.startswith("asr: 2: empty transcript")
+        assert "--set" not in errors  # an option of train
+
+    def test_out(self, run: Run, trained: Path, tones: Path, tmp_path: Path) -> None:
+        grids, mlf = tmp_path / "new/grids", tmp_path / "other/all.mlf"
+        assert run("align", trained, "--corpus", tones, "--out", grids)[:2] == (0, "")
+        assert len(list(grids.glob("*.TextGrid"))) == 40
+        assert run("align", trained, "--corpus", tones, "--out", mlf, "--format", "mlf")[:2] == (0, "")
+        assert mlf.read_text().startswith("#!MLF!#")
+
+
+class TestEvaluate:
+    def test_table_json_and_words(self, run: Run, trained: Path, tones: Path, tmp_path: Path) -> None:
+        words = tmp_path / "words.txt"
+        code, out, _ = run("evaluate", trained, "--corpus", tones, "--hypotheses", words)
+        assert (code, len(words.read_text().splitlines())) == (0, 40)
+        assert "100.00" in out
+        record = json.loads(run("evaluate", trained, "--corpus", tones, "--json", "--grammar", "loop")[1])
+        assert record["word_accuracy"] >= 90
+        assert record["incomplete"] == []
+
+    def test_bad_recordings_stop_it_and_are_all_named(
+        self, run: Run, trained: Path, tones: Path, tmp_path: Path
+    ) -> None:
+        shutil.copytree(tones / "speaker 0", tmp_path / "corpus")
+        for name in ("0.wav", "3.wav"):
+            (tmp_path / "corpus" / name).write_bytes(b"no sound")
+        code, out, errors = run("evaluate", trained, "--corpus", tmp_path / "corpus")
+        assert (code, out) == (2, "")
+        head, *named = errors.splitlines()
+        assert "2 recording(s) cannot be used" in head
+        assert [line.split(":")[0] for line in named] == ["0", "3"]
+        assert "--set" not in errors
+
+
+class TestTrain:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["foldr", "--corpus", "."], 'recipe "foldr" is not built in (did you mean "folder"?)'),
+            (["folder", "--corpus", "nowhere"], "nowhere: no such directory; expected the corpus"),
+            (["folder"], 'recipe "folder" needs a corpus; expected --corpus DIR'),
+            (["nowhere.py", "--corpus", "."], "nowhere.py: no such file; expected a recipe script"),
+            (["folder", "--corpus", ".", "--set", "seed=3"], "--set seed: unknown option"),
+        ],
+    )
+    def test_refused(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+    ) -> None:
+        (tmp_path / "in").mkdir()
+        monkeypatch.chdir(tmp_path / "in")
+        assert message in one_error(run("train", *arguments, "--out", tmp_path / "exp"))
+        assert not (tmp_path / "exp").exists()
+
+    def test_out_is_a_file(self, run: Run, train_arguments: list[str], tmp_path: Path) -> None:
+        (tmp_path / "exp").touch()
+        assert f"{tmp_path / 'exp'}" in one_error(run(*train_arguments, "--out", tmp_path / "exp"))
+
+    def test_table(self, run: Run, train_arguments: list[str], trained: Path) -> None:
+        code, out, errors = run(*train_arguments, "--out", trained)
+        assert (code, errors) == (0, "")
+        assert out.startswith("model   grammar  split  words  word acc %  95 % interval  sub")
+        assert out.rstrip().endswith(str(trained / "results.json"))
+
+    def test_verbose_names_the_stages(self, run: Run, train_arguments: list[str], trained: Path) -> None:
+        assert "task: unchanged, kept\n" in run(*train_arguments, "--out", trained, "-v")[2]
+
+
+class TestOthers:
+    def test_info(self, run: Run, trained: Path) -> None:
+        code, out, _ = run("info", trained)
+        record = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
+        assert code == 0
+        assert (record["model"], record["words"], record["features"]) == ("gmm2", "4", "39")
+
+    def test_validate(self, run: Run, tones: Path, tmp_path: Path) -> None:
+        assert run("validate", tones)[:2] == (0, f"{tones}: 0 error(s), 0 warning(s)\n")
+        (tmp_path / "a.wav").write_bytes(b"")
+        (tmp_path / "a.txt").write_text("A\n")
+        code, out, _ = run("validate", tmp_path)
+        assert code == 2
+        assert out.startswith("error: a: ")
+        assert "no such directory" in one_error(run("validate", tmp_path / "x"))
+
+    def test_score(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "ref").write_text("u1 A B C\nu2 D\n")
+        (tmp_path / "hyp").write_text("u1 A X C\nu2 D\n")
+        assert "75.00" in run("score", tmp_path / "ref", tmp_path / "hyp")[1]
+        assert str(tmp_path / "nil") in one_error(run("score", tmp_path / "ref", tmp_path / "nil"))
+
+
+class TestProcess:
+    """What only a process of its own shows: locale, pipes, working directory, what a terminal would see."""
+
+    def test_relative_paths_from_elsewhere(
+        self, asr_command: Command, trained: Path, wav: Path, words: str
+    ) -> None:
+        elsewhere = wav.parent
+        experiment = os.path.relpath(trained, elsewhere)
+        done = asr_command("decode", experiment, wav.name, cwd=elsewhere)
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"{words}\n", "")
+
+    def test_locale_without_utf8(
+        self, asr_command: Command, trained: Path, wav: Path, tmp_path: Path, tones: Path
+    ) -> None:
+        env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+        path = shutil.copy(wav, tmp_path / "grün.wav")
+        done = asr_command("decode", trained, path, "--format", "json", env=env)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert json.loads(done.stdout)[0]["recording"] == str(path)
+        done = asr_command("decode", trained, tmp_path / "weiß.wav", env=env)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+        assert "weiß.wav: no such file" in done.stderr
+        corpus = tmp_path / "corpus"
+        corpus.mkdir()
+        for name in ("ä", "ö"):
+            shutil.copy(wav, corpus / f"{name}.wav")
+            (corpus / f"{name}.txt").write_text("ÄÖ", encoding="utf-8")
+        done = asr_command("train", "folder", "--corpus", corpus, "--out", tmp_path / "exp", env=env)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+
+    def test_reader_that_has_seen_enough(self, trained: Path, tones: Path) -> None:
+        command = [sys.executable, "-m", "asr.cli", "align", trained, "--corpus", tones, "--format", "mlf"]
+        with subprocess.Popen(command, stdout=-1, stderr=-1) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"#!MLF!#\n"
+            process.stdout.close()
+            assert process.stderr is not None
+            assert process.stderr.read() == b""
+            assert process.wait(60) == 0
+
+    def test_usage(self, asr_command: Command) -> None:
+        assert asr_command("decode").returncode == 2
+        assert "usage: asr" in asr_command("--help").stdout
+        assert asr_command("--version").stdout.startswith("asr ")

@@ -1,0 +1,119 @@
+"""Configurations: what is out of range is said at once, what is misspelled gets the nearest name."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+
+import pytest
+
+from acoustic.training import GmmConfig
+from asr.config import ExperimentConfig, TuningConfig, known_keys, with_settings
+from asr.errors import ConfigError
+from asr.stages import as_plain
+from decoder.decoder import DecoderConfig
+from features.errors import AsrError
+from features.frontend import FrontEndConfig
+from features.mfcc import MfccConfig
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("setting", "read", "expected"),
+        [
+            ("front_end.mfcc.n_channels=40", lambda c: c.front_end.mfcc.n_channels, 40),
+            ("n_channels=40", lambda c: c.front_end.mfcc.n_channels, 40),
+            (" gmm.beam = 300 ", lambda c: c.gmm.beam, 300.0),
+            ("gmm.mixtures=1, 2,4,", lambda c: c.gmm.mixtures, (1, 2, 4)),
+            ("high_hz=none", lambda c: c.front_end.mfcc.high_hz, None),
+            ("high_hz=4000", lambda c: c.front_end.mfcc.high_hz, 4000.0),
+            ("normalize=global", lambda c: c.front_end.normalize, "global"),
+            ("normalize_variance=No", lambda c: c.front_end.normalize_variance, False),
+            ("grammars=bigram,loop", lambda c: c.grammars, ("bigram", "loop")),
+            ("decoder.beam=inf", lambda c: c.decoder.beam, float("inf")),
+        ],
+    )
+    def test_read(self, setting: str, read: Callable[[ExperimentConfig], object], expected: object) -> None:
+        assert read(with_settings(ExperimentConfig(), [setting])) == expected
+
+    @pytest.mark.parametrize(
+        ("setting", "message"),
+        [
+            ("gmm.beam", r'no "=", expected key=value'),
+            ("gmm.bean=3", r"unknown option; did you mean gmm\.beam"),
+            ("sampel_rate=8000", r"unknown option; did you mean front_end\.mfcc\.sample_rate\?"),
+            ("gmm=3", r"--set gmm: unknown option"),
+            ("xyzzy=3", r"unknown option; expected one of: front_end\.mfcc\.sample_rate, "),
+            ("beam=3", r"ambiguous, expected one of: gmm\.beam, decoder\.beam; write it in full"),
+            ("n_channels=4.5", r'"4\.5" does not fit, expected a whole number'),
+            ("gmm.mixtures=1,x", r"expected a whole number, … separated by commas"),
+            ("normalize=foo", r"expected one of: none, utterance, speaker, global"),
+            ("retrain_with_dev=perhaps", r"expected true or false"),
+            ("high_hz=x", r"expected a number or none"),
+            ("grammars=loop,four-gram", r"expected one of: loop, unigram"),
+            ("grammars=", r"grammars: expected one or more of loop, .*got none"),
+            ("gmm.mixtures=2,1", r"mixtures: expected rising numbers, got \(2, 1\)"),
+            ("gmm.mixtures=", r"mixtures: expected one number or more"),
+            ("gmm.mixtures=0,1", r"mixtures: expected .*from 1 on"),
+            ("gmm.iterations=-1", r"iterations: expected one number or more, from 1 on, got \(-1,\)"),
+            ("gmm.variance_floor=0", r"variance_floor: expected more than 0"),
+            ("gmm.beam=nan", r"beam: expected more than 0, got nan"),
+            ("context=-1", r"context: expected at least 0, got -1"),
+            ("n_components=0", r"n_components: expected at least 1, got 0"),
+            ("tuning.lm_scales=", r"lm_scales: expected one finite number or more"),
+            ("tuning.lm_scales=-1", r"lm_scales: expected numbers from 0 on"),
+            ("tuning.word_penalties=nan", r"word_penalties: expected one finite number"),
+            ("tuning.max_rounds=0", r"max_rounds: expected at least 1, got 0"),
+            ("decoder.beam=-1", r"beam: expected at least 0"),
+            ("n_channels=0", r"n_channels: expected at least 1, got 0"),
+            ("sample_rate=-8000", r"sample_rate: expected a positive number"),
+            ("window_ms=nan", r"window_ms: expected a finite number, got nan"),
+            ("high_hz=9000", r"high_hz: expected .*at most 8000"),
+        ],
+    )
+    def test_refused(self, setting: str, message: str) -> None:
+        with pytest.raises(AsrError, match=message):
+            with_settings(ExperimentConfig(), [setting])
+
+    def test_what_only_fits_together_may_come_in_any_order(self) -> None:
+        narrow = ExperimentConfig(FrontEndConfig(MfccConfig(high_hz=7600.0)))
+        config = with_settings(narrow, ["sample_rate=8000", "high_hz=3800"])
+        assert config == with_settings(narrow, ["high_hz=3800", "sample_rate=8000"])
+        assert config.front_end.mfcc == MfccConfig(sample_rate=8000, high_hz=3800.0)
+
+    def test_the_last_of_two_counts(self) -> None:
+        assert with_settings(ExperimentConfig(), ["gmm.beam=1", "gmm.beam=2"]).gmm.beam == 2
+
+    def test_every_key_is_known_by_its_full_name(self) -> None:
+        config = ExperimentConfig()
+        for key in known_keys(config):
+            value = config
+            for name in key.split("."):
+                value = getattr(value, name)
+            plain = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            assert with_settings(config, [f"{key}={plain}"]) == config
+
+
+class TestConstruction:
+    @pytest.mark.parametrize(
+        ("build", "message"),
+        [
+            (lambda: TuningConfig(lm_scales=()), "lm_scales"),
+            (lambda: ExperimentConfig(grammars=()), "grammars"),
+            (lambda: ExperimentConfig(grammars=("lop",)), "grammars: .*got lop"),  # type: ignore[arg-type]
+            (lambda: ExperimentConfig(unusable="ignore"), "unusable"),  # type: ignore[arg-type]
+            (lambda: GmmConfig(min_frames=0.0), "min_frames"),
+            (lambda: DecoderConfig(n_best=0), "n_best"),
+            (lambda: FrontEndConfig(normalize="x"), "normalize"),  # type: ignore[arg-type]
+        ],
+    )
+    def test_names_the_field(self, build: Callable[[], object], message: str) -> None:
+        with pytest.raises(AsrError, match=message):
+            build()
+
+    def test_defaults_are_json(self) -> None:
+        assert json.loads(json.dumps(as_plain(ExperimentConfig())))["gmm"] == as_plain(asdict(GmmConfig()))
+
+    def test_errors_are_one_line(self) -> None:
+        with pytest.raises(ConfigError) as caught:
+            with_settings(ExperimentConfig(), ["tuning.lm_scales="])
+        assert "\n" not in str(caught.value)

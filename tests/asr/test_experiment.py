@@ -1,0 +1,407 @@
+"""Whole experiments on the tone language: contract of their directory, resumption, determinism."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asr import AsrError, Recognizer, train
+from asr.errors import ConfigError, ExperimentError
+from asr.results import read_results
+from asr.stages import StageStore
+
+Digests = Callable[[Path], dict[str, str]]
+
+CONTRACT = {  # DESIGN, 3
+    "model": str,
+    "preset": str,
+    "split": str,
+    "grammar": str,
+    "word_accuracy": float,
+    "substitutions": int,
+    "deletions": int,
+    "insertions": int,
+    "words": int,
+    "interval": list,
+}
+FURTHER = {"sentence_accuracy": float, "utterances": int, "incomplete": int}
+
+
+def stage_names(experiment: Path) -> set[str]:
+    return {path.name for path in (experiment / "stages").iterdir()}
+
+
+def new_stages(
+    tones: Path, trained: Path, copy: Path, settings: tuple[str, ...], **options: Any
+) -> list[str]:
+    """Return the stages another run on a copy of an experiment makes, without their keys."""
+    shutil.copytree(trained, copy)
+    train("folder", corpus=tones, out=copy, settings=settings, **{"models": ["gmm2"], **options})
+    return sorted(name.rpartition("-")[0] for name in stage_names(copy) - stage_names(trained))
+
+
+class TestResults:
+    def test_contract(self, trained: Path) -> None:
+        record = json.loads((trained / "results.json").read_text())
+        assert record["synthetic"] is False
+        rows = record["results"]
+        assert [(row["split"], row["grammar"]) for row in rows] == [
+            ("dev", "loop"),
+            ("dev", "bigram"),
+            ("test", "loop"),
+            ("test", "bigram"),
+        ]
+        for row in rows:
+            assert {key: type(value) for key, value in row.items()} == CONTRACT | FURTHER
+            assert (row["model"], row["preset"]) == ("gmm2", "best")
+            errors = row["substitutions"] + row["deletions"] + row["insertions"]
+            assert row["word_accuracy"] == pytest.approx(100 - 100 * errors / row["words"], abs=1e-3)
+            low, high = row["interval"]
+            assert low <= row["word_accuracy"] <= high
+
+    def test_tones_are_recognised(self, trained: Path) -> None:
+        assert all(row.word_accuracy >= 90 for row in read_results(trained))
+
+    def test_directory(self, trained: Path) -> None:
+        names = {path.name for path in trained.iterdir()}
+        assert names == {
+            ".lock",
+            "config.json",
+            "default.json",
+            "log.txt",
+            "models",
+            "results.json",
+            "stages",
+        }
+        assert {path.name for path in (trained / "models/gmm2").iterdir()} == {
+            "bigram.arpa",
+            "decoding.json",
+            "lexicon.txt",
+            "model.json",
+            "model.safetensors",
+            "stage.json",
+        }
+        config = json.loads((trained / "config.json").read_text())
+        assert config["config"]["gmm"]["mixtures"] == [1, 2]
+        assert config["config"]["front_end"]["mfcc"]["sample_rate"] == 16000
+        assert "gmm-none-2: done in" in (trained / "log.txt").read_text()
+
+    def test_no_row_without_a_split(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:
+        shutil.copytree(tones, tmp_path / "corpus/train")
+        script = tmp_path / "only_train.py"
+        script.write_text(
+            "import asr\nfrom recipes import folder\n"
+            "def prepare(corpus_dir, output_dir):\n"
+            "    asr.write_corpus(asr.read_corpus(corpus_dir / 'train'), output_dir / 'train')\n"
+            "    folder.Lexicon.graphemic(['ASA', 'IMI', 'SUS', 'MAUI']).write(output_dir / 'lexicon.txt')\n"
+            "RECIPE = asr.Recipe(prepare, asr.ExperimentConfig(grammars=('bigram',)), models=('gmm2',))\n"
+        )
+        out = tmp_path / "exp"
+        assert train(str(script), corpus=tmp_path / "corpus", out=out, settings=settings) == ()
+        found = Recognizer.load(out)
+        assert found.decoder.config.lm_scale == 8.0  # not tuned, but no bigram is worth a scale of one
+        assert len(found.transcribe(tones / "speaker 1/0.wav").text) == 2
+
+
+class TestSecondRun:
+    def test_nothing_is_done_and_no_byte_changes(
+        self,
+        tones: Path,
+        trained: Path,
+        settings: tuple[str, ...],
+        digests: Digests,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        before, times = digests(trained), {p: p.stat().st_mtime_ns for p in (trained / "stages").rglob("*")}
+        monkeypatch.setattr(StageStore, "_made", lambda *arguments: pytest.fail(f"made {arguments[2]}"))
+        rows = train("folder", corpus=tones, out=trained, models=["gmm2"], settings=settings)
+        assert rows == read_results(trained)
+        assert digests(trained) == before
+        assert {p: p.stat().st_mtime_ns for p in (trained / "stages").rglob("*")} == times
+
+    @pytest.mark.parametrize(
+        ("setting", "expected"),
+        [
+            ("context=3", []),  # only a projection has a context
+            (
+                "unusable=skip",
+                ["features-dev", "features-test", "features-train", "start-none", "start-none-dev"],
+            ),
+            ("tuning.max_rounds=1", ["recognizer-gmm2", "tuning-gmm2"]),  # the same weights: no new test
+            ("gmm.min_frames=11", ["gmm-none-1", "gmm-none-1-dev", "gmm-none-2", "gmm-none-2-dev"]),
+            (
+                "gmm.variance_floor=0.1",
+                [
+                    *("gmm-none-1", "gmm-none-1-dev", "gmm-none-2", "gmm-none-2-dev"),
+                    *("recognizer-gmm2", "test-gmm2", "tuning-gmm2"),
+                ],
+            ),
+            (
+                "grammars=loop",
+                ["grammars", "grammars-dev", "recognizer-gmm2", "test-gmm2", "tuning-gmm2"],
+            ),
+            (
+                "grammars=bigram,loop",  # the same files, another default
+                ["grammars", "grammars-dev", "recognizer-gmm2", "test-gmm2", "tuning-gmm2"],
+            ),
+            ("retrain_with_dev=false", ["recognizer-gmm2", "test-gmm2"]),
+        ],
+    )  # fmt: skip
+    def test_a_changed_option_redoes_what_depends_on_it(
+        self,
+        tones: Path,
+        trained: Path,
+        tmp_path: Path,
+        settings: tuple[str, ...],
+        setting: str,
+        expected: list[str],
+    ) -> None:
+        assert new_stages(tones, trained, tmp_path / "exp", (*settings, setting)) == expected
+
+    def test_another_model_shares_what_it_can(
+        self, tones: Path, trained: Path, tmp_path: Path, settings: tuple[str, ...]
+    ) -> None:
+        options = (*settings, "context=1", "n_components=5")
+        made = new_stages(tones, trained, tmp_path / "exp", options, models=["gmm2", "gmm-lda2"])
+        assert made == sorted(
+            ["recognizer-gmm-lda2", "test-gmm-lda2", "tuning-gmm-lda2"]
+            + [f"{stage}{dev}" for stage in ("alignment-2", "start-lda", "gmm-lda-1", "gmm-lda-2")
+               for dev in ("", "-dev")]
+        )  # fmt: skip
+        assert {row.model for row in read_results(tmp_path / "exp")} == {"gmm2", "gmm-lda2"}
+
+    def test_a_corpus_moved_elsewhere(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:
+        first = tmp_path / "first"
+        shutil.copytree(tones, first)
+        rows = train("folder", corpus=first, out=tmp_path / "exp", models=["gmm2"], settings=settings)
+        first.rename(tmp_path / "second")
+        again = train(
+            "folder", corpus=tmp_path / "second", out=tmp_path / "exp", models=["gmm2"], settings=settings
+        )
+        assert again == rows
+
+    def test_a_changed_transcript_is_seen(
+        self, tones: Path, tmp_path: Path, settings: tuple[str, ...]
+    ) -> None:
+        shutil.copytree(tones, tmp_path / "corpus")
+        options: dict[str, Any] = {"corpus": tmp_path / "corpus", "out": tmp_path / "exp"}
+        options |= {"models": ["gmm1"], "settings": settings}
+        before = train("folder", **options)
+        text = tmp_path / "corpus/speaker 0/0.txt"  # of the test set
+        text.write_text("SUS SUS SUS SUS\n")
+        after = train("folder", **options)
+        assert before[-1].words + 2 == after[-1].words
+
+    def test_a_damaged_model_is_made_again(
+        self, tones: Path, trained: Path, tmp_path: Path, settings: tuple[str, ...], digests: Digests
+    ) -> None:
+        shutil.copytree(trained, tmp_path / "exp")
+        before = digests(tmp_path / "exp")
+        for file in (tmp_path / "exp").rglob("model.safetensors"):
+            file.write_bytes(file.read_bytes()[:-1])
+        train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2"], settings=settings)
+        assert digests(tmp_path / "exp") == before
+
+
+# Trains in children that are killed, at a moment each; the parent has no threads when it forks.
+KILLER = """
+import os, random, signal, sys, time
+import asr, asr.stages
+corpus, out, *settings = sys.argv[1:]
+
+def run(kill_at):
+    replace, done = os.replace, iter(range(1, 10**6))
+    def counted(*paths):
+        n = next(done)
+        if n == kill_at:  # before and after a file or a stage takes its place
+            os.kill(os.getpid(), signal.SIGKILL)
+        replace(*paths)
+        if n == -kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.replace = counted
+    asr.train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
+
+def child(kill_at, delay):
+    pid = os.fork()
+    if pid == 0:
+        run(kill_at)
+        os._exit(0)
+    if delay:
+        time.sleep(delay)
+        os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
+
+moments = [(n, 0) for n in (1, 3, -5, 7, -8, -10, 12, -13, 15, -16)]
+rng = random.Random(5)
+moments += [(0, rng.uniform(0.01, 0.6)) for _ in range(6)]
+statuses = [child(*moment) for moment in moments]
+print(sum(status == signal.SIGKILL for status in statuses))
+sys.exit(child(0, 0))
+"""
+
+
+class TestInterrupted:
+    def test_killed_at_many_moments_ends_with_the_same_bytes(
+        self, tones: Path, trained: Path, tmp_path: Path, settings: tuple[str, ...], digests: Digests
+    ) -> None:
+        out = tmp_path / "exp"
+        done = subprocess.run(
+            [sys.executable, "-c", KILLER, tones, out, *settings], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert int(done.stdout) >= 8
+        assert digests(out) == digests(trained)
+
+    def test_interrupt_key(
+        self, trained: Path, train_arguments: list[str], tmp_path: Path, digests: Digests
+    ) -> None:
+        out = tmp_path / "exp"
+        command = [sys.executable, "-m", "asr.cli", *train_arguments, "--out", str(out)]
+        with subprocess.Popen([*command, "-v"], stdout=-1, stderr=-1, text=True) as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                if line.startswith("gmm-none-1: started"):
+                    break
+            time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert errors.splitlines()[-1].startswith("asr: interrupted; finished stages are kept")
+        assert "Traceback" not in errors
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0
+        assert digests(out) == digests(trained)
+
+    def test_disk_full_then_free_again(
+        self, trained: Path, train_arguments: list[str], tmp_path: Path, digests: Digests
+    ) -> None:
+        out = tmp_path / "exp"
+        command = [sys.executable, "-m", "asr.cli", *train_arguments, "--out", str(out)]
+        for n_bytes in (3_000, 100_000):  # the log and the features do not fit, then only the features
+            full = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                check=False,
+                preexec_fn=lambda n=n_bytes: resource.setrlimit(resource.RLIMIT_FSIZE, (n, n)),
+            )
+            assert full.returncode == 2
+            (line,) = full.stderr.splitlines()
+            assert line.startswith("asr: ")
+            assert "no space left on the disk" in line
+            assert "run the same command again" in line
+        assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+        assert digests(out) == digests(trained)
+
+    def test_two_runs_at_once(
+        self, tones: Path, trained: Path, settings: tuple[str, ...], train_arguments: list[str]
+    ) -> None:
+        with StageStore(trained).locked(), pytest.raises(ExperimentError, match="another run is using"):
+            train("folder", corpus=tones, out=trained, models=["gmm2"], settings=settings)
+
+
+class TestDeterminism:
+    @pytest.mark.parametrize("n_workers", [1, 5])
+    def test_number_of_workers(
+        self,
+        tones: Path,
+        trained: Path,
+        tmp_path: Path,
+        settings: tuple[str, ...],
+        digests: Digests,
+        monkeypatch: pytest.MonkeyPatch,
+        n_workers: int,
+    ) -> None:
+        monkeypatch.setattr("acoustic.parallel.default_workers", lambda: n_workers)
+        out = tmp_path / "exp"
+        train("folder", corpus=tones, out=out, models=["gmm2"], settings=settings)
+        assert digests(out) == digests(trained)
+
+    @pytest.mark.skipif(
+        not hasattr(os, "sched_setaffinity") or (os.cpu_count() or 1) < 2, reason="needs a choice of cores"
+    )
+    def test_number_of_cores(
+        self, trained: Path, tones: Path, train_arguments: list[str], tmp_path: Path, digests: Digests
+    ) -> None:
+        """A process that sees one core gives BLAS one thread, too; a projection could tell them apart."""
+        of_cores = []
+        lda = ["--model", "gmm-lda2", "--set", "context=2", "--set", "n_components=7"]
+        for n_cores in (1, 2):
+            out = tmp_path / str(n_cores)
+            cores = sorted(os.sched_getaffinity(0))[:n_cores]
+            command = [sys.executable, "-m", "asr.cli", *train_arguments, *lda, "--out", str(out)]
+            done = subprocess.run(
+                command,
+                check=False,
+                capture_output=True,
+                preexec_fn=lambda c=cores: os.sched_setaffinity(0, c),
+            )
+            assert done.returncode == 0
+            of_cores.append(digests(out))
+        assert of_cores[0] == of_cores[1]
+
+
+class TestPortable:
+    def test_models_decode_elsewhere(self, trained: Path, tones: Path, tmp_path: Path) -> None:
+        recording = tones / "speaker 0/0.wav"
+        expected = Recognizer.load(trained).transcribe(recording).text
+        shutil.copytree(trained / "models/gmm2", tmp_path / "gmm2")
+        assert Recognizer.load(tmp_path / "gmm2").transcribe(recording).text == expected
+        (tmp_path / "moved").mkdir()
+        shutil.copytree(trained / "models", tmp_path / "moved/models")
+        shutil.copy(trained / "default.json", tmp_path / "moved")
+        assert Recognizer.load(tmp_path / "moved").transcribe(recording).text == expected
+
+    def test_killed_while_a_model_is_published(
+        self, tones: Path, trained: Path, tmp_path: Path, settings: tuple[str, ...]
+    ) -> None:
+        shutil.copytree(trained, tmp_path / "exp")
+        (tmp_path / "exp/models/gmm2").rename(tmp_path / "exp/models/.gmm2.partial")
+        with pytest.raises(ExperimentError, match="no trained model in it"):
+            Recognizer.load(tmp_path / "exp")
+        train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2"], settings=settings)
+        assert os.listdir(tmp_path / "exp/models") == ["gmm2"]
+
+
+class TestRefused:
+    def test_before_anything_is_written(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:
+        out = tmp_path / "exp"
+        for options, message in (
+            ({"models": ["gmm"]}, r'"gmm" has 8 Gaussians .* got 1, 2; train gmm1 or gmm2'),
+            ({"models": ["gmn"]}, r'"gmn" is not known \(did you mean "gmm"\?\)'),
+            ({"models": ["gmm2"], "preset": "bst"}, r'preset "bst" is not known; expected one of: best'),
+            ({"models": ["gmm2"], "settings": (*settings, "projection=lda")}, "the model decides"),
+            (
+                {"models": ["gmm-lda2"], "settings": (*settings, "context=0")},
+                "n_components: expected at most 13 .*, got 60",
+            ),
+        ):
+            with pytest.raises(AsrError, match=message):
+                train("folder", corpus=tones, out=out, **{"settings": settings, **options})  # type: ignore[arg-type]
+        assert not out.exists()
+
+    def test_out_in_the_corpus(self, tones: Path) -> None:
+        with pytest.raises(ConfigError, match=r"lies in the corpus .* choose another --out"):
+            train("folder", corpus=tones, out=tones / "exp")
+
+    def test_grammar_without_its_file(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:
+        out = tmp_path / "exp"
+        for name, file in (("arpa", ".arpa"), ("word-pair", "word_pairs.txt")):
+            with pytest.raises(ExperimentError, match=f"grammar {name}: .*{file}.*expected"):
+                train(
+                    "folder",
+                    corpus=tones,
+                    out=out,
+                    models=["gmm2"],
+                    settings=(*settings, f"grammars={name}"),
+                )
+        assert not any(name.startswith("gmm") for name in stage_names(out))
