@@ -186,6 +186,9 @@ def _front_end(config: dict[str, Any], tensors: Tensors) -> FrontEnd:
 
 
 def _topology(record: dict[str, Any]) -> Topology:
+    for name in ("phones", "phone_states", "self_loops"):
+        if not isinstance(record[name], list):
+            raise TypeError(f"topology: {name}: expected a list, got {type(record[name]).__name__}")
     return Topology(
         tuple(record["phones"]),
         tuple(tuple(states) for states in record["phone_states"]),

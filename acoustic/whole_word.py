@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from hmmlearn.hmm import GMMHMM, GaussianHMM
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from acoustic.errors import ModelError, TrainingError
 
@@ -62,12 +64,9 @@ class WholeWordRecognizer:
         rng = np.random.default_rng(self.seed)
         floor = self.variance_floor * np.maximum(np.concatenate(utterances).var(axis=0), _MIN_VARIANCE)
         self.words_ = tuple(sorted(set(words)))
-        self.models_ = tuple(
-            self._fit_word(
-                [x for x, word in zip(utterances, words, strict=True) if word == known], floor, rng
-            )
-            for known in self.words_
-        )
+        by_word = [[x for x, y in zip(utterances, words, strict=True) if y == word] for word in self.words_]
+        with threadpool_limits(limits=1):  # the matrices are too small to share among threads
+            self.models_ = tuple(self._fit_word(recordings, floor, rng) for recordings in by_word)
         return self
 
     def predict(self, utterances: Sequence[Frames]) -> list[str]:
@@ -101,33 +100,49 @@ class WholeWordRecognizer:
         self, utterances: Sequence[Frames], floor: Floats, rng: np.random.Generator
     ) -> GaussianHMM | GMMHMM:
         """Return the model of one word; variances stay above ``floor`` (D,)."""
-        model = self._first_model(utterances, floor, rng)
-        frames, lengths = np.concatenate(utterances), [len(x) for x in utterances]
-        for _ in range(self.n_iterations):  # one pass a call, as hmmlearn has no floor of its own
-            model.fit(frames, lengths)
-            model.covars_ = np.maximum(_variances(model), floor)
-        return model
-
-    def _first_model(
-        self, utterances: Sequence[Frames], floor: Floats, rng: np.random.Generator
-    ) -> GaussianHMM | GMMHMM:
-        """Return the model of a uniform segmentation."""
         means, variances = _uniform_segmentation(utterances, self.n_states)
         variances = np.maximum(variances, floor)
+        # A convergence threshold of -inf: all passes are made.
+        schedule = {"n_iter": self.n_iterations, "tol": -np.inf, "init_params": "", "random_state": self.seed}
+        model: GaussianHMM | GMMHMM
         if self.n_components == 1:
             # The floor takes the place of hmmlearn's prior.
-            model = GaussianHMM(self.n_states, init_params="", params="tmc", n_iter=1, covars_prior=0.0)
+            model = _FlooredGaussianHMM(self.n_states, params="tmc", covars_prior=0.0, **schedule)
             model.means_, model.covars_ = means, variances
         else:
-            model = GMMHMM(self.n_states, self.n_components, init_params="", params="tmcw", n_iter=1)
+            model = _FlooredGMMHMM(self.n_states, self.n_components, params="tmcw", **schedule)
             shape = (self.n_states, self.n_components, means.shape[1])
             spread = _SPREAD * rng.standard_normal(shape) * np.sqrt(variances)[:, None]
             model.means_ = means[:, None] + spread
             model.covars_ = np.broadcast_to(variances[:, None], shape).copy()
             model.weights_ = np.full(shape[:2], 1.0 / self.n_components)
+        model.floor = floor
         model.startprob_ = np.eye(self.n_states)[0]
         model.transmat_ = _left_to_right(self.n_states)
-        return model
+        return model.fit(np.concatenate(utterances), [len(x) for x in utterances])
+
+
+class _FlooredGaussianHMM(GaussianHMM):  # type: ignore[misc]  # hmmlearn has no types
+    """Variances do not fall below ``floor`` (D,)."""
+
+    floor: Floats
+    covars_: Any
+
+    def _do_mstep(self, stats: dict[str, Any]) -> None:
+        super()._do_mstep(stats)
+        variances = np.diagonal(self.covars_, axis1=1, axis2=2)  # hmmlearn shows whole matrices
+        self.covars_ = np.maximum(variances, self.floor)
+
+
+class _FlooredGMMHMM(GMMHMM):  # type: ignore[misc]  # hmmlearn has no types
+    """Variances do not fall below ``floor`` (D,)."""
+
+    floor: Floats
+    covars_: Any
+
+    def _do_mstep(self, stats: dict[str, Any]) -> None:
+        super()._do_mstep(stats)
+        self.covars_ = np.maximum(self.covars_, self.floor)
 
 
 def _left_to_right(n_states: int) -> Floats:
@@ -145,13 +160,6 @@ def _uniform_segmentation(utterances: Sequence[Frames], n_states: int) -> tuple[
     frames = np.concatenate(utterances).astype(np.float64)
     segments = [frames[labels == state] for state in range(n_states)]
     return np.array([s.mean(axis=0) for s in segments]), np.array([s.var(axis=0) for s in segments])
-
-
-def _variances(model: GaussianHMM | GMMHMM) -> Floats:
-    """Return (S, D), or (S, K, D) of a model with mixtures."""
-    if isinstance(model, GMMHMM):
-        return np.asarray(model.covars_)
-    return np.diagonal(model.covars_, axis1=1, axis2=2)  # hmmlearn shows the whole matrices
 
 
 def _check_utterances(utterances: Sequence[Frames], words: Sequence[str], n_states: int) -> None:

@@ -34,10 +34,29 @@ def decoded(pairs: Decoded, file_format: str, *, with_path: bool = True, with_ra
             json.dumps([_json_hypothesis(path, h) for path, h in pairs], indent=1, ensure_ascii=False) + "\n"
         )
     if file_format == "trn":
-        return "".join(f"{' '.join([*h.text, f'({path.stem})'])}\n" for path, h in pairs)
+        return "".join(f"{' '.join([*h.text, f'({name})'])}\n" for name, h in _named(pairs))
     if file_format == "ctm":
-        return "".join(_ctm(path, h) for path, h in pairs)
+        return "".join(_ctm(name, h) for name, h in _named(pairs))
     return "".join(_text(path, h, with_path=with_path, with_rank=with_rank) for path, h in pairs)
+
+
+def _named(pairs: Decoded) -> list[tuple[str, Hypothesis]]:
+    """Return the hypotheses with names for formats that have ids in place of paths."""
+    return list(zip(recording_names([path for path, _ in pairs]), (h for _, h in pairs), strict=True))
+
+
+def recording_names(paths: Sequence[Path]) -> list[str]:
+    """Return for each recording its name without suffix and white space, with folders where others share it.
+
+    >>> recording_names([Path("anna/1.wav"), Path("ben/1.wav")])
+    ['anna-1', 'ben-1']
+    """
+    parts = [["_".join(part.split()) for part in path.with_suffix("").parts] for path in paths]
+    for depth in range(1, max(map(len, parts), default=0)):
+        names = ["-".join(some[-depth:]) for some in parts]
+        if len(set(names)) == len(set(paths)):
+            return names
+    return ["-".join(all_parts) for all_parts in parts]
 
 
 def _text(path: Path, hypothesis: Hypothesis, *, with_path: bool, with_rank: bool) -> str:
@@ -52,10 +71,10 @@ def _text(path: Path, hypothesis: Hypothesis, *, with_path: bool, with_rank: boo
     )
 
 
-def _ctm(path: Path, hypothesis: Hypothesis) -> str:
+def _ctm(name: str, hypothesis: Hypothesis) -> str:
     intervals = [Interval(w.start_s, w.end_s, w.word) for w in hypothesis.words]
     confidences = [1.0 if w.confidence is None else w.confidence for w in hypothesis.words]
-    return to_ctm(path.stem, intervals, confidences=confidences)
+    return to_ctm(name, intervals, confidences=confidences)
 
 
 def _json_hypothesis(path: Path, hypothesis: Hypothesis) -> dict[str, Any]:

@@ -50,7 +50,8 @@ def tune(
 
     def word_errors(weights: Weights) -> int:
         changed = decoder.with_config(**weights)
-        decoded = progress_bar(parallel_map(changed.decode, scores), f"{label} {weights}", len(scores))
+        tried = " ".join(f"{value:g}" for value in weights.values())
+        decoded = progress_bar(parallel_map(changed.decode, scores), f"{label} ({tried})", len(scores))
         pairs = zip(references, decoded, strict=True)
         return sum(count_errors(align_words(reference, found.text)).errors for reference, found in pairs)
 

@@ -114,7 +114,8 @@ def align(
     words = unicodedata.normalize("NFC", text if isinstance(text, str) else " ".join(text)).split()
     if not words:
         raise CorpusError("empty transcript, expected the words spoken; give them")
-    return aligned_utterance(Path(recording).stem, recognizer, words, recognizer.align(recording, words))
+    name = "_".join(Path(recording).stem.split())  # ids have no white space
+    return aligned_utterance(name, recognizer, words, recognizer.align(recording, words))
 
 
 def align_corpus(

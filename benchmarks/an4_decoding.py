@@ -12,9 +12,11 @@ gets the words it gets without one.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,8 +108,8 @@ def decode(decoder: Decoder, scores: Scores) -> list[Hypothesis]:
 
 
 def measure_pruning(
-    task: Task, grammar: str, changes: Sequence[dict[str, float]], n_repeats: int
-) -> list[dict[str, object]]:
+    task: Task, grammar: str, changes: Sequence[Mapping[str, float]], n_repeats: int
+) -> list[dict[str, Any]]:
     """Return dev word accuracy, loss against no beam and search CPU seconds of each pruning."""
     scores = [
         task.model.emissions.log_likelihoods(x)
@@ -131,13 +133,13 @@ def measure_pruning(
                     for a, b in zip(found, exact, strict=True)
                 ),
                 "incomplete": sum(not h.complete for h in found),
-                "search_cpu_seconds": median_cpu(lambda d=decoder: decode(d, scores), n_repeats),
+                "search_cpu_seconds": median_cpu(partial(decode, decoder, scores), n_repeats),
             }
         )
     return rows
 
 
-def measure(task: Task, n_repeats: int) -> dict[str, object]:
+def measure(task: Task, n_repeats: int) -> dict[str, Any]:
     """Return the times of one model on dev and test, and its pruning tables on dev."""
     beams = [{"beam": beam} for beam in BEAMS]
     limits = [{"max_active": limit} for limit in MAX_ACTIVE]
@@ -152,14 +154,14 @@ def real_time_factor(times: dict[str, float]) -> float:
     return sum(times[part] for part in ("features", "emission scores", "search")) / times["audio_s"]
 
 
-def smallest_lossless_beam(results: dict[str, dict]) -> float:
+def smallest_lossless_beam(results: Mapping[str, dict[str, Any]]) -> float:
     """Return the smallest beam, of those tried, that changes no words in any model and grammar."""
     rows = [row for result in results.values() for row in result["beams"]]
     lossy = [float(row["beam"]) for row in rows if row["other_words"]]
     return min(beam for beam in BEAMS if beam > max(lossy, default=0.0))
 
 
-def print_report(results: dict[str, dict]) -> None:
+def print_report(results: Mapping[str, dict[str, Any]]) -> None:
     parts = ("features", "emission scores", "search")
     rows = [
         (

@@ -30,6 +30,7 @@ from report import argument_parser, print_table, write_report
 from scipy import stats
 
 from acoustic.model import load_model
+from asr.config import GrammarName
 from asr.corpus import Corpus, write_corpus
 from asr.evaluation import decode_corpus, emission_scores
 from asr.grammars import read_grammar
@@ -43,8 +44,8 @@ from asr.task_stages import TaskStages
 from decoder import Decoder, DecoderConfig, Lexicon
 from recipes import an4
 
-GRAMMARS = ("loop", "bigram")
-Texts = dict[str, tuple[str, ...]]
+GRAMMARS: tuple[GrammarName, ...] = ("loop", "bigram")
+Texts = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def decode_fold(
 ) -> dict[tuple[str, str], Texts]:
     """Return the words of a fold's test utterances by each model and grammar."""
     models, data, grammars = ModelStages(task), task.data(("test",)), task.grammar_files(("train",))
-    found = {}
+    found: dict[tuple[str, str], Texts] = {}
     for name in dict.fromkeys(name for name, _ in configs):
         model = load_model(models.gmm(find_system(name), ("train",)).path)
         scores = emission_scores(data, model)
@@ -176,7 +177,7 @@ def main() -> None:
     arguments = parser.parse_args()
     configs = tuned_configs(arguments.weights, arguments.models)
     corpus = pooled(arguments.corpus)
-    texts: dict[tuple[str, str], Texts] = {key: {} for key in configs}
+    texts: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {key: {} for key in configs}
     folds: list[frozenset[str]] = []
     started = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as temporary:

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -186,7 +187,7 @@ def load_task(corpus_dir: Path) -> tuple[Corpus, Corpus, Lexicon]:
         return train_set, dev, Lexicon.read(Path(directory) / "lexicon.txt")
 
 
-def measure_training(corpus: Corpus, lexicon: Lexicon, n_repeats: int) -> dict[str, object]:
+def measure_training(corpus: Corpus, lexicon: Lexicon, n_repeats: int) -> dict[str, Any]:
     """Return median CPU seconds of each step of training and alignment, and how many were aligned."""
     runs = []
     for _ in range(n_repeats):
@@ -214,10 +215,10 @@ def measure_training(corpus: Corpus, lexicon: Lexicon, n_repeats: int) -> dict[s
     }
 
 
-def compare_estimators(train_set: Corpus, dev: Corpus, lexicon: Lexicon) -> list[dict[str, object]]:
+def compare_estimators(train_set: Corpus, dev: Corpus, lexicon: Lexicon) -> list[dict[str, Any]]:
     """Return CPU seconds and dev word accuracy of each estimator, paired with the first."""
     data, dev_data = (compute_cepstra(corpus, CONFIG.front_end) for corpus in (train_set, dev))
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     texts: list[dict[str, tuple[str, ...]]] = []
     for name, passes in ESTIMATORS.items():
         seconds: dict[str, float] = {}
@@ -251,7 +252,9 @@ def tuned_score(
     return tuned.weights, score_decoded(data.corpus, decoded), {i: h.text for i, h in decoded.items()}
 
 
-def print_report(training: dict, compilation_s: float, estimators: Sequence[dict]) -> bool:
+def print_report(
+    training: dict[str, Any], compilation_s: float, estimators: Sequence[dict[str, Any]]
+) -> bool:
     """Print the tables; return whether the targets are met."""
     print(f"{training['utterances']} utterances, {training['frames']} frames")
     rows = [*training["cpu_seconds"].items()]
@@ -275,7 +278,7 @@ def print_report(training: dict, compilation_s: float, estimators: Sequence[dict
             for row in estimators
         ],
     )
-    is_met = (
+    is_met: bool = (
         training["training_with_features_cpu_seconds"] <= TRAINING_TARGET_S
         and training["alignment_cpu_seconds"] <= ALIGNMENT_TARGET_S
         and training["aligned"] == training["utterances"]

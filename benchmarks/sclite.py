@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from report import argument_parser, print_table, write_report
 
@@ -78,8 +79,15 @@ def sclite_counts(reference: Transcripts, hypothesis: Transcripts) -> dict[str, 
             renamed = {names[i]: words for i, words in transcripts.items()}
             write_transcripts(Path(directory) / file, renamed, "trn")
         output = subprocess.run(COMMAND.split(), cwd=directory, capture_output=True, text=True, check=True)
-    found = {name: tuple(map(int, numbers)) for name, *numbers in SCORES.findall(output.stdout)}
+    found = {m[1]: (int(m[2]), int(m[3]), int(m[4]), int(m[5])) for m in SCORES.finditer(output.stdout)}
     return {utterance_id: found[name] for utterance_id, name in names.items()}
+
+
+def sclite_version() -> str:
+    """Return what sclite says of itself."""
+    help_text = subprocess.run(["sctk", "sclite"], capture_output=True, text=True, check=False)
+    found = re.search(r"sclite Version.*", help_text.stdout + help_text.stderr)
+    return found[0].strip() if found else "unknown"
 
 
 def sums(counts: Mapping[str, Counts]) -> Counts:
@@ -87,11 +95,10 @@ def sums(counts: Mapping[str, Counts]) -> Counts:
     return correct, substituted, deleted, inserted
 
 
-def check(decoded: Decoded, published: set[tuple[object, ...]]) -> dict[str, object]:
-    """Return both sums of one decode, how many utterances differ, and whether ``results.json`` agrees."""
+def check(decoded: Decoded) -> dict[str, Any]:
+    """Return both sums of one decode, the utterances that differ, and the row of ``results.json``."""
     reference, hypothesis = read_transcripts(decoded.reference), read_transcripts(decoded.hypothesis)
     ours, theirs = our_counts(reference, hypothesis), sclite_counts(reference, hypothesis)
-    key = (decoded.model, decoded.split, decoded.grammar)
     return {
         "model": decoded.model,
         "split": decoded.split,
@@ -100,7 +107,7 @@ def check(decoded: Decoded, published: set[tuple[object, ...]]) -> dict[str, obj
         "ours": sums(ours),
         "sclite": sums(theirs),
         "utterances_that_differ": [i for i in ours if ours[i] != theirs[i]],
-        "in_results": (*key, *sums(theirs)[1:]) in published,
+        "key": (decoded.model, decoded.split, decoded.grammar, *sums(theirs)[1:]),
     }
 
 
@@ -114,7 +121,7 @@ def main() -> None:
         (r.model, r.split, r.grammar, r.substitutions, r.deletions, r.insertions)
         for r in read_results(arguments.experiment)
     }
-    rows = [check(decoded, published) for decoded in find_decodes(arguments.experiment)]
+    rows = [check(decoded) for decoded in find_decodes(arguments.experiment)]
     if not rows:
         sys.exit(f"{arguments.experiment}: no decodes in it, expected a finished asr train; check the path")
     print_table(
@@ -126,17 +133,19 @@ def main() -> None:
                 "/".join(map(str, row["ours"])),
                 "/".join(map(str, row["sclite"])),
                 len(row["utterances_that_differ"]),
-                "yes" if row["in_results"] else "no",
+                "yes" if row["key"] in published else "older",
             )
             for row in rows
         ],
     )
     differing = sum(len(row["utterances_that_differ"]) for row in rows)
-    unconfirmed = len(published) - sum(bool(row["in_results"]) for row in rows)
+    unconfirmed = sorted(published - {row["key"] for row in rows})
     print(f"{sum(row['utterances'] for row in rows)} utterances, {differing} with other counts than sclite's")
-    print(f"{len(published)} rows of results.json, {unconfirmed} without a decode of the same counts")
-    write_report(arguments.out, {"decodes": rows, "utterances_that_differ": differing})
-    sys.exit(1 if differing or unconfirmed > 0 else 0)
+    print(f"{len(published)} rows of results.json, {len(unconfirmed)} that sclite does not confirm")
+    report = {"sclite": sclite_version(), "decodes": rows, "utterances_that_differ": differing}
+    report["results_not_confirmed"] = unconfirmed
+    write_report(arguments.out, report)
+    sys.exit(1 if differing or unconfirmed else 0)
 
 
 if __name__ == "__main__":

@@ -130,10 +130,10 @@ class TestTraining:
         self.run(corpus, settings, "sample_rate=8000")
         assert not any("fewer samples" in message for message in caplog.messages)
 
-    def test_one_utterance_a_part(self, corpus: Path, settings: tuple[str, ...]) -> None:
+    def test_hardly_anything(self, corpus: Path, settings: tuple[str, ...]) -> None:
         for split in ("train", "dev", "test"):
-            first, *others = sorted((corpus / split).rglob("*.wav"))
-            for path in others:
+            recordings = sorted((corpus / split).rglob("*.wav"))
+            for path in recordings[2 if split == "train" else 1 :]:
                 path.unlink()
                 path.with_suffix(".txt").unlink()
         assert [split for split, _ in self.run(corpus, settings)] == ["dev", "test"]
