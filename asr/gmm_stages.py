@@ -31,7 +31,7 @@ from asr.errors import CorpusError
 from asr.progress import step_bar
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
-from features.normalization import Standardizer
+from features.normalization import Standardizer, fit_within_groups
 from features.projection import fit_lda
 
 logger = logging.getLogger(__name__)
@@ -84,10 +84,12 @@ def warn_of_untrained_phones(data: SpeechData, lexicon: Lexicon) -> None:
 
 def fit_front_end(config: FrontEndConfig, data: SpeechData) -> FrontEnd:
     """Return the front end with the statistics of the training data that it needs."""
-    if config.normalize != "global":
-        return FrontEnd(config)
     frames = FrontEnd(replace(config, normalize="none")).normalize(data.cepstra)
-    return FrontEnd(config, Standardizer().fit(frames))
+    if config.normalize == "global":
+        return FrontEnd(config, Standardizer().fit(frames))
+    if config.normalize == "speaker":
+        return FrontEnd(config, fit_within_groups(frames, data.speakers))
+    return FrontEnd(config)
 
 
 def start_flat(data: SpeechData, front_end: FrontEnd, lexicon: Lexicon) -> AcousticModel:
@@ -186,7 +188,7 @@ def align_data(
 
 
 def align_frames(
-    frames: NDArray[np.float32], graph: UtteranceGraph, model: AcousticModel, beam: float
+    frames: NDArray[np.float32], graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
 ) -> Alignment:
     """Return the alignment of one utterance; where possible only the states of its transcript are scored."""
     if isinstance(model.emissions, GmmModel):

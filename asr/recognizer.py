@@ -29,7 +29,6 @@ DECODING = "decoding.json"
 LEXICON = "lexicon.txt"
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
-_ALIGNMENT_BEAM = 300.0
 
 Samples = NDArray[np.float32]
 
@@ -110,7 +109,7 @@ class Recognizer:
                 f"with the word in {LEXICON}"
             )
         graph = utterance_graph([self.lexicon.pronunciations(w) for w in words], self.model.topology)
-        return align_frames(frames, graph, self.model, _ALIGNMENT_BEAM)
+        return align_frames(frames, graph, self.model)
 
     def _cepstra(self, recording: str | Path | Samples) -> NDArray[np.float32]:
         front_end = self.model.front_end

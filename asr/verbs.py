@@ -33,7 +33,7 @@ def train(
     *,
     corpus: str | Path | None = None,
     out: str | Path,
-    models: Sequence[str] = (),
+    models: str | Sequence[str] = (),
     preset: str = "best",
     settings: Sequence[str] = (),
 ) -> tuple[Result, ...]:
@@ -44,7 +44,7 @@ def train(
     recipe : name of a built-in recipe or path of a script
     corpus : raw corpus; not for recipes that make their own
     out : experiment directory
-    models : names of models; the recipe's own by default
+    models : name or names of models; the recipe's own by default
     preset : ``best``, or ``thesis`` (global standardisation as in the thesis)
     settings : options ``key=value`` (see `asr.config.ExperimentConfig`)
 
@@ -64,7 +64,8 @@ def train(
             f"{out}: lies in the corpus {corpus}; expected a place outside, or the next run would take what "
             "this one writes for recordings; choose another --out"
         )
-    return Experiment(loaded, corpus_dir, Path(out), config, preset).run(models or loaded.recipe.models)
+    names = [models] if isinstance(models, str) else models
+    return Experiment(loaded, corpus_dir, Path(out), config, preset).run(names or loaded.recipe.models)
 
 
 def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:

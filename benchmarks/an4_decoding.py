@@ -29,6 +29,7 @@ from asr.evaluation import score_decoded
 from asr.experiment import Experiment
 from asr.grammars import read_grammar
 from asr.recipe import load_recipe
+from asr.recognizer import Recognizer
 from asr.stages import read_json
 from asr.systems import find_system
 from decoder import Decoder, Hypothesis
@@ -150,6 +151,15 @@ def measure(task: Task, n_repeats: int) -> dict[str, Any]:
     }
 
 
+def time_transcribe(experiment: Path, name: str, data: SpeechData, n_repeats: int) -> float:
+    """Return CPU x real time of recordings one by one, as a user has them, with BLAS threads as they come."""
+    recognizer = Recognizer.load(experiment, name, "loop")
+    paths = [u.audio_path for u in data.corpus]
+    rate = recognizer.model.front_end.config.mfcc.sample_rate
+    audio_s = sum(len(read_audio(path, rate)) for path in paths) / rate
+    return median_cpu(lambda: [recognizer.transcribe(path) for path in paths], n_repeats) / audio_s
+
+
 def real_time_factor(times: dict[str, float]) -> float:
     return sum(times[part] for part in ("features", "emission scores", "search")) / times["audio_s"]
 
@@ -216,7 +226,12 @@ def main() -> None:
     models = arguments.models or read_json(arguments.experiment / "config.json")["models"]
     with threadpool_limits(limits=1):
         results = {name: measure(load_task(experiment, name), arguments.repeats) for name in models}
+    dev = experiment.task.data(("dev",))
+    for name, result in results.items():
+        result["transcribe"] = time_transcribe(arguments.experiment, name, dev, arguments.repeats)
     print_report(results)
+    for name, result in results.items():
+        print(f"{name}: Recognizer.transcribe, file after file: {result['transcribe']:.5f} CPU x real time")
     beam, default = smallest_lossless_beam(results), experiment.config.decoder.beam
     slowest = max(real_time_factor(t) for result in results.values() for t in result["times"].values())
     is_met = slowest <= TARGET and default >= beam

@@ -4,7 +4,9 @@
     python benchmarks/an4_folds.py --corpus ../shared/data/an4 --weights exp/an4 --models gmm gmm16
 
 The official train and test sets together; speakers sorted by code point, fold k tests those at k, k + 5, k +
-10, … Each fold trains on the other speakers alone, flat start and projection included. Nothing is tuned here:
+10, … With ``--parts train --set …`` a choice can be made without the official test.
+
+Each fold trains on the other speakers alone, flat start and projection included. Nothing is tuned here:
 decoder weights are those the experiment tuned on its dev speakers (ten of these 84, so the level is slightly
 optimistic; the comparison is not favoured, each model having its own weights). The bigram is of the fold's
 training text.
@@ -30,7 +32,7 @@ from report import argument_parser, print_table, write_report
 from scipy import stats
 
 from acoustic.model import load_model
-from asr.config import GrammarName
+from asr.config import ExperimentConfig, GrammarName, with_settings
 from asr.corpus import Corpus, write_corpus
 from asr.evaluation import decode_corpus, emission_scores
 from asr.grammars import read_grammar
@@ -54,27 +56,26 @@ class Fold:
 
     index: int
     n_folds: int
+    parts: tuple[str, ...]
 
     def prepare(self, corpus_dir: Path, output_dir: Path) -> None:
         """Write ``train``, ``test`` and ``lexicon.txt``, as a recipe does."""
-        corpus = pooled(corpus_dir)
+        corpus = pooled(corpus_dir, self.parts)
         tested = set(corpus.speakers[self.index :: self.n_folds])
         write_corpus(corpus.of_speakers(set(corpus.speakers) - tested), output_dir / "train")
         write_corpus(corpus.of_speakers(tested), output_dir / "test")
         Lexicon.read(corpus_dir / "etc" / "an4.dic").write(output_dir / "lexicon.txt")
 
-    def stages(self, corpus_dir: Path, work: Path) -> TaskStages:
+    def stages(self, corpus_dir: Path, work: Path, config: ExperimentConfig) -> TaskStages:
         """Return the stages of this fold in a directory of its own."""
-        config = replace(an4.RECIPE.config, grammars=GRAMMARS)
         source = f"{self}\n{inspect.getsource(sys.modules[__name__])}"
         recipe = LoadedRecipe("an4_folds", Recipe(self.prepare, config), source)
         return TaskStages(StageStore(work / f"fold-{self.index}"), recipe, corpus_dir, config)
 
 
-def pooled(corpus_dir: Path) -> Corpus:
-    """Return all utterances of train and test."""
-    parts = (an4.read_part(corpus_dir, part) for part in ("train", "test"))
-    return Corpus(tuple(u for part in parts for u in part))
+def pooled(corpus_dir: Path, parts: Sequence[str]) -> Corpus:
+    """Return all utterances of the official parts."""
+    return Corpus(tuple(u for part in parts for u in an4.read_part(corpus_dir, part)))
 
 
 def tuned_configs(experiment: Path, models: Sequence[str]) -> dict[tuple[str, str], DecoderConfig]:
@@ -173,16 +174,21 @@ def main() -> None:
     )
     parser.add_argument("--models", nargs="+", default=list(SYSTEMS), help=f"among {', '.join(SYSTEMS)}")
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--parts", nargs="+", default=["train", "test"], choices=["train", "test"])
+    parser.add_argument("--set", action="append", default=[], metavar="key=value", help="as of asr train")
     parser.add_argument("--work", type=Path, help="keep the models here, to resume; by default thrown away")
     arguments = parser.parse_args()
     configs = tuned_configs(arguments.weights, arguments.models)
-    corpus = pooled(arguments.corpus)
+    config = replace(with_settings(an4.RECIPE.config, arguments.set), grammars=GRAMMARS)
+    parts = tuple(arguments.parts)
+    corpus = pooled(arguments.corpus, parts)
     texts: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {key: {} for key in configs}
     folds: list[frozenset[str]] = []
     started = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as temporary:
         for k in range(arguments.folds):
-            task = Fold(k, arguments.folds).stages(arguments.corpus, arguments.work or Path(temporary))
+            work = arguments.work or Path(temporary)
+            task = Fold(k, arguments.folds, parts).stages(arguments.corpus, work, config)
             for key, found in decode_fold(task, configs).items():
                 texts[key] |= found
             folds.append(frozenset(task.corpus("test").ids))

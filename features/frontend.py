@@ -26,10 +26,11 @@ class FrontEndConfig:
     Attributes
     ----------
     mfcc : the cepstra
-    normalize : mean and variance over each speaker's recordings (``speaker``; each recording for itself
-        where speakers are not known), each recording (``utterance``), the training corpus (``global``, the
-        thesis), or not at all (``none``)
+    normalize : mean and variance over each speaker's recordings (``speaker``; each recording is a speaker of
+        its own where they are not known), each recording (``utterance``), the training corpus (``global``,
+        the thesis), or not at all (``none``)
     normalize_variance : scale to variance one, too (``global`` always does)
+    prior_frames : frames of the training corpus a speaker's own statistics are smoothed with (``speaker``)
     projection : ``lda`` replaces cepstra and derivatives by a discriminant projection of a context window of
         static cepstra
     context : frames on each side of that window
@@ -39,6 +40,7 @@ class FrontEndConfig:
     mfcc: MfccConfig = field(default_factory=MfccConfig)
     normalize: Normalization = "speaker"
     normalize_variance: bool = True
+    prior_frames: float = 200.0
     projection: Projection = "none"
     context: int = 6
     n_components: int = 60
@@ -50,8 +52,12 @@ class FrontEndConfig:
         ):
             if value not in choices:
                 raise FeatureError(f'{name} is "{value}", expected one of: {", ".join(choices)}')
-        for name, number, lowest in (("context", self.context, 0), ("n_components", self.n_components, 1)):
-            if number < lowest:
+        for name, number, lowest in (
+            ("context", self.context, 0),
+            ("n_components", self.n_components, 1),
+            ("prior_frames", self.prior_frames, 0),
+        ):
+            if not number >= lowest:
                 raise FeatureError(f"{name}: expected at least {lowest}, got {number}; change it")
 
     def check(self) -> None:
@@ -112,8 +118,16 @@ class FrontEnd:
                     "global normalisation needs training statistics, got none; fit the front end first"
                 )
             return [self.standardizer.transform(frames) for frames in cepstra]
-        if self.config.normalize == "speaker" and speakers is not None:
-            return normalize_groups(cepstra, speakers, variance=variance)
+        if self.config.normalize == "speaker":
+            # An unknown speaker is one who says nothing but this recording.
+            groups = [str(n) for n in range(len(cepstra))] if speakers is None else speakers
+            return normalize_groups(
+                cepstra,
+                groups,
+                variance=variance,
+                prior=self.standardizer,
+                prior_frames=self.config.prior_frames,
+            )
         if self.config.normalize == "none":
             return [np.ascontiguousarray(frames, dtype=np.float32) for frames in cepstra]
         return [normalize(frames, variance=variance) for frames in cepstra]

@@ -51,6 +51,18 @@ class Moments:
         self.mean = self.mean + shift * (piece.shape[0] / total)
         self.count = total
 
+    def smoothed(self, prior: Standardizer, prior_frames: float) -> tuple[DoubleArray, DoubleArray]:
+        """Return mean and standard deviation ``(D,)`` as if so many frames of the prior had come, too.
+
+        This is the maximum a posteriori estimate; it keeps a recording of half a second from being
+        normalised by what happens to be said in it.
+        """
+        total = self.count + prior_frames
+        mean = (self.count * self.mean + prior_frames * prior.mean_) / total
+        own = self._squares + self.count * np.square(self.mean - mean)
+        priors = prior_frames * (np.square(prior.scale_) + np.square(prior.mean_ - mean))
+        return mean, np.sqrt((own + priors) / total)
+
     @property
     def scale(self) -> DoubleArray:
         """Standard deviation ``(D,)`` float64; 1 where a component is constant."""
@@ -110,6 +122,8 @@ def normalize_groups(
     *,
     mean: bool = True,
     variance: bool = True,
+    prior: Standardizer | None = None,
+    prior_frames: float = 0.0,
 ) -> list[FloatArray]:
     """Return utterances normalised with the statistics of their group, in the order given.
 
@@ -120,6 +134,8 @@ def normalize_groups(
         The group (as a rule the speaker) of each utterance.
     mean, variance : bool
         Which of the two to take away; a variance is taken about the mean either way.
+    prior, prior_frames : Standardizer, float
+        Statistics each group's own are smoothed with, and the number of frames they count for.
 
     Returns
     -------
@@ -130,21 +146,41 @@ def normalize_groups(
             f"groups: expected one for each of {len(utterances)} utterances, got {len(groups)}; "
             "pass as many of both"
         )
-    statistics = {group: Moments() for group in groups}
-    for frames, group in zip(utterances, groups, strict=True):
-        statistics[group].add(frames)
-    shift_and_scale = {
-        group: _shift_and_scale(moments, mean, variance) for group, moments in statistics.items()
-    }
+    shift_and_scale = {}
+    for group, moments in _group_moments(utterances, groups).items():
+        own = (moments.mean, moments.scale) if prior is None else moments.smoothed(prior, prior_frames)
+        shift_and_scale[group] = _chosen(*own, mean, variance)
     return [
         _standardized(frames, *shift_and_scale[group])
         for frames, group in zip(utterances, groups, strict=True)
     ]
 
 
-def _shift_and_scale(moments: Moments, mean: bool, variance: bool) -> tuple[DoubleArray, DoubleArray]:
-    zero, one = np.zeros_like(moments.mean), np.ones_like(moments.mean)
-    return (moments.mean if mean else zero), (moments.scale if variance else one)
+def fit_within_groups(utterances: Sequence[npt.NDArray[np.floating]], groups: Sequence[str]) -> Standardizer:
+    """Return the mean of all frames and the standard deviation about the means of their groups.
+
+    That is a group (a speaker) before anything is known of it: the prior of `normalize_groups`.
+    """
+    moments = list(_group_moments(utterances, groups).values())
+    total = max(sum(m.count for m in moments), 1)
+    mean = sum((m.count / total * m.mean for m in moments), np.zeros(1))
+    variance = sum((m.count / total * np.square(m.scale) for m in moments), np.zeros(1))
+    return Standardizer.from_statistics(mean, np.sqrt(variance))
+
+
+def _group_moments(
+    utterances: Sequence[npt.NDArray[np.floating]], groups: Sequence[str]
+) -> dict[str, Moments]:
+    statistics = {group: Moments() for group in groups}
+    for frames, group in zip(utterances, groups, strict=True):
+        statistics[group].add(frames)
+    return statistics
+
+
+def _chosen(
+    shift: DoubleArray, scale: DoubleArray, mean: bool, variance: bool
+) -> tuple[DoubleArray, DoubleArray]:
+    return (shift if mean else np.zeros_like(shift)), (scale if variance else np.ones_like(scale))
 
 
 def _standardized(frames: npt.NDArray[np.floating], shift: DoubleArray, scale: DoubleArray) -> FloatArray:

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 from features import FeatureError, Standardizer, normalize, normalize_groups
+from features.normalization import fit_within_groups
 
 
 def utterances(n=5, n_dims=4, seed=0):
@@ -114,3 +115,30 @@ def test_errors():
         Standardizer().transform(np.zeros((2, 3)))
     with pytest.raises(FeatureError, match=r"^groups: expected one for each of 1 utterances, got 2; pass"):
         normalize_groups([np.zeros((2, 2))], ["a", "b"])
+
+
+def test_smoothed_statistics_are_those_with_the_prior_frames_appended():
+    rng = np.random.default_rng(3)
+    frames, other = rng.normal(2, 3, size=(40, 2)), rng.normal(-1, 2, size=(120, 2))
+    prior = Standardizer().fit(other)
+    (got,) = normalize_groups([frames], ["a"], prior=prior, prior_frames=len(other))
+    both = np.concatenate([frames, other])
+    assert_allclose(got, (frames - both.mean(axis=0)) / both.std(axis=0), rtol=1e-5, atol=1e-6)
+
+
+def test_no_prior_frames_is_no_prior_and_many_are_the_prior_alone():
+    frames = np.random.default_rng(4).normal(1, 2, size=(30, 3))
+    prior = Standardizer.from_statistics([0.0, 1.0, 2.0], [1.0, 2.0, 3.0])
+    (alone,) = normalize_groups([frames], ["a"])
+    (weightless,) = normalize_groups([frames], ["a"], prior=prior, prior_frames=0)
+    (swamped,) = normalize_groups([frames], ["a"], prior=prior, prior_frames=1e12)
+    assert_allclose(weightless, alone, rtol=1e-6, atol=1e-6)
+    assert_allclose(swamped, prior.transform(frames), rtol=1e-5, atol=1e-5)
+
+
+def test_fit_within_groups_sees_no_difference_between_groups():
+    rng = np.random.default_rng(5)
+    noise = rng.normal(size=(2, 5000, 1))
+    prior = fit_within_groups([noise[0] + 100, noise[1] - 100], ["a", "b"])
+    assert_allclose(prior.scale_, 1.0, rtol=0.05)
+    assert_allclose(prior.mean_, 0.0, atol=0.1)
