@@ -108,9 +108,9 @@ class ModelStages:
         )
 
     def _flat_start(self, splits: Sequence[str]) -> StageOutput:
-        front_end = self.config.front_end
-        # Without what only a projection uses: that shall not change models that have none.
-        config = FrontEndConfig(front_end.mfcc, front_end.normalize, front_end.normalize_variance)
+        # What only a projection uses shall not change models that have none.
+        unused = {name: getattr(FrontEndConfig, name) for name in ("projection", "context", "n_components")}
+        config = replace(self.config.front_end, **unused)
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
