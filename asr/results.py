@@ -108,6 +108,6 @@ def format_results(results: Sequence[Result], *, synthetic: bool = False) -> str
     incomplete = sum(r.incomplete for r in results)
     if incomplete:
         lines.append(
-            f"{incomplete} decodings ended without a complete sentence; their best partial words were scored."
+            f"{incomplete} decoding(s) ended without a complete sentence; the best partial words were scored."
         )
     return "\n".join(line.rstrip() for line in lines)

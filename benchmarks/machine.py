@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -13,10 +14,11 @@ PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "hmmlearn", "soundfile", 
 
 
 def machine_description(peers: Sequence[str] = ()) -> dict[str, object]:
-    """Return processor, cores, Python, date, and the versions of our dependencies and of the peers."""
+    """Return processor, commit, Python, date, and the versions of our dependencies and of the peers."""
     return {
         "processor": processor_name(),
         "cores": os.cpu_count(),
+        "revision": revision(),
         "system": platform.platform(),
         "python": platform.python_version(),
         "packages": {name: package_version(name) for name in (*PACKAGES, *peers)},
@@ -30,6 +32,15 @@ def processor_name() -> str:
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
+
+
+def revision() -> str | None:
+    """Return the commit that is checked out, None without git; the files may have changed since."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def package_version(name: str) -> str | None:
