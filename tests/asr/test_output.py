@@ -91,7 +91,7 @@ class TestResults:
         write_results([ROW], tmp_path, synthetic=True)
         assert "SYNTHETIC speech" in output.results_table([ROW], tmp_path)
         incomplete = Result(**{**ROW.__dict__, "incomplete": 2})
-        assert "2 decodings ended without a complete sentence" in format_results([incomplete])
+        assert "2 decoding(s) ended without a complete sentence" in format_results([incomplete])
         assert "SYNTHETIC" not in format_results([ROW])
 
     def test_nothing(self) -> None:
