@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from acoustic.errors import AlignmentError
 from acoustic.graph import UtteranceGraph
-from acoustic.hmm import best_path
+from acoustic.hmm import best_path, widening_beams
 from acoustic.topology import Topology
-
-_WIDENINGS = (1.0, 4.0, np.inf)  # the beam is tried at these multiples
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +77,8 @@ def align(
         raise AlignmentError(
             "scores of the acoustic model: expected finite numbers, got NaN or infinity; train it again"
         )
-    for widening in _WIDENINGS:
-        score, path = best_path(scores, columns.astype(np.int64), graph, topology, widening * beam)
+    for width in widening_beams(beam, len(scores), graph.n_nodes):
+        score, path = best_path(scores, columns.astype(np.int64), graph, topology, width)
         if len(path):
             return _trace(path, graph, score)
     raise AlignmentError("no path through the transcript was found in any beam; check the transcript")

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 _NEGLIGIBLE = -40.0  # exp(-40) is below the last digit of a float64
 _WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more
+_WIDER = 4.0  # how much wider the second beam is
+_MAX_CELLS = 1 << 27  # frames × nodes of a sweep without a beam, which takes up to 12 bytes for each
 
 
 class Posteriors(NamedTuple):
@@ -103,6 +105,12 @@ def best_path(
         return -np.inf, np.empty(0, np.int32)
     last = int(endings.argmax())
     return float(endings[last]), _trace_back(band, band.low[-1] + last)
+
+
+def widening_beams(beam: float, n_frames: int, n_nodes: int) -> tuple[float, ...]:
+    """Return the beams to try until one has a path: the given one, a wider one, none if memory allows."""
+    beams = (beam, _WIDER * beam)
+    return (*beams, np.inf) if n_frames * n_nodes <= _MAX_CELLS else beams
 
 
 def _with_probabilities(graph: UtteranceGraph, columns: NDArray[np.int64], topology: Topology) -> _Hmm:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from acoustic.errors import TrainingError
 from acoustic.gmm import (
@@ -25,12 +26,11 @@ from acoustic.gmm import (
     split_components,
 )
 from acoustic.graph import UtteranceGraph
-from acoustic.hmm import Posteriors, posteriors
+from acoustic.hmm import Posteriors, posteriors, widening_beams
 from acoustic.parallel import parallel_map
 from acoustic.topology import Topology
 
 _SHARD_UTTERANCES = 32
-_WIDEN = 4.0  # a beam in which no path was found is widened by this, then taken away
 _SELF_LOOP_RANGE = (0.01, 0.99)
 _MIN_VARIANCE = 1e-8  # of a feature that is constant in the whole corpus
 
@@ -140,11 +140,12 @@ def start_from_labels(
     counts = np.zeros(topology.n_states)
     sums = np.zeros((topology.n_states, n_features))
     squares = np.zeros_like(sums)
-    for x, y in zip(frames, labels, strict=True):
-        membership = (np.arange(topology.n_states)[:, None] == y).astype(np.float64)
-        counts += membership.sum(axis=1)
-        sums += membership @ x
-        squares += membership @ np.square(x, dtype=np.float64)
+    with threadpool_limits(limits=1, user_api="blas"):  # sums must not depend on the number of cores
+        for x, y in zip(frames, labels, strict=True):
+            membership = (np.arange(topology.n_states)[:, None] == y).astype(np.float64)
+            counts += membership.sum(axis=1)
+            sums += membership @ x
+            squares += membership @ np.square(x, dtype=np.float64)
     total = counts.sum()
     if not total:
         raise TrainingError(
@@ -260,12 +261,12 @@ def posteriors_with_retries(
     topology: Topology,
     beam: float,
 ) -> Posteriors:
-    """Return `posteriors` in the first of three beams (given, wider, none) in which there is a path."""
-    for width in (beam, _WIDEN * beam):
+    """Return `posteriors` in the first of the widening beams in which there is a path."""
+    for width in widening_beams(beam, len(scores), graph.n_nodes):
         found = posteriors(scores, columns, graph, topology, width)
         if np.isfinite(found.log_likelihood):
-            return found
-    return posteriors(scores, columns, graph, topology)
+            break
+    return found
 
 
 def _maximize(model: GmmHmm, expected: _Expectation, variance_floor: NDArray[np.float64]) -> GmmHmm:

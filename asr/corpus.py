@@ -31,8 +31,8 @@ __all__ = [
 
 AUDIO_SUFFIXES = frozenset({".wav", ".flac", ".mp3", ".ogg", ".sph"})
 SPLITS = ("train", "dev", "test")
-# Texts a user keeps beside the recordings that are no transcripts.
 _MAX_LISTED = 50
+# Texts a user keeps beside the recordings that are no transcripts.
 _OTHER_TEXTS = frozenset({"lexicon.txt", "word_pairs.txt", "speakers.txt", "readme.txt", "license.txt"})
 
 
@@ -110,7 +110,7 @@ def write_corpus(corpus: Corpus, directory: str | Path) -> None:
         "utt2spk": [f"{u.utterance_id} {u.speaker}" for u in corpus],
     }
     if all(u.is_whole_file for u in corpus):
-        files["wav.scp"] = [f"{u.utterance_id} {u.audio_path}" for u in corpus]
+        files["wav.scp"] = [f"{u.utterance_id} {u.audio_path.as_posix()}" for u in corpus]
     else:
         # A recording is called after its first utterance: that is unique and survives equal file names.
         recordings = {u.audio_path: u.utterance_id for u in reversed(corpus.utterances)}
@@ -118,7 +118,7 @@ def write_corpus(corpus: Corpus, directory: str | Path) -> None:
             f"{u.utterance_id} {recordings[u.audio_path]} {u.start_s} {-1 if u.end_s is None else u.end_s}"
             for u in corpus
         ]
-        files["wav.scp"] = sorted(f"{recording} {path}" for path, recording in recordings.items())
+        files["wav.scp"] = sorted(f"{recording} {path.as_posix()}" for path, recording in recordings.items())
     try:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "segments").unlink(missing_ok=True)
@@ -288,11 +288,16 @@ def _read_speakers(path: Path) -> tuple[_Table | None, list[Problem]]:
 
 def _scan_folder(directory: Path) -> tuple[list[Utterance], list[Problem]]:
     """Return the usable utterances of a plain folder and the problems of its other files."""
-    files = sorted(p.relative_to(directory) for p in directory.rglob("*") if p.is_file())
-    files = [p for p in files if not any(part.startswith(".") for part in p.parts)]
+    below = sorted(p.relative_to(directory) for p in directory.rglob("*"))
+    below = [p for p in below if not any(part.startswith(".") for part in p.parts)]
+    files = [p for p in below if (directory / p).is_file()]
     recordings = [p for p in files if p.suffix.lower() in AUDIO_SUFFIXES]
     texts = {p.with_suffix(""): p for p in files if _is_transcript(p)}
     speakers, problems = _folder_speakers(directory)
+    what = "a link to a folder (not followed) or to nothing, expected what it stands for; move that here"
+    problems += [
+        Problem(str(p), what) for p in below if (directory / p).is_symlink() and not (directory / p).is_file()
+    ]
     utterances: dict[str, Utterance] = {}
     for path in recordings:
         key = "-".join("_".join(part.split()) for part in path.with_suffix("").parts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import wave
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
@@ -25,6 +25,7 @@ from asr.errors import ConfigError, CorpusError
 from asr.espeak import EspeakVoice
 from decoder.grammar import SENTENCE_END, SENTENCE_START
 from decoder.lexicon import Lexicon
+from decoder.word_pair import WordPairGrammar
 
 SAMPLE_RATE = 16000
 
@@ -138,13 +139,8 @@ def write_demo_corpus(
             output_dir / split,
         )
     task_lexicon(task).write(output_dir / "lexicon.txt")
-    pairs = word_pairs(task)
-    _write_lines(output_dir / "word_pairs.txt", (f"{word}: {' '.join(pairs[word])}" for word in pairs))
-    _write_lines(output_dir / "new.txt", [" ".join(new.words)])
-
-
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+    WordPairGrammar(word_pairs(task)).write(output_dir / "word_pairs.txt")
+    (output_dir / "new.txt").write_text(" ".join(new.words) + "\n", encoding="utf-8", newline="\n")
 
 
 # The text

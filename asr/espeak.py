@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asr.errors import ConfigError, ExperimentError
+from features.errors import did_you_mean
 
 SAMPLE_RATE = 22050
 MAX_DATA_PATH_BYTES = (
@@ -135,7 +136,7 @@ def _check_voice(voice: EspeakVoice, data_path: Path) -> None:
         nearest = difflib.get_close_matches(voice.variant, sorted(variants), n=1, cutoff=0.0)
         raise ConfigError(
             f'espeak-ng: variant: expected one of {len(variants)} that repeat exactly, got "{voice.variant}"'
-            f' (did you mean "{nearest[0]}"?); choose a file of {data_path / "voices" / "!v"}'
+            f"{did_you_mean(nearest)}; choose a file of {data_path / 'voices' / '!v'}"
         )
 
 

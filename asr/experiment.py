@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from asr.config import ExperimentConfig
+from asr.corpus import SPLITS
 from asr.decoding_stages import DecodingStages
 from asr.logs import log_file
 from asr.model_stages import ModelStages
@@ -55,7 +56,9 @@ class Experiment:
             self.models.check(name, system)
         with self.store.locked(), storage_errors(self.out), log_file(self.out / "log.txt"):
             self._write_config(models)
-            self.task.grammar_files(("train",))  # what is wrong with them is said before hours of training
+            # What is wrong with recordings and grammars is said before hours of training.
+            self.task.digests(SPLITS)
+            self.task.grammar_files(("train",))
             results = [row for name, system in systems.items() for row in self._run_model(name, system)]
             write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
             write_results(results, self.out, synthetic=self.loaded.recipe.is_synthetic)

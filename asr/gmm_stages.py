@@ -30,6 +30,7 @@ from asr.data import UNUSABLE_ADVICE, SpeechData
 from asr.errors import CorpusError
 from asr.progress import step_bar
 from decoder.lexicon import Lexicon
+from features.errors import did_you_mean
 from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer, fit_within_groups
 from features.projection import fit_lda
@@ -63,10 +64,8 @@ def usable_for_training(data: SpeechData, lexicon: Lexicon, *, leave_out: bool =
 
 
 def _missing_word(word: str, utterance_ids: Sequence[str], lexicon: Lexicon) -> str:
-    near = " or ".join(f'"{w}"' for w in lexicon.nearest(word))
-    hint = f" (did you mean {near}?)" if near else ""
     uses = f"{len(utterance_ids)} utterance(s), first {utterance_ids[0]}"
-    return f'word "{word}" is not in lexicon.txt{hint}: {uses}'
+    return f'word "{word}" is not in lexicon.txt{did_you_mean(lexicon.nearest(word))}: {uses}'
 
 
 def warn_of_untrained_phones(data: SpeechData, lexicon: Lexicon) -> None:

@@ -14,6 +14,7 @@ from types import ModuleType
 
 from asr.config import ExperimentConfig
 from asr.errors import ExperimentError
+from features.errors import did_you_mean
 
 BUILT_IN_PACKAGE = "recipes"
 
@@ -61,8 +62,7 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
     elif Path(name_or_path).suffix == ".py":
         module = _import_script(Path(name_or_path))
     else:
-        near = difflib.get_close_matches(name_or_path, built_in_recipes(), n=1)
-        hint = f' (did you mean "{near[0]}"?)' if near else ""
+        hint = did_you_mean(difflib.get_close_matches(name_or_path, built_in_recipes(), n=1))
         raise ExperimentError(
             f'recipe "{name_or_path}" is not built in{hint}; expected one of {", ".join(built_in_recipes())} '
             "or the path of a .py file"

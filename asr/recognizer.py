@@ -23,7 +23,7 @@ from asr.stages import read_json, write_json
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from features.audio import read_audio
-from features.errors import AsrError
+from features.errors import AsrError, did_you_mean
 
 DECODING = "decoding.json"
 LEXICON = "lexicon.txt"
@@ -102,8 +102,7 @@ class Recognizer:
         """Return the alignment of the front end's frames (T, D) with a transcript."""
         missing = [w for w in words if w not in self.lexicon]
         if missing:
-            near = ", ".join(f'"{w}"' for w in self.lexicon.nearest(missing[0]))
-            hint = f" (did you mean {near}?)" if near else ""
+            hint = did_you_mean(self.lexicon.nearest(missing[0]))
             raise CorpusError(
                 f'word "{missing[0]}" is not in the model\'s lexicon{hint}; correct the transcript, or train '
                 f"with the word in {LEXICON}"
@@ -171,8 +170,7 @@ def _decoding_options(path: Path, grammar: str | None) -> tuple[str, DecoderConf
 
 
 def _not_one_of(directory: Path, what: str, name: str, known: Sequence[str]) -> ConfigError:
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    hint = did_you_mean(difflib.get_close_matches(name, known, n=1))
     return ConfigError(f'{directory}: no {what} "{name}"{hint}; expected one of: {", ".join(known)}')
 
 

@@ -17,6 +17,7 @@ from scipy import stats
 
 from asr.edit_distance import Confusion, ErrorCounts, WordPair, align_words, count_confusions, count_errors
 from asr.errors import ConfigError, ScoringError
+from features.errors import did_you_mean
 
 Transcripts = Mapping[str, Sequence[str]]
 
@@ -345,6 +346,6 @@ def _named(ids: Sequence[str], candidates: Iterable[str] = ()) -> str:
     names = []
     for utterance_id in ids[:_N_NAMED]:
         nearest = difflib.get_close_matches(utterance_id, candidates, n=1)
-        names.append(f'"{utterance_id}"' + (f' (did you mean "{nearest[0]}"?)' if nearest else ""))
+        names.append(f'"{utterance_id}"{did_you_mean(nearest)}')
     n_left_out = len(ids) - len(names)
     return ", ".join(names) + (f" and {n_left_out} more" if n_left_out else "")

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from asr.errors import ConfigError
+from features.errors import did_you_mean
 from features.frontend import Projection
 
 
@@ -39,8 +40,7 @@ def find_system(name: str) -> GmmSystem:
         return SYSTEMS[name]
     if numbered := _NUMBERED.fullmatch(name):
         return GmmSystem(int(numbered[2]), "lda" if numbered[1] else "none")
-    near = difflib.get_close_matches(name, SYSTEMS, n=1)
-    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    hint = did_you_mean(difflib.get_close_matches(name, SYSTEMS, n=1))
     raise ConfigError(
         f'model "{name}" is not known{hint}; expected one of: {", ".join(SYSTEMS)}, '
         "or gmmN, gmm-ldaN with N Gaussians a state"

@@ -12,7 +12,7 @@ from asr.config import ExperimentConfig, GrammarName
 from asr.corpus import Corpus, read_corpus
 from asr.data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
 from asr.errors import ExperimentError
-from asr.grammars import grammar_names, write_grammar
+from asr.grammars import check_grammar, grammar_names, write_grammar
 from asr.recipe import LoadedRecipe
 from asr.stages import StageOutput, StageStore, source_digest
 from asr.version import package_version
@@ -137,9 +137,11 @@ class TaskStages:
         def compute(directory: Path) -> None:
             sentences = [u.words for split in splits for u in self.corpus(split)]
             for name in self.grammars:
-                write_grammar(
+                grammar = write_grammar(
                     name, directory, task_dir=self.prepared.path, sentences=sentences, lexicon=self.lexicon
                 )
+                if tuple(splits) == ("train",):
+                    check_grammar(name, grammar, self.lexicon)
 
         inputs = {"task": self.prepared.digest}
         return self.store.run(split_name("grammars", splits), compute, inputs=inputs, config=self.grammars)

@@ -16,12 +16,9 @@ from asr.errors import CorpusError
 Format = Literal["kaldi", "trn"]
 
 _TRN_LINE = re.compile(r"(?:(.*)\s)?\(([^()\s]+)\)", re.DOTALL)
-_VARIANT = re.compile(r"(.+)\(\d+\)")
 
 
-def read_transcripts(
-    path: str | Path, format: Format | None = None, *, strip_variants: bool = False
-) -> dict[str, tuple[str, ...]]:
+def read_transcripts(path: str | Path, format: Format | None = None) -> dict[str, tuple[str, ...]]:
     """Return the words of each utterance in a transcript file.
 
     Parameters
@@ -29,8 +26,6 @@ def read_transcripts(
     path : path
     format : "kaldi", "trn" or None
         None recognises trn by an id in parentheses at the end of every line.
-    strip_variants : bool
-        Read `WORD(2)`, the second pronunciation of a lexicon, as `WORD`.
 
     Raises
     ------
@@ -45,7 +40,7 @@ def read_transcripts(
         raise CorpusError(f"{path}:{line}: expected UTF-8, got other bytes; convert the file") from error
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read: {error.strerror}; check the path") from error
-    return parse_transcripts(text, format, strip_variants=strip_variants, name=str(path))
+    return parse_transcripts(text, format, name=str(path))
 
 
 def write_transcripts(
@@ -60,7 +55,7 @@ def write_transcripts(
 
 
 def parse_transcripts(
-    text: str, format: Format | None = None, *, strip_variants: bool = False, name: str = "transcript"
+    text: str, format: Format | None = None, *, name: str = "transcript"
 ) -> dict[str, tuple[str, ...]]:
     """Return the words of each utterance in a text; `name` stands for the file in errors.
 
@@ -68,7 +63,7 @@ def parse_transcripts(
     --------
     >>> parse_transcripts("u1 GO LEFT\\nu2\\n")
     {'u1': ('GO', 'LEFT'), 'u2': ()}
-    >>> parse_transcripts("THE(2) DOOR (u1)\\n", strip_variants=True)
+    >>> parse_transcripts("THE DOOR (u1)\\n")
     {'u1': ('THE', 'DOOR')}
     """
     lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
@@ -83,7 +78,7 @@ def parse_transcripts(
         utterance_id, words = parse_line(line, f"{name}:{number}")
         if first_lines.setdefault(utterance_id, number) != number:
             repeated.append((number, utterance_id))
-        transcripts[utterance_id] = tuple(_clean(word, strip_variants) for word in words)
+        transcripts[utterance_id] = tuple(unicodedata.normalize("NFC", word) for word in words)
     _check_unique(repeated, first_lines, name)
     return transcripts
 
@@ -134,11 +129,6 @@ def _parse_trn_line(line: str, where: str) -> tuple[str, list[str]]:
         )
     words, utterance_id = match.groups()
     return utterance_id, (words or "").split()
-
-
-def _clean(word: str, strip_variants: bool) -> str:
-    match = _VARIANT.fullmatch(word) if strip_variants else None
-    return unicodedata.normalize("NFC", match.group(1) if match else word)
 
 
 def _check_unique(repeated: Sequence[tuple[int, str]], first_lines: Mapping[str, int], name: str) -> None:

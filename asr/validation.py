@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
+from acoustic.parallel import default_workers, parallel_map
 from asr.corpus import SPLITS, Corpus, Problem, Utterance, is_kaldi_directory, scan_corpus
+from asr.progress import progress_bar
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio
-from features.errors import AudioError
+from features.errors import AudioError, did_you_mean
 
 __all__ = ["Problem", "validate"]
 
@@ -31,8 +32,7 @@ STATES_PER_PHONE = 3
 FRAME_SHIFT_S, FRAME_LENGTH_S = 0.010, 0.025
 _MAX_SUGGESTIONS = 100
 _MAX_NAMES = 10
-
-Progress = Callable[[int, int], None]
+_MAX_THREADS = 8  # each holds a whole recording
 
 
 def validate(
@@ -40,7 +40,6 @@ def validate(
     *,
     lexicon: Lexicon | None = None,
     n_threads: int | None = None,
-    progress: Progress | None = None,
 ) -> tuple[Problem, ...]:
     """Return everything that is wrong with a corpus; none is an empty tuple.
 
@@ -50,7 +49,6 @@ def validate(
         perhaps ``dev`` and ``test`` of either kind
     lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one
     n_threads : how many recordings are read at once
-    progress : called with the number of recordings read and their total
 
     Raises
     ------
@@ -65,21 +63,18 @@ def validate(
     for name, directory in _splits(root).items():
         corpora[name], structural = scan_corpus(directory)
         problems += _located(name, structural)
-    n_recordings = sum(len(_recordings(corpus)) for corpus in corpora.values())
-    n_read = 0
     rates: Counter[int] = Counter()
-    with ThreadPoolExecutor(n_threads or min(8, os.cpu_count() or 1)) as pool:
-        for name, corpus in corpora.items():
-            found: list[tuple[str, Problem]] = []
-            for recording in pool.map(lambda us: _check_recording(us, lexicon), _recordings(corpus)):
-                found += recording.problems
-                rates.update(recording.sample_rates)
-                n_read += 1
-                if progress is not None:
-                    progress(n_read, n_recordings)
-            in_order = sorted(found, key=lambda pair: pair[0])
-            problems += _located(name, [problem for _, problem in in_order])
-            problems += _located(name, _word_problems(corpus, lexicon, name))
+    n_threads = n_threads or min(_MAX_THREADS, default_workers())
+    for name, corpus in corpora.items():
+        groups = _recordings(corpus)
+        checked = parallel_map(lambda us: _check_recording(us, lexicon), groups, n_threads)
+        found: list[tuple[str, Problem]] = []
+        for recording in progress_bar(checked, f"reading {name}".strip(), len(groups)):
+            found += recording.problems
+            rates.update(recording.sample_rates)
+        in_order = sorted(found, key=lambda pair: pair[0])
+        problems += _located(name, [problem for _, problem in in_order])
+        problems += _located(name, _word_problems(corpus, lexicon, name))
     problems += _shared_between_splits(corpora)
     problems += _whole_corpus_problems(next(iter(corpora.values())), lexicon, rates)
     return tuple(problems)
@@ -208,8 +203,8 @@ def _word_problems(corpus: Corpus, lexicon: Lexicon | None, split: str) -> list[
     for rank, word in enumerate(sorted(times, key=lambda w: (-times[w], w))):
         # Nearest words take milliseconds each: thousands missing mean a wrong lexicon.
         near = lexicon.nearest(word) if rank < _MAX_SUGGESTIONS else ()
-        hint = f" (did you mean {' or '.join(map(_quoted, near))}?)" if near else ""
         count = f"{times[word]} time(s) in {len(users[word])} utterance(s)"
+        hint = did_you_mean(near)
         what = f'word "{word}" is not in the lexicon{hint}, {count}; add it or correct the transcript'
         problems.append(Problem(users[word][0], what, severity))
     return problems

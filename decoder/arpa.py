@@ -11,13 +11,15 @@ The format is that of the SRI toolkit, http://www.speech.sri.com/projects/srilm/
     …
     \end\
 
-Values of -99 and below mean probability zero.
+Values of -99 and below mean probability zero. Words are brought to Unicode normal form C, as in the lexicon.
 """
 
 from __future__ import annotations
 
 import gzip
 import re
+import unicodedata
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -71,7 +73,7 @@ def write_arpa(
             backoff = [_number(backoffs[ngram])] if ngram in backoffs else []
             lines.append("\t".join([_number(table[ngram]), " ".join(ngram), *backoff]))
     text = "\n".join([*lines, "", "\\end\\", ""])
-    Path(path).write_text(text, encoding="utf-8")
+    Path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _number(log10: float) -> str:
@@ -83,11 +85,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise GrammarError(f"{path}: expected a readable ARPA file, got: {error}; check the path") from error
     except UnicodeDecodeError as error:
         raise GrammarError(f"{path}: expected UTF-8 text, got {error}; convert the file to UTF-8") from error
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(unicodedata.normalize("NFC", text).split("\n"), start=1):
         if line.strip():
             yield number, line.strip()
 

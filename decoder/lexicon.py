@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from acoustic.topology import SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
+from features.errors import did_you_mean
 
 Pronunciation = tuple[str, ...]
 
@@ -26,6 +27,7 @@ _UNSPOKEN = frozenset("-\u2010\u2011\u2012\u2013'\u2018\u2019\u02bc`\u00b4")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
 _PROBABILITY = re.compile(r"\d*\.\d+([eE]-?\d+)?")
 _MAX_LISTED = 20
+_LIKENESS = 0.6  # below this share of common letters a suggestion is noise (difflib's own default)
 
 
 @dataclass(frozen=True)
@@ -180,15 +182,11 @@ class Lexicon:
         return tuple(candidate for _, candidate in sorted(scored)[:n])
 
     def _missing(self, words: Sequence[str]) -> str:
-        listed = ", ".join(self._with_hint(word) for word in words[:_MAX_LISTED])
+        listed = ", ".join(f'"{word}"{did_you_mean(self.nearest(word, 1))}' for word in words[:_MAX_LISTED])
         more = f" and {len(words) - _MAX_LISTED} more" if len(words) > _MAX_LISTED else ""
         noun, verb = ("word", "is") if len(words) == 1 else ("words", "are")
         where = f"not in the lexicon of {len(self)} words"
         return f"{noun} {listed}{more} {verb} {where}; add them or correct the spelling"
-
-    def _with_hint(self, word: str) -> str:
-        near = self.nearest(word, 1)
-        return f'"{word}" (did you mean "{near[0]}"?)' if near else f'"{word}"'
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and _normalised(word) in self.entries
@@ -198,10 +196,6 @@ class Lexicon:
 
     def __len__(self) -> int:
         return len(self.entries)
-
-
-# Below this share of common letters a suggestion is noise (difflib's own default).
-_LIKENESS = 0.6
 
 
 def _normalised(word: str) -> str:

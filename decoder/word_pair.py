@@ -5,11 +5,14 @@
     <s>: SHOW LIST
     SHOW: ALL </s>
     …
+
+Words are brought to Unicode normal form C, as in the lexicon.
 """
 
 from __future__ import annotations
 
 import itertools
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +55,7 @@ class WordPairGrammar:
     def read(cls, path: str | Path) -> WordPairGrammar:
         """Return the grammar in a ``word_pairs.txt``."""
         try:
-            lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
+            text = Path(path).read_text(encoding="utf-8-sig")
         except OSError as error:
             raise GrammarError(
                 f"{path}: expected a readable word-pair file, got: {error}; check the path"
@@ -62,7 +65,7 @@ class WordPairGrammar:
                 f"{path}: expected UTF-8 text, got {error}; convert the file to UTF-8"
             ) from error
         successors: dict[str, list[str]] = {}
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(unicodedata.normalize("NFC", text).split("\n"), start=1):
             if not line.strip():
                 continue
             head, *following = line.split()
@@ -94,7 +97,7 @@ class WordPairGrammar:
     def write(self, path: str | Path) -> None:
         """Write a ``word_pairs.txt``; reading it gives an equal grammar."""
         lines = [" ".join([f"{word}:", *following]) + "\n" for word, following in self.successors.items()]
-        Path(path).write_text("".join(lines), encoding="utf-8")
+        Path(path).write_text("".join(lines), encoding="utf-8", newline="\n")
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -148,7 +148,10 @@ def normalize_groups(
         )
     shift_and_scale = {}
     for group, moments in _group_moments(utterances, groups).items():
-        own = (moments.mean, moments.scale) if prior is None else moments.smoothed(prior, prior_frames)
+        if prior is None or prior_frames == 0:  # smoothed by nothing a constant component has no scale
+            own = moments.mean, moments.scale
+        else:
+            own = moments.smoothed(prior, prior_frames)
         shift_and_scale[group] = _chosen(*own, mean, variance)
     return [
         _standardized(frames, *shift_and_scale[group])

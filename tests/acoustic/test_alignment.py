@@ -139,6 +139,16 @@ def test_a_beam_without_a_path_is_widened(beam):
     assert_array_equal(found.states, graph.states[exact[1]])
 
 
+def test_no_pass_without_a_beam_where_it_would_fill_the_memory(monkeypatch):
+    graph = utterance_graph([[("a", *"b" * 16)]], ONE_STATE)
+    scores = deceiving_scores(100.0)
+    monkeypatch.setattr("acoustic.hmm._MAX_CELLS", len(scores) * graph.n_nodes - 1)
+    with pytest.raises(AlignmentError, match="no path through the transcript"):
+        align(scores, graph, ONE_STATE, beam=5.0)
+    monkeypatch.setattr("acoustic.hmm._MAX_CELLS", len(scores) * graph.n_nodes)
+    assert align(scores, graph, ONE_STATE, beam=5.0).log_likelihood > -np.inf
+
+
 @pytest.mark.parametrize("topology", [TOPOLOGY, ONE_STATE])
 @pytest.mark.parametrize("words", [[], [[A]], [[AB], [B]], [[AB, B], [B, ("a", "b", "a")], [A]]])
 def test_shortest_path_against_all_ways_to_speak(oracle, topology, words):

@@ -310,6 +310,17 @@ def test_order_depends_on_neither_locale_nor_file_system(
             locale.setlocale(locale.LC_ALL, before)
 
 
+def test_links_to_files_are_followed_others_are_named(tmp_path: Path) -> None:
+    elsewhere = write_folder(tmp_path / "elsewhere", "b", "x/1")
+    corpus = write_folder(tmp_path / "corpus", "a")
+    for name in ("b.wav", "b.txt", "x", "gone.wav"):
+        (corpus / name).symlink_to(elsewhere / name)
+    found, problems = scan_corpus(corpus)
+    assert found.ids == ("a", "b")
+    assert [p.where for p in problems] == ["gone.wav", "x"]
+    assert all("a link to a folder (not followed) or to nothing" in p.what for p in problems)
+
+
 def test_disk_full_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")

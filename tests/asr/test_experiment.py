@@ -249,6 +249,16 @@ sys.exit(child(0, 0))
 """
 
 
+# Trains each stage over and over, until it is interrupted.
+ENDLESS = """
+import sys
+import asr.cli, asr.gmm_stages
+train_stage = asr.gmm_stages.train_stage
+asr.gmm_stages.train_stage = lambda *args, **options: [train_stage(*args, **options) for _ in range(5000)][-1]
+sys.exit(asr.cli.main(sys.argv[1:]))
+"""
+
+
 class TestInterrupted:
     def test_killed_at_many_moments_ends_with_the_same_bytes(
         self, tones: Path, trained: Path, tmp_path: Path, settings: tuple[str, ...], digests: Digests
@@ -265,8 +275,9 @@ class TestInterrupted:
         self, trained: Path, train_arguments: list[str], tmp_path: Path, digests: Digests
     ) -> None:
         out = tmp_path / "exp"
-        command = [sys.executable, "-m", "asr.cli", *train_arguments, "--out", str(out)]
-        with subprocess.Popen([*command, "-v"], stdout=-1, stderr=-1, text=True) as process:
+        options = [*train_arguments, "--out", str(out)]
+        endless = [sys.executable, "-c", ENDLESS, *options, "-v"]  # or a busy machine would come too late
+        with subprocess.Popen(endless, stdout=-1, stderr=-1, text=True) as process:
             assert process.stderr is not None
             for line in process.stderr:
                 if line.startswith("gmm-none-1: started"):
@@ -277,7 +288,7 @@ class TestInterrupted:
         assert process.returncode == 130
         assert errors.splitlines()[-1].startswith("asr: interrupted; finished stages are kept")
         assert "Traceback" not in errors
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-m", "asr.cli", *options], capture_output=True, check=False)
         assert done.returncode == 0
         assert digests(out) == digests(trained)
 
@@ -392,6 +403,21 @@ class TestRefused:
     def test_out_in_the_corpus(self, tones: Path) -> None:
         with pytest.raises(ConfigError, match=r"lies in the corpus .* choose another --out"):
             train("folder", corpus=tones, out=tones / "exp")
+
+    def test_faults_of_test_recordings_and_grammars_before_training(
+        self, tones: Path, tmp_path: Path, settings: tuple[str, ...]
+    ) -> None:
+        corpus, out = tmp_path / "corpus", tmp_path / "exp"
+        shutil.copytree(tones, corpus)
+        grammar, recording = corpus / "mine.arpa", corpus / "speaker 0/0.wav"  # a speaker of the test set
+        grammar.write_text("\\data\\\nngram 1=2\n")
+        with pytest.raises(AsrError, match=r"mine\.arpa: expected .* got the end of the file"):
+            train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
+        grammar.unlink()
+        recording.write_bytes(recording.read_bytes()[:2000])
+        with pytest.raises(AsrError, match=r"1 of 5 recordings cannot be used(.|\n)*0\.wav: truncated"):
+            train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
+        assert not any(name.startswith(("start", "gmm")) for name in stage_names(out))
 
     def test_grammar_without_its_file(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:
         out = tmp_path / "exp"

@@ -111,6 +111,15 @@ class TestTraining:
         with pytest.raises(CorpusError, match="empty transcript"):  # is not forgotten
             self.run(corpus, settings)
 
+    def test_words_of_train_outside_the_lexicon(
+        self, corpus: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (corpus / "train/speaker0/0.txt").write_text("ASAA SUS\n")
+        with pytest.raises(CorpusError, match=r'\nword "ASAA" is not in lexicon\.txt \(did you mean "ASA"'):
+            self.run(corpus, settings)
+        assert self.run(corpus, settings, "unusable=skip")
+        assert 'left out of training: 1 utterance(s): word "ASAA"' in caplog.text
+
     def test_bad_recordings_of_train(self, corpus: Path, settings: tuple[str, ...]) -> None:
         soundfile.write(corpus / "train/speaker0/0.wav", np.zeros(10), 16000)
         (corpus / "test/speaker5/1.wav").write_bytes(b"")

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from asr.errors import ExperimentError
-from asr.grammars import grammar_names, has_lm_scale, read_grammar, write_grammar
+from asr.grammars import check_grammar, grammar_names, has_lm_scale, read_grammar, write_grammar
+from decoder.errors import LexiconError
 from decoder.grammar import WordLoop
 from decoder.lexicon import Lexicon
 from decoder.ngram import NGram
@@ -17,8 +18,10 @@ SENTENCES = [("YES", "NO"), ("NO",), ("YES",)]
 
 def written(name: str, directory: Path, task_dir: Path) -> object:
     directory.mkdir(exist_ok=True)
-    write_grammar(name, directory, task_dir=task_dir, sentences=SENTENCES, lexicon=LEXICON)  # type: ignore[arg-type]
-    return read_grammar(name, directory, LEXICON)
+    made = write_grammar(name, directory, task_dir=task_dir, sentences=SENTENCES, lexicon=LEXICON)  # type: ignore[arg-type]
+    read = read_grammar(name, directory, LEXICON)
+    assert read == made
+    return read
 
 
 @pytest.fixture
@@ -58,6 +61,19 @@ class TestRoundTrip:
         NGram.estimate(SENTENCES, 2, vocabulary=LEXICON.words).write(task / "mine.arpa")
         assert isinstance(written("word-pair", tmp_path / "out", task), WordPairGrammar)
         assert isinstance(written("arpa", tmp_path / "out", task), NGram)
+
+
+class TestCheck:
+    def test_words_left_out_are_named(self, caplog: pytest.LogCaptureFixture) -> None:
+        check_grammar("bigram", NGram.estimate(SENTENCES, 2), LEXICON)
+        assert not caplog.records
+        check_grammar("arpa", NGram.estimate([*SENTENCES, ("PERHAPS", "NOT")], 2), LEXICON)
+        assert "grammar arpa: 2 word(s) are not in the lexicon" in caplog.text
+        assert ": NOT, PERHAPS; " in caplog.text
+
+    def test_word_pairs_need_every_word(self) -> None:
+        with pytest.raises(LexiconError, match=r"got none for 1: PERHAPS"):
+            check_grammar("word-pair", WordPairGrammar.from_sentences([("PERHAPS",)]), LEXICON)
 
 
 class TestMissing:

@@ -40,10 +40,8 @@ def test_empty_text_has_no_utterances():
     assert format_transcripts({}) == ""
 
 
-def test_variants_are_stripped_on_demand_only():
-    line = "u1 THE(2) (2) A(B) READ(12)\n"
-    assert parse_transcripts(line) == {"u1": ("THE(2)", "(2)", "A(B)", "READ(12)")}
-    assert parse_transcripts(line, strip_variants=True) == {"u1": ("THE", "(2)", "A(B)", "READ")}
+def test_words_are_left_as_they_are():
+    assert parse_transcripts("u1 THE(2) (2) A(B) READ(12)\n") == {"u1": ("THE(2)", "(2)", "A(B)", "READ(12)")}
 
 
 def test_a_last_word_in_parentheses_is_no_id_when_kaldi_is_stated():

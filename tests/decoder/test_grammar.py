@@ -41,6 +41,13 @@ def test_word_pair_file_round_trip(tmp_path):
     assert WordPairGrammar.read(tmp_path / "word_pairs.txt") == grammar
 
 
+def test_decomposed_words_of_files_are_composed_as_those_of_the_lexicon(tmp_path):
+    (tmp_path / "word_pairs.txt").write_text("<s>: be\u0301\nbe\u0301: </s>\n", encoding="utf-8")
+    assert WordPairGrammar.read(tmp_path / "word_pairs.txt").words == ("b\u00e9",)
+    NGram.estimate([["be\u0301"]], 2).write(tmp_path / "bigram.arpa")
+    assert NGram.read(tmp_path / "bigram.arpa").words == ("b\u00e9",)
+
+
 def test_word_pairs_of_a_text_allow_exactly_what_occurs():
     grammar = WordPairGrammar.from_sentences([["A", "B"], ["A", "A"], []])
     assert grammar.successors == {

@@ -205,6 +205,9 @@ def test_unreadable_arpa(tmp_path):
     (tmp_path / "b.arpa.gz").write_bytes(b"no gzip")
     with pytest.raises(GrammarError, match="expected a readable ARPA file"):
         NGram.read(tmp_path / "b.arpa.gz")
+    (tmp_path / "b.arpa.gz").write_bytes(gzip.compress(b"")[:10] + b"\xff" * 20)
+    with pytest.raises(GrammarError, match="expected a readable ARPA file"):
+        NGram.read(tmp_path / "b.arpa.gz")
     (tmp_path / "cut.arpa").write_text("\\data\\\nngram 1=1\n")
     with pytest.raises(GrammarError, match=r'expected "\\1-grams:", got the end'):
         NGram.read(tmp_path / "cut.arpa")

@@ -9,7 +9,6 @@ import soundfile
 
 from asr.corpus import SPLITS, Corpus, Utterance, read_corpus, write_corpus
 from asr.errors import CorpusError
-from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon
 from recipes import an4, folder, fsdd
 
@@ -158,11 +157,6 @@ class TestFolder:
         assert prepared(tmp_path / "out")[1].phones == ("N", "Y")
         assert (tmp_path / "out/word_pairs.txt").read_text() == "yes no\n"
         assert (tmp_path / "out/two.arpa").exists()
-        (tmp_path / "in/lexicon.txt").write_text("yes Y\nnow N\n")
-        with pytest.raises(
-            LexiconError, match=r'word "no" \(did you mean "now"\?\) is not in the lexicon of 2'
-        ):
-            folder.prepare(tmp_path / "in", tmp_path / "out")
 
     @pytest.mark.parametrize("n", [1, 9])
     def test_too_few_utterances_to_cut(self, tmp_path: Path, n: int) -> None:
