@@ -16,7 +16,7 @@ from acoustic.errors import ModelError
 
 Floats = NDArray[np.float64]
 
-_BLOCK_FRAMES = 256  # scores of one block stay in the second-level cache
+_BLOCK_FRAMES = 128  # scores of one block stay in the second-level cache
 _MIN_OCCUPANCY = 3.0  # frames below which a component keeps its mean and variance (HTK's MINEGS)
 _MIN_POSTERIOR = 1e-6  # occupancies below this add nothing to the statistics
 _SPLIT_DISTANCE = 0.2  # standard deviations between a split component's mean and each half (HTK's HHEd MU)

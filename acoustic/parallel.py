@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -29,8 +30,11 @@ def parallel_map(
     BLAS is held to one thread meanwhile: the items are the axis of parallelism, and its results then do not
     depend on the machine's number of cores.
     """
-    with (
-        threadpool_limits(limits=1, user_api="blas"),
-        ThreadPoolExecutor(n_workers or default_workers()) as pool,
-    ):
+    with single_blas_thread(), ThreadPoolExecutor(n_workers or default_workers()) as pool:
         yield from pool.map(function, items)
+
+
+def single_blas_thread() -> AbstractContextManager[object]:
+    """Return a context in which BLAS uses one thread: for products of one utterance's size more only wait."""
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits

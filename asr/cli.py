@@ -35,9 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"asr: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(
-            "asr: interrupted; finished stages are kept, the same command goes on from there", file=sys.stderr
-        )
+        print("asr: interrupted; run the same command again, training goes on where it was", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

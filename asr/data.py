@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -91,9 +91,9 @@ def usable_cepstra(
     return SpeechData(Corpus(tuple(u for u, _ in good)), tuple(c for _, c in good)), errors
 
 
-def warn_of_low_rates(corpus: Corpus, sample_rate: int) -> None:
+def warn_of_low_rates(recordings: Iterable[Path], sample_rate: int) -> None:
     """Log once how many recordings have fewer samples a second than the front end wants, and the cure."""
-    paths = list(dict.fromkeys(u.audio_path for u in corpus))
+    paths = list(dict.fromkeys(recordings))
     rates = list(parallel_map(_sample_rate, paths))
     low = [(rate, path) for rate, path in zip(rates, paths, strict=True) if rate and rate < sample_rate]
     if not low:

@@ -12,7 +12,7 @@ from asr.config import GrammarName
 from asr.data import SpeechData
 from asr.evaluation import Scores, decode_corpus, emission_scores, score_decoded
 from asr.grammars import has_lm_scale, read_grammar
-from asr.recognizer import Recognizer, write_recognizer
+from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
 from asr.results import Result
 from asr.stages import StageOutput, read_json, write_json
 from asr.task_stages import TaskStages
@@ -67,6 +67,8 @@ class DecodingStages:
             write_recognizer(
                 directory, load_model(model.path), self.task.lexicon, options, self.task.grammars[-1]
             )
+            heard = [u.utterance_id for split in splits for u in self.task.corpus(split)]
+            write_json(directory / TRAINED_ON, sorted(heard))
             for file in sorted(grammars.path.iterdir()):
                 if file.suffix in (".arpa", ".txt"):
                     shutil.copyfile(file, directory / file.name)

@@ -79,11 +79,16 @@ def synthesize(text: str, voice: EspeakVoice) -> NDArray[np.float32]:
     library_path, data_path = _installed_paths()
     _check_voice(voice, data_path)
     blocks: list[bytes] = []
+    raised: list[BaseException] = []
 
     def keep(samples: int | None, n_samples: int, _events: int | None) -> int:
-        if samples and n_samples > 0:
-            blocks.append(ctypes.string_at(samples, 2 * n_samples))
-        return 0
+        # ctypes swallows what a callback raises, Ctrl-C too: it is kept and raised after the call.
+        try:
+            if samples and n_samples > 0:
+                blocks.append(ctypes.string_at(samples, 2 * n_samples))
+        except BaseException as error:
+            raised.append(error)
+        return len(raised)  # not 0 stops the synthesis
 
     with _one_at_a_time, _fresh_library(library_path, data_path) as library:
         callback = _SynthCallback(keep)
@@ -94,6 +99,8 @@ def synthesize(text: str, voice: EspeakVoice) -> NDArray[np.float32]:
         status = library.espeak_Synth(
             encoded, ctypes.c_size_t(len(encoded)), 0, _POS_CHARACTER, 0, _CHARS_UTF8, None, None
         )
+    if raised:
+        raise raised[0]
     if status != 0 or not blocks:
         raise ExperimentError(
             f"espeak-ng: expected speech for {text!r}, got status {status}; reinstall espeakng-loader"

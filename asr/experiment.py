@@ -6,22 +6,26 @@ Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `as
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 from asr.config import ExperimentConfig
-from asr.corpus import SPLITS
+from asr.corpus import SPLITS, Corpus
 from asr.decoding_stages import DecodingStages
 from asr.logs import log_file
 from asr.model_stages import ModelStages
 from asr.recipe import LoadedRecipe
 from asr.recognizer import DEFAULT_MODEL, MODELS
 from asr.results import Result, write_results
-from asr.stages import StageStore, storage_errors, write_json
+from asr.stages import StageStore, read_json, storage_errors, write_json
 from asr.systems import GmmSystem, find_system
 from asr.task_stages import TaskStages
+
+logger = logging.getLogger(__name__)
 
 
 class Experiment:
@@ -55,9 +59,11 @@ class Experiment:
         for name, system in systems.items():
             self.models.check(name, system)
         with self.store.locked(), storage_errors(self.out), log_file(self.out / "log.txt"):
+            self._warn_of_another_corpus()
             self._write_config(models)
             # What is wrong with recordings and grammars is said before hours of training.
             self.task.digests(SPLITS)
+            self._warn_of_splits()
             self.task.grammar_files(("train",))
             results = [row for name, system in systems.items() for row in self._run_model(name, system)]
             write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
@@ -80,10 +86,38 @@ class Experiment:
             for row in self.decoding.rows(output, model=name, preset=self.preset, split=split)
         ]
 
+    def _warn_of_another_corpus(self) -> None:
+        """Say what is about to be replaced."""
+        path = self.out / "config.json"
+        before = read_json(path).get("corpus") if path.is_file() else None
+        if before is not None and self.corpus_dir is not None and before != str(self.corpus_dir.absolute()):
+            logger.warning("%s was trained from %s; its results and models are replaced", self.out, before)
+
+    def _warn_of_splits(self) -> None:
+        """Say what makes the figures of dev or test something else than they seem."""
+        if not len(self.task.corpus("dev")):
+            logger.warning("there is no dev set: the decoder's weights are not tuned")
+        for first, second in combinations(SPLITS, 2):
+            shared = sorted(_stretches(self.task.corpus(first)) & _stretches(self.task.corpus(second)))
+            if shared:
+                logger.warning(
+                    "%d recording(s) are in %s and in %s, such as %s: figures of %s are too good",
+                    len(shared),
+                    first,
+                    second,
+                    shared[0][0],
+                    second,
+                )
+
     def _write_config(self, models: Sequence[str]) -> None:
         corpus = str(self.corpus_dir.absolute()) if self.corpus_dir else None
         record = {"recipe": self.loaded.name, "corpus": corpus, "models": models, "preset": self.preset}
         write_json(self.out / "config.json", {**record, "config": self.config})
+
+
+def _stretches(corpus: Corpus) -> set[tuple[str, float]]:
+    """Return what of which recordings a corpus is made of."""
+    return {(str(u.audio_path), u.start_s) for u in corpus}
 
 
 def best_model(results: Sequence[Result], models: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from asr.errors import ConfigError, ScoringError
 from asr.results import RESULTS, Result, format_results
 from asr.score_table import format_comparison, format_score, to_json
 from asr.scoring import Score, compare, score
-from asr.stages import as_plain, read_json
+from asr.stages import as_plain, read_json, write_text
 from asr.tiers import AlignedUtterance
 from asr.transcripts import read_transcripts, write_transcripts
 from asr.validation import validate
@@ -117,7 +117,7 @@ def write_aligned(aligned: Sequence[AlignedUtterance], file_format: str, out: Pa
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             for utterance_id, text in texts.items():
-                (out / f"{utterance_id}.TextGrid").write_text(text, encoding="utf-8", newline="\n")
+                write_text(out / f"{utterance_id}.TextGrid", text)
             return ""
         return "".join(texts.values())
     if file_format == "ctm":
@@ -127,7 +127,7 @@ def write_aligned(aligned: Sequence[AlignedUtterance], file_format: str, out: Pa
     if out is None:
         return text
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(text, encoding="utf-8", newline="\n")
+    write_text(out, text)
     return ""
 
 

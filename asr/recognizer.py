@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from acoustic.alignment import Alignment
 from acoustic.graph import utterance_graph
 from acoustic.model import AcousticModel, load_model, save_model
-from acoustic.parallel import parallel_map
+from acoustic.parallel import parallel_map, single_blas_thread
 from asr.config import GrammarName
+from asr.data import warn_of_low_rates
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.gmm_stages import align_frames
 from asr.grammars import read_grammar
@@ -27,6 +28,7 @@ from features.errors import AsrError, did_you_mean
 
 DECODING = "decoding.json"
 LEXICON = "lexicon.txt"
+TRAINED_ON = "trained_on.json"  # ids of the utterances
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
 
@@ -75,7 +77,8 @@ class Recognizer:
 
     def transcribe(self, recording: str | Path | Samples) -> Hypothesis:
         """Return what is said in a recording, given as a path or as samples (T,) at the model's rate."""
-        return self.decode_frames(self.model.front_end.transform([self._cepstra(recording)])[0])
+        with single_blas_thread():
+            return self.decode_frames(self.model.front_end.transform([self._cepstra(recording)])[0])
 
     def transcribe_all(
         self, recordings: Sequence[str | Path], *, same_speaker: bool = False
@@ -84,6 +87,7 @@ class Recognizer:
 
         With ``same_speaker`` all are normalised together, which helps when each is short.
         """
+        warn_of_low_rates(map(Path, recordings), self.model.front_end.config.mfcc.sample_rate)
         cepstra = list(parallel_map(self._cepstra_or_error, list(recordings)))
         usable = [c for c in cepstra if not isinstance(c, AsrError)]
         frames = self.model.front_end.transform(usable, [""] * len(usable) if same_speaker else None)
@@ -96,7 +100,8 @@ class Recognizer:
 
     def align(self, recording: str | Path | Samples, words: Sequence[str]) -> Alignment:
         """Return where each word, phone and state of a transcript lies in a recording."""
-        return self.align_frames(self.model.front_end.transform([self._cepstra(recording)])[0], words)
+        with single_blas_thread():
+            return self.align_frames(self.model.front_end.transform([self._cepstra(recording)])[0], words)
 
     def align_frames(self, frames: NDArray[np.float32], words: Sequence[str]) -> Alignment:
         """Return the alignment of the front end's frames (T, D) with a transcript."""

@@ -155,11 +155,15 @@ def as_plain(value: object) -> Any:
 
 def write_json(path: Path, value: object) -> None:
     """Write a file whole or not at all, the same bytes for the same value."""
+    write_text(path, json.dumps(as_plain(value), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file whole or not at all: what was there before stays until the new one is complete."""
     partial = path.with_name(f".{path.name}.partial")
     try:
         with open(partial, "w", encoding="utf-8", newline="\n") as file:
-            json.dump(as_plain(value), file, indent=1, sort_keys=True, ensure_ascii=False)
-            file.write("\n")
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)

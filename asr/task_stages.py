@@ -103,8 +103,9 @@ class TaskStages:
                 data = compute_cepstra(
                     corpus, self.config.front_end, f"features of {split}", leave_out=leave_out
                 )
+                expected_rate = self.config.front_end.mfcc.sample_rate
                 if split == "train":
-                    warn_of_low_rates(data.corpus, self.config.front_end.mfcc.sample_rate)
+                    warn_of_low_rates((u.audio_path for u in data.corpus), expected_rate)
                 save_cepstra(data, directory, split)
 
             self._features[split] = self.store.run(

@@ -192,7 +192,7 @@ def _word_problems(corpus: Corpus, lexicon: Lexicon | None, split: str) -> list[
     In dev and test they are warnings: such words are counted as errors of recognition, training needs none.
     """
     if lexicon is None:
-        return _spelling_problems(corpus)
+        return [*_spelling_problems(corpus), *_case_problems(corpus)]
     times = Counter(w for u in corpus for w in u.words if w not in lexicon)
     users: dict[str, list[str]] = {}
     for utterance in corpus:
@@ -219,6 +219,24 @@ def _spelling_problems(corpus: Corpus) -> list[Problem]:
         except LexiconError as error:
             user = next(u.utterance_id for u in corpus if word in u.words)
             problems.append(Problem(user, str(error), "warning"))
+    return problems
+
+
+def _case_problems(corpus: Corpus) -> list[Problem]:
+    """Return the words that differ from a more frequent one in case alone: they count as two."""
+    times = Counter(word for u in corpus for word in u.words)
+    forms: dict[str, list[str]] = {}
+    for word in sorted(times, key=lambda w: (-times[w], w)):
+        forms.setdefault(word.casefold(), []).append(word)
+    problems = []
+    for usual, *others in forms.values():
+        for word in others:
+            user = next(u.utterance_id for u in corpus if word in u.words)
+            what = (
+                f'word "{word}" ({times[word]} time(s)) differs only in case from "{usual}" '
+                f"({times[usual]} time(s)), expected one spelling; they are taken for two words"
+            )
+            problems.append(Problem(user, what, "warning"))
     return problems
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,9 +17,10 @@ from asr.errors import ConfigError, CorpusError
 from asr.evaluation import decode_corpus, emission_scores, score_decoded
 from asr.experiment import Experiment
 from asr.recipe import load_recipe
-from asr.recognizer import Recognizer
+from asr.recognizer import TRAINED_ON, Recognizer, model_directory
 from asr.results import Result
 from asr.scoring import Score
+from asr.stages import read_json
 from asr.tiers import AlignedUtterance, aligned_utterance
 from decoder.decoder import Hypothesis
 from decoder.english import english_lexicon
@@ -26,6 +28,8 @@ from decoder.lexicon import Lexicon
 from features.errors import AsrError
 
 PRESETS = ("best", "thesis")
+
+logger = logging.getLogger(__name__)
 
 
 def train(
@@ -152,6 +156,14 @@ def evaluate(
     if errors:
         head = f"{corpus}: {len(errors)} recording(s) cannot be used, expected none; correct or remove them"
         raise CorpusError("\n".join([head, *map(str, errors.values())]))
+    trained_on = model_directory(Path(experiment), model) / TRAINED_ON
+    heard = set(data.corpus.ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
+    if heard:
+        logger.warning(
+            "%d of these %d utterances trained this model (by their ids): this is not a test",
+            len(heard),
+            len(data.corpus),
+        )
     decoded = decode_corpus(data, recognizer.decoder, emission_scores(data, recognizer.model))
     return score_decoded(data.corpus, decoded), decoded
 

@@ -88,8 +88,13 @@ class FrontEnd:
         return self.config.mfcc.shift_ms / 1000
 
     def cepstra(self, samples: Frames) -> Frames:
-        """Return the cepstra with their derivatives (T, 39), not yet normalised."""
-        return mfcc(samples, self.config.mfcc)
+        """Return the cepstra with their derivatives (T, 39), not yet normalised; silence has none."""
+        frames = mfcc(samples, self.config.mfcc)
+        if not np.any(samples):
+            raise FeatureError(
+                "samples: expected a recording, got digital silence (all samples are 0); record it again"
+            )
+        return frames
 
     def transform(self, cepstra: Sequence[Frames], speakers: Sequence[str] | None = None) -> list[Frames]:
         """Return the model's input frames for recordings given as `cepstra`.

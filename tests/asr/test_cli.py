@@ -132,7 +132,17 @@ class TestDecode:
         assert (code, len(out.splitlines())) == (0, 1)
 
     def test_digital_silence(self, run: Run, trained: Path, tmp_path: Path) -> None:
-        assert run("decode", trained, write_wav(tmp_path / "zero.wav", np.zeros(16000)))[0] == 0
+        silent = write_wav(tmp_path / "zero.wav", np.zeros(16000))
+        assert "zero.wav: samples: expected a recording, got digital silence" in one_error(
+            run("decode", trained, silent)
+        )
+
+    def test_a_low_rate_is_said(self, run: Run, trained: Path, tmp_path: Path) -> None:
+        low = tmp_path / "low.wav"
+        soundfile.write(low, 0.1 * np.random.default_rng(0).normal(size=8000), 8000)
+        code, _, errors = run("decode", trained, low)
+        assert code == 0
+        assert "low.wav (8000 Hz)" in errors
 
     def test_a_truncated_file(self, run: Run, trained: Path, wav: Path, tmp_path: Path) -> None:
         (tmp_path / "cut.wav").write_bytes(wav.read_bytes()[:-1000])
@@ -250,7 +260,9 @@ class TestAlign:
 class TestEvaluate:
     def test_table_json_and_words(self, run: Run, trained: Path, tones: Path, tmp_path: Path) -> None:
         words = tmp_path / "words.txt"
-        code, out, _ = run("evaluate", trained, "--corpus", tones, "--hypotheses", words)
+        code, out, errors = run("evaluate", trained, "--corpus", tones, "--hypotheses", words)
+        assert "trained this model" in errors
+        assert "this is not a test" in errors
         assert (code, len(words.read_text().splitlines())) == (0, 40)
         assert "100.00" in out
         record = json.loads(run("evaluate", trained, "--corpus", tones, "--json", "--grammar", "loop")[1])

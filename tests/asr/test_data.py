@@ -77,9 +77,9 @@ class TestKept:
 class TestLowRates:
     def test_named_with_the_cure(self, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         soundfile.write(tmp_path / "low.wav", np.zeros(8000), 8000)
-        low = Utterance("low", tmp_path / "low.wav", ("ASA",), "z")
-        gone = Utterance("gone", tmp_path / "gone.wav", ("ASA",), "z")
-        warn_of_low_rates(Corpus((low, gone, *read_corpus(tones / "speaker 0"))), 16000)
+        low, gone = tmp_path / "low.wav", tmp_path / "gone.wav"
+        others = [u.audio_path for u in read_corpus(tones / "speaker 0")]
+        warn_of_low_rates([low, gone, *others], 16000)
         (message,) = caplog.messages
         assert caplog.records[0].levelno == logging.WARNING
         assert message.startswith("1 of 7 recordings have fewer samples a second")
@@ -87,6 +87,7 @@ class TestLowRates:
         assert message.endswith("train with --set sample_rate=8000")
 
     def test_no_word_where_nothing_is_lost(self, tones: Path, caplog: pytest.LogCaptureFixture) -> None:
-        warn_of_low_rates(read_corpus(tones), 8000)
-        warn_of_low_rates(read_corpus(tones), 16000)
+        paths = [u.audio_path for u in read_corpus(tones)]
+        warn_of_low_rates(paths, 8000)
+        warn_of_low_rates(paths, 16000)
         assert caplog.messages == []

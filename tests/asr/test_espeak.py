@@ -112,3 +112,12 @@ def test_installed_at_any_length_of_path(
     shutil.copytree(espeakng_loader.get_data_path(), data)
     monkeypatch.setattr(espeakng_loader, "get_data_path", lambda: str(data))
     np.testing.assert_array_equal(synthesize(TEXT, EspeakVoice()), expected)
+
+
+def test_what_is_raised_while_espeak_speaks_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(espeak.ctypes, "string_at", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        synthesize(TEXT, BRITISH_WOMAN)

@@ -89,6 +89,7 @@ class TestResults:
             "model.json",
             "model.safetensors",
             "stage.json",
+            "trained_on.json",
         }
         config = json.loads((trained / "config.json").read_text())
         assert config["config"]["gmm"]["mixtures"] == [1, 2]
@@ -286,7 +287,7 @@ class TestInterrupted:
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert errors.splitlines()[-1].startswith("asr: interrupted; finished stages are kept")
+        assert errors.splitlines()[-1].startswith("asr: interrupted; run the same command again")
         assert "Traceback" not in errors
         done = subprocess.run([sys.executable, "-m", "asr.cli", *options], capture_output=True, check=False)
         assert done.returncode == 0
@@ -431,3 +432,43 @@ class TestRefused:
                     settings=(*settings, f"grammars={name}"),
                 )
         assert not any(name.startswith("gmm") for name in stage_names(out))
+
+
+class TestWarnings:
+    def test_splits_that_overlap_and_no_dev(
+        self, tones: Path, tmp_path: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        script = tmp_path / "overlapping.py"
+        script.write_text(RECIPE_OF_OVERLAPPING_SPLITS)
+        train(str(script), corpus=tones, out=tmp_path / "exp", models=["gmm2"], settings=settings)
+        assert "40 recording(s) are in train and in test" in caplog.text
+        assert "there is no dev set: the decoder's weights are not tuned" in caplog.text
+
+    def test_another_corpus_in_the_same_directory(
+        self,
+        tones: Path,
+        trained: Path,
+        tmp_path: Path,
+        settings: tuple[str, ...],
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        shutil.copytree(trained, tmp_path / "exp")
+        shutil.copytree(tones, tmp_path / "other")
+        train("folder", corpus=tmp_path / "other", out=tmp_path / "exp", models=["gmm2"], settings=settings)
+        assert f"was trained from {tones}; its results and models are replaced" in caplog.text
+
+
+RECIPE_OF_OVERLAPPING_SPLITS = """
+from asr import Recipe, read_corpus, write_corpus
+from decoder import Lexicon
+
+
+def prepare(corpus_dir, output_dir):
+    corpus = read_corpus(corpus_dir)
+    for split in ("train", "test"):
+        write_corpus(corpus, output_dir / split)
+    Lexicon.graphemic(corpus.vocabulary).write(output_dir / "lexicon.txt")
+
+
+RECIPE = Recipe(prepare)
+"""

@@ -35,6 +35,7 @@ def test_snippets_run(
         Path("my_recordings/anna/0").with_suffix(suffix).rename(
             Path("my_recordings/anna/u01").with_suffix(suffix)
         )
+    shutil.copytree("my_recordings", "new_recordings")
     for language, snippet in SNIPPETS:
         if language == "python":
             exec(compile(snippet, "README.md", "exec"), {})

@@ -20,6 +20,7 @@ from asr.stages import (
     source_digest,
     storage_errors,
     write_json,
+    write_text,
 )
 
 
@@ -137,6 +138,21 @@ class TestLock:
 
 
 class TestFiles:
+    def test_a_failed_write_keeps_what_was_there(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "only copy.mlf"
+        path.write_text("precious")
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("asr.stages.os.fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            write_text(path, "new")
+        assert path.read_text() == "precious"
+        assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
     def test_write_json_is_whole_or_not_at_all(self, tmp_path: Path) -> None:
         path = tmp_path / "x.json"
         write_json(path, {"b": 1, "a": ("é", Path("p"))})

@@ -113,6 +113,14 @@ def test_words_that_have_no_spelling_are_warnings_without_lexicon(tmp_path: Path
     ]
 
 
+def test_words_that_differ_in_case_only_are_warnings_without_lexicon(tmp_path: Path) -> None:
+    write_folder(tmp_path, {"a": "GATE OPEN", "b": "GATE", "c": "gate open"})
+    assert [line.split(", expected")[0] for line in lines_of(tmp_path, None)] == [
+        'warning: c: word "gate" (1 time(s)) differs only in case from "GATE" (2 time(s))',
+        'warning: c: word "open" (1 time(s)) differs only in case from "OPEN" (1 time(s))',
+    ]
+
+
 def test_empty_transcript(tmp_path: Path) -> None:
     write_folder(tmp_path, GOOD | {"s1/u1": " \n"})
     assert lines_of(tmp_path) == [
