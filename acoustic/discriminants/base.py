@@ -1,0 +1,119 @@
+"""What all discriminants share: targets from labels, labels from outputs, probabilities from projections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from acoustic.discriminants.projection import GaussianProjection
+
+Floats = NDArray[np.float64]
+DTYPES = (np.float64, np.float32)
+
+
+class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the classifiers: a subclass learns real outputs from ±1 targets.
+
+    A subclass implements ``_fit_outputs`` and ``_outputs``; two classes give one column of targets (+1 is
+    the second class), more give one column a class, +1 for it and −1 for the rest.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) labels
+    projections_ : a `GaussianProjection` for each column of outputs, which ``predict_proba`` rests on
+    """
+
+    classes_: NDArray[Any]
+    projections_: list[GaussianProjection]
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> DiscriminantClassifier:
+        """Learn from points (M, D) and labels (M,)."""
+        x, labels = validate_data(self, X, y, dtype=DTYPES)
+        check_classification_targets(labels)
+        weight = (
+            None
+            if sample_weight is None
+            else _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
+        )
+        self._rows = np.arange(len(x))
+        if weight is not None and not weight.all():  # a point without weight is not there
+            self._rows = np.flatnonzero(weight)
+            x, labels, weight = x[self._rows], labels[self._rows], weight[self._rows]
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__}: y has 1 class (among the samples with a weight), expected at least "
+                "2; give examples of another class"
+            )
+        targets = class_targets(codes, len(self.classes_))
+        calibration = self._fit_outputs(x, targets, weight)
+        if calibration is not None:
+            self.projections_ = [
+                GaussianProjection().fit(column, target > 0, weight)
+                for column, target in zip(calibration.T, targets.T, strict=True)
+            ]
+        return self
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the outputs (M,) for two classes (positive: the second), (M, n_classes) for more."""
+        outputs = self._checked_outputs(X)
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most likely labels (M,)."""
+        outputs = self._checked_outputs(X)
+        return self.classes_[predicted_codes(outputs)]
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return P(class | x), (M, n_classes), by Bayes' rule on the Gaussians of the outputs.
+
+        Of more than two classes these are the one-vs-rest posteriors, normalised. Where their largest is not
+        that of the predicted class (the Gaussians may cut elsewhere than the outputs), that is raised to it.
+        """
+        outputs = self._checked_outputs(X)
+        pairs = zip(self.projections_, outputs.T, strict=True)
+        posteriors = np.column_stack([projection.predict_proba(column) for projection, column in pairs])
+        if posteriors.shape[1] == 1:
+            posteriors = np.column_stack([1.0 - posteriors, posteriors])
+        rows = np.arange(len(posteriors))
+        top = np.maximum(posteriors.max(axis=1), np.finfo(float).tiny)
+        codes = predicted_codes(outputs)
+        is_lower = posteriors.argmax(axis=1) != codes
+        posteriors[rows[is_lower], codes[is_lower]] = top[is_lower] * (1.0 + 1e-9)
+        return np.asarray(posteriors / posteriors.sum(axis=1, keepdims=True))
+
+    def _checked_outputs(self, X: ArrayLike) -> Floats:
+        check_is_fitted(self)
+        return self._outputs(validate_data(self, X, dtype=DTYPES, reset=False))
+
+    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats | None:
+        """Learn targets (M, R); return outputs (M, R) on the training points that calibration may rest on.
+
+        None comes from a subclass that has its own probabilities.
+        """
+        raise NotImplementedError
+
+    def _outputs(self, X: NDArray[Any]) -> Floats:
+        """Return the outputs (M, R)."""
+        raise NotImplementedError
+
+
+def class_targets(codes: NDArray[np.integer], n_classes: int) -> Floats:
+    """Return ±1 targets (M, 1) for two classes (+1 is class 1), (M, n_classes) one-vs-rest for more."""
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+
+
+def predicted_codes(outputs: Floats) -> NDArray[np.int64]:
+    """Return the class codes (M,) of outputs (M, R): the sign of one column, else the largest."""
+    if outputs.shape[-1] == 1:
+        return (outputs[..., 0] > 0).astype(np.int64)
+    return np.asarray(outputs.argmax(axis=-1))

@@ -1,0 +1,210 @@
+"""Kernel expansions f(x) = Σ α_n k(x, x_n) + b over one set of centres: KRLS, LOOForward and OLS predict so.
+
+They compute in float64 whatever they are given: dictionaries and whole Gram matrices are ill-conditioned.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from threadpoolctl import ThreadpoolController
+
+from acoustic.discriminants.base import DTYPES, DiscriminantClassifier
+from acoustic.discriminants.kernels import Kernel, KernelName, widths
+from acoustic.discriminants.projection import GaussianProjection
+from acoustic.errors import ModelError
+
+Floats = NDArray[np.float64]
+
+# numpy and scipy each bring a pool of BLAS threads; spinning, they cost 12 times the work on small matrices.
+_THREADS = ThreadpoolController()
+_PREDICT_BLOCK = 2048  # points whose kernel block is held at once
+_LEAST_ODDS = 1e-8  # in favour of the predicted class
+_MAX_LEVERAGE = 1.0 - 1e-10
+
+
+class KernelExpansion:
+    """Hyper-parameters of the kernel, and the learned expansion.
+
+    Attributes
+    ----------
+    center_indices_ : (C,) rows of the training points
+    centers_ : (C, D)
+    dual_coef_ : (R, C) α
+    intercept_ : (R,) b
+    """
+
+    sigma: float
+    max_centers: int
+    kernel: KernelName
+    theta: float
+    degree: int
+    radius: float
+    center_indices_: NDArray[np.int64]
+    centers_: Floats
+    dual_coef_: Floats
+    intercept_: Floats
+
+    def _make_kernel(self) -> Kernel:
+        found = widths(self.sigma)
+        if len(found) > 1:
+            raise ModelError(f"sigma has {len(found)} widths, expected one here; give one number")
+        return Kernel(self.kernel, found[0], self.theta, self.degree, self.radius)
+
+    def _capacity(self, n_points: int) -> int:
+        """Return how many centres there may be."""
+        if self.max_centers < 1:
+            raise ModelError(f"max_centers is {self.max_centers}, expected at least 1")
+        return min(self.max_centers, n_points)
+
+    def _outputs(self, X: NDArray[Any]) -> Floats:
+        """Return the outputs (M, R)."""
+        kernel = self._make_kernel()
+        found = np.empty((len(X), len(self.intercept_)))
+        for start in range(0, len(X), _PREDICT_BLOCK):
+            rows = slice(start, start + _PREDICT_BLOCK)
+            block = gram_block(kernel, X[rows].astype(np.float64), self.centers_)
+            found[rows] = block @ self.dual_coef_.T
+        return found + self.intercept_
+
+
+class MonotoneProjection(GaussianProjection):
+    """`GaussianProjection` whose log-odds never fall while the output rises.
+
+    Where the variances differ d(q) is a parabola: beyond its vertex the odds would turn back, and the surest
+    outputs of a class get its smallest probabilities. There d is held. With two classes it also agrees with
+    ``predict``, which cuts at output 0. Departures from thesis (4.7) for ``predict_proba``.
+
+    Attributes
+    ----------
+    cuts_at_zero : the sign of the output is the predicted class
+    """
+
+    cuts_at_zero = False
+
+    def log_odds(self, outputs: ArrayLike) -> Floats:
+        """Return d of the outputs, held beyond its vertex; shape of the outputs."""
+        q = np.asarray(outputs, dtype=np.float64)
+        odds = super().log_odds(self._held(q))
+        if self.cuts_at_zero:
+            odds = np.where(q > 0, np.maximum(odds, _LEAST_ODDS), np.minimum(odds, -_LEAST_ODDS))
+        return np.asarray(odds)
+
+    def _held(self, q: Floats) -> Floats:
+        precision = 1.0 / self.variances_
+        curvature, slope = precision[0] - precision[1], float(np.diff(self.means_ * precision)[0])
+        if (
+            abs(curvature) <= 1e-12 * precision.max()
+        ):  # a line; outputs that tell the wrong class tell nothing
+            return q if slope >= 0 else np.full_like(q, self.means_.mean())
+        vertex = -slope / curvature  # d' = curvature q + slope
+        return np.asarray(np.maximum(q, vertex) if curvature > 0 else np.minimum(q, vertex))
+
+
+class ExpansionClassifier(KernelExpansion, DiscriminantClassifier):
+    """Base of the classifiers: a subclass learns ±1 targets (M, R) in ``_fit_outputs``."""
+
+    loo_decision_: Floats
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from points (M, D) and labels (M,)."""
+        super().fit(X, y, sample_weight)
+        moments = [(p.means_, p.variances_, np.exp(p.log_priors_)) for p in self.projections_]
+        self._set_projections(moments)
+        return self
+
+    def _set_projections(self, moments: list[tuple[Floats, Floats, Floats]]) -> None:
+        """Keep means, variances and counts (2,) of each column's outputs."""
+        self.projections_ = [MonotoneProjection.from_moments(*column) for column in moments]
+        for projection in self.projections_:
+            if isinstance(projection, MonotoneProjection):
+                projection.cuts_at_zero = len(moments) == 1
+
+
+class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, BaseEstimator):  # type: ignore[misc]
+    """Base of the regressors: a subclass learns (M, R) targets in ``_fit_outputs``.
+
+    Attributes
+    ----------
+    loo_decision_ : (M, R) outputs at each training point (of those with a weight) of the model fitted
+        without it, the centres kept
+    """
+
+    loo_decision_: Floats
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from points (M, D) and values (M,) or (M, R)."""
+        x, values = validate_data(self, X, y, dtype=DTYPES, multi_output=True, y_numeric=True)
+        weight = (
+            None
+            if sample_weight is None
+            else _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
+        )
+        self._rows = np.arange(len(x)) if weight is None else np.flatnonzero(weight)
+        if not len(self._rows):
+            raise ValueError("sample_weight is 0 everywhere, expected some above 0; give some point a weight")
+        self._is_flat = values.ndim == 1
+        targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
+        used = None if weight is None else weight[self._rows]
+        self.loo_decision_ = self._fit_outputs(x[self._rows], targets[self._rows], used)
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the values (M,) or (M, R)."""
+        check_is_fitted(self)
+        outputs = self._outputs(validate_data(self, X, dtype=DTYPES, reset=False))
+        return outputs[:, 0] if self._is_flat else outputs
+
+    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
+        """Learn targets (M, R); return the leave-one-out outputs (M, R)."""
+        raise NotImplementedError
+
+
+def single_threaded() -> AbstractContextManager[Any]:
+    """Return a context in which BLAS keeps to one thread."""
+    context: AbstractContextManager[Any] = _THREADS.limit(limits=1, user_api="blas")
+    return context
+
+
+def gram_block(kernel: Kernel, x: Floats, centers: Floats) -> Floats:
+    """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C), or say that it overflows."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _finite(kernel.block(x, centers), kernel)
+
+
+def gram_diagonal(kernel: Kernel, x: Floats) -> Floats:
+    """Return k(x_i, x_i), (M,), or say that it overflows."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _finite(kernel.diagonal(x), kernel)
+
+
+def _finite(values: NDArray[np.floating], kernel: Kernel) -> Floats:
+    if not np.isfinite(values).all():
+        raise ModelError(
+            f"the {kernel.name} kernel overflows for sigma = {kernel.sigma:g}, expected finite values; "
+            "standardise the features or change sigma"
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def leave_one_out(
+    fitted: Floats, targets: Floats, leverages: Floats, sample_weight: Floats | None = None
+) -> Floats:
+    """Return f^(−i) = (f_i − y_i h_i)/(1 − h_i), (M, R), at each point of the model fitted without it.
+
+    A weight counts copies: one copy is left out, or all there is of a weight below 1.
+
+    Parameters
+    ----------
+    fitted, targets : (M, R)
+    leverages : (M,) of the points with all their weight
+    sample_weight : (M,)
+    """
+    share = 1.0 if sample_weight is None else np.minimum(sample_weight, 1.0) / sample_weight
+    h = np.minimum(leverages * share, _MAX_LEVERAGE)[:, None]
+    return np.asarray((fitted - targets * h) / (1.0 - h))

@@ -1,0 +1,117 @@
+"""Kernel functions k(x, x') and blocks of their Gram matrix.
+
+A kernel is a small frozen record; ``block(x, centers)`` gives the columns of the Gram matrix that belong
+to the centres, never more of it. Widths may differ from centre to centre.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acoustic.errors import ModelError
+
+KernelName = Literal["gaussian", "polynomial", "sigmoid", "compact"]
+Array = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function.
+
+    Attributes
+    ----------
+    name : ``gaussian`` exp(−‖x−x'‖²/2σ²), thesis (5.1); ``polynomial`` (xᵀx'/σ² + θ)^d, (2.60); ``sigmoid``
+        tanh(xᵀx'/σ² + θ), (2.61); ``compact`` the Gaussian times a polynomial that is 0 from ``radius``·σ on,
+        so that distant pairs are exact zeros (the thesis's outlook, chapter 6)
+    sigma : width
+    theta : constant of the two kernels of scalar products
+    degree : of the polynomial
+    radius : in widths, from which on ``compact`` is 0
+    """
+
+    name: KernelName = "gaussian"
+    sigma: float = 1.0
+    theta: float = 1.0
+    degree: int = 3
+    radius: float = 3.0
+
+    def __post_init__(self) -> None:
+        if self.name not in get_args(KernelName):
+            raise ModelError(f'kernel is "{self.name}", expected one of: {", ".join(get_args(KernelName))}')
+        if not (np.isfinite(self.sigma) and self.sigma > 0):
+            raise ModelError(f"sigma is {self.sigma}, expected a finite number above 0")
+
+    def block(self, x: Array, centers: Array, sigma: Array | None = None) -> Array:
+        """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C), in the precision of ``x``.
+
+        Parameters
+        ----------
+        x, centers : points
+        sigma : (C,) width of each centre; the kernel's own by default
+        """
+        scale = _inverse_square(np.full(len(centers), self.sigma) if sigma is None else sigma, x.dtype)
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # what is too far away has k = 0; callers see to infinities
+            if self.name == "polynomial":
+                return np.asarray(((x @ centers.T) * scale + self.theta) ** self.degree)
+            if self.name == "sigmoid":
+                return np.asarray(np.tanh((x @ centers.T) * scale + self.theta))
+            scaled = _squared_distances(x, centers)
+            scaled *= scale
+            if self.name == "gaussian":
+                scaled *= -0.5
+                return np.exp(scaled, out=scaled)
+            return _compact(scaled, self.radius, x.shape[1])
+
+    def diagonal(self, x: Array, sigma: Array | None = None) -> Array:
+        """Return k(x_i, x_i), (M,)."""
+        if self.name in ("gaussian", "compact"):
+            return np.ones(len(x), dtype=x.dtype)
+        width = np.full(len(x), self.sigma) if sigma is None else sigma
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = np.einsum("ij,ij->i", x, x) * _inverse_square(width, x.dtype) + self.theta
+            return np.asarray(norms**self.degree if self.name == "polynomial" else np.tanh(norms))
+
+
+def _inverse_square(sigma: Array, dtype: np.dtype[np.floating]) -> Array:
+    """Return 1/σ², kept finite in the given precision however small σ is."""
+    with np.errstate(divide="ignore", over="ignore"):
+        inverse = 1.0 / np.square(sigma, dtype=np.float64)
+    return np.asarray(np.minimum(inverse, np.finfo(dtype).max).astype(dtype))
+
+
+def _squared_distances(x: Array, centers: Array) -> Array:
+    """Return ‖x−c‖² (M, C); cancellation cannot make it negative.
+
+    Both are shifted to the middle of the centres first: features far from 0 do not cost precision, and
+    the distance of a single centre to itself is exactly 0.
+    """
+    if len(centers):
+        middle = centers.mean(axis=0)
+        x, centers = x - middle, centers - middle
+    products = x @ centers.T
+    products *= -2.0
+    products += np.einsum("ij,ij->i", x, x)[:, None]
+    products += np.einsum("ij,ij->i", centers, centers)
+    return np.maximum(products, 0.0, out=products)
+
+
+def _compact(scaled: Array, radius: float, n_features: int) -> Array:
+    """Return the Gaussian of ‖x−x'‖²/σ² times (1 − d/R)₊^ν, positive definite for ν ≥ (D + 1)/2."""
+    exponent = n_features // 2 + 1
+    taper = np.maximum(1.0 - np.sqrt(scaled) / radius, 0.0) ** exponent
+    return np.asarray(np.exp(-0.5 * scaled) * taper)
+
+
+def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
+    """Return the widths an estimator may choose from."""
+    found = (float(sigma),) if np.isscalar(sigma) else tuple(float(s) for s in sigma)  # type: ignore[arg-type,union-attr]
+    if not found or not all(np.isfinite(s) and s > 0 for s in found):
+        raise ModelError(f"sigma is {sigma}, expected a finite number above 0, or several")
+    return found
