@@ -1,4 +1,4 @@
-"""The orthogonal decomposition K_m = Q_m U_m of the selected columns, grown block by block."""
+"""The orthogonal decomposition K_m = Q_m U_m of selected columns, grown one by one or block by block."""
 
 from __future__ import annotations
 

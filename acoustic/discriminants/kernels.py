@@ -1,7 +1,7 @@
 """Kernel functions k(x, x') and blocks of their Gram matrix.
 
-A kernel is a small frozen record; ``block(x, centers)`` gives the columns of the Gram matrix that belong
-to the centres, never more of it. Widths may differ from centre to centre.
+A kernel is a small frozen record; ``block(x, centers)`` gives the columns of the Gram matrix that belong to
+the centres, never more of it. Widths may differ from centre to centre.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _squared_distances(x: Array, centers: Array) -> Array:
 
 
 def _compact(scaled: Array, radius: float, n_features: int) -> Array:
-    """Return the Gaussian of ‖x−x'‖²/σ² times (1 − d/R)₊^ν, positive definite for ν ≥ (D + 1)/2."""
+    """Return the Gaussian of ‖x−x'‖²/σ² times Wendland's (1 − d/R)₊^ν, definite for ν ≥ (D + 1)/2."""
     exponent = n_features // 2 + 1
     taper = np.maximum(1.0 - np.sqrt(scaled) / radius, 0.0) ** exponent
     return np.asarray(np.exp(-0.5 * scaled) * taper)
@@ -111,7 +111,7 @@ def _compact(scaled: Array, radius: float, n_features: int) -> Array:
 
 def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
     """Return the widths an estimator may choose from."""
-    found = (float(sigma),) if np.isscalar(sigma) else tuple(float(s) for s in sigma)  # type: ignore[arg-type,union-attr]
+    found = tuple(float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64)))
     if not found or not all(np.isfinite(s) and s > 0 for s in found):
         raise ModelError(f"sigma is {sigma}, expected a finite number above 0, or several")
     return found
