@@ -1,5 +1,11 @@
-"""Discriminants as scikit-learn estimators; NPD and OROLS are still to come."""
+"""Sparse kernel discriminants and their classics as scikit-learn estimators."""
 
+from acoustic.discriminants.forward_estimators import (
+    NPDClassifier,
+    NPDRegressor,
+    OROLSClassifier,
+    OROLSRegressor,
+)
 from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant, KMSEClassifier
 from acoustic.discriminants.krls import KRLSClassifier, KRLSRegressor
 from acoustic.discriminants.linear import (
@@ -23,6 +29,10 @@ __all__ = [
     "LOOForwardClassifier",
     "LinearDiscriminant",
     "MSEClassifier",
+    "NPDClassifier",
+    "NPDRegressor",
     "OLSClassifier",
     "OLSRegressor",
+    "OROLSClassifier",
+    "OROLSRegressor",
 ]

@@ -9,9 +9,7 @@ from acoustic.errors import ModelError
 
 Array = NDArray[np.floating]
 
-_REORTHOGONALIZE = (
-    0.5  # a column of which a smaller share is left is orthogonalised again; 0.1 costs orthogonality
-)
+_REORTHOGONALIZE = 0.5  # a column of which less is left is orthogonalised again; 0.1 loses orthogonality
 _VANISHED = 64.0  # a column shorter than so many roundings of its old length lies in the span of the others
 
 

@@ -1,0 +1,75 @@
+"""Posteriors of all classes from the log odds of every pair of them.
+
+Axes: T frames, P pairs, K classes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from acoustic.errors import ModelError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_LEAST_EXPONENT = -700.0
+_EXPONENT_BIAS, _MANTISSA_BITS = np.int64(1023), np.int64(52)
+
+
+def all_pairs(n_classes: int) -> Ints:
+    """Return the pairs i < j of classes, (K(K−1)/2, 2), by i, then j."""
+    return np.stack(np.triu_indices(n_classes, 1), axis=1).astype(np.int32)
+
+
+def coupled_log_posteriors(log_odds: NDArray[np.floating], n_classes: int) -> Floats:
+    """Return log P(i|x) by Price's coupling, (T, K), not normalised over i, from log odds (T, P).
+
+    The log odds are those of all pairs i < j. Thesis (4.8) with T = K: 1/ν_ij = 1 + e^{−d_ij} makes it
+    P(i|x) = 1 / (1 + Σ_{j≠i} e^{−d_ij}), a log-sum-exp, which cannot go negative.
+    """
+    n_pairs = n_classes * (n_classes - 1) // 2
+    if log_odds.ndim != 2 or log_odds.shape[1] != n_pairs:
+        raise ModelError(
+            f"log_odds has shape {log_odds.shape}, expected (frames, {n_pairs}) for {n_classes} classes; "
+            "give all pairs i < j in the order of all_pairs"
+        )
+    return _couple(np.ascontiguousarray(log_odds, dtype=np.float64), n_classes)
+
+
+@njit(nogil=True, cache=True, fastmath=True, inline="always")
+def _exp(v):  # type: ignore[no-untyped-def]  # inlined: numba types it where it stands
+    """Return e^v of a number ≤ 0 in double precision by Taylor's series, in operations a vector unit has."""
+    bounded = max(v, _LEAST_EXPONENT)
+    n = np.floor(bounded * _LOG2_E + 0.5)
+    g = bounded - n * _LN2_HIGH - n * _LN2_LOW
+    p = g / 479001600.0 + 1.0 / 39916800.0
+    p = ((p * g + 1.0 / 3628800.0) * g + 1.0 / 362880.0) * g + 1.0 / 40320.0
+    p = ((p * g + 1.0 / 5040.0) * g + 1.0 / 720.0) * g + 1.0 / 120.0
+    p = ((p * g + 1.0 / 24.0) * g + 1.0 / 6.0) * g + 0.5
+    power = np.int64((np.int64(n) + _EXPONENT_BIAS) << _MANTISSA_BITS).view(np.float64)
+    return (p * g * g + g + 1.0) * power
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _couple(log_odds: Floats, n_classes: int) -> Floats:
+    """Return −log Σ_j e^{−d_ij} with d_ii = 0, (T, K)."""
+    found = np.empty((len(log_odds), n_classes))
+    negated = np.zeros((n_classes, n_classes))
+    for t in range(len(log_odds)):
+        pair = 0
+        for i in range(n_classes):
+            for j in range(i + 1, n_classes):
+                negated[i, j], negated[j, i] = -log_odds[t, pair], log_odds[t, pair]
+                pair += 1
+        for i in range(n_classes):
+            row, largest, total = negated[i], 0.0, 0.0
+            for j in range(n_classes):
+                largest = max(largest, row[j])
+            for j in range(n_classes):
+                total += _exp(row[j] - largest)
+            found[t, i] = -largest - np.log(total)
+    return found
