@@ -52,7 +52,9 @@ class LoadedRecipe:
 def built_in_recipes() -> tuple[str, ...]:
     """Return the names of the recipes that come with the package, sorted."""
     package = importlib.import_module(BUILT_IN_PACKAGE)
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(package.__path__)))
+    names = (module.name for module in pkgutil.iter_modules(package.__path__))
+    folder = Path(str(package.__path__[0]))
+    return tuple(sorted(name for name in names if _defines_recipe(folder / f"{name}.py")))
 
 
 def load_recipe(name_or_path: str) -> LoadedRecipe:
@@ -74,6 +76,11 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
         )
     path = Path(str(module.__file__))
     return LoadedRecipe(path.stem, recipe, path.read_text(encoding="utf-8"))
+
+
+def _defines_recipe(path: Path) -> bool:
+    """Return whether a script has a line ``RECIPE = …``, without importing it; ``tables.py`` has none."""
+    return any(line.startswith("RECIPE") for line in path.read_text(encoding="utf-8").splitlines())
 
 
 def _import_script(path: Path) -> ModuleType:

@@ -195,10 +195,14 @@ class _ClassFrames:
             )
         if len(labels) and not 0 <= labels.min() <= labels.max() < n_classes:
             raise ModelError(f"codes lie in {labels.min()} … {labels.max()}, expected 0 … {n_classes - 1}")
-        if not np.isfinite(x).all():
-            raise ModelError("x has NaN or infinite values, expected finite ones; drop or mend those frames")
         self.order = np.argsort(labels, kind="stable")
-        self.x = np.asarray(x[self.order], dtype=np.float32)
+        with np.errstate(over="ignore"):
+            self.x = np.asarray(x[self.order], dtype=np.float32)
+        if not np.isfinite(self.x).all():
+            raise ModelError(
+                "x has values that are not finite in single precision; drop or mend those frames (NaN, "
+                "infinity), or scale them"
+            )
         self.weight = np.ones(len(x))
         self.is_weighted = sample_weight is not None
         if sample_weight is not None:
@@ -225,6 +229,10 @@ class _ClassFrames:
                 f"classes {empty} have no frames, expected at least one each; leave them out of pairs"
             )
         return asked
+
+    def most_centers(self, config: ForwardConfig) -> int:
+        """Return how many centres any pair may have: no more than it has frames."""
+        return min(config.max_centers, int(np.sort(self.counts)[-2:].sum()))
 
     def rows(self, pair: Ints) -> NDArray[np.int64]:
         """Return where the frames of the pair lie, those of class i first."""
@@ -263,9 +271,9 @@ def _fit_fast(frames: _ClassFrames, pairs: Ints, config: ForwardConfig, which: i
     """Return the fits of some pairs by the compiled selection."""
     sizes = frames.counts[pairs]
     largest = int(sizes.sum(axis=1).max())
-    found = _empty_fitted(len(pairs), config.max_centers)
+    found = _empty_fitted(len(pairs), frames.most_centers(config))
     room = np.empty((1 + min(config.max_centers, largest)) * largest, dtype=np.float32)
-    chosen = np.empty(config.max_centers, dtype=np.int32)
+    chosen = np.empty(found.rows.shape[1], dtype=np.int32)
     for p, pair in enumerate(pairs):
         n, n_first = int(sizes[p].sum()), int(sizes[p, 0])
         capacity = 1 + min(config.max_centers, n)
@@ -295,7 +303,7 @@ def _fit_fast(frames: _ClassFrames, pairs: Ints, config: ForwardConfig, which: i
 
 def _fit_general(frames: _ClassFrames, pairs: Ints, config: ForwardConfig, which: int, seed: int) -> _Fitted:
     """Return the fits of some pairs by `forward_selection`."""
-    found = _empty_fitted(len(pairs), config.max_centers)
+    found = _empty_fitted(len(pairs), frames.most_centers(config))
     for p, pair in enumerate(pairs):
         rows, n_first = frames.rows(pair), int(frames.counts[pair[0]])
         targets = np.where(np.arange(len(rows)) < n_first, 1.0, -1.0)[:, None]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = ("an4_decoding", "an4_folds", "an4_training", "fsdd", "sclite")
+SCRIPTS = ("an4_decoding", "an4_folds", "an4_training", "discriminants", "fsdd", "sclite")
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 
 

@@ -257,14 +257,23 @@ def test_short_classes_and_odd_widths(regularize, sigma):
     assert (np.sum(machines.slots >= 0, axis=1) <= [3, 20, 2, 20, 3, 20]).all()
 
 
+def test_more_centres_than_frames():
+    x, codes = clouds([6, 4, 9])
+    machines = fit_pairs(x, codes, 3, replace(CONFIG, max_centers=10**6))
+    assert_array_equal(np.sum(machines.slots >= 0, axis=1), [9, 14, 12])  # with the bias, a basis
+    targets = np.where(codes == 0, 1.0, -1.0)[codes < 2]
+    assert_allclose(pair_outputs(machines, x[codes < 2])[:, 0], targets, rtol=0, atol=1e-3)
+
+
 def test_errors_say_what_to_do():
     x, codes = clouds([5, 5])
     with pytest.raises(ModelError, match=r"classes \[2\] have no frames"):
         fit_pairs(x, codes, 3, CONFIG)
     with pytest.raises(ModelError, match="codes lie in 0 … 1, expected 0 … 0"):
         fit_pairs(x, codes, 1, CONFIG)
-    with pytest.raises(ModelError, match="NaN"):
-        fit_pairs(np.where(x > 0, x, np.nan), codes, 2, CONFIG)
+    for bad in (np.nan, np.inf, 1e300):
+        with pytest.raises(ModelError, match="not finite in single precision"):
+            fit_pairs(np.where(x > 0, x.astype(np.float64), bad), codes, 2, CONFIG)
     with pytest.raises(ModelError, match=r"expected \(frames, features\)"):
         fit_pairs(x, codes[1:], 2, CONFIG)
     with pytest.raises(ModelError, match="no pairs"):

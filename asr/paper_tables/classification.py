@@ -1,0 +1,188 @@
+"""Thesis tables 5.2 (characters) and 5.3 (thirteen benchmarks), and the table of the LOO slides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from acoustic.discriminants.forward_estimators import NPDClassifier, OROLSClassifier
+from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
+from acoustic.discriminants.loo_forward import LOOForwardClassifier
+from acoustic.discriminants.ols import OLSClassifier
+from asr.paper_tables.datasets import Split, fixed_split, is_there, original_partition, partitions
+from asr.paper_tables.layout import absent, spread, table
+from asr.paper_tables.published import BENCHMARKS, CHARACTERS, LEAVE_ONE_OUT, Benchmark, Cell
+from asr.paper_tables.width_search import Make, Search, choose_width
+
+SHARED_PERCENT = 25.0  # centres of the machines that share them
+N_TUNED = 5  # partitions σ is chosen on
+_LARGE = 10_000  # training points from which on centres are added in blocks
+_QUICK = (400, 400)  # training and test points
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one fitted model: test error in %, mean centres a machine and centres of all machines together."""
+
+    error: float
+    n_centers: float
+    n_distinct: int
+
+
+def characters_table(folder: Path, names: Sequence[str], search: Search, *, is_quick: bool = False) -> str:
+    """Return thesis table 5.2 beside ours: one row a data set and method."""
+    header = (
+        "data", "ours", "paper: SVM", "paper: method", "test error %", "centres %", "distinct %",
+        "σ / median distance", "σ", "CV error %",
+    )  # fmt: skip
+    rows: list[tuple[str, ...]] = []
+    for name in names:
+        if is_there(folder, name):
+            split = fixed_split(folder, name)
+            rows += _character_rows(name, split.head(*_QUICK) if is_quick else split, search)
+        else:
+            rows.append(absent(name, len(header)))
+    return table("Thesis table 5.2 and OROLS paper table 2: characters, test error %", header, rows)
+
+
+def _character_rows(name: str, split: Split, search: Search) -> Iterator[tuple[str, ...]]:
+    svm, orols, npd = CHARACTERS[name]
+    block = 10 if len(split.x) > _LARGE else 1
+    for label, cell, make in _character_methods(orols, npd, block):
+        width = choose_width(make, [(split.x, split.y)], search)
+        outcome = evaluate(make(width.sigma, len(split.x)), split)
+        percent = 100 / len(split.x)
+        yield (
+            name, label, str(svm), "–" if cell is None else str(cell), f"{outcome.error:.2f}",
+            f"{outcome.n_centers * percent:.1f}", f"{outcome.n_distinct * percent:.1f}",
+            f"{width.factor:.2f}", f"{width.sigma:.3f}", f"{100 * width.error:.2f}",
+        )  # fmt: skip
+
+
+def _character_methods(orols: Cell, npd: Cell, block: int) -> tuple[tuple[str, Cell | None, Make], ...]:
+    """Return the label, the paper's number and the maker of each method."""
+    ovr = {"multiclass": "ovr", "block_size": block}
+    shared = {"multiclass": "shared", "block_size": 5 * block, "random_state": 0}
+    by_gain = shared | {"selection": "error_reduction"}
+    return (
+        ("OROLS one-vs-rest", orols, partial(_sized, OROLSClassifier, orols.centers, options=ovr)),
+        ("NPD one-vs-rest", npd, partial(_sized, NPDClassifier, npd.centers, options=ovr)),
+        ("OROLS shared", None, partial(_sized, OROLSClassifier, SHARED_PERCENT, options=shared)),
+        (
+            "OROLS shared, error reduction",
+            None,
+            partial(_sized, OROLSClassifier, SHARED_PERCENT, options=by_gain),
+        ),
+    )
+
+
+def benchmarks_table(
+    folder: Path, names: Sequence[str], n_partitions: int, search: Search, *, is_quick: bool = False
+) -> str:
+    """Return thesis table 5.3 beside ours: a row a data set, and one for an original partition at hand."""
+    methods = ("OLS", "OROLS", "NPD", "KFD")
+    header = ("data", "partitions", *(f"{m}: {who}" for m in methods for who in ("paper", "ours")))
+    rows = []
+    for name in names:
+        benchmark = BENCHMARKS[name]
+        n_train, n_test = benchmark.n_train, benchmark.n_test
+        made = _benchmark_methods(benchmark)
+        cells = (benchmark.ols, benchmark.orols, benchmark.npd, benchmark.kfd)
+        sources = []
+        if is_there(folder, f"ida_{name}"):
+            splits = list(partitions(folder, f"ida_{name}", n_train, n_test, n_partitions, search.seed))
+            sources.append((f"{n_partitions} of ours, {n_train} / {n_test}", splits))
+        if is_there(folder, f"ida_{name}_split1"):
+            sources.append(("original 1 of 100", [original_partition(folder, f"ida_{name}_split1")]))
+        for label, splits in sources:
+            splits = [s.head(*_QUICK) for s in splits] if is_quick else splits
+            ours = {m: _over_partitions(made[m], splits, search) for m in methods}
+            rows.append(
+                (
+                    name,
+                    label,
+                    *(str(v) for m, cell in zip(methods, cells, strict=True) for v in (cell, ours[m])),
+                )
+            )
+        if not sources:
+            rows.append(absent(name, len(header)))
+    return table("Thesis table 5.3: thirteen benchmarks, test error % (centres %)", header, rows)
+
+
+def _benchmark_methods(paper: Benchmark) -> dict[str, Make]:
+    return {
+        "OLS": partial(_sized, OLSClassifier, paper.ols.centers, options={"stopping": "size"}),
+        "OROLS": partial(_sized, OROLSClassifier, paper.orols.centers, options={}),
+        "NPD": partial(_sized, NPDClassifier, paper.npd.centers, options={}),
+        "KFD": lambda sigma, _: KernelFisherDiscriminant(sigma),
+    }
+
+
+def leave_one_out_table(
+    folder: Path, names: Sequence[str], n_partitions: int, search: Search, *, is_quick: bool = False
+) -> str:
+    """Return the table of the LOO slides beside ours."""
+    header = ("data", "partitions", "paper", "paper: centres", "ours", "ours: centres")
+    rows = []
+    for name in names:
+        if not is_there(folder, f"ida_{name}"):
+            rows.append(absent(name, len(header)))
+            continue
+        n_train, n_test = BENCHMARKS[name].n_train, BENCHMARKS[name].n_test
+        splits = list(partitions(folder, f"ida_{name}", n_train, n_test, n_partitions, search.seed))
+        splits = [s.head(*_QUICK) for s in splits] if is_quick else splits
+        outcomes = _outcomes(lambda sigma, _: LOOForwardClassifier(sigma), splits, search)
+        cell, size = LEAVE_ONE_OUT[name]
+        errors, sizes = [o.error for o in outcomes], [o.n_centers for o in outcomes]
+        rows.append(
+            (
+                name,
+                f"{n_partitions} of ours, {n_train} / {n_test}",
+                str(cell),
+                size,
+                spread(errors),
+                spread(sizes),
+            )
+        )
+    return table("LOO slides: leave-one-out forward selection, test error % and centres", header, rows)
+
+
+def evaluate(estimator: Any, split: Split) -> Outcome:
+    """Return how the estimator, fitted here, does on the test points."""
+    with threadpool_limits(1):
+        estimator.fit(split.x, split.y)
+        error = 100 * float(np.mean(estimator.predict(split.x_test) != split.y_test))
+    chosen = estimator.center_indices_
+    machines = chosen if isinstance(chosen, list) else [chosen]
+    distinct = len(np.unique(np.concatenate(machines)))
+    return Outcome(error, float(np.mean([len(m) for m in machines])), distinct)
+
+
+def _over_partitions(make: Make, splits: Sequence[Split], search: Search) -> str:
+    """Return the mean error ± its deviation (centres in %)."""
+    outcomes = _outcomes(make, splits, search)
+    centers = np.mean([o.n_centers for o in outcomes]) * 100 / len(splits[0].x)
+    return f"{spread([o.error for o in outcomes])} ({centers:.0f})"
+
+
+def _outcomes(make: Make, splits: Sequence[Split], search: Search) -> list[Outcome]:
+    """Return the outcome on each partition, with the one σ that suits the first five training sets."""
+    width = choose_width(make, [(s.x, s.y) for s in splits[:N_TUNED]], search)
+    found = Parallel(n_jobs=search.n_jobs)(delayed(evaluate)(make(width.sigma, len(s.x)), s) for s in splits)
+    return list(found)
+
+
+def _sized(
+    estimator: type[Any], percent: float | None, sigma: float, n_train: int, options: dict[str, Any]
+) -> Any:
+    """Return an estimator with so many centres in % of the training points."""
+    if percent is None:
+        raise ValueError("the paper does not say how many centres, expected a percentage; give one")
+    return estimator(sigma, max(1, round(n_train * percent / 100)), **options)
