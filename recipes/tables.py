@@ -42,7 +42,7 @@ def tables(options: argparse.Namespace) -> Iterator[str]:
         raise ConfigError(f"{folder}: no such folder, expected one with name/name.npz for each data set")
     only = _checked_names(options.only)
     search = Search(options.jobs, options.seed, is_coarse=options.quick)
-    n_partitions, n_runs = (2, 3) if options.quick else (options.partitions, N_SINC_RUNS)
+    n_partitions, n_runs = (2, 1) if options.quick else (options.partitions, N_SINC_RUNS)
     if options.quick:
         yield "--quick: a few hundred points and partitions only, to see that all works; not results."
 

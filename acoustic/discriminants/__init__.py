@@ -6,15 +6,12 @@ from acoustic.discriminants.forward_estimators import (
     OROLSClassifier,
     OROLSRegressor,
 )
-from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant, KMSEClassifier
+from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
+from acoustic.discriminants.kmse import KMSEClassifier
 from acoustic.discriminants.krls import KRLSClassifier, KRLSRegressor
-from acoustic.discriminants.linear import (
-    HoKashyapClassifier,
-    LinearDiscriminant,
-    LMSClassifier,
-    MSEClassifier,
-)
+from acoustic.discriminants.linear import LinearDiscriminant
 from acoustic.discriminants.loo_forward import LOOForwardClassifier
+from acoustic.discriminants.minimum_squared_error import HoKashyapClassifier, LMSClassifier, MSEClassifier
 from acoustic.discriminants.ols import OLSClassifier, OLSRegressor
 from acoustic.discriminants.projection import GaussianProjection
 

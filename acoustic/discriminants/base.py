@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from acoustic.discriminants.projection import GaussianProjection
+from acoustic.discriminants.projection import MonotoneProjection, agreeing_posteriors
 
 Floats = NDArray[np.float64]
 DTYPES = (np.float64, np.float32)
@@ -25,15 +25,13 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     Attributes
     ----------
     classes_ : (n_classes,) labels
-    projections_ : a `GaussianProjection` for each column of outputs, which ``predict_proba`` rests on
+    projections_ : a `MonotoneProjection` for each column of outputs, which ``predict_proba`` rests on
     """
 
     classes_: NDArray[Any]
-    projections_: list[GaussianProjection]
+    projections_: list[MonotoneProjection]
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> DiscriminantClassifier:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from points (M, D) and labels (M,)."""
         x, labels = validate_data(self, X, y, dtype=DTYPES)
         check_classification_targets(labels)
@@ -56,7 +54,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         calibration = self._fit_outputs(x, targets, weight)
         if calibration is not None:
             self.projections_ = [
-                GaussianProjection().fit(column, target > 0, weight)
+                MonotoneProjection().fit(column, target > 0, weight)
                 for column, target in zip(calibration.T, targets.T, strict=True)
             ]
         return self
@@ -74,20 +72,15 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return P(class | x), (M, n_classes), by Bayes' rule on the Gaussians of the outputs.
 
-        Of more than two classes these are the one-vs-rest posteriors, normalised. Where their largest is not
-        that of the predicted class (the Gaussians may cut elsewhere than the outputs), that is raised to it.
+        Of more than two classes these are the one-vs-rest posteriors, normalised. The predicted class has the
+        largest: see `agreeing_posteriors`.
         """
         outputs = self._checked_outputs(X)
         pairs = zip(self.projections_, outputs.T, strict=True)
         posteriors = np.column_stack([projection.predict_proba(column) for projection, column in pairs])
         if posteriors.shape[1] == 1:
             posteriors = np.column_stack([1.0 - posteriors, posteriors])
-        rows = np.arange(len(posteriors))
-        top = np.maximum(posteriors.max(axis=1), np.finfo(float).tiny)
-        codes = predicted_codes(outputs)
-        is_lower = posteriors.argmax(axis=1) != codes
-        posteriors[rows[is_lower], codes[is_lower]] = top[is_lower] * (1.0 + 1e-9)
-        return np.asarray(posteriors / posteriors.sum(axis=1, keepdims=True))
+        return agreeing_posteriors(posteriors, predicted_codes(outputs))
 
     def _checked_outputs(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)

@@ -16,16 +16,13 @@ from threadpoolctl import ThreadpoolController
 
 from acoustic.discriminants.base import DTYPES, DiscriminantClassifier
 from acoustic.discriminants.kernels import Kernel, KernelName, widths
-from acoustic.discriminants.projection import GaussianProjection
 from acoustic.errors import ModelError
 
 Floats = NDArray[np.float64]
 
-# numpy and scipy each bring a pool of BLAS threads; spinning, they cost 12 times the work on small matrices.
+# Many small products: threads that wait for the next, spinning, would cost far more than they help.
 _THREADS = ThreadpoolController()
 _PREDICT_BLOCK = 2048  # points whose kernel block is held at once
-_LEAST_ODDS = 1e-8  # in favour of the predicted class
-_MAX_LEVERAGE = 1.0 - 1e-10
 
 
 class KernelExpansion:
@@ -73,57 +70,10 @@ class KernelExpansion:
         return found + self.intercept_
 
 
-class MonotoneProjection(GaussianProjection):
-    """`GaussianProjection` whose log-odds never fall while the output rises.
-
-    Where the variances differ d(q) is a parabola: beyond its vertex the odds would turn back, and the surest
-    outputs of a class get its smallest probabilities. There d is held. With two classes it also agrees with
-    ``predict``, which cuts at output 0. Departures from thesis (4.7) for ``predict_proba``.
-
-    Attributes
-    ----------
-    cuts_at_zero : the sign of the output is the predicted class
-    """
-
-    cuts_at_zero = False
-
-    def log_odds(self, outputs: ArrayLike) -> Floats:
-        """Return d of the outputs, held beyond its vertex; shape of the outputs."""
-        q = np.asarray(outputs, dtype=np.float64)
-        odds = super().log_odds(self._held(q))
-        if self.cuts_at_zero:
-            odds = np.where(q > 0, np.maximum(odds, _LEAST_ODDS), np.minimum(odds, -_LEAST_ODDS))
-        return np.asarray(odds)
-
-    def _held(self, q: Floats) -> Floats:
-        precision = 1.0 / self.variances_
-        curvature, slope = precision[0] - precision[1], float(np.diff(self.means_ * precision)[0])
-        if (
-            abs(curvature) <= 1e-12 * precision.max()
-        ):  # a line; outputs that tell the wrong class tell nothing
-            return q if slope >= 0 else np.full_like(q, self.means_.mean())
-        vertex = -slope / curvature  # d' = curvature q + slope
-        return np.asarray(np.maximum(q, vertex) if curvature > 0 else np.minimum(q, vertex))
-
-
 class ExpansionClassifier(KernelExpansion, DiscriminantClassifier):
     """Base of the classifiers: a subclass learns ±1 targets (M, R) in ``_fit_outputs``."""
 
     loo_decision_: Floats
-
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from points (M, D) and labels (M,)."""
-        super().fit(X, y, sample_weight)
-        moments = [(p.means_, p.variances_, np.exp(p.log_priors_)) for p in self.projections_]
-        self._set_projections(moments)
-        return self
-
-    def _set_projections(self, moments: list[tuple[Floats, Floats, Floats]]) -> None:
-        """Keep means, variances and counts (2,) of each column's outputs."""
-        self.projections_ = [MonotoneProjection.from_moments(*column) for column in moments]
-        for projection in self.projections_:
-            if isinstance(projection, MonotoneProjection):
-                projection.cuts_at_zero = len(moments) == 1
 
 
 class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, BaseEstimator):  # type: ignore[misc]
@@ -190,21 +140,3 @@ def _finite(values: NDArray[np.floating], kernel: Kernel) -> Floats:
             "standardise the features or change sigma"
         )
     return np.asarray(values, dtype=np.float64)
-
-
-def leave_one_out(
-    fitted: Floats, targets: Floats, leverages: Floats, sample_weight: Floats | None = None
-) -> Floats:
-    """Return f^(−i) = (f_i − y_i h_i)/(1 − h_i), (M, R), at each point of the model fitted without it.
-
-    A weight counts copies: one copy is left out, or all there is of a weight below 1.
-
-    Parameters
-    ----------
-    fitted, targets : (M, R)
-    leverages : (M,) of the points with all their weight
-    sample_weight : (M,)
-    """
-    share = 1.0 if sample_weight is None else np.minimum(sample_weight, 1.0) / sample_weight
-    h = np.minimum(leverages * share, _MAX_LEVERAGE)[:, None]
-    return np.asarray((fitted - targets * h) / (1.0 - h))

@@ -18,18 +18,17 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from acoustic.discriminants.basis import Array, OrthogonalBasis
+from acoustic.discriminants.candidates import error_reductions, greedy_order
 from acoustic.discriminants.kernels import Kernel
+from acoustic.discriminants.leave_one_out import basis_left_out_residuals
+from acoustic.discriminants.ridge import gcv_score, settled_ridge
 from acoustic.errors import ModelError
 
 Floats = NDArray[np.float64]
 Selection = Literal["residual", "error_reduction", "random"]
 Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]
 
-_LAMBDA_ROUNDS = 3  # fixed-point steps of (3.88) after each centre; more change nothing that matters
 _CANDIDATES_PER_CENTER = 4  # drawn for a place in a block
-_CHUNK = 64  # columns of Q squared at once
-_LEAST_TRACE = 1e-10  # of M: below lies rounding
-_ALONE = 0.6  # 1 − h below this power of the rounding is taken as 0
 
 
 @dataclass(frozen=True)
@@ -213,7 +212,7 @@ class _Run:
         if n < basis.size:
             orthogonal = self.projections[:n] / (basis.kappa[:n] + ridge)[:, None]
             residual = self.targets - basis.q[:, :n] @ orthogonal.astype(self.x.dtype)
-        left_out = leave_one_out_residuals(
+        left_out = basis_left_out_residuals(
             basis.q[:, :n], basis.kappa[:n], self.projections[:n], ridge, residual
         )
         root = self.root[:, None]
@@ -262,8 +261,9 @@ class _Run:
 
     def _columns_of_width(self, points: NDArray[np.int64], sigmas: Floats) -> Array:
         """Return the weighted columns of K + εI of some points with these widths."""
-        columns = self.config.kernel.block(self.x, self.x[points], sigmas)
-        columns[points, np.arange(len(points))] += self.config.epsilon
+        kernel, centers = self.config.kernel, self.x[points]
+        columns = kernel.block(self.x, centers, sigmas)
+        columns[points, np.arange(len(points))] = kernel.diagonal(centers, sigmas) + self.config.epsilon
         if self.is_weighted:
             columns *= self.root[:, None].astype(columns.dtype)
         return columns
@@ -301,8 +301,7 @@ class _Run:
         """Note λ and the GCV score of the model with so many columns."""
         state = self.basis.kappa[:size], self.projections[:size], unexplained, len(self.x)
         if self.config.regularize:
-            for _ in range(_LAMBDA_ROUNDS):
-                self.ridge = next_ridge(*state, self.ridge)
+            self.ridge = settled_ridge(*state, self.ridge)
         self.ridges.append(self.ridge)
         self.gcv.append(gcv_score(*state, self.ridge))
 
@@ -310,7 +309,7 @@ class _Run:
         """Return the squared leave-one-out error of the present model."""
         basis = self.basis
         projections = self.projections[: basis.size]
-        errors = leave_one_out_residuals(basis.q, basis.kappa, projections, self.ridge, self.residual)
+        errors = basis_left_out_residuals(basis.q, basis.kappa, projections, self.ridge, self.residual)
         return float(np.sum(errors**2))
 
     def _should_stop(self) -> bool:
@@ -330,118 +329,3 @@ class _Run:
         """Return the number of centres of the chosen model."""
         scores = {"gcv": self.gcv, "loo": self.press}.get(self.config.stopping)
         return self.basis.size - 1 if scores is None else int(np.argmin(scores))
-
-
-def gcv_score(kappa: Floats, projections: Floats, unexplained: float, n_points: int, ridge: float) -> float:
-    """Return the generalised cross-validation score, thesis (3.85), summed over the targets.
-
-    Parameters
-    ----------
-    kappa : (m,) κ_i = q_iᵀq_i
-    projections : (m, R) q_iᵀy
-    unexplained : squared error for λ = 0, ‖y‖² − Σ (q_iᵀy)²/κ_i
-    n_points : M
-    ridge : λ
-    """
-    error, trace = _error_and_trace(kappa, _squares(projections), unexplained, n_points, ridge)
-    # As many columns as points leave a trace of rounding only.
-    return n_points * error / trace**2 if trace > n_points * _LEAST_TRACE else np.inf
-
-
-def next_ridge(kappa: Floats, projections: Floats, unexplained: float, n_points: int, ridge: float) -> float:
-    """Return λ re-estimated once, thesis (3.88); the old one where the new would run away.
-
-    Parameters are those of `gcv_score`. λ grows without bound when Σα̃² → 0: what exceeds the largest κ is
-    rejected.
-    """
-    squares = _squares(projections)
-    error, trace = _error_and_trace(kappa, squares, unexplained, n_points, ridge)
-    total = kappa + ridge
-    slope = float(np.sum(kappa / total**2))  # thesis (3.89)
-    denominator = trace * float(np.sum(squares / total**3))  # α̃_i² / (κ_i + λ), with (3.83)
-    if not (trace > n_points * _LEAST_TRACE and denominator > 0):
-        return ridge
-    new = slope * error / denominator
-    return new if new <= kappa.max() else ridge
-
-
-def leverages(q: Array, inverse: Floats) -> Floats:
-    """Return h_i = Σ_k q_k(i)²/(κ_k + λ), (M,), from Q (M, m) and 1/(κ + λ) (m,)."""
-    found = np.zeros(len(q))
-    for first in range(0, q.shape[1], _CHUNK):  # never another array of the size of Q
-        columns = slice(first, first + _CHUNK)
-        found += np.square(q[:, columns]) @ inverse[columns].astype(q.dtype)
-    return found
-
-
-def leave_one_out_residuals(
-    q: Array, kappa: Floats, projections: Floats, ridge: float, residual: Array
-) -> Floats:
-    """Return y_i − f^(−i)(x_i), (M, R): how far the same model fitted without point i misses it.
-
-    That is e_i / (1 − h_i). Where h_i = 1 the point has a column to itself and both vanish; their ratio is
-    that of a ridge towards λ (or towards 0), with which they grow as Σ q_k(i) q_kᵀy / κ_k(κ_k + λ) and Σ
-    q_k(i)² / κ_k(κ_k + λ).
-
-    Parameters
-    ----------
-    q : (M, m)
-    kappa : (m,) κ_i = q_iᵀq_i
-    projections : (m, R) q_iᵀy
-    ridge : λ
-    residual : (M, R) e
-    """
-    slack = 1.0 - leverages(q, 1.0 / (kappa + ridge))
-    is_alone = slack < np.finfo(q.dtype).eps ** _ALONE
-    errors = residual / np.where(is_alone, 1.0, slack)[:, None]
-    rows = q[is_alone].astype(np.float64)
-    shares = 1.0 / (kappa * (kappa + ridge))
-    errors[is_alone] = (rows @ (projections * shares[:, None])) / (rows**2 @ shares)[:, None]
-    return np.asarray(errors, dtype=np.float64)
-
-
-def greedy_order(block: Array, residual: Array, n_wanted: int) -> NDArray[np.int64]:
-    """Return which columns of a kernel block (B, B) thesis Algorithm 1 takes for a residual (B, R)."""
-    left, errors = np.array(block, order="F"), np.array(residual)
-    is_free = np.ones(len(block), dtype=bool)
-    order = []
-    for _ in range(min(n_wanted, len(block))):
-        best = int(np.argmax(np.where(is_free, np.einsum("ij,ij->i", errors, errors), -1.0)))
-        order.append(best)
-        is_free[best] = False
-        q = left[:, best].copy()
-        kappa = float(q @ q)
-        if kappa > np.finfo(q.dtype).eps * float(block[:, best] @ block[:, best]):
-            errors -= np.outer(q, (q @ errors) / kappa)
-            left -= np.outer(q, (q @ left) / kappa)
-    return np.array(order, dtype=np.int64)
-
-
-def _squares(projections: Floats) -> Floats:
-    """Return Σ_r (q_iᵀy_r)², (m,)."""
-    return np.asarray(np.einsum("ij,ij->i", projections, projections))
-
-
-def _error_and_trace(
-    kappa: Floats, squares: Floats, unexplained: float, n_points: int, ridge: float
-) -> tuple[float, float]:
-    """Return ‖P̃y‖² and tr P̃, thesis (3.81); the first as a sum without cancellation.
-
-    ‖P̃y‖² = ‖y‖² − Σ p²(κ + 2λ)/(κ + λ)² and unexplained = ‖y‖² − Σ p²/κ, whose difference is Σ p²λ²/κ(κ +
-    λ)².
-    """
-    total = kappa + ridge
-    held = float(np.sum(squares / kappa * np.square(ridge / total))) if ridge else 0.0
-    return unexplained + held, n_points - float(np.sum(kappa / total))
-
-
-def error_reductions(basis: OrthogonalBasis, columns: Array, residual: Array, ridge: float) -> Floats:
-    """Return how much each column (M, b) alone would reduce the regularised squared error, (b,).
-
-    ``residual`` (M, R) is that for λ = 0.
-    """
-    outside = columns - basis.q @ ((basis.q.T @ columns) / basis.kappa[:, None]).astype(columns.dtype)
-    kappa = np.einsum("ij,ij->j", outside, outside).astype(np.float64)
-    gains = np.sum((outside.T @ residual) ** 2, axis=1)
-    visible = kappa > np.finfo(columns.dtype).eps * np.einsum("ij,ij->j", columns, columns)
-    return np.where(visible, gains / (np.where(visible, kappa, 1.0) + ridge), -np.inf)

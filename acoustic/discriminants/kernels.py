@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from acoustic.errors import ModelError
 
 KernelName = Literal["gaussian", "polynomial", "sigmoid", "compact"]
 Array = NDArray[np.floating]
+
+_ROUNDING = 8.0  # units in the last place of a squared distance
+_PAIRS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,14 @@ class Kernel:
     def block(self, x: Array, centers: Array, sigma: Array | None = None) -> Array:
         """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C), in the precision of ``x``.
 
+        However small σ is, k of a point with itself is 1 to half the digits or more.
+
         Parameters
         ----------
         x, centers : points
         sigma : (C,) width of each centre; the kernel's own by default
         """
-        scale = _inverse_square(np.full(len(centers), self.sigma) if sigma is None else sigma, x.dtype)
+        scale = inverse_square(np.full(len(centers), self.sigma) if sigma is None else sigma, x.dtype)
         with np.errstate(
             over="ignore", invalid="ignore"
         ):  # what is too far away has k = 0; callers see to infinities
@@ -62,7 +67,7 @@ class Kernel:
                 return np.asarray(((x @ centers.T) * scale + self.theta) ** self.degree)
             if self.name == "sigmoid":
                 return np.asarray(np.tanh((x @ centers.T) * scale + self.theta))
-            scaled = _squared_distances(x, centers)
+            scaled = _squared_distances(x, centers, scale)
             scaled *= scale
             if self.name == "gaussian":
                 scaled *= -0.5
@@ -75,31 +80,45 @@ class Kernel:
             return np.ones(len(x), dtype=x.dtype)
         width = np.full(len(x), self.sigma) if sigma is None else sigma
         with np.errstate(over="ignore", invalid="ignore"):
-            norms = np.einsum("ij,ij->i", x, x) * _inverse_square(width, x.dtype) + self.theta
+            norms = np.einsum("ij,ij->i", x, x) * inverse_square(width, x.dtype) + self.theta
             return np.asarray(norms**self.degree if self.name == "polynomial" else np.tanh(norms))
 
 
-def _inverse_square(sigma: Array, dtype: np.dtype[np.floating]) -> Array:
+def inverse_square(sigma: ArrayLike, dtype: DTypeLike) -> Array:
     """Return 1/σ², kept finite in the given precision however small σ is."""
     with np.errstate(divide="ignore", over="ignore"):
         inverse = 1.0 / np.square(sigma, dtype=np.float64)
     return np.asarray(np.minimum(inverse, np.finfo(dtype).max).astype(dtype))
 
 
-def _squared_distances(x: Array, centers: Array) -> Array:
-    """Return ‖x−c‖² (M, C); cancellation cannot make it negative.
+def _squared_distances(x: Array, centers: Array, scale: Array) -> Array:
+    """Return ‖x−c‖² (M, C); what counts of them in units of ``scale`` (C,), 1/σ², is not rounding.
 
-    Both are shifted to the middle of the centres first: features far from 0 do not cost precision, and
-    the distance of a single centre to itself is exactly 0.
+    Both are shifted to the middle of the centres first: features far from 0 do not cost precision. Distances
+    that may be rounding of the scalar products, and are seen by the kernel, are computed anew.
     """
-    if len(centers):
-        middle = centers.mean(axis=0)
-        x, centers = x - middle, centers - middle
-    products = x @ centers.T
+    if not len(centers):
+        return np.asarray(x @ centers.T)
+    middle = centers.mean(axis=0)
+    left, right = x - middle, centers - middle
+    rows, columns = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right)
+    products = left @ right.T
     products *= -2.0
-    products += np.einsum("ij,ij->i", x, x)[:, None]
-    products += np.einsum("ij,ij->i", centers, centers)
-    return np.maximum(products, 0.0, out=products)
+    products += rows[:, None]
+    products += columns
+    rounding = _ROUNDING * np.finfo(x.dtype).eps * (rows.max(initial=0.0) + columns.max())
+    if not rounding * scale.max() <= np.sqrt(np.finfo(x.dtype).eps):
+        _measure_again(products, x, centers, rounding)
+    return np.asarray(np.maximum(products, 0.0, out=products))
+
+
+def _measure_again(distances: Array, x: Array, centers: Array, rounding: float) -> None:
+    """Replace squared distances (M, C) that are not above ``rounding`` by sums of squared differences."""
+    pairs = np.flatnonzero(~(distances.ravel() > rounding))
+    for first in range(0, len(pairs), _PAIRS_AT_ONCE):
+        i, j = np.divmod(pairs[first : first + _PAIRS_AT_ONCE], len(centers))
+        differences = x[i] - centers[j]
+        distances[i, j] = np.einsum("ij,ij->i", differences, differences)
 
 
 def _compact(scaled: Array, radius: float, n_features: int) -> Array:

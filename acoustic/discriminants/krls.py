@@ -1,225 +1,35 @@
-"""Kernel recursive least squares (thesis 3.4.3, Algorithms 3 and 4; Engel, Mannor, Meir 2004).
+"""Kernel recursive least squares as scikit-learn estimators; thesis 3.4.3, Engel, Mannor, Meir 2004.
 
 A dictionary of approximately independent points is grown without looking at the targets; then the weights
 are the least squares over it. The kernel is k + 1, so that the bias is Σ α̃_n. Memory is O(m²), never O(M m).
-
-Three letters of the thesis are kept in other, equivalent shapes. K̃ is kept as its Cholesky factor L
-instead of its inverse (3.108), which loses half the digits: with z = L⁻¹k̃ it is δ = k_nn − zᵀz and r̃ =
-L⁻ᵀz. α̃ is kept as β = K̃α̃, the weights of the reduced coefficients: k̃ᵀα̃ = r̃ᵀβ, and RLS over rows r̃
-needs K̃ no more. And samples go in blocks: the recursion (3.106) to (3.110) over b samples is one step
-with a b × b matrix, whose Cholesky factor even gives the prediction of each sample before it was learned.
 
 Axes: M training points, D features, R targets, m points of the dictionary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from acoustic.discriminants.base import DTYPES, class_targets
+from acoustic.discriminants.dictionary import BLOCK, Dictionary, build_dictionary
 from acoustic.discriminants.expansion import (
     ExpansionClassifier,
     ExpansionRegressor,
     Floats,
     KernelExpansion,
-    gram_block,
-    gram_diagonal,
-    leave_one_out,
     single_threaded,
 )
-from acoustic.discriminants.kernels import Kernel, KernelName
+from acoustic.discriminants.kernels import KernelName
+from acoustic.discriminants.leave_one_out import within_reach
+from acoustic.discriminants.projection import MonotoneProjection
+from acoustic.discriminants.recursive_least_squares import Filter, Stream, batch_filter
 from acoustic.errors import ModelError
-
-_BLOCK = 256  # samples taken at once
-_ROUNDING = 64 * np.finfo(np.float64).eps  # share of k_nn below which δ is rounding
-
-
-class Dictionary:
-    """Approximately linearly independent points, and the Cholesky factor of their kernel matrix K̃ = LLᵀ.
-
-    Parameters
-    ----------
-    kernel : k, to which 1 is added
-    n_features : D
-    """
-
-    def __init__(self, kernel: Kernel, n_features: int) -> None:
-        self.kernel = kernel
-        self.size = 0
-        self._points = np.empty((16, n_features))
-        self._factor = np.zeros((16, 16))
-
-    @classmethod
-    def of(cls, kernel: Kernel, points: Floats, factor: Floats) -> Dictionary:
-        """Return the dictionary of these points (m, D) with this L (m, m)."""
-        found = cls(kernel, points.shape[1])
-        found.size, found._points, found._factor = len(points), points, factor
-        return found
-
-    @property
-    def points(self) -> Floats:
-        """The points (m, D)."""
-        return self._points[: self.size]
-
-    @property
-    def factor(self) -> Floats:
-        """L (m, m), lower triangular."""
-        return self._factor[: self.size, : self.size]
-
-    def columns(self, x: Floats) -> Floats:
-        """Return k̃(x_n) of (3.98) for points (b, D), as columns (m, b)."""
-        return gram_block(self.kernel, self.points, x) + 1.0
-
-    def project(self, x: Floats) -> Floats:
-        """Return z = L⁻¹k̃(x_n), columns (m, b)."""
-        return _solve(self.factor, self.columns(x))
-
-    def reduce(self, z: Floats) -> Floats:
-        """Return the coefficients r̃_n of (3.96) of projected points (m, b), as rows (b, m)."""
-        return _solve(self.factor, z, transposed=True).T
-
-    def scan(self, x: Floats, nu: float, max_size: int) -> Iterator[tuple[int, int, Floats]]:
-        """Grow by the points (b, D) that are not approximately dependent on those before: Algorithm 3.
-
-        Yields (start, stop, z): the points from ``start`` up to ``stop`` are dependent on the dictionary
-        of that moment; point ``stop``, if there is one, is added next. z holds the projections of all these.
-        """
-        n = len(x)
-        diagonal = gram_diagonal(self.kernel, x) + 1.0  # (3.99)
-        z = np.empty((min(max_size, self.size + n), n))
-        z[: self.size] = self.project(x)
-        delta = diagonal - np.einsum("ij,ij->j", z[: self.size], z[: self.size])  # (3.95)
-        threshold = np.maximum(nu, _ROUNDING * diagonal)
-        start = 0
-        while start < n:
-            is_independent = (delta[start:] > threshold[start:]) & (self.size < max_size)  # (3.94)
-            stop = start + int(is_independent.argmax()) if is_independent.any() else n
-            yield start, stop, z[: self.size, start : stop + 1]
-            if stop < n:
-                self._add(x, stop, z, delta)
-            start = stop + 1
-
-    def _add(self, x: Floats, n: int, z: Floats, delta: Floats) -> None:
-        """Add point ``n``; extend z and δ of the points behind it by its row of the Cholesky factor."""
-        m = self.size
-        self._reserve(m + 1)
-        self._points[m] = x[n]
-        self._factor[m, :m] = z[:m, n]
-        self._factor[m, m] = pivot = np.sqrt(delta[n])
-        row = gram_block(self.kernel, x[n : n + 1], x[n + 1 :])[0] + 1.0
-        z[m, : n + 1] = 0.0
-        z[m, n + 1 :] = (row - z[:m, n] @ z[:m, n + 1 :]) / pivot
-        delta[n + 1 :] -= z[m, n + 1 :] ** 2
-        self.size = m + 1
-
-    def _reserve(self, size: int) -> None:
-        if size > len(self._points):
-            room = max(16, 2 * len(self._points))
-            points, factor = np.empty((room, self._points.shape[1])), np.zeros((room, room))
-            points[: self.size], factor[: self.size, : self.size] = self.points, self.factor
-            self._points, self._factor = points, factor
-
-
-@dataclass
-class Filter:
-    """Recursive least squares on rows r̃.
-
-    Attributes
-    ----------
-    p : (m, m) P = (RᵀR)⁻¹
-    beta : (m, R) PRᵀY; α̃ = K̃⁻¹β, (3.105)
-    """
-
-    p: Floats
-    beta: Floats
-
-    def add(self, targets: Floats, weight: float) -> None:
-        """Learn the targets (R,) of a sample that enters the dictionary: an identity's row, (3.107)."""
-        m = len(self.p)
-        p = np.zeros((m + 1, m + 1))
-        p[:m, :m], p[m, m] = self.p, 1.0 / weight
-        self.p, self.beta = p, np.vstack([self.beta, targets])
-
-    def absorb(self, rows: Floats, targets: Floats, weight: Floats) -> Floats:
-        """Learn rows (b, m) one after the other; return the error of each just before, (b, R)."""
-        root = np.sqrt(weight)[:, None]
-        rows, errors = rows * root, (targets - rows @ self.beta) * root
-        gains = rows @ self.p
-        # The pivots of the factor are the roots of the denominators of (3.106), sample by sample.
-        factor = cholesky(gains @ rows.T + np.eye(len(rows)), lower=True)
-        gains, errors = _solve(factor, gains), _solve(factor, errors)
-        self.beta = self.beta + gains.T @ errors  # (3.109), (3.110)
-        self.p = self.p - gains.T @ gains  # (3.106)
-        return np.asarray(errors * np.diag(factor)[:, None] / root)
-
-
-def build_dictionary(
-    x: Floats, kernel: Kernel, nu: float, max_size: int
-) -> tuple[Dictionary, NDArray[np.int64]]:
-    """Return the dictionary of points (M, D) by Algorithm 3, and their rows (m,)."""
-    dictionary, indices = Dictionary(kernel, x.shape[1]), []
-    for first in range(0, len(x), _BLOCK):
-        block = x[first : first + _BLOCK]
-        indices += [first + n for _, n, _ in dictionary.scan(block, nu, max_size) if n < len(block)]
-    return dictionary, np.array(indices, dtype=np.int64)
-
-
-def batch_filter(
-    dictionary: Dictionary, indices: NDArray[np.int64], x: Floats, targets: Floats, root: Floats
-) -> tuple[Filter, Floats, Floats]:
-    """Return the least squares (3.105) over a whole dictionary, and its outputs (M, R) and leverages (M,).
-
-    Algorithm 4 without its start P_{m,0}: a triangular root of P⁻¹ is updated (QR), which can start from
-    P⁻¹ = 0. It is never singular, as R has the rows of an identity.
-
-    Parameters
-    ----------
-    dictionary : m points
-    indices : (m,) their rows in x
-    x, targets : (M, D) and (M, R)
-    root : (M,) square roots of the samples' weights
-    """
-    m, size = dictionary.size, max(_BLOCK, dictionary.size)
-    blocks = [slice(first, first + size) for first in range(0, len(x), size)]
-    triangle = np.zeros((0, m + targets.shape[1]))
-    for rows in blocks:
-        reduced = _reduced_block(dictionary, indices, x, rows)
-        augmented = np.hstack([reduced, targets[rows]]) * root[rows, None]
-        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, augmented]), mode="r"))
-    inverse = solve_triangular(triangle[:m, :m], np.eye(m))
-    filtered = Filter(inverse @ inverse.T, inverse @ triangle[:m, m:])
-    outputs, leverages = np.empty_like(targets), np.empty(len(x))
-    for rows in blocks:
-        reduced = _reduced_block(dictionary, indices, x, rows)
-        outputs[rows] = reduced @ filtered.beta
-        leverages[rows] = np.sum((reduced @ inverse) ** 2, axis=1) * root[rows] ** 2
-    return filtered, outputs, leverages
-
-
-def _reduced_block(dictionary: Dictionary, indices: NDArray[np.int64], x: Floats, rows: slice) -> Floats:
-    """Return r̃ (b, m) of a block of points; that of a point of the dictionary is a unit vector, exactly."""
-    reduced = dictionary.reduce(dictionary.project(x[rows]))
-    inside = np.flatnonzero((indices >= rows.start) & (indices < rows.stop))
-    reduced[indices[inside] - rows.start] = np.eye(dictionary.size)[inside]
-    return reduced
-
-
-def _solve(factor: Floats, right: Floats, *, transposed: bool = False) -> Floats:
-    """Return L⁻¹ or L⁻ᵀ times the right-hand sides."""
-    if not len(factor):
-        return right
-    solved: Floats = solve_triangular(
-        factor, right, lower=True, trans="T" if transposed else "N", check_finite=False
-    )
-    return solved
 
 
 class _KRLS(KernelExpansion):
@@ -250,10 +60,10 @@ class _KRLS(KernelExpansion):
         dictionary, indices = build_dictionary(x, self._make_kernel(), nu, max_size)
         if not dictionary.size:
             raise ModelError(f"k(x, x) + 1 is nowhere above nu = {self.nu:g}, expected somewhere; lower nu")
-        filtered, outputs, leverages = batch_filter(dictionary, indices, x, targets, root)
+        filtered, left_out = batch_filter(dictionary, indices, x, targets, root)
         self.n_samples_seen_ = int(self._rows[-1]) + 1
         self._store(dictionary, filtered, self._rows[indices])
-        return leave_one_out(outputs, targets, leverages, root**2)
+        return left_out
 
     def _start(self, n_features: int, n_targets: int) -> None:
         """Know nothing."""
@@ -270,7 +80,7 @@ class _KRLS(KernelExpansion):
         used = np.flatnonzero(weight)
         before = np.full(targets.shape, np.nan)
         dictionary = Dictionary.of(self._make_kernel(), self.centers_, self.gram_factor_)
-        stream = _Stream(
+        stream = Stream(
             dictionary,
             Filter(self.reduced_covariance_, self.reduced_coef_),
             self._threshold(),
@@ -278,8 +88,8 @@ class _KRLS(KernelExpansion):
         )
         added = []
         with single_threaded():
-            for first in range(0, len(used), _BLOCK):
-                rows = used[first : first + _BLOCK]
+            for first in range(0, len(used), BLOCK):
+                rows = used[first : first + BLOCK]
                 before[rows], new = stream.learn(X[rows].astype(np.float64), targets[rows], weight[rows])
                 added.append(self.n_samples_seen_ + rows[new])
         self.n_samples_seen_ += len(X)
@@ -298,30 +108,6 @@ class _KRLS(KernelExpansion):
         if not (np.isfinite(self.nu) and self.nu > 0):
             raise ModelError(f"nu is {self.nu}, expected a finite number above 0, about 1e-4 to 1e-1")
         return float(self.nu)
-
-
-@dataclass
-class _Stream:
-    """Dictionary and filter growing together, Engel et al. (2004): r̃ is over the dictionary of its time."""
-
-    dictionary: Dictionary
-    filter: Filter
-    nu: float
-    max_size: int
-
-    def learn(self, x: Floats, targets: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64]]:
-        """Learn samples (b, D); return the output for each just before (b, R), and which became centres."""
-        outputs, added = np.zeros_like(targets), []
-        for start, stop, z in self.dictionary.scan(x, self.nu, self.max_size):
-            rows, old = self.dictionary.reduce(z), slice(start, stop)
-            if stop > start and self.dictionary.size:
-                errors = self.filter.absorb(rows[: stop - start], targets[old], weight[old])
-                outputs[old] = targets[old] - errors
-            if stop < len(x):
-                outputs[stop] = rows[-1] @ self.filter.beta  # k̃ᵀα̃ = r̃ᵀβ
-                self.filter.add(targets[stop], float(weight[stop]))
-                added.append(stop)
-        return outputs, np.array(added, dtype=np.int64)
 
 
 def first_moments(n_targets: int) -> Floats:
@@ -361,7 +147,7 @@ class KRLSClassifier(_KRLS, ExpansionClassifier):
     dual_coef_ : (R, C) α̃; R is 1 for two classes
     intercept_ : (R,) Σ α̃, the 1 of the kernel k + 1
     loo_decision_ : (M, R) leave-one-out outputs of ``fit``, the dictionary kept, which ``predict_proba``
-        rests on. A point that the model fits whatever its target (leverage 1) has its target there
+        rests on
     n_samples_seen_ : samples learned
     output_moments_ : (3, 2, R) counts, sums and sums of squares of the outputs of each class, which
         ``predict_proba`` rests on after ``partial_fit``
@@ -428,14 +214,16 @@ class KRLSClassifier(_KRLS, ExpansionClassifier):
         self._count(before[learned], targets[learned], None if weight is None else weight[learned])
         counts, first, second = self.output_moments_.transpose(0, 2, 1)
         means = first / counts
-        self._set_projections(list(zip(means, second / counts - means**2, counts, strict=True)))
+        moments = zip(means, second / counts - means**2, counts, strict=True)
+        self.projections_ = [MonotoneProjection.from_moments(*column) for column in moments]
         return self
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
         self.loo_decision_ = super()._fit_outputs(X, targets, sample_weight)
         self.output_moments_ = first_moments(targets.shape[1])
-        self._count(self.loo_decision_, targets, sample_weight)
-        return self.loo_decision_
+        calibration = within_reach(self.loo_decision_, targets)
+        self._count(calibration, targets, sample_weight)
+        return calibration
 
     def _count(self, outputs: Floats, targets: Floats, sample_weight: Floats | None) -> None:
         self.output_moments_ = add_moments(self.output_moments_, outputs, targets, sample_weight)

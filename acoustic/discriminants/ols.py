@@ -12,8 +12,9 @@
     Nair, Choudhury, Keane 2002: the next column is that of the largest residual; a thin QR decomposition
     of the selected ones is updated by Givens rotations with reorthogonalisation. Memory O(M m).
 
-We know these papers through the thesis (after 3.44, 3.4.2), not their text. All three begin with a column
-of ones here, as thesis (3.49).
+We know these papers through the thesis (after 3.44, 3.4.2), not their text; ``billings_lee``'s targets, of
+which it says nothing, are those of Duda and Hart (1973) for Fisher's discriminant. All three begin with a
+column of ones here, as thesis (3.49).
 
 Axes: M training points, D features, R targets, C centres.
 """
@@ -36,10 +37,10 @@ from acoustic.discriminants.expansion import (
     KernelExpansion,
     gram_block,
     gram_diagonal,
-    leave_one_out,
     single_threaded,
 )
 from acoustic.discriminants.kernels import Kernel, KernelName
+from acoustic.discriminants.leave_one_out import basis_left_out_residuals, within_reach
 from acoustic.errors import ModelError
 
 OlsAlgorithm = Literal["chen", "billings_lee", "nair"]
@@ -97,12 +98,14 @@ class OlsModel:
     ----------
     indices : (C,) selected points in their order
     q : (M, C + 1) orthonormal basis of bias and centres, rows scaled
+    lengths : (C + 1,) of what each column had outside the span of those before
     alpha : (C, R) weights
     bias : (R,)
     """
 
     indices: NDArray[np.int64]
     q: Floats
+    lengths: Floats
     alpha: Floats
     bias: Floats
 
@@ -127,10 +130,10 @@ def error_reduction(problem: OlsProblem) -> OlsModel:
         if basis.append(problem.rows(np.array([chosen])).T)[0]:
             indices.append(chosen)
             residual = _without(residual, basis)
-    length = np.sqrt(basis.kappa)
-    q = np.asarray(basis.q / length)
-    weights = solve_triangular(basis.u * length[:, None], q.T @ problem.weighted_targets())  # thesis (3.75)
-    return OlsModel(np.array(indices, dtype=np.int64), q, weights[1:], weights[0])
+    lengths = np.sqrt(basis.kappa)
+    q = np.asarray(basis.q / lengths)
+    weights = solve_triangular(basis.u * lengths[:, None], q.T @ problem.weighted_targets())  # thesis (3.75)
+    return OlsModel(np.array(indices, dtype=np.int64), q, lengths, weights[1:], weights[0])
 
 
 def _without(residual: Floats, basis: OrthogonalBasis) -> Floats:
@@ -193,7 +196,8 @@ def greedy_qr(problem: OlsProblem) -> OlsModel:
         indices.append(chosen)
         residual = residual - np.outer(q[:, -1], q[:, -1] @ residual)
     weights = solve_triangular(r, q.T @ problem.weighted_targets())
-    return OlsModel(np.array(indices, dtype=np.int64), np.asarray(q), weights[1:], weights[0])
+    lengths = np.abs(np.diag(r))
+    return OlsModel(np.array(indices, dtype=np.int64), np.asarray(q), lengths, weights[1:], weights[0])
 
 
 class _OLS(KernelExpansion):
@@ -213,8 +217,10 @@ class _OLS(KernelExpansion):
             found = greedy_qr(problem) if algorithm == "nair" else error_reduction(problem)
         self.centers_, self.center_indices_ = problem.x[found.indices], self._rows[found.indices]
         self.dual_coef_, self.intercept_ = found.alpha.T.copy(), found.bias
-        fitted = found.q @ (found.q.T @ problem.weighted_targets()) / problem.root[:, None]
-        return leave_one_out(fitted, targets, np.sum(found.q**2, axis=1), sample_weight)
+        columns, wanted = found.q * found.lengths, problem.weighted_targets()
+        residual = wanted - found.q @ (found.q.T @ wanted)
+        left_out = basis_left_out_residuals(columns, found.lengths**2, columns.T @ wanted, 0.0, residual)
+        return np.asarray(targets - left_out / problem.root[:, None])
 
     def _problem(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> OlsProblem:
         if self.stopping not in get_args(OlsStopping):
@@ -292,7 +298,7 @@ class OLSClassifier(_OLS, ExpansionClassifier):
         if self.algorithm == "billings_lee":
             targets = fisher_targets(targets, sample_weight)
         self.loo_decision_ = self._fit_with(self.algorithm, X, targets, sample_weight)
-        return self.loo_decision_
+        return within_reach(self.loo_decision_, targets)
 
 
 class OLSRegressor(_OLS, ExpansionRegressor):

@@ -5,6 +5,7 @@ Axes: M training frames, T frames, D features, P pairs, C centres of a pair, N d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -13,12 +14,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from acoustic.discriminants.coupling import all_pairs
+from acoustic.discriminants.calibration import CalibrationName, logistic_moments, quadratics
+from acoustic.discriminants.class_frames import ClassFrames
 from acoustic.discriminants.forward import ForwardConfig, forward_selection
-from acoustic.discriminants.kernels import Kernel
+from acoustic.discriminants.kernels import Kernel, inverse_square
+from acoustic.discriminants.leave_one_out import FARTHEST
 from acoustic.discriminants.pair_selection import fit_pair
 from acoustic.discriminants.projection import GaussianProjection
-from acoustic.errors import ModelError
 from acoustic.parallel import parallel_map
 
 Floats = NDArray[np.float64]
@@ -26,7 +28,7 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Calibration = Literal["fitted", "loo"]
 
-FARTHEST = 3.0  # leave-one-out output, for targets ±1, that calibration takes as it is
+_STEEPEST = np.float32(1e25)  # 1/σ² of compiled kernels: finite when multiplied by squared distances
 _PAIRS_AT_ONCE = 16  # of one task of a thread
 _FRAMES_AT_ONCE = 128
 _CENTERS_AT_ONCE = 1024  # with the frames above, a kernel block of 0.5 MB: a core's cache holds it
@@ -57,7 +59,8 @@ class PairwiseMachines:
     slots : (P, C) int32 which of ``centers`` each pair has, −1 behind the last
     weights : (P, C) their weights, 0 behind the last
     biases : (P,)
-    means, variances : (P, 2) of the pair's outputs on its training frames of class i and of class j
+    means, variances : (P, 2) of the pair's outputs on its training frames of class i and of class j, or of
+        the Gaussians whose log odds are those of a logistic calibration
     class_counts : (K,) training frames of each class, weighted
     """
 
@@ -106,6 +109,7 @@ def fit_pairs(
     n_workers: int | None = None,
     *,
     calibration: Calibration = "loo",
+    coupling: CalibrationName = "gaussian",
     sample_weight: Floats | None = None,
     seed: int = 0,
 ) -> PairwiseMachines:
@@ -125,15 +129,16 @@ def fit_pairs(
     pairs : (P, 2) classes; all i < j by default
     n_workers : threads; one a core by default
     calibration : outputs that means and variances are taken from, fitted or leave-one-out
+    coupling : what gives the log odds of a pair, two Gaussians (thesis) or Platt's logistic function
     sample_weight : (M,) weights of the squared errors
     seed : of selection by chance
     """
-    frames = _ClassFrames(x, codes, n_classes, sample_weight)
+    frames = ClassFrames(x, codes, n_classes, sample_weight)
     asked = frames.checked_pairs(pairs)
     parts = [asked[a : a + _PAIRS_AT_ONCE] for a in range(0, len(asked), _PAIRS_AT_ONCE)]
     fit = _fit_fast if _is_fast(config) else _fit_general
-    which = 0 if calibration == "fitted" else 1
-    done = list(parallel_map(lambda part: fit(frames, part, config, which, seed), parts, n_workers))
+    after = _Calibrator(0 if calibration == "fitted" else 1, coupling)
+    done = list(parallel_map(lambda part: fit(frames, part, config, after, seed), parts, n_workers))
     return _gather(frames, asked, config, _Fitted(*map(np.concatenate, zip(*done, strict=True))))
 
 
@@ -171,72 +176,18 @@ def pair_outputs(
 
 def pair_log_odds(machines: PairwiseMachines, outputs: NDArray[np.floating]) -> Floats:
     """Return d_ij = log N(q; μ_i, σ_i²) − log N(q; μ_j, σ_j²) + log(N_i/N_j), (T, P), of outputs (T, P)."""
+    return quadratics(np.ascontiguousarray(outputs), gaussian_curves(machines))
+
+
+def gaussian_curves(machines: PairwiseMachines) -> Floats:
+    """Return Bayes' rule on the pairs' Gaussians as quadratics in the outputs, (P, 3); thesis (4.7)."""
     counts = machines.class_counts[machines.pairs]
-    # Bayes' rule on Gaussians, thesis (4.7)
     constants = np.log(counts) - 0.5 * np.log(machines.variances)
-    # a quadratic in q for each pair
     precision = 0.5 / machines.variances
     square = precision[:, 1] - precision[:, 0]
     slope = 2.0 * (precision[:, 0] * machines.means[:, 0] - precision[:, 1] * machines.means[:, 1])
     constants -= precision * machines.means**2
-    return _quadratics(np.ascontiguousarray(outputs), square, slope, constants[:, 0] - constants[:, 1])
-
-
-class _ClassFrames:
-    """Frames ordered by class, and where each class lies among them."""
-
-    def __init__(
-        self, x: NDArray[np.floating], codes: ArrayLike, n_classes: int, sample_weight: Floats | None
-    ) -> None:
-        labels = np.asarray(codes)
-        if x.ndim != 2 or labels.shape != (len(x),):
-            raise ModelError(
-                f"x has shape {x.shape} and codes {labels.shape}, expected (frames, features) and (frames,)"
-            )
-        if len(labels) and not 0 <= labels.min() <= labels.max() < n_classes:
-            raise ModelError(f"codes lie in {labels.min()} … {labels.max()}, expected 0 … {n_classes - 1}")
-        self.order = np.argsort(labels, kind="stable")
-        with np.errstate(over="ignore"):
-            self.x = np.asarray(x[self.order], dtype=np.float32)
-        if not np.isfinite(self.x).all():
-            raise ModelError(
-                "x has values that are not finite in single precision; drop or mend those frames (NaN, "
-                "infinity), or scale them"
-            )
-        self.weight = np.ones(len(x))
-        self.is_weighted = sample_weight is not None
-        if sample_weight is not None:
-            if not (np.isfinite(sample_weight).all() and (sample_weight > 0).all()):
-                raise ModelError("sample_weight holds numbers that are not above 0; leave those frames out")
-            self.weight = np.asarray(sample_weight, dtype=np.float64)[self.order]
-        self.counts = np.bincount(labels, minlength=n_classes)
-        self.weighted_counts = np.bincount(labels, sample_weight, minlength=n_classes).astype(np.float64)
-        self.starts = np.concatenate([[0], np.cumsum(self.counts)])
-
-    def checked_pairs(self, pairs: ArrayLike | None) -> Ints:
-        """Return the pairs (P, 2) asked for, all by default, if there are frames for each."""
-        n_classes = len(self.counts)
-        asked = all_pairs(n_classes) if pairs is None else np.asarray(pairs, dtype=np.int32).reshape(-1, 2)
-        if not len(asked):
-            raise ModelError(
-                f"no pairs of {n_classes} classes, expected at least one; give examples of two classes"
-            )
-        if asked.min() < 0 or asked.max() >= n_classes or (asked[:, 0] == asked[:, 1]).any():
-            raise ModelError(f"pairs holds other than two different classes of 0 … {n_classes - 1}")
-        empty = sorted({int(k) for k in np.unique(asked) if not self.counts[k]})
-        if empty:
-            raise ModelError(
-                f"classes {empty} have no frames, expected at least one each; leave them out of pairs"
-            )
-        return asked
-
-    def most_centers(self, config: ForwardConfig) -> int:
-        """Return how many centres any pair may have: no more than it has frames."""
-        return min(config.max_centers, int(np.sort(self.counts)[-2:].sum()))
-
-    def rows(self, pair: Ints) -> NDArray[np.int64]:
-        """Return where the frames of the pair lie, those of class i first."""
-        return np.concatenate([np.arange(self.starts[k], self.starts[k + 1]) for k in pair])
+    return np.column_stack([square, slope, constants[:, 0] - constants[:, 1]])
 
 
 class _Fitted(NamedTuple):
@@ -267,13 +218,16 @@ def _is_fast(config: ForwardConfig) -> bool:
     )
 
 
-def _fit_fast(frames: _ClassFrames, pairs: Ints, config: ForwardConfig, which: int, seed: int) -> _Fitted:
+def _fit_fast(
+    frames: ClassFrames, pairs: Ints, config: ForwardConfig, after: _Calibrator, seed: int
+) -> _Fitted:
     """Return the fits of some pairs by the compiled selection."""
     sizes = frames.counts[pairs]
     largest = int(sizes.sum(axis=1).max())
     found = _empty_fitted(len(pairs), frames.most_centers(config))
     room = np.empty((1 + min(config.max_centers, largest)) * largest, dtype=np.float32)
     chosen = np.empty(found.rows.shape[1], dtype=np.int32)
+    scale = np.float32(-0.5) * np.minimum(inverse_square(config.sigmas, np.float32), _STEEPEST)[0]
     for p, pair in enumerate(pairs):
         n, n_first = int(sizes[p].sum()), int(sizes[p, 0])
         capacity = 1 + min(config.max_centers, n)
@@ -286,7 +240,7 @@ def _fit_fast(frames: _ClassFrames, pairs: Ints, config: ForwardConfig, which: i
             np.ascontiguousarray(frames.x[rows].T),
             root,
             targets,
-            np.float32(-0.5 / config.sigmas[0] ** 2),
+            scale,
             np.float32(config.epsilon),
             np.float32(config.tol if config.stopping == "tol" else -1.0),
             config.regularize,
@@ -296,12 +250,14 @@ def _fit_fast(frames: _ClassFrames, pairs: Ints, config: ForwardConfig, which: i
             outputs,
         )
         found.rows[p, :n_centers] = rows[chosen[:n_centers]]
-        _moments(found, p, outputs[which], weight, n_first)
+        found.means[p], found.variances[p] = after.moments(outputs, weight, n_first)
     found.sigmas[:] = config.sigmas[0]
     return found
 
 
-def _fit_general(frames: _ClassFrames, pairs: Ints, config: ForwardConfig, which: int, seed: int) -> _Fitted:
+def _fit_general(
+    frames: ClassFrames, pairs: Ints, config: ForwardConfig, after: _Calibrator, seed: int
+) -> _Fitted:
     """Return the fits of some pairs by `forward_selection`."""
     found = _empty_fitted(len(pairs), frames.most_centers(config))
     for p, pair in enumerate(pairs):
@@ -316,12 +272,28 @@ def _fit_general(frames: _ClassFrames, pairs: Ints, config: ForwardConfig, which
         found.rows[p, : path.size] = rows[path.indices[: path.size]]
         found.sigmas[p, : path.size] = path.sigmas[: path.size]
         found.weights[p, : path.size], found.biases[p] = alpha[:, 0], bias[0]
-        _moments(found, p, (path.fitted, path.leave_one_out)[which][:, 0], weight, n_first)
+        outputs = path.fitted[:, 0], path.leave_one_out[:, 0]
+        found.means[p], found.variances[p] = after.moments(outputs, weight, n_first)
     return found
 
 
-def _moments(found: _Fitted, p: int, outputs: NDArray[np.floating], weight: Floats, n_first: int) -> None:
-    """Fill the weighted mean and variance of each class's outputs as `GaussianProjection` has them."""
+class _Calibrator(NamedTuple):
+    """Which outputs of a pair its means and variances rest on (0 fitted, 1 leave-one-out), and how."""
+
+    which: int
+    coupling: CalibrationName
+
+    def moments(
+        self, outputs: Sequence[NDArray[np.floating]] | NDArray[np.floating], weight: Floats, n_first: int
+    ) -> tuple[Floats, Floats]:
+        """Return means and variances (2,) for class i and class j of fitted and leave-one-out outputs."""
+        if self.coupling == "logistic":
+            return logistic_moments(outputs[self.which], n_first, weight)
+        return _gaussian_moments(outputs[self.which], weight, n_first)
+
+
+def _gaussian_moments(outputs: NDArray[np.floating], weight: Floats, n_first: int) -> tuple[Floats, Floats]:
+    """Return the weighted mean and variance of each class's outputs as `GaussianProjection` has them."""
     # A centre almost all of whose column is its own may be missed by thousands once it is left out.
     values = np.clip(outputs, -FARTHEST, FARTHEST, dtype=np.float64)
     means, variances, counts = np.empty(2), np.empty(2), np.empty(2)
@@ -330,10 +302,10 @@ def _moments(found: _Fitted, p: int, outputs: NDArray[np.floating], weight: Floa
         means[k] = weight[rows] @ values[rows] / counts[k]
         variances[k] = weight[rows] @ (values[rows] - means[k]) ** 2 / counts[k]
     projection = GaussianProjection.from_moments(means, variances, counts)
-    found.means[p], found.variances[p] = projection.means_[::-1], projection.variances_[::-1]
+    return projection.means_[::-1], projection.variances_[::-1]
 
 
-def _gather(frames: _ClassFrames, pairs: Ints, config: ForwardConfig, fitted: _Fitted) -> PairwiseMachines:
+def _gather(frames: ClassFrames, pairs: Ints, config: ForwardConfig, fitted: _Fitted) -> PairwiseMachines:
     """Return the machines over their distinct centres, which lie class by class."""
     used = fitted.rows >= 0
     keys = np.stack([fitted.rows[used].astype(np.float64), fitted.sigmas[used]])
@@ -376,13 +348,3 @@ def _accumulate(
             for t in range(n_frames):
                 out[t] += wa * a[t]
             entry += 1
-
-
-@njit(nogil=True, cache=True)
-def _quadratics(q: NDArray[np.floating], square: Floats, slope: Floats, constant: Floats) -> Floats:
-    """Return (square q + slope) q + constant, (T, P), in one pass."""
-    found = np.empty(q.shape)
-    for t in range(len(q)):
-        for p in range(q.shape[1]):
-            found[t, p] = (square[p] * q[t, p] + slope[p]) * q[t, p] + constant[p]
-    return found

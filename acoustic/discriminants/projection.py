@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
@@ -10,6 +12,8 @@ Floats = NDArray[np.float64]
 
 _VARIANCE_SHARE = 1e-9  # of the squared distance of the means: the least variance of a class
 _LEAST_DISTANCE = 1e-50  # of the means, for that purpose: constant outputs have a density too
+_STRAIGHT = 1e-12  # curvature, in units of the larger precision, below which the log odds are a line
+_LEAD = 1e-9  # by which the predicted class exceeds the others at least
 
 
 class GaussianProjection:
@@ -26,9 +30,7 @@ class GaussianProjection:
     variances_: Floats
     log_priors_: Floats
 
-    def fit(
-        self, outputs: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> GaussianProjection:
+    def fit(self, outputs: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from outputs (M,) (fitted, leave-one-out or held-out), their classes and weights (M,)."""
         values, positive = np.asarray(outputs, dtype=np.float64), np.asarray(is_positive, dtype=bool)
         weight = (
@@ -45,11 +47,11 @@ class GaussianProjection:
         return self._set(means, np.array(variances), counts)
 
     @classmethod
-    def from_moments(cls, means: ArrayLike, variances: ArrayLike, counts: ArrayLike) -> GaussianProjection:
+    def from_moments(cls, means: ArrayLike, variances: ArrayLike, counts: ArrayLike) -> Self:
         """Return the projection with these moments and numbers of outputs (2,); a class may have none yet."""
         return cls()._set(*(np.asarray(a, dtype=np.float64) for a in (means, variances, counts)))
 
-    def _set(self, means: Floats, variances: Floats, counts: Floats) -> GaussianProjection:
+    def _set(self, means: Floats, variances: Floats, counts: Floats) -> Self:
         distance = max(float(np.ptp(means)), _LEAST_DISTANCE)
         self.means_ = means
         self.variances_ = np.maximum(variances, _VARIANCE_SHARE * distance**2)
@@ -73,3 +75,36 @@ class GaussianProjection:
     def predict_proba(self, outputs: ArrayLike) -> Floats:
         """Return P(positive | output), shape of the outputs."""
         return np.asarray(expit(self.log_odds(outputs)))
+
+
+class MonotoneProjection(GaussianProjection):
+    """`GaussianProjection` whose log odds never fall while the output rises; a departure from thesis (4.7).
+
+    Where the variances differ d(q) is a parabola: beyond its vertex the odds would turn back, and the surest
+    outputs of a class get its smallest probabilities. There d is held.
+    """
+
+    def log_odds(self, outputs: ArrayLike) -> Floats:
+        """Return d of the outputs, held beyond its vertex; shape of the outputs."""
+        return super().log_odds(self._held(np.asarray(outputs, dtype=np.float64)))
+
+    def _held(self, q: Floats) -> Floats:
+        precision = 1.0 / self.variances_
+        curvature, slope = precision[0] - precision[1], float(np.diff(self.means_ * precision)[0])
+        if abs(curvature) <= _STRAIGHT * precision.max():
+            return q
+        vertex = -slope / curvature  # d' = curvature q + slope
+        return np.asarray(np.maximum(q, vertex) if curvature > 0 else np.minimum(q, vertex))
+
+
+def agreeing_posteriors(posteriors: Floats, codes: NDArray[np.int64]) -> Floats:
+    """Return posteriors (M, C), normalised, of which that of the predicted class (M,) is the largest.
+
+    Gaussians may cut elsewhere than the outputs that predict: where they do, the posterior of the predicted
+    class is raised to the largest.
+    """
+    raised, rows = posteriors.copy(), np.arange(len(posteriors))
+    top = np.maximum(posteriors.max(axis=1), np.finfo(np.float64).tiny)
+    lags = posteriors.argmax(axis=1) != codes
+    raised[rows[lags], codes[lags]] = top[lags] * (1.0 + _LEAD)
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from acoustic.discriminants.forward_estimators import NPDClassifier
-from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
+from acoustic.discriminants import KernelFisherDiscriminant, NPDClassifier
 from asr.paper_tables.datasets import original_partition, two_spirals
 from asr.paper_tables.layout import table
 from asr.paper_tables.published import RIPLEY
@@ -55,7 +55,10 @@ def ripley(folder: Path, figures: Path, search: Search) -> str:
         _Boundary(fitted["NPD"], f"NPD, {RIPLEY_CENTERS} centres (encircled)", "black", "-"),
     ]
     _draw(axes, split.x, split.y, boundaries, fitted["NPD"].center_indices_)
-    axes.legend(handles=[Line2D([], [], color=b.color, ls=b.style, label=b.label) for b in boundaries])
+    axes.legend(
+        loc="lower right",
+        handles=[Line2D([], [], color=b.color, ls=b.style, label=b.label) for b in boundaries],
+    )
     axes.set_title("Ripley's data, standardised (thesis figure 3.2)")
     _save(figure, figures / "ripley.png")
     errors = {
@@ -73,7 +76,7 @@ def spirals(figures: Path, search: Search) -> str:
     figure = Figure(figsize=(5 * len(SPIRAL_CENTERS), 5), layout="constrained")
     rows = []
     for axes, n_centers in zip(figure.subplots(1, len(SPIRAL_CENTERS)), SPIRAL_CENTERS, strict=True):
-        width = choose_width(lambda sigma, _, n=n_centers: NPDClassifier(sigma, n), [(x, y)], search)  # type: ignore[misc]
+        width = choose_width(partial(_in_proportion, n_centers / len(x)), [(x, y)], search)
         model = NPDClassifier(width.sigma, n_centers).fit(x, y)
         _draw(axes, x, y, [_Boundary(model, "NPD", "black", "-")], np.asarray(model.center_indices_))
         axes.set_title(f"NPD, {n_centers} centres (encircled), σ = {width.sigma:.2f}")
@@ -82,6 +85,10 @@ def spirals(figures: Path, search: Search) -> str:
     _save(figure, figures / "two_spirals.png")
     header = ("centres", "paper: training points wrong", "ours", "σ", "CV error %")
     return table("Thesis figure 5.1: two spirals, 194 points", header, rows)
+
+
+def _in_proportion(share: float, sigma: float, n_train: int) -> NPDClassifier:
+    return NPDClassifier(sigma, round(share * n_train))
 
 
 def _draw(

@@ -1,8 +1,8 @@
 """The kernel width σ by cross-validation on the training points: the only thing any table here chooses.
 
-The grid is σ = d̃ · 2^(k/4), k = −12 … 6, with d̃ the median distance of training points: from an eighth of it
-to 2.8 times it. It is searched from coarse to fine: every fourth width, then both neighbours two steps from
-the best, then both one step from it; nine of nineteen. Ties go to the wider kernel.
+The grid is σ = d̃ · 2^(k/4), k = −16 … 6, with d̃ the median distance of training points: from a sixteenth
+of it to 2.8 times it. It is searched from coarse to fine: every fourth width, then both neighbours two steps
+from the best, then both one step from it; ten of twenty-three. Ties go to the wider kernel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 Make = Callable[[float, int], Any]  # σ and number of training points -> estimator
 Folds = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
-LOWEST, HIGHEST, PER_OCTAVE = -12, 6, 4
+LOWEST, HIGHEST, PER_OCTAVE = -16, 6, 4
 N_FOLDS = 5
 _N_PAIRS = 4000  # random pairs whose distances give the median
 

@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = ("an4_decoding", "an4_folds", "an4_training", "discriminants", "fsdd", "sclite")
+SCRIPTS = (
+    "an4_decoding",
+    "an4_folds",
+    "an4_training",
+    "calibration",
+    "discriminants",
+    "discriminants_choice",
+    "fsdd",
+    "sclite",
+    "stopping",
+)
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 
 

@@ -5,20 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize_scalar
 
 from acoustic import ModelError
-from acoustic.discriminants.basis import OrthogonalBasis
-from acoustic.discriminants.forward import (
-    ForwardConfig,
-    error_reductions,
-    forward_selection,
-    gcv_score,
-    greedy_order,
-    leave_one_out_residuals,
-    leverages,
-    next_ridge,
-)
+from acoustic.discriminants.forward import ForwardConfig, forward_selection
 from acoustic.discriminants.kernels import Kernel
 
 GAUSSIAN = Kernel("gaussian", 1.0)
@@ -144,132 +133,6 @@ class TestOrols:
             residual[path.indices[:size]] = -1.0
             assert residual.argmax() == path.indices[size]
 
-    def test_score_is_gcv_by_definition(self):
-        x, y = problem(n_targets=2)
-        path = forward_selection(x, y, OROLS)
-        for size in (0, 1, 7, 15):
-            q, _ = orthogonal(design(x, path, OROLS, size))
-            p = np.eye(len(x)) - q @ np.linalg.solve(q.T @ q + path.ridges[size] * np.eye(size + 1), q.T)
-            expected = np.sum((p @ y) ** 2) / len(x) / (np.trace(p) / len(x)) ** 2  # (3.85)
-            assert_allclose(path.gcv[size], expected, rtol=1e-9, atol=0)
-
-    @pytest.mark.parametrize("seed", range(5))
-    def test_fixed_point_of_the_ridge_is_stationary_in_gcv(self, seed):
-        x, y = problem(seed=seed, n_targets=1 + seed % 2)
-        path = forward_selection(x, y, replace(OROLS, max_centers=25))
-        unexplained = np.sum(y**2) - np.sum(path.projections**2 / path.kappa[:, None])
-        state = path.kappa, path.projections, unexplained, len(x)
-        ridge = path.ridges[-1]
-        for _ in range(3000):
-            ridge = next_ridge(*state, ridge)
-        assert ridge > 0
-        assert_allclose(next_ridge(*state, ridge), ridge, rtol=1e-9, atol=0)
-        step = 1e-4 * ridge
-        slope = (gcv_score(*state, ridge + step) - gcv_score(*state, ridge - step)) / (2 * step)
-        assert abs(slope * ridge) < 1e-7 * gcv_score(*state, ridge)
-        # … and a minimum among its neighbours
-        found = minimize_scalar(
-            lambda log: gcv_score(*state, np.exp(log)),
-            bounds=np.log([ridge / 5, ridge * 5]),
-            method="bounded",
-        )
-        assert gcv_score(*state, ridge) <= found.fun * (1 + 1e-9)
-
-    def test_ridge_follows_the_printed_formula(self):
-        x, y = problem()
-        path = forward_selection(x, y, OROLS)
-        q, _ = orthogonal(design(x, path, OROLS))
-        ridge, m = 0.37, q.shape[1]
-        inner = np.linalg.inv(q.T @ q + ridge * np.eye(m))
-        p, alpha = np.eye(len(x)) - q @ inner @ q.T, inner @ q.T @ y
-        slope = np.sum(path.kappa / (ridge + path.kappa) ** 2)  # (3.89)
-        expected = slope * np.sum((p @ y) ** 2) / (np.trace(p) * (alpha.T @ inner @ alpha).item())  # (3.88)
-        unexplained = np.sum(y**2) - np.sum(path.projections**2 / path.kappa[:, None])
-        found = next_ridge(path.kappa, path.projections, unexplained, len(x), ridge)
-        assert_allclose(found, expected, rtol=1e-9, atol=0)
-
-    def test_ridge_that_runs_away_is_refused(self):
-        kappa, nothing = np.array([50.0, 2.0]), np.array([[1e-6], [1e-7]])
-        assert next_ridge(kappa, nothing, 50.0, 50, 0.25) == 0.25
-        assert next_ridge(kappa, np.zeros((2, 1)), 50.0, 50, 0.25) == 0.25
-
-    def test_pure_noise_keeps_the_ridge_below_the_largest_length(self):
-        rng = np.random.default_rng(5)
-        path = forward_selection(
-            rng.normal(size=(60, 3)), rng.normal(size=(60, 1)), replace(OROLS, max_centers=40)
-        )
-        assert np.isfinite(path.ridges).all()
-        assert (path.ridges <= path.kappa.max()).all()
-        assert np.isfinite(path.fitted).all()
-
-    def test_no_ridge_where_the_error_is_zero(self):
-        x, _ = problem(20)
-        path = forward_selection(x, np.full((20, 1), 3.0), replace(OROLS, max_centers=20))
-        assert_allclose(path.fitted, 3.0, rtol=1e-12, atol=0)
-
-
-def left_out_by_refitting(x, y, path, config):
-    """Return each point's output of the model fitted to the others, in the basis and with λ of all."""
-    q, _ = orthogonal(design(x, path, config))
-    ridge = path.ridges[path.size] * np.eye(q.shape[1])
-    found = np.empty_like(y)
-    for i in range(len(x)):
-        others = np.delete(np.arange(len(x)), i)
-        found[i] = q[i] @ np.linalg.solve(q[others].T @ q[others] + ridge, q[others].T @ y[others])
-    return found
-
-
-class TestLeaveOneOut:
-    @pytest.mark.parametrize("config", [NPD, OROLS], ids=["npd", "orols"])
-    def test_is_leaving_out_and_refitting(self, config):
-        x, y = problem(200, n_targets=2, seed=1)
-        path = forward_selection(x, y, replace(config, max_centers=25))
-        assert_allclose(path.leave_one_out, left_out_by_refitting(x, y, path, config), rtol=0, atol=1e-8)
-
-    def test_of_npd_does_not_depend_on_the_basis(self):
-        x, y = labels(200, seed=2)
-        path = forward_selection(x, y, NPD)
-        k = design(x, path, NPD)
-        for i in range(0, 200, 7):
-            others = np.delete(np.arange(200), i)
-            alpha = np.linalg.lstsq(k[others], y[others], rcond=None)[0]
-            assert_allclose(path.leave_one_out[i], k[i] @ alpha, rtol=0, atol=1e-8)
-
-    def test_of_weighted_points_leaves_out_all_of_their_weight(self):
-        x, y = problem(60)
-        weight = np.random.default_rng(0).integers(1, 4, 60) / 2.0
-        path = forward_selection(x, y, NPD, sample_weight=weight)
-        k, root = design(x, path, NPD), np.sqrt(weight)[:, None]
-        for i in range(60):
-            others = np.delete(np.arange(60), i)
-            alpha = np.linalg.lstsq((k * root)[others], (y * root)[others], rcond=None)[0]
-            assert_allclose(path.leave_one_out[i], k[i] @ alpha, rtol=0, atol=1e-8)
-
-    @pytest.mark.parametrize("config", [NPD, OROLS], ids=["npd", "orols"])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_of_points_with_a_column_to_themselves_is_that_of_a_vanishing_ridge(self, config, dtype):
-        """σ so small that every centre's column is nearly a unit vector: 1 − h vanishes there."""
-        x, y = problem(30)
-        config = replace(config, kernel=replace(GAUSSIAN, sigma=1e-3), sigmas=(1e-3,), max_centers=12)
-        path = forward_selection(x.astype(dtype), y, config)
-        vanishing = replace(path, ridges=path.ridges + 1e-7)
-        expected = left_out_by_refitting(x, y, vanishing, config)
-        assert_allclose(path.leave_one_out, expected, rtol=0, atol=1e-5)
-
-    def test_residuals_of_a_limit(self):
-        """Of a point alone: the limit of what vanishing ridges give."""
-        rng = np.random.default_rng(4)
-        q, _ = np.linalg.qr(np.column_stack([np.ones(12), np.eye(12)[:, :2], rng.normal(size=(12, 2))]))
-        q *= np.array([3.0, 0.5, 0.2, 1.0, 2.0])
-        y = rng.normal(size=(12, 1))
-        kappa, p = np.sum(q**2, axis=0), q.T @ y
-        found = leave_one_out_residuals(q, kappa, p, 0.0, y - q @ (p / kappa[:, None]))
-        ridge = 1e-6
-        residual = y - q @ (p / (kappa + ridge)[:, None])
-        expected = residual / (1.0 - leverages(q, 1.0 / (kappa + ridge)))[:, None]
-        assert_allclose(found[:2], expected[:2], rtol=1e-4, atol=0)
-        assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
-
 
 CONFIGS = {
     "npd": NPD,
@@ -353,23 +216,6 @@ class TestSelection:
                 errors[i] = np.sum((y - candidate @ np.linalg.lstsq(candidate, y, rcond=None)[0]) ** 2)
             assert min(errors, key=errors.get) == path.indices[size]
 
-    def test_reductions_are_those_of_the_regularised_error(self):
-        x, y = problem(40)
-        k, ridge = gram(x, NPD), 0.2
-        basis = OrthogonalBasis(40, 4, k.dtype)
-        basis.append(np.column_stack([np.ones(40), k[:, :3]]))
-
-        def error(q):
-            alpha = (q.T @ y) / (np.sum(q**2, axis=0)[:, None] + ridge)
-            return np.sum((y - q @ alpha) ** 2) + ridge * np.sum(alpha**2)  # (3.80)
-
-        residual = y - basis.q @ ((basis.q.T @ y) / basis.kappa[:, None])
-        gains = error_reductions(basis, k[:, 3:9], residual, ridge)
-        for gain, column in zip(gains, k[:, 3:9].T, strict=True):
-            q = column - basis.q @ ((basis.q.T @ column) / basis.kappa)
-            expected = error(basis.q) - error(np.column_stack([basis.q, q]))
-            assert_allclose(gain, expected, rtol=1e-8, atol=1e-12)
-
     def test_widths_are_chosen_by_error_reduction(self):
         x, y = problem(40)
         config = replace(NPD, sigmas=(0.3, 1.0, 4.0), max_centers=5)
@@ -384,22 +230,6 @@ class TestSelection:
                 k = np.column_stack([before, column])
                 errors.append(np.sum((y - k @ np.linalg.lstsq(k, y, rcond=None)[0]) ** 2))
             assert config.sigmas[int(np.argmin(errors))] == path.sigmas[size]
-
-    def test_greedy_order_is_the_sequential_algorithm_on_the_block(self):
-        x, y = problem(30)
-        k = GAUSSIAN.block(x, x)
-        residual, chosen, q = y.copy(), [], np.empty((30, 0))
-        for _ in range(8):
-            free = np.setdiff1d(np.arange(30), chosen)
-            chosen.append(int(free[np.argmax(np.abs(residual[free, 0]))]))
-            q = np.linalg.qr(k[:, chosen])[0]
-            residual = y - q @ (q.T @ y)
-        assert greedy_order(k, y, 8).tolist() == chosen
-
-    def test_greedy_order_of_equal_columns_takes_different_ones_first(self):
-        k = np.kron(np.eye(3), np.ones((2, 2)))
-        order = greedy_order(k, np.array([[3.0], [3.0], [2.0], [2.0], [1.0], [1.0]]), 6)
-        assert order.tolist() == [0, 2, 4, 1, 3, 5]
 
 
 class TestWeights:

@@ -24,7 +24,7 @@ REGRESSORS = [NPDRegressor, OROLSRegressor]
 KERNELS = ["gaussian", "polynomial", "sigmoid", "compact"]
 
 REASON = (
-    "ε is added to one row of a repeated point, its leave-one-out calibration still sees the other copies, "
+    "ε is added to one row of a repeated point, calibration leaves a row out with all its weight, "
     "and M of the generalised cross-validation counts rows"
 )
 

@@ -99,3 +99,35 @@ def test_widths_of_one_number_or_several():
     assert widths([1, 2.5]) == (1.0, 2.5)
     with pytest.raises(ModelError, match="or several"):
         widths([])
+
+
+@pytest.mark.parametrize("name", ["gaussian", "compact"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sigma", [1e-200, 1e-8, 1e-3])
+def test_a_point_is_one_with_itself_however_small_sigma_is(name, dtype, sigma):
+    x = (100.0 + points(60, 20)).astype(dtype)
+    assert_array_equal(Kernel(name, sigma).block(x, x), np.eye(60))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_single_precision_of_a_wide_kernel_on_the_diagonal(dtype):
+    x = points(60, 20).astype(dtype)
+    diagonal = np.diag(Kernel("gaussian", 2.0).block(x, x))
+    assert_allclose(diagonal, 1.0, rtol=0, atol=np.sqrt(np.finfo(dtype).eps))
+
+
+def test_close_points_are_told_apart_at_a_tiny_sigma():
+    x = np.array([[1.0, 2.0], [1.0, 2.0 + 1e-9], [1.0 + 1e-9, 2.0], [50.0, 0.0]])
+    distances = np.sum((x[:, None] - x) ** 2, axis=2)
+    assert_allclose(Kernel("gaussian", 1e-9).block(x, x), np.exp(-distances / 2e-18), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "compact"])
+@pytest.mark.parametrize("size", [1e30, 1e160, 1e300])
+def test_distances_that_overflow_are_far(name, size):
+    x = size * points()
+    assert_array_equal(Kernel(name, 1.0).block(x, x), np.eye(len(x)))
+
+
+def test_no_centers():
+    assert Kernel().block(points(), points()[:0]).shape == (30, 0)

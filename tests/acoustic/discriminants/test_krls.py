@@ -10,7 +10,15 @@ from acoustic.discriminants.krls import KRLSClassifier, KRLSRegressor
 from acoustic.errors import ModelError
 
 
-@parametrize_with_checks([KRLSClassifier(), KRLSRegressor()])
+def expected_failures(estimator):
+    if not hasattr(estimator, "predict_proba"):
+        return {}
+    return {
+        "check_sample_weight_equivalence_on_dense_data": "calibration leaves a row out with all its weight"
+    }
+
+
+@parametrize_with_checks([KRLSClassifier(), KRLSRegressor()], expected_failed_checks=expected_failures)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
@@ -207,15 +215,27 @@ def test_leave_one_out_is_leaving_out():
         assert_allclose(model.loo_decision_[i, 0], columns[i] @ alpha, rtol=0, atol=1e-8)
 
 
-def test_leave_one_out_takes_one_copy():
+def test_leaving_out_takes_all_of_a_weight():
     x, y = wave(100)
     weight = np.random.default_rng(0).uniform(0.2, 3.0, size=100)
     model = KRLSRegressor(nu=5e-2).fit(x, y, weight)
     columns = gram(x, model.centers_)
     for i in range(len(x)):
-        root = np.sqrt(np.where(np.arange(len(x)) == i, np.maximum(weight - 1.0, 0.0), weight))
+        root = np.sqrt(np.where(np.arange(len(x)) == i, 0.0, weight))
         alpha = np.linalg.lstsq(root[:, None] * columns, root * y, rcond=None)[0]
         assert_allclose(model.loo_decision_[i, 0], columns[i] @ alpha, rtol=0, atol=1e-8)
+
+
+def test_leaving_out_a_point_with_a_column_to_itself_is_the_limit_of_a_vanishing_ridge():
+    x, y = wave(40)
+    weight = np.random.default_rng(2).uniform(0.5, 2.0, size=40)
+    model = KRLSRegressor(1e-2, nu=1e-6).fit(x, y, weight)
+    assert len(model.centers_) == 40
+    k = gram(x, x, 1e-2)
+    for i in range(len(x)):
+        w = np.where(np.arange(len(x)) == i, 0.0, weight)
+        alpha = np.linalg.solve(k @ (w[:, None] * k) + 1e-8 * k, k @ (w * y))
+        assert_allclose(model.loo_decision_[i, 0], k[i] @ alpha, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
@@ -326,5 +346,5 @@ def test_a_class_may_be_long_in_coming():
 
 def test_what_overflows_is_said():
     x, y = two_classes(20)
-    with pytest.raises(ModelError, match="gaussian kernel overflows"):
-        KRLSClassifier().fit(1e160 * x, y)
+    with pytest.raises(ModelError, match="polynomial kernel overflows"):
+        KRLSClassifier(kernel="polynomial").fit(1e160 * x, y)

@@ -246,7 +246,7 @@ def test_the_same_frames_in_two_classes():
 
 
 @pytest.mark.parametrize("regularize", [False, True])
-@pytest.mark.parametrize("sigma", [1e-3, 1e4])
+@pytest.mark.parametrize("sigma", [1e-300, 1e-30, 1e-3, 1e4, 1e300])
 def test_short_classes_and_odd_widths(regularize, sigma):
     x, codes = clouds([1, 2, 30, 1])
     config = replace(CONFIG, sigmas=(sigma,), kernel=Kernel("gaussian", sigma), regularize=regularize)
@@ -299,6 +299,28 @@ def test_estimator_one_vs_one(estimator):
     assert model.n_distinct_centers_ == len(model.centers_)
     with pytest.raises(ValueError, match="path_predict"):
         model.path_predict(x, [5])
+
+
+def test_logistic_coupling_is_a_growing_line_in_the_outputs():
+    x, codes = clouds([60, 90, 50], spread=1.5)
+    machines = fit_pairs(x, codes, 3, CONFIG, coupling="logistic")
+    assert_array_equal(machines.weights, fit_pairs(x, codes, 3, CONFIG).weights)
+    outputs = pair_outputs(machines, x)
+    odds = pair_log_odds(machines, outputs)
+    for p in range(3):
+        slope, constant = np.polyfit(outputs[:, p], odds[:, p], 1)
+        assert slope > 0
+        assert_allclose(odds[:, p], slope * outputs[:, p] + constant, rtol=1e-6, atol=1e-6)
+
+
+def test_logistic_coupling_of_the_estimator():
+    x, codes = clouds([120, 90, 100, 80], spread=1.5)
+    machines = fit_pairs(x, codes, 4, CONFIG, coupling="logistic")
+    expected = coupled_log_posteriors(pair_log_odds(machines, pair_outputs(machines, x)), 4)
+    model = NPDClassifier(SIGMA, CONFIG.max_centers, multiclass="ovo", coupling="logistic").fit(x, codes)
+    assert_allclose(model.decision_function(x), expected, rtol=1e-12, atol=0)
+    with pytest.raises(ModelError, match='coupling is "votes", expected one of: gaussian, logistic'):
+        NPDClassifier(multiclass="ovo", coupling="votes").fit(x, codes)
 
 
 def test_two_classes_are_the_binary_machine():

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from acoustic.discriminants import GaussianProjection
+from acoustic.discriminants.projection import MonotoneProjection, agreeing_posteriors
 
 
 def outputs_and_classes(seed=0, n_points=200):
@@ -96,3 +97,38 @@ def test_one_class_is_refused(positive):
 def test_a_class_with_weights_of_zero_is_refused():
     with pytest.raises(ValueError, match="a class has no outputs"):
         GaussianProjection().fit([0.1, 0.2], [False, True], [1.0, 0.0])
+
+
+@pytest.mark.parametrize("variances", [(0.3, 2.0), (2.0, 0.3), (1.0, 1.0)])
+def test_monotone_log_odds_are_bayes_rule_up_to_the_vertex_and_held_beyond(variances):
+    moments = [-1.0, 1.0], variances, [30.0, 10.0]
+    bayes, monotone = (P.from_moments(*moments) for P in (GaussianProjection, MonotoneProjection))
+    grid = np.linspace(-20.0, 20.0, 4001)
+    d, held = bayes.log_odds(grid), monotone.log_odds(grid)
+    assert (np.diff(held) >= 0).all()
+    rises = np.gradient(d) > 0.01 * np.ptp(grid) / len(grid)
+    assert_allclose(held[rises], d[rises], rtol=1e-12, atol=1e-12)
+    turning = d.min() if variances[0] < variances[1] else d.max()
+    if variances[0] != variances[1]:
+        assert_allclose(held[~rises], turning, rtol=0, atol=1e-3)
+    assert isinstance(monotone, MonotoneProjection)
+
+
+def test_monotone_log_odds_of_outputs_that_point_the_wrong_way_are_those_of_the_priors():
+    found = MonotoneProjection.from_moments([1.0, -1.0], [1.0, 2.0], [3.0, 1.0])
+    assert_allclose(found.predict_proba([-5.0, 0.0, 5.0]), 0.25, rtol=1e-12, atol=0)
+
+
+def test_posteriors_that_agree_with_the_prediction_are_normalised():
+    posteriors = np.array([[0.2, 0.6], [0.3, 0.1]])
+    found = agreeing_posteriors(posteriors, np.array([1, 0]))
+    assert_allclose(found, [[0.25, 0.75], [0.75, 0.25]], rtol=1e-15, atol=0)
+
+
+def test_posterior_of_the_predicted_class_is_raised_to_the_largest():
+    posteriors = np.array([[0.7, 0.1, 0.2], [0.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
+    codes = np.array([2, 1, 1])
+    found = agreeing_posteriors(posteriors, codes)
+    assert_array_equal(found.argmax(axis=1), codes)
+    assert_allclose(found, [[7 / 15, 1 / 15, 7 / 15], [0, 1, 0], [0.5, 0.5, 0]], rtol=1e-8, atol=1e-15)
+    assert_array_equal(posteriors[0], [0.7, 0.1, 0.2])

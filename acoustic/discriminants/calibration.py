@@ -1,0 +1,157 @@
+"""From a discriminant's output to the log odds of its two classes: a quadratic in the output.
+
+Two Gaussians give one (thesis (4.7)), a logistic function (Platt) one without its square. Axes: T frames, P
+pairs, M outputs of a pair.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from acoustic.discriminants.projection import GaussianProjection
+from acoustic.errors import ModelError
+
+Floats = NDArray[np.float64]
+CalibrationName = Literal["gaussian", "logistic"]
+
+FARTHEST = 3.0  # output, for targets ±1, that calibration takes as it is
+_STEPS = 30
+_ENOUGH = 1e-9  # of a Newton step
+_SMALLEST_CURVATURE = 1e-12
+
+
+def check_calibration(name: str) -> None:
+    """Raise ModelError if there is no calibration of this name."""
+    if name not in get_args(CalibrationName):
+        raise ModelError(f'calibration is "{name}", expected one of: {", ".join(get_args(CalibrationName))}')
+
+
+def fit_curve(
+    outputs: NDArray[np.floating], n_first: int, counts: tuple[float, float], name: CalibrationName
+) -> Floats:
+    """Return (square, slope, constant) of d(q) = (square q + slope) q + constant, (3,).
+
+    Parameters
+    ----------
+    outputs : (M,) of frames of the first class, then of the second
+    n_first : frames of the first class
+    counts : of both classes in all; their ratio is the prior odds
+    name : ``gaussian``, or ``logistic`` with the two classes weighted equally
+    """
+    values = np.clip(outputs, -FARTHEST, FARTHEST, dtype=np.float64)
+    if name == "logistic":
+        is_first = np.arange(len(values)) < n_first
+        weight = np.where(is_first, 0.5 / n_first, 0.5 / (len(values) - n_first))
+        slope, constant = _logistic(values, n_first, weight)
+        return np.array([0.0, slope, constant + np.log(counts[0] / counts[1])])
+    parts = values[n_first:], values[:n_first]  # the negative class comes first there
+    means, variances = [v.mean() for v in parts], [v.var() for v in parts]
+    return gaussian_curve(GaussianProjection.from_moments(means, variances, counts[::-1]))
+
+
+def logistic_moments(outputs: NDArray[np.floating], n_first: int, weight: Floats) -> tuple[Floats, Floats]:
+    """Return means and variances (2,) of the two Gaussians whose log odds are Platt's logistic function.
+
+    Their variances are equal, and the distance of their means is set to 2, which leaves the log odds with
+    the classes' weights as priors; means are equal where the outputs tell nothing.
+
+    Parameters
+    ----------
+    outputs : (M,) of frames of the first class, then of the second
+    n_first : frames of the first class
+    weight : (M,) of the frames in the likelihood
+    """
+    values = np.clip(outputs, -FARTHEST, FARTHEST, dtype=np.float64)
+    slope, constant = _logistic(values, n_first, weight / weight.sum())
+    if slope == 0.0:
+        return np.zeros(2), np.ones(2)
+    prior = np.log(weight[:n_first].sum() / weight[n_first:].sum())
+    return (prior - constant) / slope + np.array([1.0, -1.0]), np.full(2, 2.0 / slope)
+
+
+def gaussian_curve(projection: GaussianProjection) -> Floats:
+    """Return the quadratic of two Gaussians' log odds, (3,); the prior odds are in the constant."""
+    (mean_j, mean_i), (variance_j, variance_i) = projection.means_, projection.variances_
+    prior = projection.log_priors_[1] - projection.log_priors_[0]
+    if mean_i <= mean_j:  # points the wrong way: tells nothing
+        return np.array([0.0, 0.0, prior])
+    square = 0.5 / variance_j - 0.5 / variance_i
+    slope = mean_i / variance_i - mean_j / variance_j
+    constant = 0.5 * (
+        mean_j**2 / variance_j - mean_i**2 / variance_i + np.log(variance_j) - np.log(variance_i)
+    )
+    return np.array([square, slope, constant + prior])
+
+
+@njit(nogil=True, cache=True)
+def quadratics(q: NDArray[np.floating], curves: Floats) -> Floats:
+    """Return (square q + slope) q + constant of outputs (T, P) and curves (P, 3), in one pass, (T, P)."""
+    found = np.empty(q.shape)
+    for t in range(len(q)):
+        for p in range(q.shape[1]):
+            found[t, p] = (curves[p, 0] * q[t, p] + curves[p, 1]) * q[t, p] + curves[p, 2]
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _logistic(values: Floats, n_first: int, weight: Floats) -> tuple[float, float]:
+    """Return slope and constant of the logistic function of largest likelihood, weights adding up to 1.
+
+    Platt's method: Newton steps, halved until the likelihood grows; his targets, (n + 1)/(n + 2) for a class
+    of n frames and its like, keep separable outputs finite. A falling slope tells nothing: it is 0.
+    """
+    n = len(values)
+    high, low = (n_first + 1.0) / (n_first + 2.0), 1.0 / (n - n_first + 2.0)
+    slope, constant = 1.0, 0.0
+    loss = _logistic_loss(values, n_first, weight, (high, low), slope, constant)
+    for _ in range(_STEPS):
+        g0, g1, h00, h01, h11 = 0.0, 0.0, _SMALLEST_CURVATURE, 0.0, _SMALLEST_CURVATURE
+        for r in range(n):
+            target = high if r < n_first else low
+            p = 1.0 / (1.0 + np.exp(-(slope * values[r] + constant)))
+            error, curvature = weight[r] * (p - target), weight[r] * p * (1.0 - p)
+            g0 += error * values[r]
+            g1 += error
+            h00 += curvature * values[r] ** 2
+            h01 += curvature * values[r]
+            h11 += curvature
+        determinant = h00 * h11 - h01 * h01
+        if not determinant > 0.0:
+            break
+        step_slope = (h11 * g0 - h01 * g1) / determinant
+        step_constant = (h00 * g1 - h01 * g0) / determinant
+        length = 1.0
+        while length > 1e-6:
+            new = slope - length * step_slope, constant - length * step_constant
+            new_loss = _logistic_loss(values, n_first, weight, (high, low), new[0], new[1])
+            if new_loss <= loss:
+                break
+            length *= 0.5
+        else:
+            break
+        gain, loss = loss - new_loss, new_loss
+        slope, constant = new
+        if gain < _ENOUGH:
+            break
+    return (slope, constant) if slope > 0.0 else (0.0, 0.0)
+
+
+@njit(nogil=True, cache=True)
+def _logistic_loss(
+    values: Floats,
+    n_first: int,
+    weight: Floats,
+    targets: tuple[float, float],
+    slope: float,
+    constant: float,
+) -> float:
+    total = 0.0
+    for r in range(len(values)):
+        target = targets[0] if r < n_first else targets[1]
+        d = slope * values[r] + constant
+        total += weight[r] * (max(d, 0.0) - target * d + np.log1p(np.exp(-abs(d))))
+    return total

@@ -1,0 +1,422 @@
+"""One discriminant for each pair of classes, on centres that all pairs of a class share.
+
+A class's centres are chosen once; the pair (i, j) has those of i and of j. Kernel values and Gram matrices
+inside a class serve all its pairs, and the outputs of all pairs at a block of frames are one matrix
+product a class: large numbers of centres become cheap. Axes: M training frames, T frames, D features,
+P pairs, K classes, N centres of all classes, C centres of a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lapack
+
+from acoustic.discriminants.calibration import CalibrationName, check_calibration, fit_curve
+from acoustic.discriminants.coupling import all_pairs
+from acoustic.errors import ModelError
+from acoustic.parallel import parallel_map
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Loss = Literal["squared", "squared-hinge"]
+Outputs = Literal["fitted", "held-out"]
+
+_FRAMES_AT_ONCE = 128
+_PAIRS_AT_ONCE = 8  # of one task of a thread
+_MORE_RIDGE = 10.0  # where a Gram matrix is not definite in single precision
+_MOST_RIDGE = 1.0
+_LEAST_STEP = 0.1  # share of a Newton step
+_ENOUGH = 1e-4  # of the loss: a step that gains less is the last
+
+
+@dataclass(frozen=True)
+class PoolConfig:
+    """How the discriminants of shared centres are fitted.
+
+    Attributes
+    ----------
+    sigma : width of the Gaussian kernel
+    ridge : added to the Gram matrix of the kernel values, a mean over the pair's frames; the bias is free
+    loss : least squares on targets ±1 (thesis), or the squared hinge of the same targets by Newton's method
+    hinge_steps : Newton steps at most
+    calibration : from outputs to log odds
+    outputs : that calibration sees: of the frames fitted, or of each fold by the others
+    """
+
+    sigma: float = 5.0
+    ridge: float = 1e-5
+    loss: Loss = "squared"
+    hinge_steps: int = 4
+    calibration: CalibrationName = "logistic"
+    outputs: Outputs = "held-out"
+
+    def __post_init__(self) -> None:
+        check_calibration(self.calibration)
+        for name, value, choices in (
+            ("loss", self.loss, get_args(Loss)),
+            ("outputs", self.outputs, get_args(Outputs)),
+        ):
+            if value not in choices:
+                raise ModelError(f'{name} is "{value}", expected one of: {", ".join(choices)}')
+        if not (self.sigma > 0 and self.ridge > 0 and np.isfinite([self.sigma, self.ridge]).all()):
+            raise ModelError(
+                f"sigma and ridge are {self.sigma} and {self.ridge}, expected finite numbers above 0"
+            )
+
+
+@dataclass(frozen=True)
+class PooledMachines:
+    """The discriminants q_ij(x) = Σ_n w_n k(x, x_n) + b_ij of all pairs i < j, positive for i.
+
+    Attributes
+    ----------
+    sigma : kernel width
+    centers : (N, D) float32, class by class
+    starts : (K + 1,) int32 where each class's centres begin
+    weights : (N, K) float32; column j of a centre of class i is its weight in q_ij (i < j) or −q_ji (i > j)
+    biases : (P,) in the order of `all_pairs`
+    """
+
+    sigma: float
+    centers: Singles
+    starts: Ints
+    weights: Singles
+    biases: Floats
+
+    @property
+    def n_classes(self) -> int:
+        """Number K of classes."""
+        return len(self.starts) - 1
+
+
+def fit_pools(
+    x: NDArray[np.floating],
+    codes: ArrayLike,
+    folds: ArrayLike,
+    centers: Sequence[Singles],
+    counts: ArrayLike,
+    config: PoolConfig = PoolConfig(),
+    n_workers: int | None = None,
+) -> tuple[PooledMachines, Floats]:
+    """Return the machines of all pairs and the curves (P, 3) from their outputs to log odds.
+
+    Parameters
+    ----------
+    x : (M, D) frames
+    codes : (M,) their classes, 0 … K − 1; each class has some
+    folds : (M,) int: frames of a fold are predicted by a machine that saw the others
+    centers : for each class its centres (C, D)
+    counts : (K,) from which prior odds are taken
+    config : see there
+    n_workers : threads; one a core by default. The result does not depend on it.
+    """
+    kernel = ScaledKernel(config.sigma)
+    classes = _classes(x, np.asarray(codes), np.asarray(folds), centers, kernel, n_workers)
+    frequencies = np.asarray(counts, dtype=np.float64)
+    pairs = all_pairs(len(classes))
+    parts = [pairs[a : a + _PAIRS_AT_ONCE] for a in range(0, len(pairs), _PAIRS_AT_ONCE)]
+
+    def fit(part: Ints) -> list[_FittedPair]:
+        return [_fit_pair(classes[i], classes[j], (frequencies[i], frequencies[j]), config) for i, j in part]
+
+    starts = np.cumsum([0, *(len(c.centers) for c in classes)]).astype(np.int32)
+    weights = np.zeros((starts[-1], len(classes)), dtype=np.float32)
+    biases, curves = np.empty(len(pairs)), np.empty((len(pairs), 3))
+    done = (fitted for part in parallel_map(fit, parts, n_workers) for fitted in part)
+    for p, ((i, j), fitted) in enumerate(zip(pairs, done, strict=True)):
+        n_first = len(classes[i].centers)
+        weights[starts[i] : starts[i + 1], j] = fitted.weights[:n_first]
+        weights[starts[j] : starts[j + 1], i] = -fitted.weights[n_first:]
+        biases[p], curves[p] = fitted.bias, fitted.curve
+    unscaled = np.concatenate([np.asarray(c, dtype=np.float32) for c in centers])
+    return PooledMachines(config.sigma, unscaled, starts, weights, biases), curves
+
+
+def pooled_outputs(
+    machines: PooledMachines, x: NDArray[np.floating], n_workers: int | None = None
+) -> Singles:
+    """Return q_ij of all pairs at frames (T, D), (T, P) float32."""
+    kernel = ScaledKernel(machines.sigma)
+    frames = kernel.left(x)
+    right = [kernel.right(machines.centers[a:b]) for a, b in pairwise(machines.starts)]
+    biases = machines.biases.astype(np.float32)
+    outputs = np.empty((len(frames), len(biases)), dtype=np.float32)
+    n_classes = machines.n_classes
+
+    def fill(start: int) -> None:
+        rows = frames[start : start + _FRAMES_AT_ONCE]
+        sides = np.empty((n_classes, len(rows), n_classes), dtype=np.float32)
+        for k, (a, b) in enumerate(pairwise(machines.starts)):
+            np.matmul(kernel.values(rows, right[k]), machines.weights[a:b], out=sides[k])
+        _join(sides, biases, outputs[start : start + len(rows)])
+
+    for _ in parallel_map(fill, range(0, len(frames), _FRAMES_AT_ONCE), n_workers):
+        pass
+    return outputs
+
+
+@njit(nogil=True, cache=True)
+def _join(sides: Singles, biases: Singles, outputs: Singles) -> None:
+    """Fill q_ij = side_i + side_j + b_ij, (T, P), from each class's share of its pairs (K, T, K)."""
+    n_classes = len(sides)
+    for t in range(len(outputs)):
+        pair = 0
+        for i in range(n_classes):
+            for j in range(i + 1, n_classes):
+                outputs[t, pair] = sides[i, t, j] - sides[j, t, i] + biases[pair]
+                pair += 1
+
+
+class ScaledKernel(NamedTuple):
+    """The Gaussian kernel as one product and one exponential.
+
+    −‖x−c‖²/2 is the product of [x, −‖x‖²/2, 1] and [c, 1, −‖c‖²/2]; both are divided by σ first.
+    """
+
+    sigma: float
+
+    def left(self, x: NDArray[np.floating]) -> Singles:
+        """Return frames (M, D) as `values` wants them."""
+        scaled, half = self._scaled(x)
+        return np.column_stack([scaled, -half, np.ones_like(half)])
+
+    def right(self, centers: NDArray[np.floating]) -> Singles:
+        """Return centres (C, D) as `values` wants them."""
+        scaled, half = self._scaled(centers)
+        return np.column_stack([scaled, np.ones_like(half), -half])
+
+    def _scaled(self, x: NDArray[np.floating]) -> tuple[Singles, Singles]:
+        scaled = np.asarray(x, dtype=np.float32) / np.float32(self.sigma)
+        return scaled, np.float32(0.5) * np.einsum("ij,ij->i", scaled, scaled)
+
+    def values(self, left: Singles, right: Singles) -> Singles:
+        """Return k(x, c), (M, C)."""
+        exponents = left @ right.T
+        np.minimum(exponents, 0.0, out=exponents)
+        return np.asarray(np.exp(exponents, out=exponents))
+
+
+class _Class(NamedTuple):
+    """Frames of one class, fold by fold, and what all its pairs need of its own centres."""
+
+    frames: Singles
+    bounds: NDArray[np.int64]
+    centers: Singles
+    own: Singles
+    grams: Singles
+    kernel: ScaledKernel
+
+
+def _classes(
+    x: NDArray[np.floating],
+    codes: NDArray[np.integer],
+    folds: NDArray[np.integer],
+    centers: Sequence[Singles],
+    kernel: ScaledKernel,
+    n_workers: int | None,
+) -> list[_Class]:
+    """Return the classes with their kernel blocks, and check that there is something in each."""
+    if x.ndim != 2 or not len(x) == len(codes) == len(folds):
+        raise ModelError(
+            f"x has shape {x.shape}, codes {codes.shape}, folds {folds.shape}, expected one class and fold "
+            "for each frame"
+        )
+    missing = [k for k, c in enumerate(centers) if not len(c) or not np.any(codes == k)]
+    if missing or len(centers) < 2:
+        raise ModelError(
+            f"classes {missing} of {len(centers)} have no frames or centres, expected two classes or more "
+            "with some each; leave the empty ones out"
+        )
+    n_folds = int(folds.max()) + 1
+    frames = kernel.left(x)
+
+    def one(k: int) -> _Class:
+        rows = np.flatnonzero(codes == k)
+        rows = rows[np.argsort(folds[rows], kind="stable")]
+        bounds = np.searchsorted(folds[rows], np.arange(n_folds + 1))
+        right = kernel.right(centers[k])
+        own = kernel.values(frames[rows], right)
+        grams = np.stack([own[a:b].T @ own[a:b] for a, b in pairwise(bounds)])
+        return _Class(frames[rows], bounds, right, own, grams, kernel)
+
+    return list(parallel_map(one, range(len(centers)), n_workers))
+
+
+class _FittedPair(NamedTuple):
+    weights: Singles
+    bias: float
+    curve: Floats
+
+
+class _Statistics(NamedTuple):
+    """What least squares needs of some frames: Gram matrix (C, C), and for both classes sums and numbers."""
+
+    gram: Singles
+    sums: Singles
+    sizes: NDArray[np.int64]
+
+
+class _Pair(NamedTuple):
+    """Two classes with the kernel values of each one's frames at the other's centres.
+
+    Columns of the pair are the centres of the first class, then those of the second.
+    """
+
+    first: _Class
+    second: _Class
+    first_cross: Singles
+    second_cross: Singles
+
+    @classmethod
+    def of(cls, first: _Class, second: _Class) -> _Pair:
+        values = first.kernel.values
+        return cls(first, second, values(first.frames, second.centers), values(second.frames, first.centers))
+
+    def statistics(self, fold: int) -> _Statistics:
+        """Return those of one fold."""
+        i, j = (slice(c.bounds[fold], c.bounds[fold + 1]) for c in (self.first, self.second))
+        return _statistics(
+            (self.first.own[i], self.first_cross[i]),
+            (self.second.own[j], self.second_cross[j]),
+            (self.first.grams[fold], self.second.grams[fold]),
+        )
+
+    def outputs(self, weights: Singles, bias: np.float32) -> Singles:
+        """Return the outputs (M,) at all frames, those of the first class first."""
+        n_first = len(self.first.centers)
+        own, other = weights[:n_first], weights[n_first:]
+        parts = (
+            self.first.own @ own + self.first_cross @ other,
+            self.second_cross @ own + self.second.own @ other,
+        )
+        return np.concatenate(parts) + bias
+
+    def frames_of(self, fold: int) -> NDArray[np.bool_]:
+        """Return which of the frames (M,) are of a fold."""
+        chosen = np.zeros(len(self.first.frames) + len(self.second.frames), dtype=bool)
+        chosen[self.first.bounds[fold] : self.first.bounds[fold + 1]] = True
+        n = len(self.first.frames)
+        chosen[n + self.second.bounds[fold] : n + self.second.bounds[fold + 1]] = True
+        return chosen
+
+
+def _fit_pair(first: _Class, second: _Class, counts: tuple[float, float], config: PoolConfig) -> _FittedPair:
+    """Return the machine on all frames, and the curve from fitted or held-out outputs."""
+    pair = _Pair.of(first, second)
+    parts = [pair.statistics(fold) for fold in range(len(first.grams))]
+    total = _Statistics(*(np.sum(column, axis=0) for column in zip(*parts, strict=True)))
+    weights, bias, fitted = _trained(pair, total, None, config)
+    outputs = fitted
+    if config.outputs == "held-out":
+        outputs = fitted.copy()
+        for fold, own in enumerate(parts):
+            rest = _Statistics(total.gram - own.gram, total.sums - own.sums, total.sizes - own.sizes)
+            if rest.sizes.all() and own.sizes.any():  # else all of a class are here: fitted ones have to do
+                is_held_out = pair.frames_of(fold)
+                outputs[is_held_out] = _trained(pair, rest, is_held_out, config)[2][is_held_out]
+    curve = fit_curve(outputs, len(first.frames), counts, config.calibration)
+    return _FittedPair(weights, float(bias), curve)
+
+
+def _trained(
+    pair: _Pair, statistics: _Statistics, left_out: NDArray[np.bool_] | None, config: PoolConfig
+) -> tuple[Singles, np.float32, Singles]:
+    """Return weights, bias and the outputs (M,) at all frames of a machine for the frames not left out."""
+    weights, bias = _solved(statistics, int(statistics.sizes.sum()), config.ridge)
+    outputs = pair.outputs(weights, bias)
+    if config.loss == "squared":
+        return weights, bias, outputs
+    n_first = len(pair.first.frames)
+    signs = np.where(np.arange(len(outputs)) < n_first, np.float32(1), np.float32(-1))
+    used = np.ones(len(outputs), dtype=bool) if left_out is None else ~left_out
+    for _ in range(config.hinge_steps):
+        loss = _hinge_loss(outputs, weights, signs, used, config.ridge)
+        is_active = used & (signs * outputs < 1)
+        i, j = is_active[:n_first], is_active[n_first:]
+        if not (i.any() and j.any()):
+            break
+        active = _statistics(
+            (pair.first.own[i], pair.first_cross[i]), (pair.second.own[j], pair.second_cross[j])
+        )
+        new_weights, new_bias = _solved(active, int(used.sum()), config.ridge)
+        new_outputs = pair.outputs(new_weights, new_bias)
+        share = np.float32(1)
+        while share > _LEAST_STEP:
+            tried = outputs + share * (new_outputs - outputs)
+            tried_weights = weights + share * (new_weights - weights)
+            new_loss = _hinge_loss(tried, tried_weights, signs, used, config.ridge)
+            if new_loss < loss:
+                break
+            share *= np.float32(0.5)
+        else:
+            break
+        weights, outputs, bias = tried_weights, tried, bias + share * (new_bias - bias)
+        if loss - new_loss < _ENOUGH * loss:
+            break
+    return weights, bias, outputs
+
+
+def _hinge_loss(
+    outputs: Singles, weights: Singles, signs: Singles, used: NDArray[np.bool_], ridge: float
+) -> float:
+    """Return the mean squared hinge of the frames used, and the ridge's share."""
+    slack = np.maximum(1 - signs * outputs, 0)[used]
+    return float(slack @ slack / len(slack) + ridge * (weights @ weights))
+
+
+def _statistics(
+    first: tuple[Singles, Singles],
+    second: tuple[Singles, Singles],
+    own_grams: tuple[Singles, Singles] | None = None,
+) -> _Statistics:
+    """Return the statistics of frames of both classes, given as their values at own and other's centres."""
+    (own_i, cross_i), (own_j, cross_j) = first, second
+    gram_i, gram_j = (own_i.T @ own_i, own_j.T @ own_j) if own_grams is None else own_grams
+    n_first = own_i.shape[1]
+    gram = np.empty((n_first + own_j.shape[1],) * 2, dtype=np.float32)
+    gram[:n_first, :n_first] = gram_i + cross_j.T @ cross_j
+    gram[n_first:, n_first:] = gram_j + cross_i.T @ cross_i
+    gram[:n_first, n_first:] = own_i.T @ cross_i + cross_j.T @ own_j
+    gram[n_first:, :n_first] = gram[:n_first, n_first:].T
+    sums = np.stack(
+        [
+            np.concatenate([own_i.sum(axis=0), cross_i.sum(axis=0)]),
+            np.concatenate([cross_j.sum(axis=0), own_j.sum(axis=0)]),
+        ]
+    )
+    return _Statistics(gram, sums, np.array([len(own_i), len(own_j)]))
+
+
+def _solved(statistics: _Statistics, n_frames: int, ridge: float) -> tuple[Singles, np.float32]:
+    """Return weights and free bias of (1/n) Σ (y − f)² + ridge ‖w‖² over the statistics' frames, n given.
+
+    The bias is eliminated: it is the mean of y − wᵀz. The ridge grows until the factorisation succeeds.
+    """
+    gram, sums, sizes = statistics
+    size = sizes.sum()
+    center = sums.sum(axis=0) / np.float32(size)
+    target = np.float32((sizes[0] - sizes[1]) / size)
+    share = np.float32(size / n_frames)
+    centered = gram / np.float32(n_frames) - share * np.outer(center, center)
+    right = (sums[0] - sums[1]) / np.float32(n_frames) - share * target * center
+    diagonal = np.einsum("ii->i", centered)
+    added = 0.0
+    while ridge <= _MOST_RIDGE:
+        diagonal += np.float32(ridge - added)
+        factor, failed = lapack.spotrf(centered, lower=1, clean=0)
+        if not failed:
+            weights, _ = lapack.spotrs(factor, right, lower=1)
+            if np.isfinite(weights).all():
+                return weights, target - weights @ center
+        ridge, added = ridge * _MORE_RIDGE, ridge
+    raise ModelError(
+        "a pair's Gram matrix cannot be factorised; expected finite frames; look for NaN among them"
+    )

@@ -1,0 +1,216 @@
+"""Reliability of `GaussianProjection`, thesis (4.7), from fitted, leave-one-out and held-out outputs.
+
+    python benchmarks/calibration.py --tables ../shared/data/tables
+
+One two-class OROLS (or NPD) for each data set: banana and German credit on 20 random partitions of the usual
+sizes, and the two kinds of soil in satimage that are hardest to tell apart, damp and very damp grey, on 20
+draws of 200 training points, as few as a rare state of speech has. σ is chosen by 5-fold cross-validation on
+the first training set. The Gaussians come from the outputs for the training points, fitted or leave-one-out,
+or from a 5-fold cross-validation; what they promise of the test points is compared with what happens, all
+partitions together. The figure shows the reliability diagrams with the expected calibration error (10 bins of
+equal width), and below them the outputs of the first partition's test points under the Gaussians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+import numpy as np
+from numpy.typing import NDArray
+from report import argument_parser, print_table, write_report
+from scipy.stats import norm
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+from threadpoolctl import threadpool_limits
+
+from acoustic.discriminants import GaussianProjection, NPDClassifier, OROLSClassifier
+from asr.paper_tables.datasets import Split, original_partition, partitions
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+Classifier = NPDClassifier | OROLSClassifier
+
+CLASSIFIERS = {"orols": OROLSClassifier, "npd": NPDClassifier}
+
+SOURCES = {"fitted": "C3", "leave-one-out": "C0", "held-out": "C2"}
+SIGMAS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
+N_BINS, N_PARTITIONS = 10, 20
+DAMP_GREY, VERY_DAMP_GREY = 4, 7
+
+
+class Problem(NamedTuple):
+    """A data set to draw."""
+
+    title: str
+    splits: list[Split]
+    n_centers: int
+
+
+class Outcome(NamedTuple):
+    """What Gaussians from one source promised of all test points, (M,), and what happened."""
+
+    promised: Floats
+    happened: NDArray[np.bool_]
+
+    def curve(self) -> tuple[Floats, Floats, Floats]:
+        """Return mean promise, observed share and number of points of each bin that has some."""
+        bins = np.minimum((self.promised * N_BINS).astype(int), N_BINS - 1)
+        counts = np.bincount(bins, minlength=N_BINS)
+        used = counts > 0
+        promises = np.bincount(bins, self.promised, N_BINS)[used] / counts[used]
+        shares = np.bincount(bins, self.happened, N_BINS)[used] / counts[used]
+        return promises, shares, counts[used].astype(float)
+
+    def calibration_error(self) -> float:
+        """Return the expected calibration error: the mean distance of promise and share, in per cent."""
+        promises, shares, counts = self.curve()
+        return 100 * float(np.average(np.abs(promises - shares), weights=counts))
+
+    def log_loss(self) -> float:
+        """Return the mean −log of the probability of what happened, in nats."""
+        p = np.clip(np.where(self.happened, self.promised, 1.0 - self.promised), 1e-300, 1.0)
+        return float(-np.mean(np.log(p)))
+
+
+class Measured(NamedTuple):
+    """Outcomes by source; of the first partition the outputs, their classes, and the Gaussians by source."""
+
+    sigma: float
+    outcomes: dict[str, Outcome]
+    outputs: Floats
+    is_positive: NDArray[np.bool_]
+    projections: dict[str, GaussianProjection]
+
+
+def soils(folder: Path) -> Iterator[Split]:
+    """Yield training sets of 200 points of two classes of satimage, each with all test points."""
+    whole = original_partition(folder, "satimage")
+    train, test = (np.isin(y, (DAMP_GREY, VERY_DAMP_GREY)) for y in (whole.y, whole.y_test))
+    x, y, x_test, y_test = whole.x[train], whole.y[train], whole.x_test[test], whole.y_test[test]
+    for draw in range(N_PARTITIONS):
+        rows = np.random.default_rng([0, draw]).permutation(len(x))[:200]
+        yield Split(x[rows], y[rows], x_test, y_test)
+
+
+def problems(folder: Path) -> Iterator[Problem]:
+    """Yield what is drawn, from left to right."""
+    banana = list(partitions(folder, "ida_banana", 400, 4900, N_PARTITIONS, seed=0))
+    yield Problem("banana: 400 points, 60 centres", banana, 60)
+    german = list(partitions(folder, "ida_german", 700, 300, N_PARTITIONS, seed=0))
+    yield Problem("German credit: 700 points, 100 centres", german, 100)
+    yield Problem("soils of satimage: 200 points, 60 centres", list(soils(folder)), 60)
+
+
+def best_sigma(problem: Problem, classifier: type[Classifier]) -> float:
+    """Return the width with the fewest errors in a 5-fold cross-validation of the first training set."""
+    split = problem.splits[0]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    search = GridSearchCV(classifier(max_centers=problem.n_centers), {"sigma": SIGMAS}, cv=folds)
+    return float(search.fit(split.x, split.y).best_params_["sigma"])
+
+
+def projections(model: Classifier, split: Split) -> dict[str, GaussianProjection]:
+    """Return the Gaussians of a fitted model's outputs from each source."""
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    held_out = cross_val_predict(model, split.x, split.y, cv=folds, method="decision_function")
+    outputs = (model.decision_function(split.x), np.clip(model.loo_decision_[:, 0], -3.0, 3.0), held_out)
+    is_positive = split.y == model.classes_[1]
+    return {
+        source: GaussianProjection().fit(values, is_positive)
+        for source, values in zip(SOURCES, outputs, strict=True)
+    }
+
+
+def measure(problem: Problem, classifier: type[Classifier]) -> Measured:
+    """Return the promises of all sources for the test points of all partitions."""
+    sigma, found, happened = best_sigma(problem, classifier), [], []
+    for split in problem.splits:
+        model = classifier(sigma, problem.n_centers).fit(split.x, split.y)
+        outputs = model.decision_function(split.x_test)
+        found.append((outputs, projections(model, split)))
+        happened.append(split.y_test == model.classes_[1])
+    outcomes = {
+        source: Outcome(
+            np.concatenate([p[source].predict_proba(q) for q, p in found]), np.concatenate(happened)
+        )
+        for source in SOURCES
+    }
+    return Measured(sigma, outcomes, found[0][0], happened[0], found[0][1])
+
+
+def draw_reliability(panel: Axes, title: str, measured: Measured) -> None:
+    """Draw observed shares against promises."""
+    panel.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+    for (source, color), marker in zip(SOURCES.items(), "sov", strict=True):
+        outcome = measured.outcomes[source]
+        promises, shares, _ = outcome.curve()
+        label = f"{source}: {outcome.calibration_error():.1f} %"
+        panel.plot(promises, shares, marker + "-", color=color, markersize=4, linewidth=1.2, label=label)
+    panel.set(
+        title=title.replace(": ", "\n"), xlabel="promised P(positive | output)", xlim=(0, 1), ylim=(0, 1)
+    )
+    panel.set_aspect("equal")
+    panel.legend(title="calibration error", loc="upper left", fontsize=8, title_fontsize=8)
+
+
+def draw_outputs(panel: Axes, measured: Measured) -> None:
+    """Draw the test outputs of either class, and the Gaussians that stand for them."""
+    reach = float(np.quantile(np.abs(measured.outputs), 0.995))
+    edges, grid = np.linspace(-reach, reach, 25), np.linspace(-reach, reach, 400)
+    for is_positive, shade in ((False, "0.62"), (True, "0.85")):
+        values = measured.outputs[measured.is_positive == is_positive]
+        panel.hist(values, edges, density=True, color=shade, alpha=0.8)
+    for source, color in SOURCES.items():
+        projection = measured.projections[source]
+        for mean, variance in zip(projection.means_, projection.variances_, strict=True):
+            panel.plot(grid, norm.pdf(grid, mean, np.sqrt(variance)), color=color, linewidth=1.2)
+    panel.set(xlabel="output", xlim=(-reach, reach), yticks=[])
+
+
+def draw(found: dict[str, Measured], path: Path) -> None:
+    """Save the figure."""
+    figure, panels = plt.subplots(
+        2, len(found), figsize=(3.9 * len(found), 6.0), layout="constrained", height_ratios=(2.4, 1)
+    )
+    for (title, measured), (top, bottom) in zip(found.items(), panels.T, strict=True):
+        draw_reliability(top, title, measured)
+        draw_outputs(bottom, measured)
+    panels[0, 0].set_ylabel("share of positives among them")
+    panels[1, 0].set_ylabel("density of test outputs\n(grey) and Gaussians")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def main() -> None:
+    """Measure, print and draw."""
+    parser = argument_parser(__doc__, __file__)
+    parser.add_argument("--tables", type=Path, required=True, help="folder of the .npz tables")
+    parser.add_argument("--figure", type=Path, default=Path("docs/figures/calibration.png"))
+    parser.add_argument("--classifier", choices=tuple(CLASSIFIERS), default="orols")
+    arguments = parser.parse_args()
+    with threadpool_limits(limits=1, user_api="blas"):
+        found = {p.title: measure(p, CLASSIFIERS[arguments.classifier]) for p in problems(arguments.tables)}
+    rows = [
+        {
+            "data": title,
+            "sigma": measured.sigma,
+            "outputs": source,
+            "calibration error %": outcome.calibration_error(),
+            "log loss": outcome.log_loss(),
+        }
+        for title, measured in found.items()
+        for source, outcome in measured.outcomes.items()
+    ]
+    print_table(list(rows[0]), [list(row.values()) for row in rows])
+    draw(found, arguments.figure)
+    write_report(arguments.out, {"classifier": arguments.classifier, "rows": rows}, ("matplotlib",))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Curves from outputs to log odds against scipy's densities and minimiser."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from acoustic.discriminants.calibration import (
+    check_calibration,
+    fit_curve,
+    gaussian_curve,
+    logistic_moments,
+    quadratics,
+)
+from acoustic.discriminants.projection import GaussianProjection
+from acoustic.errors import ModelError
+
+GRID = np.linspace(-2, 2, 11)
+
+
+def outputs(seed=0, n=(80, 50)):
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(0.6, 0.4, n[0]), rng.normal(-0.5, 0.7, n[1])])
+
+
+def test_gaussian_curve_is_bayes_rule():
+    q = outputs()
+    first, second = q[:80], q[80:]
+    expected = (
+        norm.logpdf(GRID, first.mean(), first.std())
+        - norm.logpdf(GRID, second.mean(), second.std())
+        + np.log(300 / 100)
+    )
+    curve = fit_curve(q, 80, (300.0, 100.0), "gaussian")
+    assert_allclose(np.polyval(curve, GRID), expected, rtol=1e-10, atol=1e-10)
+
+
+def test_logistic_curve_minimises_platts_loss():
+    q = outputs()
+    target = np.where(np.arange(130) < 80, 81 / 82, 1 / 52)
+    share = np.where(np.arange(130) < 80, 0.5 / 80, 0.5 / 50)
+
+    def loss(w):
+        d = w[0] * q + w[1]
+        return float(share @ (np.logaddexp(0, d) - target * d))
+
+    best = minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-14}).x
+    curve = fit_curve(q, 80, (300.0, 100.0), "logistic")
+    assert_allclose(curve, [0.0, best[0], best[1] + np.log(3)], rtol=1e-4, atol=1e-5)
+
+
+def test_logistic_moments_give_platts_function():
+    q = outputs()
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 130)
+    target = np.where(np.arange(130) < 80, 81 / 82, 1 / 52)
+
+    def loss(w):
+        d = w[0] * q + w[1]
+        return float(weight @ (np.logaddexp(0, d) - target * d)) / weight.sum()
+
+    best = minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-14}).x
+    means, variances = logistic_moments(q, 80, weight)
+    counts = weight[:80].sum(), weight[80:].sum()
+    curve = gaussian_curve(GaussianProjection.from_moments(means[::-1], variances[::-1], counts[::-1]))
+    assert_allclose(curve, [0.0, *best], rtol=1e-4, atol=1e-5)
+
+
+def test_logistic_moments_of_outputs_that_tell_nothing():
+    means, variances = logistic_moments(np.repeat([-1.0, 1.0], 20), 20, np.ones(40))
+    assert_allclose(means, 0.0, rtol=0, atol=0)
+    assert_allclose(variances, 1.0, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "logistic"])
+@pytest.mark.parametrize(
+    "q",
+    [np.repeat([1.0, -1.0], 20), np.repeat([-1.0, 1.0], 20), np.zeros(40), np.repeat([5e3, -5e3], 20)],
+    ids=["separable", "wrong way round", "constant", "far out"],
+)
+def test_finite_whatever_comes(name, q):
+    curve = fit_curve(q, 20, (2.0, 1.0), name)
+    assert np.isfinite(curve).all()
+    d = np.polyval(curve, np.clip(q, -3, 3))
+    if q[0] > q[-1]:
+        assert (d[:20] > 1).all()
+        assert (d[20:] < -1).all()
+    else:
+        assert_allclose(d, np.log(2), rtol=0, atol=1e-6)
+
+
+def test_quadratics_are_the_polynomials():
+    rng = np.random.default_rng(3)
+    q, curves = rng.normal(size=(7, 4)), rng.normal(size=(4, 3))
+    expected = np.column_stack([np.polyval(c, v) for c, v in zip(curves, q.T, strict=True)])
+    assert_allclose(quadratics(q, curves), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_unknown_calibration():
+    with pytest.raises(ModelError, match='calibration is "isotonic", expected one of: gaussian, logistic'):
+        check_calibration("isotonic")

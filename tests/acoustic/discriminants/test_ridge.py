@@ -1,0 +1,108 @@
+"""λ and the score of generalised cross-validation against their definitions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+
+from acoustic.discriminants.forward import ForwardConfig, forward_selection
+from acoustic.discriminants.kernels import Kernel
+from acoustic.discriminants.ridge import gcv_score, next_ridge
+
+GAUSSIAN = Kernel("gaussian", 1.0)
+NPD = ForwardConfig(GAUSSIAN, (1.0,), 15)
+OROLS = replace(NPD, regularize=True)
+
+
+def problem(n=80, n_targets=1, seed=0, noise=0.3):
+    """Return points of the plane and smooth functions of them with noise."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, size=(n, 2))
+    angles = np.arange(1, n_targets + 1)
+    return x, np.sin(x[:, :1] * angles) + x[:, 1:] * 0.5 + noise * rng.normal(size=(n, n_targets))
+
+
+def design(x, path, config, size=None):
+    """Return K_m = [1 k_1 … k_m]."""
+    size = path.size if size is None else size
+    indices = path.indices[:size]
+    columns = config.kernel.block(x, x[indices], path.sigmas[:size])
+    columns[indices, np.arange(size)] += config.epsilon
+    return np.column_stack([np.ones(len(x)), columns])
+
+
+def orthogonal(k):
+    """Return Q and U of K = QU, U with unit diagonal, by Householder reflections."""
+    q, r = np.linalg.qr(k)
+    return q * np.diag(r), r / np.diag(r)[:, None]
+
+
+def test_score_is_gcv_by_definition():
+    x, y = problem(n_targets=2)
+    path = forward_selection(x, y, OROLS)
+    for size in (0, 1, 7, 15):
+        q, _ = orthogonal(design(x, path, OROLS, size))
+        p = np.eye(len(x)) - q @ np.linalg.solve(q.T @ q + path.ridges[size] * np.eye(size + 1), q.T)
+        expected = np.sum((p @ y) ** 2) / len(x) / (np.trace(p) / len(x)) ** 2  # (3.85)
+        assert_allclose(path.gcv[size], expected, rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_fixed_point_of_the_ridge_is_stationary_in_gcv(seed):
+    x, y = problem(seed=seed, n_targets=1 + seed % 2)
+    path = forward_selection(x, y, replace(OROLS, max_centers=25))
+    unexplained = np.sum(y**2) - np.sum(path.projections**2 / path.kappa[:, None])
+    state = path.kappa, path.projections, unexplained, len(x)
+    ridge = path.ridges[-1]
+    for _ in range(3000):
+        ridge = next_ridge(*state, ridge)
+    assert ridge > 0
+    assert_allclose(next_ridge(*state, ridge), ridge, rtol=1e-9, atol=0)
+    step = 1e-4 * ridge
+    slope = (gcv_score(*state, ridge + step) - gcv_score(*state, ridge - step)) / (2 * step)
+    assert abs(slope * ridge) < 1e-7 * gcv_score(*state, ridge)
+    # … and a minimum among its neighbours
+    found = minimize_scalar(
+        lambda log: gcv_score(*state, np.exp(log)),
+        bounds=np.log([ridge / 5, ridge * 5]),
+        method="bounded",
+    )
+    assert gcv_score(*state, ridge) <= found.fun * (1 + 1e-9)
+
+
+def test_ridge_follows_the_printed_formula():
+    x, y = problem()
+    path = forward_selection(x, y, OROLS)
+    q, _ = orthogonal(design(x, path, OROLS))
+    ridge, m = 0.37, q.shape[1]
+    inner = np.linalg.inv(q.T @ q + ridge * np.eye(m))
+    p, alpha = np.eye(len(x)) - q @ inner @ q.T, inner @ q.T @ y
+    slope = np.sum(path.kappa / (ridge + path.kappa) ** 2)  # (3.89)
+    expected = slope * np.sum((p @ y) ** 2) / (np.trace(p) * (alpha.T @ inner @ alpha).item())  # (3.88)
+    unexplained = np.sum(y**2) - np.sum(path.projections**2 / path.kappa[:, None])
+    found = next_ridge(path.kappa, path.projections, unexplained, len(x), ridge)
+    assert_allclose(found, expected, rtol=1e-9, atol=0)
+
+
+def test_ridge_that_runs_away_is_refused():
+    kappa, nothing = np.array([50.0, 2.0]), np.array([[1e-6], [1e-7]])
+    assert next_ridge(kappa, nothing, 50.0, 50, 0.25) == 0.25
+    assert next_ridge(kappa, np.zeros((2, 1)), 50.0, 50, 0.25) == 0.25
+
+
+def test_pure_noise_keeps_the_ridge_below_the_largest_length():
+    rng = np.random.default_rng(5)
+    path = forward_selection(
+        rng.normal(size=(60, 3)), rng.normal(size=(60, 1)), replace(OROLS, max_centers=40)
+    )
+    assert np.isfinite(path.ridges).all()
+    assert (path.ridges <= path.kappa.max()).all()
+    assert np.isfinite(path.fitted).all()
+
+
+def test_no_ridge_where_the_error_is_zero():
+    x, _ = problem(20)
+    path = forward_selection(x, np.full((20, 1), 3.0), replace(OROLS, max_centers=20))
+    assert_allclose(path.fitted, 3.0, rtol=1e-12, atol=0)
