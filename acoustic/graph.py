@@ -84,7 +84,8 @@ class _Builder:
 
     def word(self, index: int, pronunciations: Sequence[Pronunciation]) -> None:
         """Append a word that must be spoken in one of its pronunciations."""
-        self.frontier = [self.chain(p, index, variant, 0.0) for variant, p in enumerate(pronunciations)]
+        units = map(self.topology.units, pronunciations)
+        self.frontier = [self.chain(p, index, variant, 0.0) for variant, p in enumerate(units)]
 
     def pause(self, phone: str) -> None:
         """Append a silence that may be left out."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from acoustic.emission import EmissionModel
+from acoustic.emission_kinds import Tensors, find_kind, kind_of
 from acoustic.errors import ModelError
-from acoustic.gmm import GmmModel
 from acoustic.topology import Topology
 from features.errors import AsrError
 from features.frontend import FrontEnd, FrontEndConfig
@@ -32,8 +31,6 @@ FORMAT = "asr-acoustic-model"
 VERSION = 1
 JSON_NAME = "model.json"
 TENSORS_NAME = "model.safetensors"
-
-Tensors = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,8 @@ class AcousticModel:
 
 def save_model(model: AcousticModel, directory: Path) -> None:
     """Write the two files of a model; the same model gives the same bytes."""
-    kind, tensors = _emission_tensors(model.emissions)
+    kind = kind_of(model.emissions)
+    tensors, options = find_kind(kind).pack(model.emissions)
     tensors["occupancy"] = model.occupancy
     front_end = model.front_end
     if front_end.standardizer is not None:
@@ -78,6 +76,7 @@ def save_model(model: AcousticModel, directory: Path) -> None:
         "format": FORMAT,
         "version": VERSION,
         "kind": kind,
+        "options": options,
         "front_end": asdict(front_end.config),
         "topology": asdict(model.topology),
         "tensors_sha256": hashlib.sha256(data).hexdigest(),
@@ -100,8 +99,8 @@ def load_model(directory: Path) -> AcousticModel:
     try:
         return AcousticModel(
             _front_end(description["front_end"], tensors),
-            _topology(description["topology"]),
-            _EMISSION_KINDS[description["kind"]](tensors),
+            topology_from_record(description["topology"]),
+            find_kind(description["kind"]).unpack(tensors, description.get("options", {})),
             tensors["occupancy"],
         )
     except (KeyError, TypeError, ValueError, AsrError) as error:
@@ -109,24 +108,6 @@ def load_model(directory: Path) -> AcousticModel:
         raise ModelError(
             f"{directory / JSON_NAME}: {problem}; expected a model as asr train writes it; train again"
         ) from error
-
-
-def _emission_tensors(emissions: EmissionModel) -> tuple[str, Tensors]:
-    if isinstance(emissions, GmmModel):
-        return "gmm", {
-            "gmm.log_weights": emissions.log_weights,
-            "gmm.means": emissions.means,
-            "gmm.variances": emissions.variances,
-        }
-    raise ModelError(
-        f"cannot save a {type(emissions).__name__}; expected a model of one of the kinds: "
-        f"{', '.join(_EMISSION_KINDS)}; train one of them"
-    )
-
-
-_EMISSION_KINDS: Mapping[str, Callable[[Tensors], EmissionModel]] = {
-    "gmm": lambda t: GmmModel(t["gmm.log_weights"], t["gmm.means"], t["gmm.variances"]),
-}
 
 
 def _read_description(path: Path) -> dict[str, Any]:
@@ -185,7 +166,8 @@ def _front_end(config: dict[str, Any], tensors: Tensors) -> FrontEnd:
     return FrontEnd(front_end_config, standardizer, projection)
 
 
-def _topology(record: dict[str, Any]) -> Topology:
+def topology_from_record(record: dict[str, Any]) -> Topology:
+    """Return a topology from what JSON holds of it."""
     for name in ("phones", "phone_states", "self_loops"):
         if not isinstance(record[name], list):
             raise TypeError(f"topology: {name}: expected a list, got {type(record[name]).__name__}")
@@ -193,4 +175,5 @@ def _topology(record: dict[str, Any]) -> Topology:
         tuple(record["phones"]),
         tuple(tuple(states) for states in record["phone_states"]),
         tuple(tuple(loops) for loops in record["self_loops"]),
+        bool(record.get("is_contextual", False)),
     )

@@ -14,6 +14,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
+from acoustic.context import in_context
 from acoustic.errors import ModelError
 
 SILENCE = "sil"
@@ -29,11 +30,13 @@ class Topology:
     phones : names, the index is the phone id
     phone_states : for each phone the ids of its emission states, left to right; ids may be shared
     self_loops : for each phone and state the probability to stay, in (0, 1); what is left moves on
+    is_contextual : the phones, but for silences, are phones in context (`acoustic.context`)
     """
 
     phones: tuple[str, ...]
     phone_states: tuple[tuple[int, ...], ...]
     self_loops: tuple[tuple[float, ...], ...]
+    is_contextual: bool = False
 
     def __post_init__(self) -> None:
         if not len(self._ids) == len(self.phones) == len(self.phone_states) == len(self.self_loops) > 0:
@@ -80,6 +83,10 @@ class Topology:
                 f'phone "{phone}" is not in the model, expected one of: {known}; '
                 "train again with a lexicon that has it, or correct the lexicon"
             ) from None
+
+    def units(self, pronunciation: Sequence[str]) -> tuple[str, ...]:
+        """Return the phones of this topology that a word's phones stand for."""
+        return in_context(pronunciation) if self.is_contextual else tuple(pronunciation)
 
     def __contains__(self, phone: str) -> bool:
         return phone in self._ids

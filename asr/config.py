@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from acoustic.hybrid import HybridConfig
 from acoustic.training import GmmConfig
+from acoustic.tying import TyingConfig
 from asr.errors import ConfigError
 from decoder.decoder import DecoderConfig
 from features.errors import AsrError
@@ -52,7 +54,7 @@ class ExperimentConfig:
 
     Attributes
     ----------
-    front_end, gmm, decoder, tuning : configurations of the parts
+    front_end, gmm, tying, hybrid, decoder, tuning : configurations of the parts
     grammars : what is evaluated; the last one is the default of ``asr decode``
     retrain_with_dev : train the final models on train and dev together, with what was tuned on dev
     unusable : what happens to recordings and transcripts that cannot be used: ``stop`` names them all,
@@ -61,6 +63,8 @@ class ExperimentConfig:
 
     front_end: FrontEndConfig = field(default_factory=FrontEndConfig)
     gmm: GmmConfig = field(default_factory=GmmConfig)
+    tying: TyingConfig = field(default_factory=TyingConfig)
+    hybrid: HybridConfig = field(default_factory=HybridConfig)
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
     tuning: TuningConfig = field(default_factory=TuningConfig)
     grammars: tuple[GrammarName, ...] = ("loop",)

@@ -22,7 +22,7 @@ from asr.recipe import LoadedRecipe
 from asr.recognizer import DEFAULT_MODEL, MODELS
 from asr.results import Result, write_results
 from asr.stages import StageStore, read_json, storage_errors, write_json
-from asr.systems import GmmSystem, find_system
+from asr.systems import System, find_system
 from asr.task_stages import TaskStages
 
 logger = logging.getLogger(__name__)
@@ -70,12 +70,14 @@ class Experiment:
             write_results(results, self.out, synthetic=self.loaded.recipe.is_synthetic)
         return tuple(results)
 
-    def _run_model(self, name: str, system: GmmSystem) -> list[Result]:
+    def _run_model(self, name: str, system: System) -> list[Result]:
         """Train, tune, publish and evaluate one model."""
         has_dev, has_test = len(self.task.corpus("dev")) > 0, len(self.task.corpus("test")) > 0
-        tuning = self.decoding.tuning(name, self.models.gmm(system, ("train",)))
+        tuning = self.decoding.tuning(name, self.models.acoustic_model(system, ("train",)))
         splits = ("train", "dev") if self.config.retrain_with_dev and has_dev else ("train",)
-        recognizer = self.decoding.recognizer(name, self.models.gmm(system, splits), tuning, splits)
+        recognizer = self.decoding.recognizer(
+            name, self.models.acoustic_model(system, splits), tuning, splits
+        )
         _publish(recognizer.path, self.out / MODELS / name)
         evaluated = [("dev", tuning)] if has_dev else []
         if has_test:

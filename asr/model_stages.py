@@ -20,8 +20,16 @@ from asr.gmm_stages import (
     usable_for_training,
     warn_of_untrained_phones,
 )
+from asr.hybrid_stages import (
+    context_units,
+    hybrid_front_end,
+    load_units,
+    phone_units,
+    save_units,
+    train_hybrid,
+)
 from asr.stages import StageOutput, write_json
-from asr.systems import GmmSystem
+from asr.systems import GmmSystem, HybridSystem, System
 from asr.task_stages import TaskStages, split_name
 from features.frontend import FrontEndConfig
 
@@ -43,10 +51,10 @@ class ModelStages:
         schedule = self.config.gmm.mixtures
         return GmmSystem(max((n for n in schedule if n <= _ALIGNER_COMPONENTS), default=schedule[0]))
 
-    def check(self, name: str, system: GmmSystem) -> None:
+    def check(self, name: str, system: System) -> None:
         """Raise an error if the configuration has no place for a system."""
         schedule = self.config.gmm.mixtures
-        if system.n_components not in schedule:
+        if isinstance(system, GmmSystem) and system.n_components not in schedule:
             stem = "gmm-lda" if system.projection == "lda" else "gmm"
             raise ConfigError(
                 f'model "{name}" has {system.n_components} Gaussians a state, expected a number in '
@@ -57,12 +65,17 @@ class ModelStages:
         if self.config.front_end.projection != "none":
             raise ConfigError(
                 f'front_end.projection is "{self.config.front_end.projection}", expected none: the model '
-                "decides; train gmm-lda instead (--model gmm-lda)"
+                "decides; train gmm-lda instead (--model gmm-lda), or set hybrid.projection"
             )
-        replace(self.config.front_end, projection=system.projection).check()
+        projection = system.projection if isinstance(system, GmmSystem) else self.config.hybrid.projection
+        replace(self.config.front_end, projection=projection).check()
+
+    def acoustic_model(self, system: System, splits: Sequence[str]) -> StageOutput:
+        """Return the acoustic model of a system trained on some splits."""
+        return self.gmm(system, splits) if isinstance(system, GmmSystem) else self.hybrid(system, splits)
 
     def gmm(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
-        """Return the acoustic model of a system trained on some splits."""
+        """Return the acoustic model of a GMM trained on some splits."""
         output = self._start(system, splits)
         for stage in range(self.config.gmm.mixtures.index(system.n_components) + 1):
             output = self._components(system, splits, output, stage)
@@ -88,6 +101,46 @@ class ModelStages:
             compute,
             inputs={"model": model.digest, **self.task.digests(splits)},
             config=self.config.gmm.beam,
+        )
+
+    def hybrid(self, system: HybridSystem, splits: Sequence[str]) -> StageOutput:
+        """Return the acoustic model of a hybrid trained on some splits."""
+        units = self._units(splits)
+        config = replace(self.config.front_end, projection=self.config.hybrid.projection)
+
+        def compute(directory: Path) -> None:
+            data = self._training_data(splits)
+            aligned = load_units(units.path, data)
+            front_end = hybrid_front_end(data, aligned, config)
+            save_model(
+                train_hybrid(system.classifier, data, aligned, front_end, self.config.hybrid), directory
+            )
+
+        return self.store.run(
+            split_name(f"hybrid-{system.classifier}", splits),
+            compute,
+            inputs={"units": units.digest, **self.task.digests(splits)},
+            config={"front_end": config, "hybrid": self.config.hybrid},
+        )
+
+    def _units(self, splits: Sequence[str]) -> StageOutput:
+        """Return the states that hybrids tell apart and that of each training frame."""
+        model, is_contextual = self.gmm(self.aligner, splits), self.config.hybrid.units == "context"
+
+        def compute(directory: Path) -> None:
+            data, aligner = self._training_data(splits), load_model(model.path)
+            lexicon, beam = self.task.lexicon, self.config.gmm.beam
+            if is_contextual:
+                units = context_units(data, aligner, lexicon, beam, self.config.tying)
+            else:
+                units = phone_units(data, aligner, lexicon, beam)
+            save_units(units, directory)
+
+        return self.store.run(
+            split_name(f"units-{self.config.hybrid.units}", splits),
+            compute,
+            inputs={"model": model.digest, **self.task.digests(splits)},
+            config={"beam": self.config.gmm.beam, "tying": self.config.tying if is_contextual else None},
         )
 
     def _training_data(self, splits: Sequence[str]) -> SpeechData:

@@ -6,6 +6,8 @@ import difflib
 import re
 from dataclasses import dataclass
 
+from acoustic.emission_kinds import plugin_names
+from acoustic.sklearn_model import PREFIX, make_classifier
 from asr.errors import ConfigError
 from features.errors import did_you_mean
 from features.frontend import Projection
@@ -25,23 +27,46 @@ class GmmSystem:
     projection: Projection = "none"
 
 
-SYSTEMS: dict[str, GmmSystem] = {
+@dataclass(frozen=True)
+class HybridSystem:
+    """Discriminants as emission scores, on frames that a GMM has aligned.
+
+    Attributes
+    ----------
+    classifier : what tells two states apart
+    """
+
+    classifier: str
+
+
+System = GmmSystem | HybridSystem
+
+SYSTEMS: dict[str, System] = {
     "gmm": GmmSystem(8),
     "gmm16": GmmSystem(16),
     "gmm-lda": GmmSystem(8, "lda"),
     "gmm-lda16": GmmSystem(16, "lda"),
+    "npd": HybridSystem("npd"),
+    "orols": HybridSystem("orols"),
+    "krls": HybridSystem("krls"),
+    "svm": HybridSystem("svm"),
 }
 _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})")
 
 
-def find_system(name: str) -> GmmSystem:
+def find_system(name: str) -> System:
     """Return the system of a name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``."""
     if name in SYSTEMS:
         return SYSTEMS[name]
     if numbered := _NUMBERED.fullmatch(name):
         return GmmSystem(int(numbered[2]), "lda" if numbered[1] else "none")
+    if name.startswith(PREFIX):
+        make_classifier(name)
+        return HybridSystem(name)
+    if name in plugin_names():
+        return HybridSystem(name)
     hint = did_you_mean(difflib.get_close_matches(name, SYSTEMS, n=1))
     raise ConfigError(
         f'model "{name}" is not known{hint}; expected one of: {", ".join(SYSTEMS)}, '
-        "or gmmN, gmm-ldaN with N Gaussians a state"
+        "gmmN, gmm-ldaN with N Gaussians a state, or sklearn:module.Class"
     )

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from acoustic.alignment import Alignment, Segment
+from acoustic.context import base_phone
 from asr.alignment_formats import Interval
 from asr.recognizer import Recognizer
 
@@ -47,7 +48,7 @@ def aligned_utterance(
         utterance_id,
         {
             "words": intervals(alignment.words, words),
-            "phones": intervals(alignment.phones, topology.phones),
+            "phones": intervals(alignment.phones, [base_phone(p) for p in topology.phones]),
             "states": intervals(_state_segments(alignment), topology.state_names()),
         },
         _seconds(n_frames, shift_s),

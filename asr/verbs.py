@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from acoustic.gmm import GmmModel
+from acoustic.hybrid import THESIS
 from acoustic.parallel import parallel_map
 from asr.config import ExperimentConfig, with_settings
 from asr.corpus import SPLITS, Utterance, read_corpus
@@ -49,7 +50,7 @@ def train(
     corpus : raw corpus; not for recipes that make their own
     out : experiment directory
     models : name or names of models; the recipe's own by default
-    preset : ``best``, or ``thesis`` (global standardisation as in the thesis)
+    preset : ``best``, or ``thesis`` (frames standardised over the corpus, `acoustic.hybrid.THESIS`)
     settings : options ``key=value`` (see `asr.config.ExperimentConfig`)
 
     Returns
@@ -93,7 +94,7 @@ def with_preset(config: ExperimentConfig, preset: str) -> ExperimentConfig:
     if preset not in PRESETS:
         raise ConfigError(f'preset "{preset}" is not known; expected one of: {", ".join(PRESETS)}')
     if preset == "thesis":
-        return replace(config, front_end=replace(config.front_end, normalize="global"))
+        return replace(config, front_end=replace(config.front_end, normalize="global"), hybrid=THESIS)
     return config
 
 

@@ -86,7 +86,7 @@ def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -
             "use the lexicon and grammar of the same task"
         )
     used = np.unique(tables.arc_words)
-    pronunciations = _pronunciations(lexicon, {int(w): tables.words[w] for w in used})
+    pronunciations = _pronunciations(lexicon, {int(w): tables.words[w] for w in used}, topology)
     _check_phones({tables.words[w]: variants for w, variants in pronunciations.items()}, topology)
 
     silences = tuple((phone,) for phone in (SILENCE, SHORT_PAUSE) if phone in topology)
@@ -154,8 +154,10 @@ def _phone_nodes(topology: Topology, phone: str) -> NDArray[np.float64]:
     return np.column_stack([np.asarray(topology.phone_states[phone_id], dtype=np.float64), stay, advance])
 
 
-def _pronunciations(lexicon: Lexicon, words: Mapping[int, str]) -> dict[int, tuple[Pronunciation, ...]]:
-    """Return the distinct pronunciations of each word id."""
+def _pronunciations(
+    lexicon: Lexicon, words: Mapping[int, str], topology: Topology
+) -> dict[int, tuple[Pronunciation, ...]]:
+    """Return the distinct pronunciations of each word id, in units of the topology."""
     known = set(lexicon.words)
     missing = sorted(word for word in words.values() if word not in known)
     if missing:
@@ -163,7 +165,10 @@ def _pronunciations(lexicon: Lexicon, words: Mapping[int, str]) -> dict[int, tup
             f"lexicon: expected a pronunciation of every word of the grammar, got none for {len(missing)}"
             f"{_named(missing)}; add them to the lexicon or take them out of the grammar"
         )
-    return {i: tuple(dict.fromkeys(lexicon.pronunciations(word))) for i, word in words.items()}
+    return {
+        i: tuple(dict.fromkeys(map(topology.units, lexicon.pronunciations(word))))
+        for i, word in words.items()
+    }
 
 
 def _check_phones(pronunciations: Mapping[str, tuple[Pronunciation, ...]], topology: Topology) -> None:

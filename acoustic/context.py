@@ -1,0 +1,70 @@
+"""Phones in the context of their neighbours within a word: ``L-P+R``, as HTK writes them.
+
+At a word's edges the neighbour is ``#``: contexts do not reach across words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from acoustic.errors import ModelError
+
+EDGE = "#"
+Pronunciation = tuple[str, ...]
+
+
+class Context(NamedTuple):
+    """A phone between its neighbours."""
+
+    left: str
+    phone: str
+    right: str
+
+    @property
+    def name(self) -> str:
+        """``L-P+R``."""
+        return f"{self.left}-{self.phone}+{self.right}"
+
+
+def contexts(pronunciation: Sequence[str]) -> tuple[Context, ...]:
+    """Return the phones of a word with their neighbours.
+
+    >>> [context.name for context in contexts(("T", "UW"))]
+    ['#-T+UW', 'T-UW+#']
+    """
+    padded = (EDGE, *pronunciation, EDGE)
+    return tuple(Context(*padded[k : k + 3]) for k in range(len(pronunciation)))
+
+
+def in_context(pronunciation: Sequence[str]) -> Pronunciation:
+    """Return the names of a word's phones in context."""
+    return tuple(context.name for context in contexts(pronunciation))
+
+
+def base_phone(name: str) -> str:
+    """Return the phone of a name in context, or the name itself if it has none.
+
+    >>> base_phone("#-T+UW"), base_phone("sil")
+    ('T', 'sil')
+    """
+    if "-" not in name or "+" not in name:
+        return name
+    return name.split("-", 1)[1].rsplit("+", 1)[0]
+
+
+def all_contexts(pronunciations: Iterable[Sequence[str]]) -> tuple[Context, ...]:
+    """Return every phone in context that some pronunciations need, sorted.
+
+    Raises
+    ------
+    ModelError : a phone's name has a character that contexts are written with
+    """
+    found = sorted({context for p in pronunciations for context in contexts(p)})
+    wrong = sorted({c.phone for c in found if any(mark in c.phone for mark in "-+") or c.phone == EDGE})
+    if wrong:
+        raise ModelError(
+            f"phones {' '.join(wrong)}: models in context write phones as L-P+R with {EDGE} at the edges, "
+            "expected names without these marks; rename them in lexicon.txt, or train a model of monophones"
+        )
+    return tuple(found)

@@ -1,0 +1,144 @@
+"""The work of the hybrid training stages: aligned data in, tied units and an acoustic model out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acoustic.alignment import Alignment
+from acoustic.context import Context, all_contexts
+from acoustic.hybrid import HybridConfig, aligned_frames, train_emissions
+from acoustic.model import AcousticModel, topology_from_record
+from acoustic.topology import Topology
+from acoustic.tying import Key, Moments, TyingConfig, contextual_topology, tied_states
+from asr.data import SpeechData
+from asr.gmm_stages import align_data, fit_front_end
+from asr.stages import read_json, write_json
+from decoder.lexicon import Lexicon
+from features.frontend import FrontEnd, FrontEndConfig
+from features.projection import fit_lda
+
+Labels = list[NDArray[np.int32]]
+
+
+@dataclass(frozen=True)
+class Units:
+    """What the states of a hybrid stand for, and the state of each training frame.
+
+    Attributes
+    ----------
+    topology : phones, or phones in context
+    labels : of each utterance the states (T,), −1 where unknown
+    failures : utterance id -> why it could not be aligned
+    """
+
+    topology: Topology
+    labels: Labels
+    failures: dict[str, str]
+
+
+def phone_units(data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float) -> Units:
+    """Return the states of an aligning model itself."""
+    alignments, failures = align_data(data, model, lexicon, beam)
+    unknown = [np.full(len(c), -1, np.int32) for c in data.cepstra]
+    labels = [u if a is None else a.states for a, u in zip(alignments, unknown, strict=True)]
+    return Units(model.topology, labels, failures)
+
+
+def context_units(
+    data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float, config: TyingConfig
+) -> Units:
+    """Return states of phones in context, tied by trees grown on the frames of an aligning model."""
+    found = all_contexts(p for word in lexicon.words for p in lexicon.pronunciations(word))
+    untied = contextual_topology(model.topology, found)
+    alignments, failures = align_data(data, replace(model, topology=untied), lexicon, beam)
+    frames = model.front_end.transform(data.cepstra, data.speakers)
+    states = tied_states(_moments(frames, alignments, untied, found), found, model.topology, config)
+    topology = contextual_topology(model.topology, found, states)
+    labels = [
+        np.full(len(f), -1, np.int32) if a is None else _relabelled(a, untied, topology)
+        for a, f in zip(alignments, frames, strict=True)
+    ]
+    return Units(topology, labels, failures)
+
+
+def save_units(units: Units, directory: Path) -> None:
+    """Write ``states.npy``, ``topology.json`` and ``failures.json``."""
+    with open(directory / "states.npy", "wb") as file:
+        np.save(file, np.concatenate(units.labels))
+    write_json(directory / "topology.json", units.topology)
+    write_json(directory / "failures.json", units.failures)
+
+
+def load_units(directory: Path, data: SpeechData) -> Units:
+    """Return what `save_units` wrote of the same data."""
+    bounds = np.cumsum([len(c) for c in data.cepstra])[:-1]
+    labels = np.split(np.load(directory / "states.npy"), bounds)
+    topology = topology_from_record(read_json(directory / "topology.json"))
+    return Units(topology, labels, read_json(directory / "failures.json"))
+
+
+def hybrid_front_end(data: SpeechData, units: Units, config: FrontEndConfig) -> FrontEnd:
+    """Return the front end of a hybrid, its projection learned from the units' labels."""
+    front_end = fit_front_end(config, data)
+    if config.projection == "none":
+        return front_end
+    projection = fit_lda(
+        front_end.normalize(data.cepstra, data.speakers),
+        units.labels,
+        context=config.context,
+        n_components=config.n_components,
+        n_classes=units.topology.n_states,
+    )
+    return replace(front_end, projection=projection)
+
+
+def train_hybrid(
+    classifier: str, data: SpeechData, units: Units, front_end: FrontEnd, config: HybridConfig
+) -> AcousticModel:
+    """Return the acoustic model whose emission scores come from discriminants."""
+    frames = front_end.transform(data.cepstra, data.speakers)
+    n_states = units.topology.n_states
+    chosen = aligned_frames(frames, units.labels, data.speakers, n_states, config)
+    emissions = train_emissions(classifier, chosen, config)
+    known = np.concatenate(units.labels)
+    occupancy = np.bincount(known[known >= 0], minlength=n_states).astype(np.float64)
+    return AcousticModel(front_end, units.topology, emissions, occupancy)
+
+
+def _moments(
+    frames: Sequence[NDArray[np.float32]],
+    alignments: Sequence[Alignment | None],
+    topology: Topology,
+    found: Sequence[Context],
+) -> dict[Key, Moments]:
+    """Return the moments of the frames of each phone in context and state position."""
+    named = {context.name: context for context in found}
+    runs: dict[Key, list[NDArray[np.float32]]] = {}
+    for f, alignment in zip(frames, alignments, strict=True):
+        for segment in () if alignment is None else alignment.phones:
+            context = named.get(topology.phones[segment.index])
+            if context is None:  # silence
+                continue
+            inside = slice(segment.start, segment.end)
+            for position, state in enumerate(topology.phone_states[segment.index]):
+                run = f[inside][alignment.states[inside] == state]  # type: ignore[union-attr]
+                if len(run):
+                    runs.setdefault((context, position), []).append(run)
+    return {key: Moments.of(np.concatenate(parts)) for key, parts in runs.items()}
+
+
+def _relabelled(alignment: Alignment, old: Topology, new: Topology) -> NDArray[np.int32]:
+    """Return the states (T,) of another topology with the same phones."""
+    labels = alignment.states.copy()
+    for segment in alignment.phones:
+        inside = slice(segment.start, segment.end)
+        for before, after in zip(
+            old.phone_states[segment.index], new.phone_states[segment.index], strict=True
+        ):
+            labels[inside][alignment.states[inside] == before] = after
+    return labels

@@ -1,0 +1,20 @@
+"""The snippets of docs/discriminants.md run, one after the other, as a reader would type them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "discriminants.md"
+
+
+@pytest.mark.slow
+def test_snippets_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    snippets = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(snippets) > 4
+    names: dict[str, object] = {}
+    for snippet in snippets:
+        exec(compile(snippet, str(PAGE), "exec"), names)
+    assert names["accuracy"] > 0.98
+    assert names["again_agrees"]
