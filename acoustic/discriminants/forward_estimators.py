@@ -317,10 +317,10 @@ class OROLSClassifier(_ForwardClassifier):
     centres, σ chosen on a part of the training points (``benchmarks/stopping.py``)::
 
                   optdigits    satimage     banana     German       sinc
-        size      1.06  2000   11.1  1281   13.6  399  27.4  699   0.052  49
-        lambda    1.06  2000   11.1  1281   13.6  240  27.4  699   0.052  37
-        gcv       1.06  2000    9.9   841   13.1   91  25.5  108   0.056   9
-        loo       1.06  1261    9.8   282   13.0   43  25.2   22   0.056   8
+        size      1.06  2000   11.1  1281   12.2  399  28.1  699   0.052  49
+        lambda    1.06  2000   11.1  1281   12.1  294  28.1  699   0.052  37
+        gcv       1.06  2000    9.9   841   11.3  129  25.5  109   0.056   9
+        loo       1.06  1261    9.8   282   11.7   41  25.3   22   0.056   8
 
     λ alone keeps too many centres from harm where there is little noise; ``gcv`` and, with fewer centres,
     ``loo`` where there is more; ``lambda`` hardly ever stops. Within a budget of 100 centres no rule stops on

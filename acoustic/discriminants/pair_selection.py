@@ -29,6 +29,7 @@ _ROUNDING = Single(64 * np.finfo(Single).eps)  # of the longest of a column's pa
 _VANISHED = _ROUNDING**2
 _ALONE = Single(np.finfo(Single).eps ** 0.6)  # 1 − h below it is taken as 0
 _LAMBDA_ROUNDS = 3
+_JUDGED = 0.1  # of M: see `ridge.settled_ridge`
 _LEAST_TRACE = 1e-10  # of M: below lies rounding
 _LOG2_E = Single(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = Single(0.693359375), Single(-2.12194440e-4)
@@ -249,11 +250,14 @@ def _subtract(q: Singles, size: int, parts: Floats, column: Singles) -> None:
 def _settled_ridge(
     kappa: Floats, projections: Floats, size: int, unexplained: float, n_points: int, ridge: float
 ) -> float:
-    """Return λ after some steps from the present one or from 0, as `ridge.settled_ridge`."""
+    """Return λ after some steps of (3.88), as `ridge.settled_ridge`."""
     best, least = ridge, np.inf
-    for settled in (ridge, 0.0):
+    for start in range(2):
+        settled = ridge if start == 0 else 0.0
         for _ in range(_LAMBDA_ROUNDS):
             settled = _next_ridge(kappa, projections, size, unexplained, n_points, settled)
+        if not (ridge > 0.0 and size <= n_points * _JUDGED):
+            return settled
         score = _gcv_score(kappa, projections, size, unexplained, n_points, settled)
         if score < least:
             best, least = settled, score
@@ -314,7 +318,7 @@ def _outputs(
     root: Singles,
     outputs: Singles,
 ) -> None:
-    """Fill the fitted outputs y − e and the leave-one-out outputs, as `leave_one_out.basis_left_out_residuals`."""
+    """Fill the outputs, fitted y − e and leave-one-out, as `leave_one_out.basis_left_out_residuals`."""
     slack = outputs[1]
     slack[:] = _ONE
     for i in range(size):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _LEAST_TRACE = 1e-10  # of M: below lies rounding
+_JUDGED = 0.1  # of M: as many columns at most leave the score a judge between far λ
 _ROUNDS = 3  # fixed-point steps of (3.88) after each centre; more change nothing that matters
 
 
@@ -33,14 +34,16 @@ def gcv_score(kappa: Floats, projections: Floats, unexplained: float, n_points: 
 def settled_ridge(
     kappa: Floats, projections: Floats, unexplained: float, n_points: int, ridge: float
 ) -> float:
-    """Return λ after some steps of (3.88) from the present one or from 0, whichever scores better.
+    """Return λ after some steps of (3.88), with few columns those from 0 if they score better.
 
-    Parameters are those of `gcv_score`. The score has two minima at times: with few centres it may want nearly
-    all shrunk away, and from there the steps find no way back.
+    Parameters are those of `gcv_score`. It has two minima at times: with the first centres it may be best to
+    shrink nearly all away, and from there the steps find no way back. With many columns it is no judge
+    between far λ: the smaller, which may score better by chance, lets noise in.
     """
     state = kappa, projections, unexplained, n_points
     found = []
-    for start in (ridge, 0.0) if ridge else (0.0,):
+    is_judge = ridge > 0 and len(kappa) <= n_points * _JUDGED
+    for start in (ridge, 0.0) if is_judge else (ridge,):
         settled = start
         for _ in range(_ROUNDS):
             settled = next_ridge(*state, settled)

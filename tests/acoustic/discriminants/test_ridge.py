@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from acoustic.discriminants.forward import ForwardConfig, forward_selection
 from acoustic.discriminants.kernels import Kernel
-from acoustic.discriminants.ridge import gcv_score, next_ridge
+from acoustic.discriminants.ridge import gcv_score, next_ridge, settled_ridge
 
 GAUSSIAN = Kernel("gaussian", 1.0)
 NPD = ForwardConfig(GAUSSIAN, (1.0,), 15)
@@ -106,3 +106,31 @@ def test_no_ridge_where_the_error_is_zero():
     x, _ = problem(20)
     path = forward_selection(x, np.full((20, 1), 3.0), replace(OROLS, max_centers=20))
     assert_allclose(path.fitted, 3.0, rtol=1e-12, atol=0)
+
+
+def test_a_ridge_that_shrinks_all_away_is_left_for_the_better_minimum():
+    """The bias alone asks for a large λ; eight short columns that explain 240 of 400 are lost under it."""
+    kappa, projections = np.r_[400.0, [0.03] * 8], np.r_[20.0, [np.sqrt(30 * 0.03)] * 8][:, None]
+    state = kappa, projections, 400 - np.sum(projections[:, 0] ** 2 / kappa), 400
+    stuck = 96.0
+    for _ in range(300):
+        stuck = next_ridge(*state, stuck)
+    assert stuck > 100
+    found = settled_ridge(*state, stuck)
+    assert found < 1e-2
+    assert gcv_score(*state, found) < 0.5 * gcv_score(*state, stuck)
+
+
+def test_with_many_columns_the_ridge_goes_on_from_where_it_was():
+    rng = np.random.default_rng(0)
+    kappa, projections = rng.uniform(0.1, 5.0, 12), rng.normal(size=(12, 1))
+    for n_points, goes_on in ((100, True), (120, False)):
+        state = kappa, projections, 30.0, n_points
+        steps = {}
+        for start in (2.0, 0.0):
+            value = start
+            for _ in range(3):
+                value = next_ridge(*state, value)
+            steps[start] = value
+        best = min(steps.values(), key=lambda ridge: gcv_score(*state, ridge))
+        assert settled_ridge(*state, 2.0) == (steps[2.0] if goes_on else best)
