@@ -105,7 +105,7 @@ class ModelStages:
 
     def hybrid(self, system: HybridSystem, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a hybrid trained on some splits."""
-        units = self._units(splits)
+        units = self.units(splits)
         config = replace(self.config.front_end, projection=self.config.hybrid.projection)
 
         def compute(directory: Path) -> None:
@@ -123,7 +123,7 @@ class ModelStages:
             config={"front_end": config, "hybrid": self.config.hybrid},
         )
 
-    def _units(self, splits: Sequence[str]) -> StageOutput:
+    def units(self, splits: Sequence[str]) -> StageOutput:
         """Return the states that hybrids tell apart and that of each training frame."""
         model, is_contextual = self.gmm(self.aligner, splits), self.config.hybrid.units == "context"
 

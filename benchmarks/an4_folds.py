@@ -91,7 +91,7 @@ def decode_fold(
     models, data, grammars = ModelStages(task), task.data(("test",)), task.grammar_files(("train",))
     found: dict[tuple[str, str], Texts] = {}
     for name in dict.fromkeys(name for name, _ in configs):
-        model = load_model(models.gmm(find_system(name), ("train",)).path)
+        model = load_model(models.acoustic_model(find_system(name), ("train",)).path)
         scores = emission_scores(data, model)
         for grammar in GRAMMARS:
             loaded = read_grammar(grammar, grammars.path, task.lexicon)

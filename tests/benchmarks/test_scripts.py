@@ -16,6 +16,7 @@ SCRIPTS = (
     "fsdd",
     "sclite",
     "stopping",
+    "table_4_2",
 )
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 

@@ -138,6 +138,9 @@ class TestWidthSearch:
         monkeypatch.setattr(classification, "MOST_TUNED", 60)
         classification.characters_table(folder, ["optdigits"], Search())
         assert seen == [60] * 6
+        monkeypatch.setattr(classification, "MOST_TUNED", 90)
+        classification.characters_table(folder, ["optdigits"], Search())
+        assert seen[6:] == [90] * 6 * classification.N_ORDERS
 
 
 class TestData:
