@@ -44,6 +44,7 @@ class HybridConfig:
     Attributes
     ----------
     projection : of the front end, before the kernel
+    warps : of the frequency axis: further copies of the training recordings that discriminants learn from
     units : states of phones, or of phones in context tied by decision trees
     centers : chosen for each ``pair`` by forward selection (thesis), or for each ``state`` and shared by its
         pairs
@@ -67,6 +68,7 @@ class HybridConfig:
     """
 
     projection: Projection = "lda"
+    warps: tuple[float, ...] = ()
     units: Units = "phone"
     centers: Centers = "state"
     n_centers: int = 200
@@ -108,6 +110,10 @@ class HybridConfig:
         ):
             if not number >= lowest:
                 raise TrainingError(f"{name}: expected at least {lowest}, got {number}; change it")
+        if not all(0.5 < warp < 2 and warp != 1 for warp in self.warps):
+            raise TrainingError(
+                f"warps: expected numbers near 1, as 0.92,1.08, got {self.warps}; change them"
+            )
         for name in ("sigma", "ridge", "svm_cost", "nu"):
             if not 0 < getattr(self, name) < np.inf:
                 raise TrainingError(f"{name}: expected above 0, got {getattr(self, name)}; change it")

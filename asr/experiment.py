@@ -55,7 +55,8 @@ class Experiment:
 
     def run(self, models: Sequence[str]) -> tuple[Result, ...]:
         """Train, tune and evaluate models; return the rows of ``results.json``."""
-        systems = {name: find_system(name) for name in models}
+        systems = {name.replace(":", "-"): find_system(name) for name in models}  # Windows has no such files
+        models = tuple(systems)
         for name, system in systems.items():
             self.models.check(name, system)
         with self.store.locked(), storage_errors(self.out), log_file(self.out / "log.txt"):

@@ -82,14 +82,21 @@ def load_units(directory: Path, data: SpeechData) -> Units:
     return Units(topology, labels, read_json(directory / "failures.json"))
 
 
-def hybrid_front_end(data: SpeechData, units: Units, config: FrontEndConfig) -> FrontEnd:
-    """Return the front end of a hybrid, its projection learned from the units' labels."""
-    front_end = fit_front_end(config, data)
+def hybrid_front_end(copies: Sequence[SpeechData], units: Units, config: FrontEndConfig) -> FrontEnd:
+    """Return the front end of a hybrid, its projection learned from the units' labels.
+
+    Parameters
+    ----------
+    copies : the training data, then warped copies of it
+    units : of the training data
+    config : of the front end
+    """
+    front_end = fit_front_end(config, copies[0])
     if config.projection == "none":
         return front_end
     projection = fit_lda(
-        front_end.normalize(data.cepstra, data.speakers),
-        units.labels,
+        (f for data in copies for f in front_end.normalize(data.cepstra, data.speakers)),
+        units.labels * len(copies),
         context=config.context,
         n_components=config.n_components,
         n_classes=units.topology.n_states,
@@ -98,12 +105,26 @@ def hybrid_front_end(data: SpeechData, units: Units, config: FrontEndConfig) -> 
 
 
 def train_hybrid(
-    classifier: str, data: SpeechData, units: Units, front_end: FrontEnd, config: HybridConfig
+    classifier: str,
+    copies: Sequence[SpeechData],
+    units: Units,
+    front_end: FrontEnd,
+    config: HybridConfig,
 ) -> AcousticModel:
-    """Return the acoustic model whose emission scores come from discriminants."""
-    frames = front_end.transform(data.cepstra, data.speakers)
+    """Return the acoustic model whose emission scores come from discriminants.
+
+    Parameters
+    ----------
+    classifier : as of `acoustic.hybrid.train_emissions`
+    copies : the training data, then warped copies of it; each is normalised by itself
+    units : of the training data
+    front_end : from recordings to the frames discriminants see
+    config : how discriminants are trained
+    """
+    frames = [f for data in copies for f in front_end.transform(data.cepstra, data.speakers)]
+    speakers = [s for data in copies for s in data.speakers]
     n_states = units.topology.n_states
-    chosen = aligned_frames(frames, units.labels, data.speakers, n_states, config)
+    chosen = aligned_frames(frames, units.labels * len(copies), speakers, n_states, config)
     emissions = train_emissions(classifier, chosen, config)
     known = np.concatenate(units.labels)
     occupancy = np.bincount(known[known >= 0], minlength=n_states).astype(np.float64)

@@ -105,23 +105,31 @@ class ModelStages:
 
     def hybrid(self, system: HybridSystem, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a hybrid trained on some splits."""
-        units = self.units(splits)
+        units, warps = self.units(splits), self.config.hybrid.warps
         config = replace(self.config.front_end, projection=self.config.hybrid.projection)
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
+            copies = [data, *(self._like(data, splits, warp) for warp in warps)]
             aligned = load_units(units.path, data)
-            front_end = hybrid_front_end(data, aligned, config)
+            front_end = hybrid_front_end(copies, aligned, config)
             save_model(
-                train_hybrid(system.classifier, data, aligned, front_end, self.config.hybrid), directory
+                train_hybrid(system.classifier, copies, aligned, front_end, self.config.hybrid), directory
             )
 
+        used = [split for split in splits if len(self.task.corpus(split))]
+        warped = {f"{s} {w:g}": self.task.features(s, w).digest for w in warps for s in used}
         return self.store.run(
-            split_name(f"hybrid-{system.classifier}", splits),
+            split_name(f"hybrid-{system.classifier.replace(':', '-')}", splits),
             compute,
-            inputs={"units": units.digest, **self.task.digests(splits)},
+            inputs={"units": units.digest, **self.task.digests(splits), **warped},
             config={"front_end": config, "hybrid": self.config.hybrid},
         )
+
+    def _like(self, data: SpeechData, splits: Sequence[str], warp: float) -> SpeechData:
+        """Return the same utterances with their frequencies warped."""
+        left_out = set(self.task.data(splits, warp).corpus.ids) - set(data.corpus.ids)
+        return self.task.data(splits, warp).without(left_out)
 
     def units(self, splits: Sequence[str]) -> StageOutput:
         """Return the states that hybrids tell apart and that of each training frame."""

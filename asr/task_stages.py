@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from asr.stages import StageOutput, StageStore, source_digest
 from asr.version import package_version
 from decoder.lexicon import Lexicon
 from features.errors import AsrError
+from features.frontend import FrontEndConfig
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +45,7 @@ class TaskStages:
         self.corpus_dir = corpus_dir
         self.config = config
         self._corpora: dict[str, Corpus] = {}
-        self._features: dict[str, StageOutput] = {}
+        self._features: dict[tuple[str, float], StageOutput] = {}
 
     @cached_property
     def prepared(self) -> StageOutput:
@@ -93,38 +95,40 @@ class TaskStages:
             self._corpora[split] = read_corpus(directory) if directory.is_dir() else Corpus(())
         return self._corpora[split]
 
-    def features(self, split: str) -> StageOutput:
-        """Return the cepstra of one split."""
-        if split not in self._features:
-            corpus = self.corpus(split)
+    def features(self, split: str, warp: float = 1.0) -> StageOutput:
+        """Return the cepstra of one split, their frequencies warped beyond what the front end does."""
+        if (split, warp) not in self._features:
+            corpus, front_end = self.corpus(split), self._warped(warp)
+            label = split if warp == 1.0 else f"{split}-warp-{warp:g}"
 
             def compute(directory: Path) -> None:
                 leave_out = self.config.unusable == "skip"
-                data = compute_cepstra(
-                    corpus, self.config.front_end, f"features of {split}", leave_out=leave_out
-                )
-                expected_rate = self.config.front_end.mfcc.sample_rate
-                if split == "train":
-                    warn_of_low_rates((u.audio_path for u in data.corpus), expected_rate)
+                data = compute_cepstra(corpus, front_end, f"features of {label}", leave_out=leave_out)
+                if label == "train":
+                    warn_of_low_rates((u.audio_path for u in data.corpus), front_end.mfcc.sample_rate)
                 save_cepstra(data, directory, split)
 
-            self._features[split] = self.store.run(
-                f"features-{split}",
+            self._features[split, warp] = self.store.run(
+                f"features-{label}",
                 compute,
                 inputs={
                     "task": self.prepared.digest,
                     "recordings": recordings_digest(corpus, self.prepared.path),
                 },
-                config={"mfcc": self.config.front_end.mfcc, "unusable": self.config.unusable},
+                config={"mfcc": front_end.mfcc, "unusable": self.config.unusable},
             )
-        return self._features[split]
+        return self._features[split, warp]
 
-    def data(self, splits: Sequence[str]) -> SpeechData:
+    def _warped(self, warp: float) -> FrontEndConfig:
+        front_end = self.config.front_end
+        return replace(front_end, mfcc=replace(front_end.mfcc, warp=front_end.mfcc.warp * warp))
+
+    def data(self, splits: Sequence[str], warp: float = 1.0) -> SpeechData:
         """Return the utterances and cepstra of some splits together."""
         total = SpeechData(Corpus(()), ())
         for split in splits:
             if len(self.corpus(split)):
-                total = total + load_cepstra(self.corpus(split), self.features(split).path, split)
+                total = total + load_cepstra(self.corpus(split), self.features(split, warp).path, split)
         return total
 
     def digests(self, splits: Sequence[str]) -> dict[str, str]:

@@ -35,12 +35,8 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """Learn from points (M, D) and labels (M,)."""
         x, labels = validate_data(self, X, y, dtype=DTYPES)
         check_classification_targets(labels)
-        weight = (
-            None
-            if sample_weight is None
-            else _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
-        )
-        self._rows = np.arange(len(x))
+        weight = checked_weight(sample_weight, x)
+        self._n_given, self._rows = len(x), np.arange(len(x))
         if weight is not None and not weight.all():  # a point without weight is not there
             self._rows = np.flatnonzero(weight)
             x, labels, weight = x[self._rows], labels[self._rows], weight[self._rows]
@@ -96,6 +92,16 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _outputs(self, X: NDArray[Any]) -> Floats:
         """Return the outputs (M, R)."""
         raise NotImplementedError
+
+
+def checked_weight(sample_weight: ArrayLike | None, x: NDArray[Any]) -> Floats | None:
+    """Return the weights (M,) of points x (M, D), none below 0 and some above; None for none."""
+    if sample_weight is None:
+        return None
+    weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise ValueError("sample_weight is 0 everywhere, expected some above 0; give some point a weight")
+    return np.asarray(weight)
 
 
 def class_targets(codes: NDArray[np.integer], n_classes: int) -> Floats:

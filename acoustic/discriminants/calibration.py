@@ -10,15 +10,15 @@ from typing import Literal, get_args
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from acoustic.discriminants.leave_one_out import FARTHEST
 from acoustic.discriminants.projection import GaussianProjection
 from acoustic.errors import ModelError
 
 Floats = NDArray[np.float64]
 CalibrationName = Literal["gaussian", "logistic"]
 
-FARTHEST = 3.0  # output, for targets ±1, that calibration takes as it is
 _STEPS = 30
 _ENOUGH = 1e-9  # of a Newton step
 _SMALLEST_CURVATURE = 1e-12
@@ -50,7 +50,8 @@ def fit_curve(
         return np.array([0.0, slope, constant + np.log(counts[0] / counts[1])])
     parts = values[n_first:], values[:n_first]  # the negative class comes first there
     means, variances = [v.mean() for v in parts], [v.var() for v in parts]
-    return gaussian_curve(GaussianProjection.from_moments(means, variances, counts[::-1]))
+    projection = GaussianProjection.from_moments(means, variances, counts[::-1])
+    return bayes_curves(projection.means_[::-1], projection.variances_[::-1], counts)
 
 
 def logistic_moments(outputs: NDArray[np.floating], n_first: int, weight: Floats) -> tuple[Floats, Floats]:
@@ -73,18 +74,31 @@ def logistic_moments(outputs: NDArray[np.floating], n_first: int, weight: Floats
     return (prior - constant) / slope + np.array([1.0, -1.0]), np.full(2, 2.0 / slope)
 
 
-def gaussian_curve(projection: GaussianProjection) -> Floats:
-    """Return the quadratic of two Gaussians' log odds, (3,); the prior odds are in the constant."""
-    (mean_j, mean_i), (variance_j, variance_i) = projection.means_, projection.variances_
-    prior = projection.log_priors_[1] - projection.log_priors_[0]
-    if mean_i <= mean_j:  # points the wrong way: tells nothing
-        return np.array([0.0, 0.0, prior])
-    square = 0.5 / variance_j - 0.5 / variance_i
-    slope = mean_i / variance_i - mean_j / variance_j
-    constant = 0.5 * (
-        mean_j**2 / variance_j - mean_i**2 / variance_i + np.log(variance_j) - np.log(variance_i)
+def bayes_curves(means: ArrayLike, variances: ArrayLike, counts: ArrayLike) -> Floats:
+    """Return Bayes' rule on Gaussians as quadratics in the outputs, (..., 3); thesis (4.7).
+
+    Outputs that point the wrong way tell nothing, as in `GaussianProjection.log_odds`: what is left are the
+    prior odds.
+
+    Parameters
+    ----------
+    means, variances : (..., 2) of the outputs of the first class, whose targets are 1, and of the second
+    counts : (..., 2) of both classes in all; their ratio is the prior odds
+    """
+    mean, variance = np.asarray(means, dtype=np.float64), np.asarray(variances, dtype=np.float64)
+    prior, precision = np.log(np.asarray(counts, dtype=np.float64)), 0.5 / variance
+    constant = prior - 0.5 * np.log(variance) - precision * mean**2
+    found = np.stack(
+        [
+            precision[..., 1] - precision[..., 0],
+            2.0 * (precision[..., 0] * mean[..., 0] - precision[..., 1] * mean[..., 1]),
+            constant[..., 0] - constant[..., 1],
+        ],
+        axis=-1,
     )
-    return np.array([square, slope, constant + prior])
+    nothing = np.zeros_like(found)
+    nothing[..., 2] = prior[..., 0] - prior[..., 1]
+    return np.where(mean[..., :1] > mean[..., 1:], found, nothing)
 
 
 @njit(nogil=True, cache=True)

@@ -11,11 +11,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
-from acoustic.discriminants.base import DTYPES, DiscriminantClassifier
+from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, checked_weight
 from acoustic.discriminants.kernels import Kernel, KernelName, widths
+from acoustic.discriminants.parameters import check_whole
 from acoustic.errors import ModelError
 
 Floats = NDArray[np.float64]
@@ -55,8 +56,7 @@ class KernelExpansion:
 
     def _capacity(self, n_points: int) -> int:
         """Return how many centres there may be."""
-        if self.max_centers < 1:
-            raise ModelError(f"max_centers is {self.max_centers}, expected at least 1")
+        check_whole("max_centers", self.max_centers)
         return min(self.max_centers, n_points)
 
     def _outputs(self, X: NDArray[Any]) -> Floats:
@@ -90,14 +90,9 @@ class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, Base
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from points (M, D) and values (M,) or (M, R)."""
         x, values = validate_data(self, X, y, dtype=DTYPES, multi_output=True, y_numeric=True)
-        weight = (
-            None
-            if sample_weight is None
-            else _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
-        )
+        weight = checked_weight(sample_weight, x)
+        self._n_given = len(x)
         self._rows = np.arange(len(x)) if weight is None else np.flatnonzero(weight)
-        if not len(self._rows):
-            raise ValueError("sample_weight is 0 everywhere, expected some above 0; give some point a weight")
         self._is_flat = values.ndim == 1
         targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
         used = None if weight is None else weight[self._rows]

@@ -21,6 +21,7 @@ from acoustic.discriminants.basis import Array, OrthogonalBasis
 from acoustic.discriminants.candidates import error_reductions, greedy_order
 from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.leave_one_out import basis_left_out_residuals
+from acoustic.discriminants.parameters import check_not_negative, check_whole
 from acoustic.discriminants.ridge import gcv_score, settled_ridge
 from acoustic.errors import ModelError
 
@@ -73,11 +74,9 @@ class ForwardConfig:
             if (value := getattr(self, name)) not in allowed:
                 raise ModelError(f'{name} is "{value}", expected one of: {", ".join(allowed)}')
         for name in ("max_centers", "patience", "block_size", "n_candidates"):
-            if not (value := getattr(self, name)) >= 1 or value != int(value):
-                raise ModelError(f"{name} is {value}, expected a whole number of at least 1")
+            check_whole(name, getattr(self, name))
         for name in ("tol", "epsilon"):
-            if not (np.isfinite(value := getattr(self, name)) and value >= 0):
-                raise ModelError(f"{name} is {value}, expected a finite number of at least 0")
+            check_not_negative(name, getattr(self, name))
         if self.stopping == "lambda" and not self.regularize:
             raise ModelError(
                 'stopping is "lambda", but NPD has no λ; use OROLS, or another of the stopping rules'

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, predicted_codes
+from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, checked_weight, predicted_codes
 from acoustic.discriminants.calibration import CalibrationName
 from acoustic.discriminants.coupling import coupled_log_posteriors
 from acoustic.discriminants.forward import Selection, Stopping
@@ -214,9 +214,7 @@ class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseE
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from points (M, D) and values (M,) or (M, R)."""
         x, values = validate_data(self, X, y, dtype=DTYPES, multi_output=True, y_numeric=True)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
+        weight = checked_weight(sample_weight, x)
         # A point without weight is not there.
         rows = np.arange(len(x)) if weight is None else np.flatnonzero(weight)
         targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)

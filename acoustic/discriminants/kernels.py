@@ -13,6 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from acoustic.discriminants.parameters import check_finite, check_positive, check_whole
 from acoustic.errors import ModelError
 
 KernelName = Literal["gaussian", "polynomial", "sigmoid", "compact"]
@@ -46,8 +47,10 @@ class Kernel:
     def __post_init__(self) -> None:
         if self.name not in get_args(KernelName):
             raise ModelError(f'kernel is "{self.name}", expected one of: {", ".join(get_args(KernelName))}')
-        if not (np.isfinite(self.sigma) and self.sigma > 0):
-            raise ModelError(f"sigma is {self.sigma}, expected a finite number above 0")
+        check_positive("sigma", self.sigma)
+        check_positive("radius", self.radius)
+        check_whole("degree", self.degree)
+        check_finite("theta", self.theta)
 
     def block(self, x: Array, centers: Array, sigma: Array | None = None) -> Array:
         """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C), in the precision of ``x``.
@@ -130,7 +133,10 @@ def _compact(scaled: Array, radius: float, n_features: int) -> Array:
 
 def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
     """Return the widths an estimator may choose from."""
-    found = tuple(float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64)))
+    try:
+        found = tuple(float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64)))
+    except (TypeError, ValueError):  # words, None, unequal lengths
+        found = ()
     if not found or not all(np.isfinite(s) and s > 0 for s in found):
-        raise ModelError(f"sigma is {sigma}, expected a finite number above 0, or several")
+        raise ModelError(f"sigma is {sigma!r}, expected a finite number above 0, or several")
     return found

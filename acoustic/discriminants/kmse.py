@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from acoustic.discriminants.basis import OrthogonalBasis
 from acoustic.discriminants.expansion import Floats
 from acoustic.discriminants.kernels import Kernel, KernelName
+from acoustic.discriminants.parameters import check_whole
 from acoustic.discriminants.penalized import PenalizedKernel, gram, random_points
 from acoustic.errors import ModelError
 
@@ -79,8 +80,10 @@ class KMSEClassifier(PenalizedKernel):
     def _nodes(self, x: Floats, targets: Floats, weight: Floats | None) -> NDArray[np.int64]:
         if self.selection not in ("random", "greedy"):
             raise ModelError(f'selection is "{self.selection}", expected one of: random, greedy')
-        if self.n_candidates is not None and self.n_candidates < 1:
-            raise ModelError(f"n_candidates is {self.n_candidates}, expected at least 1, or None for all")
+        if self.n_candidates is not None:
+            check_whole("n_candidates", self.n_candidates, ", or None for all")
+        if self.n_nodes is not None:
+            check_whole("n_nodes", self.n_nodes, ", or None for all")
         if self.selection == "random" or self.n_nodes is None or self.n_nodes >= len(x):
             return random_points(len(x), self.n_nodes, "n_nodes", self.random_state)
         root = np.ones(len(x)) if weight is None else np.sqrt(weight)
@@ -108,8 +111,6 @@ def greedy_nodes(
     n_candidates : points tried for each node, None = all that are left
     rng : draws them
     """
-    if n_nodes < 1:
-        raise ModelError(f"n_nodes is {n_nodes}, expected at least 1")
     basis = OrthogonalBasis(len(x), n_nodes, np.dtype(np.float64))
     residual, is_left = targets * root[:, None], np.ones(len(x), dtype=bool)
     chosen: list[int] = []

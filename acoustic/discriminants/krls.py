@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_solve
 from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
-from acoustic.discriminants.base import DTYPES, class_targets
+from acoustic.discriminants.base import DTYPES, checked_weight, class_targets
 from acoustic.discriminants.dictionary import BLOCK, Dictionary, build_dictionary
 from acoustic.discriminants.expansion import (
     ExpansionClassifier,
@@ -27,6 +27,7 @@ from acoustic.discriminants.expansion import (
 )
 from acoustic.discriminants.kernels import KernelName
 from acoustic.discriminants.leave_one_out import within_reach
+from acoustic.discriminants.parameters import check_positive
 from acoustic.discriminants.projection import MonotoneProjection
 from acoustic.discriminants.recursive_least_squares import Filter, Stream, batch_filter
 from acoustic.errors import ModelError
@@ -48,6 +49,7 @@ class _KRLS(KernelExpansion):
     reduced_covariance_: Floats
     reduced_coef_: Floats
     n_samples_seen_: int
+    _n_given: int
     _rows: NDArray[np.int64]
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
@@ -61,7 +63,7 @@ class _KRLS(KernelExpansion):
         if not dictionary.size:
             raise ModelError(f"k(x, x) + 1 is nowhere above nu = {self.nu:g}, expected somewhere; lower nu")
         filtered, left_out = batch_filter(dictionary, indices, x, targets, root)
-        self.n_samples_seen_ = int(self._rows[-1]) + 1
+        self.n_samples_seen_ = self._n_given
         self._store(dictionary, filtered, self._rows[indices])
         return left_out
 
@@ -105,8 +107,7 @@ class _KRLS(KernelExpansion):
         self.dual_coef_, self.intercept_ = alpha.T.copy(), alpha.sum(axis=0)  # Σ α̃(k + 1) = Σ α̃k + Σ α̃
 
     def _threshold(self) -> float:
-        if not (np.isfinite(self.nu) and self.nu > 0):
-            raise ModelError(f"nu is {self.nu}, expected a finite number above 0, about 1e-4 to 1e-1")
+        check_positive("nu", self.nu, ", about 1e-4 to 1e-1")
         return float(self.nu)
 
 
@@ -191,11 +192,7 @@ class KRLSClassifier(_KRLS, ExpansionClassifier):
         _check_partial_fit_first_call(self, classes)
         is_first = not hasattr(self, "centers_")
         x, labels = validate_data(self, X, y, dtype=DTYPES, reset=is_first)
-        weight = (
-            None
-            if sample_weight is None
-            else _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
-        )
+        weight = checked_weight(sample_weight, x)
         if len(self.classes_) < 2:
             raise ValueError(
                 "KRLSClassifier: classes has 1 class, expected at least 2; give all there will be"
@@ -258,11 +255,7 @@ class KRLSRegressor(_KRLS, ExpansionRegressor):
         """Learn points (M, D) and values (M,) or (M, R) one after the other."""
         is_first = not hasattr(self, "centers_")
         x, values = validate_data(self, X, y, dtype=DTYPES, multi_output=True, y_numeric=True, reset=is_first)
-        weight = (
-            None
-            if sample_weight is None
-            else _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
-        )
+        weight = checked_weight(sample_weight, x)
         targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
         if is_first:
             self._is_flat = values.ndim == 1

@@ -15,7 +15,7 @@ Array = NDArray[np.floating]
 Floats = NDArray[np.float64]
 Limit = Callable[[NDArray[np.int64]], tuple[Floats, Floats]]
 
-FARTHEST = 3.0  # left-out output, for targets ±1, that calibration takes as it is
+FARTHEST = 3.0  # output, for targets ±1, that calibration takes as it is
 _CHUNK = 64  # columns of Q squared at once
 _ALONE = 0.6  # 1 − h below this power of the rounding is taken as 0
 

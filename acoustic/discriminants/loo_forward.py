@@ -12,7 +12,7 @@ from acoustic.discriminants.expansion import ExpansionClassifier, Floats, single
 from acoustic.discriminants.kernels import KernelName
 from acoustic.discriminants.leave_one_out import within_reach
 from acoustic.discriminants.loo_selection import LooConfig, LooModel, LooStopping, loo_forward_selection
-from acoustic.errors import ModelError
+from acoustic.discriminants.parameters import check_whole
 
 
 class LOOForwardClassifier(ExpansionClassifier):
@@ -94,10 +94,7 @@ class LOOForwardClassifier(ExpansionClassifier):
     def _candidates(self, n_points: int, rng: np.random.RandomState) -> NDArray[np.int64]:
         if self.n_candidates is None:
             return np.arange(n_points)
-        if self.n_candidates < 1:
-            raise ModelError(
-                f"n_candidates is {self.n_candidates}, expected at least 1, or None for all points"
-            )
+        check_whole("n_candidates", self.n_candidates, ", or None for all points")
         return np.sort(rng.choice(n_points, size=min(self.n_candidates, n_points), replace=False))
 
     def _store(self, x: Floats, machines: list[LooModel]) -> None:

@@ -25,6 +25,7 @@ from acoustic.discriminants.basis import OrthogonalBasis
 from acoustic.discriminants.expansion import Floats, gram_block, gram_diagonal
 from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.leave_one_out import basis_left_out_residuals
+from acoustic.discriminants.parameters import check_not_negative, check_whole
 from acoustic.errors import ModelError
 
 LooStopping = Literal["loo", "loo_error", "size"]
@@ -54,13 +55,11 @@ class LooConfig:
     fit_intercept: bool = False
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.ridge) and self.ridge >= 0):
-            raise ModelError(f"ridge is {self.ridge}, expected a finite number of at least 0")
+        check_not_negative("ridge", self.ridge)
         if self.stopping not in get_args(LooStopping):
             known = ", ".join(get_args(LooStopping))
             raise ModelError(f'stopping is "{self.stopping}", expected one of: {known}')
-        if self.patience < 1:
-            raise ModelError(f"patience is {self.patience}, expected at least 1")
+        check_whole("patience", self.patience)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import validate_data
 from acoustic.discriminants.base import DTYPES, class_targets, predicted_codes
 from acoustic.discriminants.linear import LinearClassifier
 from acoustic.discriminants.moments import ClassMoments, class_moments, linear_projections, merged_moments
+from acoustic.discriminants.parameters import check_not_negative, check_whole
 from acoustic.errors import ModelError
 
 Floats = NDArray[np.float64]
@@ -113,7 +114,8 @@ class LMSClassifier(LinearClassifier):
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn points (M, D) and labels (M,), one after the other; the first call names all classes."""
-        is_first = _check_partial_fit_first_call(self, classes)
+        _check_partial_fit_first_call(self, classes)
+        is_first = not hasattr(self, "moments_")  # a first call that failed does not count
         x, labels = validate_data(self, X, y, dtype=DTYPES, reset=is_first)
         n_classes = len(self.classes_)
         if n_classes < 2:
@@ -164,8 +166,8 @@ class LMSClassifier(LinearClassifier):
             raise ModelError(f"eta is {self.eta}, expected a number above 0 and below 2")
         if self.schedule not in ("inverse", "constant"):
             raise ModelError(f'schedule is "{self.schedule}", expected one of: inverse, constant')
-        if self.max_iter < 1:
-            raise ModelError(f"max_iter is {self.max_iter}, expected at least 1")
+        check_whole("max_iter", self.max_iter)
+        check_not_negative("tol", self.tol)
 
     def _start(self, n_rows: int, n_columns: int) -> None:
         self.n_iter_, self.max_energy_ = 0, 0.0
@@ -213,8 +215,8 @@ class HoKashyapClassifier(LinearClassifier):
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
         if not 0.0 < self.eta < 1.0:
             raise ModelError(f"eta is {self.eta}, expected a number above 0 and below 1")
-        if self.max_iter < 1:
-            raise ModelError(f"max_iter is {self.max_iter}, expected at least 1")
+        check_whole("max_iter", self.max_iter)
+        check_not_negative("tol", self.tol)
         root = np.ones(len(X)) if sample_weight is None else np.sqrt(sample_weight)
         found = []
         for column in np.hsplit(targets, targets.shape[1]):

@@ -41,6 +41,7 @@ from acoustic.discriminants.expansion import (
 )
 from acoustic.discriminants.kernels import Kernel, KernelName
 from acoustic.discriminants.leave_one_out import basis_left_out_residuals, within_reach
+from acoustic.discriminants.parameters import check_not_negative
 from acoustic.errors import ModelError
 
 OlsAlgorithm = Literal["chen", "billings_lee", "nair"]
@@ -226,10 +227,8 @@ class _OLS(KernelExpansion):
         if self.stopping not in get_args(OlsStopping):
             known = ", ".join(get_args(OlsStopping))
             raise ModelError(f'stopping is "{self.stopping}", expected one of: {known}')
-        if not (np.isfinite(self.epsilon) and self.epsilon >= 0 and np.isfinite(self.tol) and self.tol >= 0):
-            raise ModelError(
-                f"epsilon is {self.epsilon}, tol {self.tol}; expected finite numbers of at least 0"
-            )
+        check_not_negative("epsilon", self.epsilon)
+        check_not_negative("tol", self.tol)
         root = np.ones(len(X)) if sample_weight is None else np.sqrt(sample_weight)
         return OlsProblem(
             X.astype(np.float64),

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from acoustic.discriminants.calibration import CalibrationName, logistic_moments, quadratics
+from acoustic.discriminants.calibration import CalibrationName, bayes_curves, logistic_moments, quadratics
 from acoustic.discriminants.class_frames import ClassFrames
 from acoustic.discriminants.forward import ForwardConfig, forward_selection
 from acoustic.discriminants.kernels import Kernel, inverse_square
@@ -175,19 +175,16 @@ def pair_outputs(
 
 
 def pair_log_odds(machines: PairwiseMachines, outputs: NDArray[np.floating]) -> Floats:
-    """Return d_ij = log N(q; μ_i, σ_i²) − log N(q; μ_j, σ_j²) + log(N_i/N_j), (T, P), of outputs (T, P)."""
+    """Return d_ij = log N(q; μ_i, σ_i²) − log N(q; μ_j, σ_j²) + log(N_i/N_j), (T, P), of outputs (T, P).
+
+    Where μ_i ≤ μ_j the outputs tell nothing, and d_ij is log(N_i/N_j).
+    """
     return quadratics(np.ascontiguousarray(outputs), gaussian_curves(machines))
 
 
 def gaussian_curves(machines: PairwiseMachines) -> Floats:
-    """Return Bayes' rule on the pairs' Gaussians as quadratics in the outputs, (P, 3); thesis (4.7)."""
-    counts = machines.class_counts[machines.pairs]
-    constants = np.log(counts) - 0.5 * np.log(machines.variances)
-    precision = 0.5 / machines.variances
-    square = precision[:, 1] - precision[:, 0]
-    slope = 2.0 * (precision[:, 0] * machines.means[:, 0] - precision[:, 1] * machines.means[:, 1])
-    constants -= precision * machines.means**2
-    return np.column_stack([square, slope, constants[:, 0] - constants[:, 1]])
+    """Return the log odds of each pair as a quadratic in its output, (P, 3), see `bayes_curves`."""
+    return bayes_curves(machines.means, machines.variances, machines.class_counts[machines.pairs])
 
 
 class _Fitted(NamedTuple):

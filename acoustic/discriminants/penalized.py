@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from acoustic.discriminants.base import DiscriminantClassifier
 from acoustic.discriminants.expansion import Floats, KernelExpansion, gram_block
 from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.leave_one_out import left_out_residuals, within_reach
+from acoustic.discriminants.parameters import check_whole
 from acoustic.errors import ModelError
 
 _LARGEST = 1e140  # value of a kernel that may be squared and summed
@@ -142,10 +144,10 @@ def random_points(
     n_points: int, n_wanted: int | None, name: str, random_state: int | np.random.RandomState | None
 ) -> NDArray[np.int64]:
     """Return so many of the points, in order; all for None; ``name`` is what an error calls the number."""
+    if n_wanted is not None:
+        check_whole(name, n_wanted, ", or None for all")
     if n_wanted is None or n_wanted >= n_points:
         return np.arange(n_points)
-    if n_wanted < 1:
-        raise ModelError(f"{name} is {n_wanted}, expected at least 1, or None for all")
     return np.sort(check_random_state(random_state).choice(n_points, n_wanted, replace=False))
 
 
@@ -171,10 +173,10 @@ def _ridge(diagonal: Floats, removed: Floats, epsilon: float, center_weight: Flo
     center_weight : (C,)
     """
     least = 100 * len(diagonal) * _EPS
-    if not (np.isfinite(epsilon) and epsilon > least):
+    if not (isinstance(epsilon, Real) and least < float(epsilon) < np.inf):
         raise ModelError(
-            f"epsilon is {epsilon}, expected more than {least:.1g}, the rounding of {len(diagonal)} centres; "
-            "raise it"
+            f"epsilon is {epsilon!r}, expected more than {least:.1g}, the rounding of {len(diagonal)} "
+            "centres; raise it"
         )
     mean = float(max(diagonal.sum(), _EPS * removed.sum()) / center_weight.sum())
     return epsilon * (mean if mean > 0 else 1.0)

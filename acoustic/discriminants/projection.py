@@ -36,6 +36,11 @@ class GaussianProjection:
         weight = (
             np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         )
+        if not np.isfinite(values).all():
+            n_bad = np.sum(~np.isfinite(values))
+            raise ValueError(
+                f"GaussianProjection: {n_bad} outputs are not finite, expected none; leave them out"
+            )
         counts = np.array([weight[~positive].sum(), weight[positive].sum()])
         if not counts.all():
             raise ValueError(

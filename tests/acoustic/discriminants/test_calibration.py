@@ -7,9 +7,9 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from acoustic.discriminants.calibration import (
+    bayes_curves,
     check_calibration,
     fit_curve,
-    gaussian_curve,
     logistic_moments,
     quadratics,
 )
@@ -62,7 +62,7 @@ def test_logistic_moments_give_platts_function():
     best = minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-14}).x
     means, variances = logistic_moments(q, 80, weight)
     counts = weight[:80].sum(), weight[80:].sum()
-    curve = gaussian_curve(GaussianProjection.from_moments(means[::-1], variances[::-1], counts[::-1]))
+    curve = bayes_curves(means, variances, counts)
     assert_allclose(curve, [0.0, *best], rtol=1e-4, atol=1e-5)
 
 
@@ -70,6 +70,16 @@ def test_logistic_moments_of_outputs_that_tell_nothing():
     means, variances = logistic_moments(np.repeat([-1.0, 1.0], 20), 20, np.ones(40))
     assert_allclose(means, 0.0, rtol=0, atol=0)
     assert_allclose(variances, 1.0, rtol=0, atol=0)
+
+
+def test_bayes_curves_are_the_log_odds_of_projections_also_the_wrong_way_round():
+    rng = np.random.default_rng(2)
+    means, variances = rng.normal(size=(20, 2)), rng.uniform(0.1, 2.0, (20, 2))
+    counts = rng.uniform(1.0, 9.0, (20, 2))
+    assert 0 < np.sum(means[:, 0] < means[:, 1]) < 20
+    for curve, *moments in zip(bayes_curves(means, variances, counts), means, variances, counts, strict=True):
+        projection = GaussianProjection.from_moments(*(m[::-1] for m in moments))
+        assert_allclose(np.polyval(curve, GRID), projection.log_odds(GRID), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["gaussian", "logistic"])

@@ -348,3 +348,14 @@ def test_what_overflows_is_said():
     x, y = two_classes(20)
     with pytest.raises(ModelError, match="polynomial kernel overflows"):
         KRLSClassifier(kernel="polynomial").fit(1e160 * x, y)
+
+
+def test_rows_are_counted_with_those_without_weight():
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    y, weight = (x[:, 0] > 0).astype(int), np.repeat([1.0, 0.0], [20, 10])
+    model = KRLSClassifier(0.5, nu=1e-6).fit(x, y, sample_weight=weight)
+    assert model.n_samples_seen_ == 30
+    model.partial_fit(x + 5.0, y)
+    assert model.n_samples_seen_ == 60
+    assert model.center_indices_.max() == 59
+    assert_allclose(model.centers_, np.vstack([x, x + 5.0])[model.center_indices_], rtol=0, atol=0)

@@ -228,3 +228,15 @@ def test_ho_kashyap_refuses_steps_that_need_not_converge(eta):
 def test_ho_kashyap_refuses_no_steps():
     with pytest.raises(ModelError, match="max_iter is 0"):
         HoKashyapClassifier(max_iter=0).fit(*blobs())
+
+
+def test_lms_starts_after_a_first_call_that_failed():
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    y = (x[:, 0] > 0).astype(int)
+    model = LMSClassifier()
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(x * np.nan, y, classes=[0, 1])
+    again = model.partial_fit(x, y, classes=[0, 1])
+    assert_allclose(
+        again.coef_, LMSClassifier().partial_fit(x, y, classes=[0, 1]).coef_, rtol=1e-12, atol=1e-12
+    )

@@ -235,7 +235,7 @@ def test_errors_say_what_to_do():
         OLSRegressor(algorithm="billings_lee").fit(x, y)
     with pytest.raises(ModelError, match='stopping is "gcv"'):
         OLSClassifier(stopping="gcv").fit(x, y)
-    with pytest.raises(ModelError, match="tol -1"):
+    with pytest.raises(ModelError, match="tol is -1"):
         OLSClassifier(tol=-1).fit(x, y)
     with pytest.raises(ModelError, match="max_centers is 0"):
         OLSClassifier(max_centers=0).fit(x, y)

@@ -339,3 +339,13 @@ def test_estimator_leaves_out_frames_without_weight():
     assert_array_equal(weighted.predict_proba(x), without.predict_proba(x))
     for a, b in zip(weighted.center_indices_, without.center_indices_, strict=True):
         assert_array_equal(a, np.flatnonzero(weight)[b])
+
+
+def test_outputs_that_point_the_wrong_way_leave_the_prior_odds():
+    # Left-out outputs of a constant model do: read as they are they name the rarer class, for certain.
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(50, 4)), np.repeat([0, 1], [30, 20])
+    machines = fit_pairs(x, y, 2, ForwardConfig(Kernel("gaussian", 1e-3), (1e-3,), 5))
+    assert machines.means[0, 0] < machines.means[0, 1]
+    odds = pair_log_odds(machines, pair_outputs(machines, rng.normal(size=(9, 4))))
+    assert_allclose(odds, np.log(30 / 20), rtol=1e-12, atol=0)

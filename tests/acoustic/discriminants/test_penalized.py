@@ -181,7 +181,7 @@ class TestEdges:
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (KernelFisherDiscriminant(max_centers=0), "max_centers is 0, expected at least 1"),
+        (KernelFisherDiscriminant(max_centers=0), "max_centers is 0, expected a whole number of at least 1"),
         (KMSEClassifier(n_nodes=0), "n_nodes is 0"),
         (KMSEClassifier(n_nodes=0, selection="random"), "n_nodes is 0"),
         (KMSEClassifier(n_nodes=3, n_candidates=0), "n_candidates is 0"),

@@ -132,3 +132,8 @@ def test_posterior_of_the_predicted_class_is_raised_to_the_largest():
     assert_array_equal(found.argmax(axis=1), codes)
     assert_allclose(found, [[7 / 15, 1 / 15, 7 / 15], [0, 1, 0], [0.5, 0.5, 0]], rtol=1e-8, atol=1e-15)
     assert_array_equal(posteriors[0], [0.7, 0.1, 0.2])
+
+
+def test_outputs_that_are_not_finite_are_an_error():
+    with pytest.raises(ValueError, match="1 outputs are not finite"):
+        GaussianProjection().fit([1.0, np.nan, 2.0], [False, True, True])
