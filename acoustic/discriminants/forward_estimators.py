@@ -289,7 +289,7 @@ class NPDClassifier(_ForwardClassifier):
     Notes
     -----
     Data in float32 are computed in float32: twice as fast, with centres accepted up to a condition number of
-    about 1e5.
+    about 1e5. ``ovo`` computes in float32 whatever it is given.
     """
 
     _regularize = False
