@@ -20,10 +20,11 @@ from acoustic.discriminants.pairwise import PairwiseMachines
 from acoustic.discriminants.pools import PooledMachines
 from acoustic.emission import EmissionModel
 from acoustic.errors import ModelError
+from acoustic.estimator_files import pack_estimator, unpack_estimator
 from acoustic.gmm import GmmModel
 from acoustic.one_vs_rest_model import OneVsRestModel
 from acoustic.pairwise_model import PairwiseDiscriminantModel
-from acoustic.sklearn_model import SklearnModel, pack_estimator, unpack_estimator
+from acoustic.sklearn_model import SklearnModel
 from acoustic.state_priors import StatePriors
 
 GROUP = "asr.emission_models"

@@ -43,7 +43,7 @@ class HybridConfig:
 
     Attributes
     ----------
-    projection : of the front end, before the kernel
+    input_projection : of the front end, before the kernel
     warps : of the frequency axis: further copies of the training recordings that discriminants learn from
     units : states of phones, or of phones in context tied by decision trees
     centers : chosen for each ``pair`` by forward selection (thesis), or for each ``state`` and shared by its
@@ -67,7 +67,7 @@ class HybridConfig:
     seed : of frames and centres drawn
     """
 
-    projection: Projection = "lda"
+    input_projection: Projection = "lda"
     warps: tuple[float, ...] = ()
     units: Units = "phone"
     centers: Centers = "state"
@@ -91,7 +91,7 @@ class HybridConfig:
     def __post_init__(self) -> None:
         check_calibration(self.calibration)
         for name, value, choices in (
-            ("projection", self.projection, get_args(Projection)),
+            ("input_projection", self.input_projection, get_args(Projection)),
             ("units", self.units, get_args(Units)),
             ("centers", self.centers, get_args(Centers)),
             ("loss", self.loss, get_args(Loss)),
@@ -120,7 +120,7 @@ class HybridConfig:
 
 
 THESIS = HybridConfig(
-    projection="none", centers="pair", n_centers=100, calibration="gaussian", prior_scale=1.0
+    input_projection="none", centers="pair", n_centers=100, calibration="gaussian", prior_scale=1.0
 )
 
 

@@ -65,9 +65,11 @@ class ModelStages:
         if self.config.front_end.projection != "none":
             raise ConfigError(
                 f'front_end.projection is "{self.config.front_end.projection}", expected none: the model '
-                "decides; train gmm-lda instead (--model gmm-lda), or set hybrid.projection"
+                "decides; train gmm-lda instead (--model gmm-lda), or set hybrid.input_projection"
             )
-        projection = system.projection if isinstance(system, GmmSystem) else self.config.hybrid.projection
+        projection = (
+            system.projection if isinstance(system, GmmSystem) else self.config.hybrid.input_projection
+        )
         replace(self.config.front_end, projection=projection).check()
 
     def acoustic_model(self, system: System, splits: Sequence[str]) -> StageOutput:
@@ -106,7 +108,7 @@ class ModelStages:
     def hybrid(self, system: HybridSystem, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a hybrid trained on some splits."""
         units, warps = self.units(splits), self.config.hybrid.warps
-        config = replace(self.config.front_end, projection=self.config.hybrid.projection)
+        config = replace(self.config.front_end, projection=self.config.hybrid.input_projection)
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)

@@ -291,7 +291,7 @@ class TestTrain:
             (["folder", "--corpus", "nowhere"], "nowhere: no such directory; expected the corpus"),
             (["folder"], 'recipe "folder" needs a corpus; expected --corpus DIR'),
             (["nowhere.py", "--corpus", "."], "nowhere.py: no such file; expected a recipe script"),
-            (["folder", "--corpus", ".", "--set", "seed=3"], "--set seed: unknown option"),
+            (["folder", "--corpus", ".", "--set", "speed=3"], "--set speed: unknown option"),
         ],
     )
     def test_refused(

@@ -18,7 +18,7 @@ def test_names() -> None:
 )
 def test_unknown(name: str) -> None:
     with pytest.raises(
-        ConfigError, match=r"is not known.*expected one of: gmm, gmm16, gmm-lda, gmm-lda16, or"
+        ConfigError, match=r"is not known.*expected one of: gmm, gmm16, gmm-lda, gmm-lda16, npd"
     ):
         find_system(name)
 
