@@ -5,6 +5,7 @@ from asr.corpus import Corpus, Utterance, read_corpus, write_corpus
 from asr.recipe import Recipe
 from asr.recognizer import Recognizer
 from asr.scoring import compare, score
+from asr.sparsity import sparsity
 from asr.validation import validate
 from asr.verbs import align, align_corpus, decode, demo, evaluate, info, train
 from features.errors import AsrError
@@ -25,6 +26,7 @@ __all__ = [
     "info",
     "read_corpus",
     "score",
+    "sparsity",
     "train",
     "validate",
     "write_corpus",

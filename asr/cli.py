@@ -17,6 +17,7 @@ from asr import output, verbs
 from asr.errors import ConfigError
 from asr.logs import terminal_messages
 from asr.recipe import built_in_recipes
+from asr.sparsity import SIZES, sparsity
 from asr.systems import SYSTEMS
 from asr.version import package_version
 from features.errors import AsrError
@@ -83,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_validate,
         _add_lexicon,
         _add_info,
+        _add_sparsity,
     ):
         command = add(verb)
         command.add_argument("-v", "--verbose", action="store_true", help="say what is being done")
@@ -203,6 +205,17 @@ def _add_info(verbs_: Verbs) -> argparse.ArgumentParser:
     return command
 
 
+def _add_sparsity(verbs_: Verbs) -> argparse.ArgumentParser:
+    command = verbs_.add_parser("sparsity", help="accuracy on dev against the number of centres")
+    command.add_argument("experiment", type=Path)
+    command.add_argument("--model", default="npd", help="npd (default) or orols")
+    command.add_argument(
+        "--centers", type=int, nargs="+", default=list(SIZES), help=f"{', '.join(map(str, SIZES))} by default"
+    )
+    command.set_defaults(run=_sparsity)
+    return command
+
+
 def _add_model_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--model", help="name of the model; the best on dev by default")
     command.add_argument("--grammar", help="name of the grammar; the recipe's last by default")
@@ -303,6 +316,12 @@ def _lexicon(options: argparse.Namespace) -> int:
 
 def _info(options: argparse.Namespace) -> int:
     print(output.description(verbs.info(options.experiment, model=options.model)))
+    return 0
+
+
+def _sparsity(options: argparse.Namespace) -> int:
+    rows = sparsity(options.experiment, model=options.model, sizes=options.centers)
+    print(output.sparsity_table(rows, options.experiment))
     return 0
 
 

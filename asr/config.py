@@ -33,7 +33,7 @@ class TuningConfig:
     """
 
     word_penalties: tuple[float, ...] = (0.0, -8.0, -16.0, -24.0, -32.0, -40.0, -50.0, -60.0, -75.0)
-    lm_scales: tuple[float, ...] = (4.0, 6.0, 8.0, 10.0, 12.0, 15.0, 18.0, 24.0)
+    lm_scales: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 15.0, 18.0, 24.0)
     silence_log_probs: tuple[float, ...] = (0.0, -5.0, -10.0, -20.0)
     max_rounds: int = 2
 

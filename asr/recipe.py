@@ -35,7 +35,7 @@ class Recipe:
 
     prepare: Callable[[Path, Path], None]
     config: ExperimentConfig = field(default_factory=ExperimentConfig)
-    models: tuple[str, ...] = ("gmm",)
+    models: tuple[str, ...] = ("gmm", "npd")
     needs_corpus: bool = True
     is_synthetic: bool = False
 

@@ -81,5 +81,5 @@ def _audio_path(stem: Path) -> Path:
 RECIPE = Recipe(
     prepare,
     ExperimentConfig(grammars=("loop", "unigram", "bigram")),
-    models=("gmm", "gmm16", "gmm-lda", "gmm-lda16"),
+    models=("gmm", "npd"),
 )

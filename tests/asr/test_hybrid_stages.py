@@ -1,14 +1,18 @@
 """Hybrids from recordings to words on the tone language."""
 
+import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from asr import Recognizer, align, train
+from asr import Recognizer, align, sparsity, train
+from asr.cli import main
 from asr.errors import ConfigError
 from asr.results import read_results
+from asr.sparsity import config_of
+from asr.stages import as_plain
 
 SMALL = ("hybrid.n_centers=20", "hybrid.min_frames=5", "tying.min_frames=60", "tying.min_gain=20")
 CHECKED = "speaker 1/2.wav"
@@ -58,6 +62,29 @@ def test_a_silent_file_and_one_of_three_frames(hybrids: Path) -> None:
     assert np.isfinite(recognizer.transcribe(noise).log_score)
     frames = recognizer.model.front_end.transform([recognizer.model.front_end.cepstra(noise)])[0]
     assert np.isfinite(recognizer.model.emissions.log_likelihoods(frames)).all()
+
+
+def test_sparsity_trains_every_size_and_goes_on(
+    hybrids: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(hybrids, out)
+    rows = sparsity(out, sizes=[2, 10])
+    assert [row.n_centers for row in rows] == [2, 2, 10, 10]
+    assert rows[0].distinct_centers < rows[2].distinct_centers
+    assert rows[2].word_accuracy >= 90
+    assert json.loads((out / "sparsity.json").read_text())["rows"][0]["grammar"] == "loop"
+    stages = {p.name for p in (out / "stages").iterdir()}
+    assert main(["sparsity", str(out), "--centers", "2", "10"]) == 0
+    assert {p.name for p in (out / "stages").iterdir()} == stages
+    assert "centres  distinct       loop" in capsys.readouterr().out
+    assert main(["sparsity", str(out), "--model", "gmm2"]) == 2
+    assert "expected npd or orols" in capsys.readouterr().err
+
+
+def test_config_comes_back_from_its_json(hybrids: Path) -> None:
+    record = json.loads((hybrids / "config.json").read_text())
+    assert as_plain(config_of(record)) == record["config"]
 
 
 @pytest.mark.parametrize("model", ["npd", "orols", "svm", "krls"])

@@ -13,6 +13,7 @@ SCRIPTS = (
     "calibration",
     "discriminants",
     "discriminants_choice",
+    "emission",
     "fsdd",
     "sclite",
     "stopping",

@@ -1,0 +1,121 @@
+"""Accuracy against the number of centres, from one finished experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from acoustic.discriminants.pools import PooledMachines
+from acoustic.model import load_model
+from acoustic.pairwise_model import PairwiseDiscriminantModel
+from asr.config import ExperimentConfig, known_keys, with_settings
+from asr.errors import ConfigError, ExperimentError
+from asr.experiment import Experiment
+from asr.logs import log_file
+from asr.recipe import load_recipe
+from asr.stages import read_json, storage_errors, write_json
+from asr.systems import HybridSystem, find_system
+
+SIZES = (25, 50, 100, 200)
+FILE, FIGURE = "sparsity.json", "sparsity.png"
+
+
+@dataclass(frozen=True)
+class SparsityRow:
+    """A model with so many centres on dev.
+
+    Attributes
+    ----------
+    n_centers : of a state or of a pair, as asked for
+    distinct_centers : of the whole model
+    grammar : of the decoder
+    word_accuracy : on dev, weights tuned there
+    """
+
+    n_centers: int
+    distinct_centers: int
+    grammar: str
+    word_accuracy: float
+
+
+def sparsity(
+    experiment: str | Path, *, model: str = "npd", sizes: Sequence[int] = SIZES
+) -> tuple[SparsityRow, ...]:
+    """Train a model of an experiment anew with other numbers of centres, and score it on dev.
+
+    Writes ``sparsity.json``, and ``sparsity.png`` where matplotlib is installed. Goes on where it stopped.
+
+    Parameters
+    ----------
+    experiment : that ``asr train`` has finished
+    model : a hybrid whose pairs have centres: npd or orols
+    sizes : numbers of centres
+    """
+    out = Path(experiment)
+    system = find_system(model)
+    if not isinstance(system, HybridSystem) or system.classifier not in ("npd", "orols"):
+        raise ConfigError(f'model "{model}" has no number of centres to change; expected npd or orols')
+    record = read_json(out / "config.json")
+    rows = tuple(_rows(out, record, system, sizes))
+    with storage_errors(out):
+        write_json(out / FILE, {"model": model, "rows": [asdict(row) for row in rows]})
+    _draw(rows, out / FIGURE)
+    return rows
+
+
+def config_of(record: Mapping[str, Any]) -> ExperimentConfig:
+    """Return the configuration that ``config.json`` holds."""
+    settings = []
+    for key in known_keys(ExperimentConfig()):
+        value: Any = record["config"]
+        for name in key.split("."):
+            value = value[name]
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        settings.append(f"{key}={text}")
+    return with_settings(ExperimentConfig(), settings)
+
+
+def _rows(
+    out: Path, record: Mapping[str, Any], system: HybridSystem, sizes: Sequence[int]
+) -> Iterator[SparsityRow]:
+    try:
+        config, loaded, corpus = config_of(record), load_recipe(record["recipe"]), record["corpus"]
+    except KeyError as error:
+        raise ExperimentError(f"{out / 'config.json'}: no {error}; run asr train again") from None
+    for n in sizes:
+        changed = replace(config, hybrid=replace(config.hybrid, n_centers=n))
+        run = Experiment(loaded, Path(corpus) if corpus else None, out, changed, record["preset"])
+        with run.store.locked(), log_file(out / "log.txt"):
+            if not len(run.task.corpus("dev")):
+                raise ExperimentError(f"{out}: the task has no dev set, expected one to score on")
+            trained = run.models.acoustic_model(system, ("train",))
+            tuned = run.decoding.tuning(f"{system.classifier}-{n}", trained)
+            results = run.decoding.rows(tuned, model=system.classifier, preset="", split="dev")
+        distinct = _distinct_centers(load_model(trained.path).emissions)
+        for row in results:
+            yield SparsityRow(n, distinct, row.grammar, row.word_accuracy)
+
+
+def _distinct_centers(emissions: object) -> int:
+    if not isinstance(emissions, PairwiseDiscriminantModel):
+        raise TypeError(f"expected pairs of discriminants, got {type(emissions).__name__}")
+    machines = emissions.machines
+    return len(machines.centers if isinstance(machines, PooledMachines) else machines.center_rows)
+
+
+def _draw(rows: Sequence[SparsityRow], path: Path) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:  # a picture is a courtesy, the numbers are in the JSON
+        return
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    for grammar in dict.fromkeys(row.grammar for row in rows):
+        own = [row for row in rows if row.grammar == grammar]
+        axes.semilogx([r.n_centers for r in own], [r.word_accuracy for r in own], "o-", label=grammar)
+    axes.set(xlabel="centres", ylabel="word accuracy on dev, %")
+    axes.set_xticks([r.n_centers for r in rows], labels=[str(r.n_centers) for r in rows], minor=False)
+    axes.legend()
+    figure.savefig(path, dpi=110, metadata={"Software": None})
