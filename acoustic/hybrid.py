@@ -69,7 +69,7 @@ class HybridConfig:
 
     input_projection: Projection = "lda"
     warps: tuple[float, ...] = ()
-    units: Units = "phone"
+    units: Units = "context"
     centers: Centers = "state"
     n_centers: int = 200
     max_frames: int = 2500
@@ -120,7 +120,12 @@ class HybridConfig:
 
 
 THESIS = HybridConfig(
-    input_projection="none", centers="pair", n_centers=100, calibration="gaussian", prior_scale=1.0
+    input_projection="none",
+    units="phone",
+    centers="pair",
+    n_centers=100,
+    calibration="gaussian",
+    prior_scale=1.0,
 )
 
 

@@ -37,7 +37,7 @@ class TyingConfig:
     max_states : emission states in all, silence included
     """
 
-    min_frames: int = 1000
+    min_frames: int = 250
     min_gain: float = 200.0
     max_states: int = 400
 
