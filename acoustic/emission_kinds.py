@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acoustic.combined_model import CombinedModel
 from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.pairwise import PairwiseMachines
 from acoustic.discriminants.pools import PooledMachines
@@ -189,9 +190,36 @@ def _unpack_sklearn(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, A
     return SklearnModel(classifier, _unpack_states(tensors, options))
 
 
+def _pack_combined(model: CombinedModel) -> tuple[Tensors, Options]:
+    tensors: Tensors = {"combined.second_states": model.second_states}
+    options: Options = {name: getattr(model, name) for name in ("first_stop", "second_start", "weight")}
+    for name, part in (("first", model.first), ("second", model.second)):
+        kind = kind_of(part)
+        arrays, inner = find_kind(kind).pack(part)
+        tensors |= {f"{name}.{key}": array for key, array in arrays.items()}
+        options[name] = {"kind": kind, "options": inner}
+    return tensors, options
+
+
+def _unpack_combined(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> CombinedModel:
+    first, second = (
+        find_kind(options[name]["kind"]).unpack(_below(f"{name}.", tensors), options[name]["options"])
+        for name in ("first", "second")
+    )
+    states = tensors["combined.second_states"]
+    if len(states) != first.n_states or not np.max(states, initial=-1) < second.n_states:
+        raise ModelError(
+            f"expected a state of the second model for each of {first.n_states}, got {len(states)}; "
+            "train again"
+        )
+    columns = int(options["first_stop"]), int(options["second_start"])
+    return CombinedModel(first, second, *columns, float(options["weight"]), states)
+
+
 BUILT_IN: dict[str, EmissionKind] = {
     "gmm": EmissionKind(GmmModel, _pack_gmm, _unpack_gmm),
     "pairwise": EmissionKind(PairwiseDiscriminantModel, _pack_pairwise, _unpack_pairwise),
     "one-vs-rest": EmissionKind(OneVsRestModel, _pack_one_vs_rest, _unpack_one_vs_rest),
+    "combined": EmissionKind(CombinedModel, _pack_combined, _unpack_combined),
     "sklearn": EmissionKind(SklearnModel, _pack_sklearn, _unpack_sklearn),
 }

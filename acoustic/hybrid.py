@@ -60,6 +60,7 @@ class HybridConfig:
         two halves of the speakers, each predicted by the other
     prior_scale : share of the log prior that is divided by
     floor : least log posterior
+    gmm_weight : share of the aligning mixture model's log-likelihoods that is added to the scores
     svm_cost : C of the support vector machines (model ``svm``)
     nu, n_dictionary : threshold and size of the dictionary (model ``krls``)
     coupling : of the pairs' posteriors
@@ -81,6 +82,7 @@ class HybridConfig:
     calibration: CalibrationName = "logistic"
     prior_scale: float = 0.5
     floor: float = -40.0
+    gmm_weight: float = 0.2
     svm_cost: float = 10.0
     nu: float = 1e-2
     n_dictionary: int = 1000
@@ -107,6 +109,7 @@ class HybridConfig:
             ("min_frames", self.min_frames, 1),
             ("epsilon", self.epsilon, 0),
             ("prior_scale", self.prior_scale, 0),
+            ("gmm_weight", self.gmm_weight, 0),
         ):
             if not number >= lowest:
                 raise TrainingError(f"{name}: expected at least {lowest}, got {number}; change it")
@@ -126,6 +129,7 @@ THESIS = HybridConfig(
     n_centers=100,
     calibration="gaussian",
     prior_scale=1.0,
+    gmm_weight=0.0,
 )
 
 

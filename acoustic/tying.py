@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 
-from acoustic.context import EDGE, Context
+from acoustic.context import EDGE, Context, base_phone
 from acoustic.topology import SHORT_PAUSE, SILENCE, Topology
 
 Floats = NDArray[np.float64]
@@ -73,6 +73,15 @@ def contextual_topology(
         ),
         is_contextual=True,
     )
+
+
+def base_states(topology: Topology, monophones: Topology) -> NDArray[np.int32]:
+    """Return the monophone state (S,) that each state of a topology, in context or not, stands for."""
+    found = np.zeros(topology.n_states, dtype=np.int32)
+    for phone, states in zip(topology.phones, topology.phone_states, strict=True):
+        name = base_phone(phone) if topology.is_contextual else phone
+        found[list(states)] = _states(monophones, name)
+    return found
 
 
 class Question(NamedTuple):

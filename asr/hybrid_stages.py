@@ -10,11 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acoustic.alignment import Alignment
+from acoustic.combined_model import CombinedModel
 from acoustic.context import Context, all_contexts
 from acoustic.hybrid import HybridConfig, aligned_frames, train_emissions
 from acoustic.model import AcousticModel, topology_from_record
 from acoustic.topology import Topology
-from acoustic.tying import Key, Moments, TyingConfig, contextual_topology, tied_states
+from acoustic.tying import (
+    Key,
+    Moments,
+    TyingConfig,
+    base_states,
+    contextual_topology,
+    tied_states,
+)
 from asr.data import SpeechData
 from asr.gmm_stages import align_data, fit_front_end
 from asr.stages import read_json, write_json
@@ -94,8 +102,10 @@ def hybrid_front_end(copies: Sequence[SpeechData], units: Units, config: FrontEn
     front_end = fit_front_end(config, copies[0])
     if config.projection == "none":
         return front_end
+    n_static = config.mfcc.n_static
+    normalized = (f for data in copies for f in front_end.normalize(data.cepstra, data.speakers))
     projection = fit_lda(
-        (f for data in copies for f in front_end.normalize(data.cepstra, data.speakers)),
+        (f[:, :n_static] for f in normalized),
         units.labels * len(copies),
         context=config.context,
         n_components=config.n_components,
@@ -110,6 +120,7 @@ def train_hybrid(
     units: Units,
     front_end: FrontEnd,
     config: HybridConfig,
+    aligner: AcousticModel,
 ) -> AcousticModel:
     """Return the acoustic model whose emission scores come from discriminants.
 
@@ -120,12 +131,20 @@ def train_hybrid(
     units : of the training data
     front_end : from recordings to the frames discriminants see
     config : how discriminants are trained
+    aligner : mixture model that is combined with the discriminants
     """
-    frames = [f for data in copies for f in front_end.transform(data.cepstra, data.speakers)]
+    whole = [f for data in copies for f in front_end.transform(data.cepstra, data.speakers)]
+    stop, start = whole[0].shape[1], 0  # columns of the discriminants, of the mixtures
+    if front_end.projection is not None:
+        stop = start = front_end.projection.n_components
+    frames = [f[:, :stop] for f in whole]
     speakers = [s for data in copies for s in data.speakers]
     n_states = units.topology.n_states
     chosen = aligned_frames(frames, units.labels * len(copies), speakers, n_states, config)
     emissions = train_emissions(classifier, chosen, config)
+    if config.gmm_weight:
+        states = base_states(units.topology, aligner.topology)
+        emissions = CombinedModel(emissions, aligner.emissions, stop, start, config.gmm_weight, states)
     known = np.concatenate(units.labels)
     occupancy = np.bincount(known[known >= 0], minlength=n_states).astype(np.float64)
     return AcousticModel(front_end, units.topology, emissions, occupancy)

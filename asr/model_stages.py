@@ -62,10 +62,11 @@ class ModelStages:
                 f"train {' or '.join(f'{stem}{n}' for n in schedule)}, "
                 "or change gmm.mixtures"
             )
-        if self.config.front_end.projection != "none":
+        if self.config.front_end.projection != "none" or self.config.front_end.keep_cepstra:
             raise ConfigError(
-                f'front_end.projection is "{self.config.front_end.projection}", expected none: the model '
-                "decides; train gmm-lda instead (--model gmm-lda), or set hybrid.input_projection"
+                f'front_end.projection is "{self.config.front_end.projection}", expected none, and '
+                "keep_cepstra false: the model decides; train gmm-lda instead (--model gmm-lda), or set "
+                "hybrid.input_projection"
             )
         projection = (
             system.projection if isinstance(system, GmmSystem) else self.config.hybrid.input_projection
@@ -108,24 +109,26 @@ class ModelStages:
     def hybrid(self, system: HybridSystem, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a hybrid trained on some splits."""
         units, warps = self.units(splits), self.config.hybrid.warps
-        config = replace(self.config.front_end, projection=self.config.hybrid.input_projection)
+        aligner, hybrid = self.gmm(self.aligner, splits), self.config.hybrid
+        config = replace(
+            self.config.front_end, projection=hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0
+        )
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
             copies = [data, *(self._like(data, splits, warp) for warp in warps)]
             aligned = load_units(units.path, data)
             front_end = hybrid_front_end(copies, aligned, config)
-            save_model(
-                train_hybrid(system.classifier, copies, aligned, front_end, self.config.hybrid), directory
-            )
+            model = load_model(aligner.path)
+            save_model(train_hybrid(system.classifier, copies, aligned, front_end, hybrid, model), directory)
 
         used = [split for split in splits if len(self.task.corpus(split))]
         warped = {f"{s} {w:g}": self.task.features(s, w).digest for w in warps for s in used}
         return self.store.run(
             split_name(f"hybrid-{system.classifier.replace(':', '-')}", splits),
             compute,
-            inputs={"units": units.digest, **self.task.digests(splits), **warped},
-            config={"front_end": config, "hybrid": self.config.hybrid},
+            inputs={"units": units.digest, "aligner": aligner.digest, **self.task.digests(splits), **warped},
+            config={"front_end": config, "hybrid": hybrid},
         )
 
     def _like(self, data: SpeechData, splits: Sequence[str], warp: float) -> SpeechData:
@@ -172,7 +175,10 @@ class ModelStages:
 
     def _flat_start(self, splits: Sequence[str]) -> StageOutput:
         # What only a projection uses shall not change models that have none.
-        unused = {name: getattr(FrontEndConfig, name) for name in ("projection", "context", "n_components")}
+        unused = {
+            name: getattr(FrontEndConfig, name)
+            for name in ("projection", "context", "n_components", "keep_cepstra")
+        }
         config = replace(self.config.front_end, **unused)
 
         def compute(directory: Path) -> None:

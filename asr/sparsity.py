@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from acoustic.combined_model import CombinedModel
 from acoustic.discriminants.pools import PooledMachines
 from acoustic.model import load_model
 from acoustic.pairwise_model import PairwiseDiscriminantModel
@@ -99,6 +100,8 @@ def _rows(
 
 
 def _distinct_centers(emissions: object) -> int:
+    if isinstance(emissions, CombinedModel):
+        return _distinct_centers(emissions.first)
     if not isinstance(emissions, PairwiseDiscriminantModel):
         raise TypeError(f"expected pairs of discriminants, got {type(emissions).__name__}")
     machines = emissions.machines

@@ -13,13 +13,14 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from report import argument_parser, print_table, write_report
 
+from acoustic.combined_model import CombinedModel
 from acoustic.discriminants.pools import PooledMachines
 from acoustic.gmm import GmmModel
 from acoustic.hybrid import aligned_frames, train_emissions
@@ -74,8 +75,9 @@ def training_seconds(experiment: Experiment, model: AcousticModel, name: str) ->
     splits = ("train", "dev")
     data = experiment.task.data(splits)
     units = load_units(experiment.models.units(splits).path, data)
-    frames = model.front_end.transform(data.cepstra, data.speakers)
     hybrid = experiment.config.hybrid
+    front_end = replace(model.front_end, config=replace(model.front_end.config, keep_cepstra=False))
+    frames = front_end.transform(data.cepstra, data.speakers)
     chosen = aligned_frames(frames, units.labels, data.speakers, units.topology.n_states, hybrid)
     start = time.process_time()
     train_emissions(name, chosen, hybrid)
@@ -85,6 +87,8 @@ def training_seconds(experiment: Experiment, model: AcousticModel, name: str) ->
 def n_centers(model: AcousticModel) -> tuple[float, int]:
     """Return the mean number of centres of a machine, and that of distinct ones."""
     emissions = model.emissions
+    if isinstance(emissions, CombinedModel):
+        emissions = emissions.first
     if isinstance(emissions, OneVsRestModel):
         return float(len(emissions.centers)), len(emissions.centers)
     if isinstance(emissions, PairwiseDiscriminantModel):

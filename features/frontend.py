@@ -35,6 +35,7 @@ class FrontEndConfig:
         static cepstra
     context : frames on each side of that window
     n_components : dimensions after the projection
+    keep_cepstra : leave cepstra and derivatives behind the projected dimensions
     """
 
     mfcc: MfccConfig = field(default_factory=MfccConfig)
@@ -44,6 +45,7 @@ class FrontEndConfig:
     projection: Projection = "none"
     context: int = 6
     n_components: int = 60
+    keep_cepstra: bool = False
 
     def __post_init__(self) -> None:
         for name, value, choices in (
@@ -109,11 +111,17 @@ class FrontEnd:
         list of (T, D) float32
         """
         normalized = self.normalize(cepstra, speakers)
-        return normalized if self.projection is None else [self.projection.transform(f) for f in normalized]
+        if self.projection is None:
+            return normalized
+        n_static = self.config.mfcc.n_static
+        projected = [self.projection.transform(f[:, :n_static]) for f in normalized]
+        if not self.config.keep_cepstra:
+            return projected
+        return [np.column_stack(pair) for pair in zip(projected, normalized, strict=True)]
 
     def normalize(self, cepstra: Sequence[Frames], speakers: Sequence[str] | None = None) -> list[Frames]:
-        """Return what the projection is applied to: normalised cepstra, the static ones if there is one."""
-        if self.config.projection != "none":
+        """Return normalised cepstra, the static ones alone if a projection replaces the others."""
+        if self.config.projection != "none" and not self.config.keep_cepstra:
             n_static = self.config.mfcc.n_static
             cepstra = [frames[:, :n_static] for frames in cepstra]
         variance = self.config.normalize_variance

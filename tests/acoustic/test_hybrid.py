@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
 from acoustic import AcousticModel, ModelError, Topology, TrainingError, load_model, save_model
+from acoustic.combined_model import CombinedModel
+from acoustic.gmm import single_gaussian
 from acoustic.hybrid import THESIS, HybridConfig, aligned_frames, train_emissions
 from features.frontend import FrontEnd, FrontEndConfig
 
@@ -186,3 +188,18 @@ def test_errors_name_what_to_change() -> None:
     frames, labels, speakers = utterances(0)
     with pytest.raises(TrainingError, match="0 states have 1000 frames or more"):
         aligned_frames(frames, labels, speakers, 4, replace(BEST, min_frames=1000))
+
+
+def test_combined_with_a_mixture_model_and_stored(tmp_path: Path) -> None:
+    frames, labels, speakers = utterances(0)
+    chosen = aligned_frames(frames, labels, speakers, 4, BEST)
+    hybrid = train_emissions("npd", chosen, BEST)
+    mixtures = single_gaussian(6, np.zeros(3), np.ones(3))
+    states = np.array([5, 0, 0, 2], dtype=np.int32)
+    model = CombinedModel(hybrid, mixtures, 2, 1, 0.3, states)
+    x = np.random.default_rng(5).normal(size=(20, 4)).astype(np.float32)
+    expected = hybrid.log_likelihoods(x[:, :2]) + 0.3 * mixtures.log_likelihoods(x[:, 1:])[:, states]
+    assert_allclose(model.log_likelihoods(x), expected, rtol=1e-6, atol=1e-5)
+    topology = Topology.monophones(["A"], n_states=2)
+    save_model(AcousticModel(FrontEnd(FrontEndConfig()), topology, model, np.ones(4)), tmp_path)
+    assert_array_equal(load_model(tmp_path).emissions.log_likelihoods(x), model.log_likelihoods(x))
