@@ -1,5 +1,6 @@
 """The front end: normalisation by recording, speaker or corpus; projection; refused configurations."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,17 @@ class TestProjection:
         front_end = FrontEnd(config, projection=LinearProjection(middle, np.ones(13, np.float32), 1))
         (cepstra,) = recordings(20)
         assert_allclose(front_end.transform([cepstra])[0], cepstra[:, :13] + 1, rtol=1e-6, atol=1e-6)
+
+    def test_cepstra_kept_behind_the_projection(self) -> None:
+        matrix = np.random.default_rng(3).normal(size=(39, 4)).astype(np.float32)
+        projection = LinearProjection(matrix, np.zeros(4, np.float32), 1)
+        config = FrontEndConfig(projection="lda", context=1, n_components=4)
+        own = recordings(40, 60)
+        alone = FrontEnd(config, projection=projection).transform(own)
+        plain = FrontEnd(replace(config, projection="none")).transform(own)
+        both = FrontEnd(replace(config, keep_cepstra=True), projection=projection).transform(own)
+        for a, b, c in zip(alone, plain, both, strict=True):
+            assert_allclose(c, np.column_stack([a, b]), rtol=1e-6, atol=1e-6)
 
 
 class TestRefused:
