@@ -21,6 +21,7 @@ from acoustic.discriminants.pairwise import PairwiseMachines, fit_pairs, gaussia
 from acoustic.discriminants.pools import Loss, PoolConfig, PooledMachines, fit_pools
 from acoustic.discriminants.svm_pairs import SvmConfig, fit_svm_pairs
 from acoustic.emission import EmissionModel
+from acoustic.emission_kinds import find_kind
 from acoustic.errors import TrainingError
 from acoustic.one_vs_rest_model import OneVsRestModel
 from acoustic.pairwise_model import PairwiseDiscriminantModel
@@ -218,6 +219,14 @@ def train_emissions(
     if classifier.startswith(PREFIX):
         fitted = make_classifier(classifier).fit(data.x, data.codes)
         return SklearnModel(fitted, data.state_priors(config))
+    if classifier not in PAIRWISE:
+        kind = find_kind(classifier)
+        if kind.train is None:
+            raise TrainingError(
+                f'classifier "{classifier}" cannot be trained here; expected one of: {", ".join(PAIRWISE)}, '
+                "krls, sklearn:module.Class, or a plugin that trains"
+            )
+        return kind.train(data)
     machines: PairwiseMachines | PooledMachines
     if classifier == "svm":
         machines, curves = _svm(data, config, n_workers)

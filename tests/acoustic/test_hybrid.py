@@ -1,17 +1,28 @@
 """Hybrid emission models on synthetic states whose posteriors are known."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from acoustic import AcousticModel, ModelError, Topology, TrainingError, load_model, save_model
+from acoustic import (
+    AcousticModel,
+    ModelError,
+    Topology,
+    TrainingError,
+    emission_kinds,
+    load_model,
+    save_model,
+)
 from acoustic.combined_model import CombinedModel
+from acoustic.emission_kinds import EmissionKind
 from acoustic.gmm import single_gaussian
 from acoustic.hybrid import THESIS, HybridConfig, aligned_frames, train_emissions
+from asr.systems import HybridSystem, find_system
 from features.frontend import FrontEnd, FrontEndConfig
 
 BEST = HybridConfig(n_centers=40, sigma=2.0, ridge=1e-4)
@@ -203,3 +214,42 @@ def test_combined_with_a_mixture_model_and_stored(tmp_path: Path) -> None:
     topology = Topology.monophones(["A"], n_states=2)
     save_model(AcousticModel(FrontEnd(FrontEndConfig()), topology, model, np.ones(4)), tmp_path)
     assert_array_equal(load_model(tmp_path).emissions.log_likelihoods(x), model.log_likelihoods(x))
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A plugin's model: the same scores for every frame."""
+
+    scores: np.ndarray
+
+    @property
+    def n_states(self) -> int:
+        return len(self.scores)
+
+    def log_likelihoods(self, frames: np.ndarray) -> np.ndarray:
+        return np.tile(self.scores, (len(frames), 1)).astype(np.float32)
+
+
+def test_a_plugin_trains_and_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    kind = EmissionKind(
+        Constant,
+        lambda model: ({"scores": model.scores}, {}),
+        lambda tensors, _: Constant(tensors["scores"]),
+        lambda data: Constant(np.log(data.counts)[data.class_of_state]),
+    )
+    entry = SimpleNamespace(name="constant", value="plugin:kind", load=lambda: kind)
+    monkeypatch.setattr(emission_kinds, "entry_points", lambda group: [entry])
+    emission_kinds.find_kind.cache_clear()
+    assert isinstance(find_system("constant"), HybridSystem)
+    model = trained(BEST, "constant")
+    topology = Topology.monophones(["A"], n_states=2)
+    save_model(AcousticModel(FrontEnd(FrontEndConfig()), topology, model, np.ones(4)), tmp_path)
+    assert_array_equal(load_model(tmp_path).emissions.scores, model.scores)
+    emission_kinds.find_kind.cache_clear()
+
+
+def test_what_no_one_trains() -> None:
+    with pytest.raises(TrainingError, match='classifier "gmm" cannot be trained here'):
+        trained(BEST, "gmm")
+    with pytest.raises(ModelError, match='kind "forest" is not known'):
+        trained(BEST, "forest")
