@@ -7,7 +7,7 @@ import pytest
 
 import recipes
 from asr.recipe import BUILT_IN_PACKAGE, built_in_recipes, load_recipe
-from asr.systems import find_system
+from asr.systems import GmmSystem, find_system
 
 MAX_LINES = 100
 
@@ -29,8 +29,11 @@ class TestRecipe:
         assert recipe.models
         for model in recipe.models:
             system = find_system(model)
-            assert system.n_components in recipe.config.gmm.mixtures
-            replace(recipe.config.front_end, projection=system.projection).check()
+            projection = recipe.config.hybrid.input_projection
+            if isinstance(system, GmmSystem):
+                assert system.n_components in recipe.config.gmm.mixtures
+                projection = system.projection
+            replace(recipe.config.front_end, projection=projection).check()
 
     def test_by_path_as_by_name(self, name: str) -> None:
         path = Path(str(recipes.__path__[0])) / f"{name}.py"
