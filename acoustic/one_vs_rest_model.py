@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +43,15 @@ class OneVsRestModel:
         """Number S of emission states."""
         return len(self.states.class_of_state)
 
+    @cached_property
+    def _right(self) -> NDArray[np.float32]:
+        """The centres as `ScaledKernel.values` wants them."""
+        return ScaledKernel(self.sigma).right(self.centers)
+
     def outputs(self, frames: NDArray[np.float32]) -> Floats:
         """Return the outputs of all discriminants, (T, D) -> (T, K)."""
-        kernel = ScaledKernel(self.sigma)
-        left, right = kernel.left(frames), kernel.right(self.centers)
+        kernel, right = ScaledKernel(self.sigma), self._right
+        left = kernel.left(frames)
         outputs = np.empty((len(frames), len(self.biases)))
         for start in range(0, len(frames), _FRAMES_AT_ONCE):
             rows = slice(start, start + _FRAMES_AT_ONCE)

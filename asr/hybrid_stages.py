@@ -76,18 +76,27 @@ def context_units(
 
 def save_units(units: Units, directory: Path) -> None:
     """Write ``states.npy``, ``topology.json`` and ``failures.json``."""
-    with open(directory / "states.npy", "wb") as file:
-        np.save(file, np.concatenate(units.labels))
+    save_labels(units, directory)
     write_json(directory / "topology.json", units.topology)
-    write_json(directory / "failures.json", units.failures)
 
 
 def load_units(directory: Path, data: SpeechData) -> Units:
     """Return what `save_units` wrote of the same data."""
-    bounds = np.cumsum([len(c) for c in data.cepstra])[:-1]
-    labels = np.split(np.load(directory / "states.npy"), bounds)
     topology = topology_from_record(read_json(directory / "topology.json"))
-    return Units(topology, labels, read_json(directory / "failures.json"))
+    return Units(topology, load_labels(directory, data), read_json(directory / "failures.json"))
+
+
+def save_labels(units: Units, directory: Path) -> None:
+    """Write ``states.npy`` and ``failures.json``."""
+    with open(directory / "states.npy", "wb") as file:
+        np.save(file, np.concatenate(units.labels))
+    write_json(directory / "failures.json", units.failures)
+
+
+def load_labels(directory: Path, data: SpeechData) -> Labels:
+    """Return the states of each utterance that `save_labels` wrote of the same data."""
+    bounds = np.cumsum([len(c) for c in data.cepstra])[:-1]
+    return np.split(np.load(directory / "states.npy"), bounds)
 
 
 def hybrid_front_end(copies: Sequence[SpeechData], units: Units, config: FrontEndConfig) -> FrontEnd:

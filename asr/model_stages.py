@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
-
 from acoustic.model import load_model, save_model
 from asr.data import SpeechData
 from asr.errors import ConfigError
 from asr.gmm_stages import (
-    align_data,
     fit_front_end,
     start_flat,
     start_projected,
@@ -23,8 +20,10 @@ from asr.gmm_stages import (
 from asr.hybrid_stages import (
     context_units,
     hybrid_front_end,
+    load_labels,
     load_units,
     phone_units,
+    save_labels,
     save_units,
     train_hybrid,
 )
@@ -90,14 +89,8 @@ class ModelStages:
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
-            alignments, failures = align_data(
-                data, load_model(model.path), self.task.lexicon, self.config.gmm.beam
-            )
-            unknown = [np.full(len(c), -1, np.int32) for c in data.cepstra]
-            labels = [u if a is None else a.states for a, u in zip(alignments, unknown, strict=True)]
-            with open(directory / "states.npy", "wb") as file:
-                np.save(file, np.concatenate(labels))
-            write_json(directory / "failures.json", failures)
+            units = phone_units(data, load_model(model.path), self.task.lexicon, self.config.gmm.beam)
+            save_labels(units, directory)
 
         return self.store.run(
             split_name(f"alignment-{system.n_components}", splits),
@@ -133,8 +126,8 @@ class ModelStages:
 
     def _like(self, data: SpeechData, splits: Sequence[str], warp: float) -> SpeechData:
         """Return the same utterances with their frequencies warped."""
-        left_out = set(self.task.data(splits, warp).corpus.ids) - set(data.corpus.ids)
-        return self.task.data(splits, warp).without(left_out)
+        warped = self.task.data(splits, warp)
+        return warped.without(set(warped.corpus.ids) - set(data.corpus.ids))
 
     def units(self, splits: Sequence[str]) -> StageOutput:
         """Return the states that hybrids tell apart and that of each training frame."""
@@ -200,8 +193,7 @@ class ModelStages:
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
-            bounds = np.cumsum([len(c) for c in data.cepstra])[:-1]
-            labels = np.split(np.load(alignment.path / "states.npy"), bounds)
+            labels = load_labels(alignment.path, data)
             save_model(start_projected(data, load_model(aligner.path), labels, config), directory)
 
         return self.store.run(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from acoustic.combined_model import CombinedModel
-from acoustic.discriminants.pools import PooledMachines
 from acoustic.model import load_model
 from acoustic.pairwise_model import PairwiseDiscriminantModel
 from asr.config import ExperimentConfig, known_keys, with_settings
@@ -104,8 +103,7 @@ def _distinct_centers(emissions: object) -> int:
         return _distinct_centers(emissions.first)
     if not isinstance(emissions, PairwiseDiscriminantModel):
         raise TypeError(f"expected pairs of discriminants, got {type(emissions).__name__}")
-    machines = emissions.machines
-    return len(machines.centers if isinstance(machines, PooledMachines) else machines.center_rows)
+    return len(emissions.machines.centers)
 
 
 def _draw(rows: Sequence[SparsityRow], path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
@@ -96,6 +97,12 @@ class PooledMachines:
         """Number K of classes."""
         return len(self.starts) - 1
 
+    @cached_property
+    def center_blocks(self) -> tuple[Singles, ...]:
+        """Each class's centres as `ScaledKernel.values` wants them."""
+        kernel = ScaledKernel(self.sigma)
+        return tuple(kernel.right(self.centers[a:b]) for a, b in pairwise(self.starts))
+
 
 def fit_pools(
     x: NDArray[np.floating],
@@ -146,7 +153,7 @@ def pooled_outputs(
     """Return q_ij of all pairs at frames (T, D), (T, P) float32."""
     kernel = ScaledKernel(machines.sigma)
     frames = kernel.left(x)
-    right = [kernel.right(machines.centers[a:b]) for a, b in pairwise(machines.starts)]
+    right = machines.center_blocks
     biases = machines.biases.astype(np.float32)
     outputs = np.empty((len(frames), len(biases)), dtype=np.float32)
     n_classes = machines.n_classes
