@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from acoustic.combined_model import CombinedModel
 from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.pairwise import PairwiseMachines
-from acoustic.discriminants.pools import PooledMachines
+from acoustic.discriminants.pooled_machines import PooledMachines
 from acoustic.emission import EmissionModel
 from acoustic.errors import ModelError
 from acoustic.estimator_files import pack_estimator, unpack_estimator

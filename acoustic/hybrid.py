@@ -18,7 +18,8 @@ from acoustic.discriminants.iterative_coupling import CouplingName
 from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.krls import KRLSClassifier
 from acoustic.discriminants.pairwise import PairwiseMachines, fit_pairs, gaussian_curves
-from acoustic.discriminants.pools import Loss, PoolConfig, PooledMachines, fit_pools
+from acoustic.discriminants.pooled_machines import PooledMachines
+from acoustic.discriminants.pools import Loss, PoolConfig, fit_pools
 from acoustic.discriminants.svm_pairs import SvmConfig, fit_svm_pairs
 from acoustic.emission import EmissionModel
 from acoustic.emission_kinds import find_kind

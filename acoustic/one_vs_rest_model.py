@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acoustic.discriminants.calibration import quadratics
-from acoustic.discriminants.pools import ScaledKernel
+from acoustic.discriminants.pooled_machines import ScaledKernel
 from acoustic.state_priors import StatePriors
 
 Floats = NDArray[np.float64]

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acoustic.discriminants.calibration import quadratics
-from acoustic.discriminants.coupling import coupled_log_posteriors
 from acoustic.discriminants.iterative_coupling import CouplingName, recoupled
-from acoustic.discriminants.pairwise import PairwiseMachines, pair_outputs
-from acoustic.discriminants.pools import PooledMachines, pooled_outputs
+from acoustic.discriminants.pairwise import PairwiseMachines, pair_log_posteriors, pair_outputs
+from acoustic.discriminants.pooled_machines import PooledMachines, pooled_log_posteriors, pooled_outputs
 from acoustic.state_priors import StatePriors
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,22 @@ class PairwiseDiscriminantModel:
         """Number S of emission states."""
         return len(self.states.class_of_state)
 
-    def log_posteriors(self, frames: NDArray[np.float32], n_workers: int | None = 1) -> Floats:
+    def log_posteriors(self, frames: NDArray[np.float32], n_workers: int | None = 1) -> NDArray[np.floating]:
         """Return log P(class | frame), (T, D) -> (T, K)."""
         if isinstance(self.machines, PooledMachines):
-            outputs = pooled_outputs(self.machines, frames, n_workers)
+            coupled = pooled_log_posteriors(self.machines, self.curves, frames, n_workers)
         else:
-            outputs = pair_outputs(self.machines, frames, n_workers)
-        log_odds = quadratics(outputs, self.curves)
-        coupled = coupled_log_posteriors(log_odds, len(self.states.log_priors))
-        coupled -= np.logaddexp.reduce(coupled, axis=1, keepdims=True)
+            coupled = pair_log_posteriors(self.machines, self.curves, frames, n_workers)
         if self.coupling == "price":
             return coupled
+        log_odds = quadratics(self._outputs(frames, n_workers), self.curves)
         return recoupled(coupled, log_odds, self.coupling, self.n_coupled)
+
+    def _outputs(self, frames: NDArray[np.float32], n_workers: int | None) -> Singles:
+        """Return the outputs of all pairs, (T, P)."""
+        if isinstance(self.machines, PooledMachines):
+            return pooled_outputs(self.machines, frames, n_workers)
+        return pair_outputs(self.machines, frames, n_workers)
 
     def log_likelihoods(self, frames: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return log p(frame | state), up to a constant per frame: (T, D) float32 -> (T, S) float32."""

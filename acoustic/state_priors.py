@@ -27,7 +27,7 @@ class StatePriors:
     prior_scale: float = 0.5
     floor: float = -40.0
 
-    def scores(self, log_posteriors: Floats) -> NDArray[np.float32]:
+    def scores(self, log_posteriors: NDArray[np.floating]) -> NDArray[np.float32]:
         """Return log p(frame | state), up to a constant per frame, (T, S) float32, of posteriors (T, K).
 
         log p(frame | state) = log P(state | frame) − prior_scale · log P(state); thesis chapter 4. A state

@@ -18,7 +18,7 @@ import numpy as np
 from report import argument_parser, print_table, write_report
 
 from acoustic.combined_model import CombinedModel
-from acoustic.discriminants.pools import PooledMachines
+from acoustic.discriminants.pooled_machines import PooledMachines
 from acoustic.model import TENSORS_NAME, AcousticModel, load_model
 from acoustic.pairwise_model import PairwiseDiscriminantModel
 from acoustic.parallel import default_workers, parallel_map, single_blas_thread

@@ -21,7 +21,7 @@ import numpy as np
 from report import argument_parser, print_table, write_report
 
 from acoustic.combined_model import CombinedModel
-from acoustic.discriminants.pools import PooledMachines
+from acoustic.discriminants.pooled_machines import PooledMachines
 from acoustic.gmm import GmmModel
 from acoustic.hybrid import aligned_frames, train_emissions
 from acoustic.model import TENSORS_NAME, AcousticModel, load_model

@@ -12,12 +12,20 @@ from numpy.typing import NDArray
 from acoustic.errors import ModelError
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LEAST_EXPONENT = -700.0
 _EXPONENT_BIAS, _MANTISSA_BITS = np.int64(1023), np.int64(52)
+_FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
+_HALF, _ONE = np.float32(0.5), np.float32(1)
+_SINGLE_LOG2_E = np.float32(1.44269504)
+_SINGLE_LN2_HIGH, _SINGLE_LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+_SINGLE_BIAS, _SINGLE_BITS = np.int32(127), np.int32(23)
+_OVER_6, _OVER_24, _OVER_120 = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
+_OVER_720, _OVER_5040 = np.float32(1 / 720), np.float32(1 / 5040)
 
 
 def all_pairs(n_classes: int) -> Ints:
@@ -73,3 +81,43 @@ def _couple(log_odds: Floats, n_classes: int) -> Floats:
                 total += _exp(row[j] - largest)
             found[t, i] = -largest - np.log(total)
     return found
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles) -> None:
+    """Add a pair's e^{−d} to its first class's sums and e^d to its second's, (T,) each.
+
+    Log odds beyond ±80 count as that. Outputs are overwritten. One loop for each array: the compiler need not
+    fear that they overlap, and uses vector units.
+
+    Parameters
+    ----------
+    outputs : (T,) of the pair's discriminant
+    curve : (3,) from there to log odds d
+    first, second : (T,) sums over the pairs of each class
+    """
+    square, slope, constant = curve[0], curve[1], curve[2]
+    for t in range(len(outputs)):
+        d = (square * outputs[t] + slope) * outputs[t] + constant
+        outputs[t] = _single_exp(min(max(d, -_FARTHEST), _FARTHEST))
+    for t in range(len(outputs)):
+        second[t] += outputs[t]
+    for t in range(len(outputs)):
+        first[t] += _ONE / outputs[t]
+
+
+def log_posteriors_of_sums(sums: Singles) -> Singles:
+    """Return log P(i|x) = −log(1 + Σ_{j≠i} e^{−d_ij}), normalised over i, (T, K), of the sums (K, T)."""
+    found = -np.log1p(sums)
+    found -= np.log(np.exp(found).sum(axis=0))
+    return np.asarray(found.T)
+
+
+@njit(nogil=True, cache=True, fastmath=True, inline="always")
+def _single_exp(v):  # type: ignore[no-untyped-def]  # as _exp
+    """Return e^v of a number within ±80 in single precision by Taylor's series."""
+    n = np.floor(v * _SINGLE_LOG2_E + _HALF)
+    g = v - n * _SINGLE_LN2_HIGH - n * _SINGLE_LN2_LOW
+    p = (((_OVER_5040 * g + _OVER_720) * g + _OVER_120) * g + _OVER_24) * g + _OVER_6
+    power = np.int32((np.int32(n) + _SINGLE_BIAS) << _SINGLE_BITS).view(np.float32)
+    return ((p * g + _HALF) * g * g + g + _ONE) * power

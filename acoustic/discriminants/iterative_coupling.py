@@ -20,7 +20,9 @@ _ENOUGH = 1e-7  # change of a posterior
 _LEAST = 1e-12  # posterior of a pair's class
 
 
-def recoupled(log_posteriors: Floats, log_odds: Floats, name: CouplingName, n_best: int) -> Floats:
+def recoupled(
+    log_posteriors: NDArray[np.floating], log_odds: Floats, name: CouplingName, n_best: int
+) -> Floats:
     """Return log posteriors (T, K) with the ``n_best`` of each frame coupled anew.
 
     Parameters
@@ -33,10 +35,10 @@ def recoupled(log_posteriors: Floats, log_odds: Floats, name: CouplingName, n_be
     n_classes = log_posteriors.shape[1]
     n = n_classes if n_best == 0 else min(n_best, n_classes)
     if n < 2 or (name == "price" and n == n_classes):
-        return log_posteriors
+        return log_posteriors.astype(np.float64)
     best = np.sort(np.argsort(-log_posteriors, axis=1, kind="stable")[:, :n], axis=1)
     method = {"price": 0, "wu-lin-weng": 1, "hastie-tibshirani": 2}[name]
-    found = log_posteriors.copy()
+    found = log_posteriors.astype(np.float64)
     _recouple(found, np.ascontiguousarray(log_odds), best, method)
     return found
 

@@ -5,7 +5,7 @@ Axes: M training frames, T frames, D features, P pairs, C centres of a pair, N d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from acoustic.discriminants.calibration import CalibrationName, bayes_curves, logistic_moments, quadratics
 from acoustic.discriminants.class_frames import ClassFrames
+from acoustic.discriminants.coupling import add_odds, log_posteriors_of_sums
 from acoustic.discriminants.forward import ForwardConfig, forward_selection
 from acoustic.discriminants.kernels import Kernel, inverse_square
 from acoustic.discriminants.leave_one_out import FARTHEST
@@ -150,13 +151,54 @@ def pair_outputs(
     The kernel is evaluated once for every distinct centre, block by block; each block is multiplied by the
     sparse weights of the pairs that use it while it is in the cache.
     """
+    outputs = np.empty((len(x), len(machines.pairs)), dtype=np.float32)
+
+    def fill(rows: slice, found: Singles) -> None:
+        outputs[rows] = found.T
+
+    _on_blocks(fill, machines, x, n_workers)
+    return outputs
+
+
+def pair_log_posteriors(
+    machines: PairwiseMachines, curves: Floats, x: NDArray[np.floating], n_workers: int | None = None
+) -> Singles:
+    """Return log P(class | frame) by Price's coupling, (T, K) float32, of machines for all pairs.
+
+    Parameters
+    ----------
+    machines : of all pairs i < j
+    curves : (P, 3) from their outputs to log odds
+    x : (T, D) frames
+    n_workers : threads; one a core by default
+    """
+    n_classes = len(machines.class_counts)
+    posteriors = np.empty((len(x), n_classes), dtype=np.float32)
+    singles = curves.astype(np.float32)
+
+    def fill(rows: slice, found: Singles) -> None:
+        sums = np.zeros((n_classes, found.shape[1]), dtype=np.float32)
+        _couple(found, machines.pairs, singles, sums)
+        posteriors[rows] = log_posteriors_of_sums(sums)
+
+    _on_blocks(fill, machines, x, n_workers)
+    return posteriors
+
+
+def _on_blocks(
+    fill: Callable[[slice, Singles], None],
+    machines: PairwiseMachines,
+    x: NDArray[np.floating],
+    n_workers: int | None,
+) -> None:
+    """Call ``fill`` with some frames' rows and the outputs of all pairs there (P, T)."""
     frames = np.ascontiguousarray(x, dtype=np.float32)
-    outputs = np.empty((len(frames), len(machines.pairs)), dtype=np.float32)
     blocks, biases = machines.center_blocks, machines.biases.astype(np.float32)
     widths = machines.sigmas if len(np.unique(machines.sigmas)) > 1 else None
 
-    def fill(start: int) -> None:
-        rows = frames[start : start + _FRAMES_AT_ONCE]
+    def work(start: int) -> None:
+        chosen = slice(start, min(start + _FRAMES_AT_ONCE, len(frames)))
+        rows = frames[chosen]
         found = np.repeat(biases[:, None], len(rows), axis=1)
         for block in blocks:
             centers = machines.centers[block.first : block.last]
@@ -167,11 +209,10 @@ def pair_outputs(
                     machines.kernel.block(rows, centers, widths[block.first : block.last]).T
                 )
             _accumulate(values, block.pairs, block.starts, block.slots, block.weights, found)
-        outputs[start : start + _FRAMES_AT_ONCE] = found.T
+        fill(chosen, found)
 
-    for _ in parallel_map(fill, range(0, len(frames), _FRAMES_AT_ONCE), n_workers):
+    for _ in parallel_map(work, range(0, len(frames), _FRAMES_AT_ONCE), n_workers):
         pass
-    return outputs
 
 
 def pair_log_odds(machines: PairwiseMachines, outputs: NDArray[np.floating]) -> Floats:
@@ -345,3 +386,10 @@ def _accumulate(
             for t in range(n_frames):
                 out[t] += wa * a[t]
             entry += 1
+
+
+@njit(nogil=True, cache=True)
+def _couple(outputs: Singles, pairs: Ints, curves: Singles, sums: Singles) -> None:
+    """Add e^{−d_ij} of all pairs' outputs (P, T) to their classes' sums (K, T); outputs are overwritten."""
+    for p in range(len(pairs)):
+        add_odds(outputs[p], curves[p], sums[pairs[p, 0]], sums[pairs[p, 1]])

@@ -1,26 +1,24 @@
-"""One discriminant for each pair of classes, on centres that all pairs of a class share.
+"""One discriminant for each pair of classes, on centres that all pairs of a class share, fitted.
 
 A class's centres are chosen once; the pair (i, j) has those of i and of j. Kernel values and Gram matrices
-inside a class serve all its pairs, and the outputs of all pairs at a block of frames are one matrix
-product a class: large numbers of centres become cheap. Axes: M training frames, T frames, D features,
-P pairs, K classes, N centres of all classes, C centres of a pair.
+inside a class serve all its pairs: large numbers of centres become cheap. Axes: M training frames,
+D features, P pairs, K classes, C centres of a pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 
 from acoustic.discriminants.calibration import CalibrationName, check_calibration, fit_curve
 from acoustic.discriminants.coupling import all_pairs
+from acoustic.discriminants.pooled_machines import PooledMachines, ScaledKernel
 from acoustic.errors import ModelError
 from acoustic.parallel import parallel_map
 
@@ -30,7 +28,6 @@ Ints = NDArray[np.int32]
 Loss = Literal["squared", "squared-hinge"]
 Outputs = Literal["fitted", "held-out"]
 
-_FRAMES_AT_ONCE = 128
 _PAIRS_AT_ONCE = 8  # of one task of a thread
 _MORE_RIDGE = 10.0  # where a Gram matrix is not definite in single precision
 _MOST_RIDGE = 1.0
@@ -71,37 +68,6 @@ class PoolConfig:
             raise ModelError(
                 f"sigma and ridge are {self.sigma} and {self.ridge}, expected finite numbers above 0"
             )
-
-
-@dataclass(frozen=True)
-class PooledMachines:
-    """The discriminants q_ij(x) = Σ_n w_n k(x, x_n) + b_ij of all pairs i < j, positive for i.
-
-    Attributes
-    ----------
-    sigma : kernel width
-    centers : (N, D) float32, class by class
-    starts : (K + 1,) int32 where each class's centres begin
-    weights : (N, K) float32; column j of a centre of class i is its weight in q_ij (i < j) or −q_ji (i > j)
-    biases : (P,) in the order of `all_pairs`
-    """
-
-    sigma: float
-    centers: Singles
-    starts: Ints
-    weights: Singles
-    biases: Floats
-
-    @property
-    def n_classes(self) -> int:
-        """Number K of classes."""
-        return len(self.starts) - 1
-
-    @cached_property
-    def center_blocks(self) -> tuple[Singles, ...]:
-        """Each class's centres as `ScaledKernel.values` wants them."""
-        kernel = ScaledKernel(self.sigma)
-        return tuple(kernel.right(self.centers[a:b]) for a, b in pairwise(self.starts))
 
 
 def fit_pools(
@@ -145,70 +111,6 @@ def fit_pools(
         biases[p], curves[p] = fitted.bias, fitted.curve
     unscaled = np.concatenate([np.asarray(c, dtype=np.float32) for c in centers])
     return PooledMachines(config.sigma, unscaled, starts, weights, biases), curves
-
-
-def pooled_outputs(
-    machines: PooledMachines, x: NDArray[np.floating], n_workers: int | None = None
-) -> Singles:
-    """Return q_ij of all pairs at frames (T, D), (T, P) float32."""
-    kernel = ScaledKernel(machines.sigma)
-    frames = kernel.left(x)
-    right = machines.center_blocks
-    biases = machines.biases.astype(np.float32)
-    outputs = np.empty((len(frames), len(biases)), dtype=np.float32)
-    n_classes = machines.n_classes
-
-    def fill(start: int) -> None:
-        rows = frames[start : start + _FRAMES_AT_ONCE]
-        sides = np.empty((n_classes, len(rows), n_classes), dtype=np.float32)
-        for k, (a, b) in enumerate(pairwise(machines.starts)):
-            np.matmul(kernel.values(rows, right[k]), machines.weights[a:b], out=sides[k])
-        _join(sides, biases, outputs[start : start + len(rows)])
-
-    for _ in parallel_map(fill, range(0, len(frames), _FRAMES_AT_ONCE), n_workers):
-        pass
-    return outputs
-
-
-@njit(nogil=True, cache=True)
-def _join(sides: Singles, biases: Singles, outputs: Singles) -> None:
-    """Fill q_ij = side_i + side_j + b_ij, (T, P), from each class's share of its pairs (K, T, K)."""
-    n_classes = len(sides)
-    for t in range(len(outputs)):
-        pair = 0
-        for i in range(n_classes):
-            for j in range(i + 1, n_classes):
-                outputs[t, pair] = sides[i, t, j] - sides[j, t, i] + biases[pair]
-                pair += 1
-
-
-class ScaledKernel(NamedTuple):
-    """The Gaussian kernel as one product and one exponential.
-
-    −‖x−c‖²/2 is the product of [x, −‖x‖²/2, 1] and [c, 1, −‖c‖²/2]; both are divided by σ first.
-    """
-
-    sigma: float
-
-    def left(self, x: NDArray[np.floating]) -> Singles:
-        """Return frames (M, D) as `values` wants them."""
-        scaled, half = self._scaled(x)
-        return np.column_stack([scaled, -half, np.ones_like(half)])
-
-    def right(self, centers: NDArray[np.floating]) -> Singles:
-        """Return centres (C, D) as `values` wants them."""
-        scaled, half = self._scaled(centers)
-        return np.column_stack([scaled, np.ones_like(half), -half])
-
-    def _scaled(self, x: NDArray[np.floating]) -> tuple[Singles, Singles]:
-        scaled = np.asarray(x, dtype=np.float32) / np.float32(self.sigma)
-        return scaled, np.float32(0.5) * np.einsum("ij,ij->i", scaled, scaled)
-
-    def values(self, left: Singles, right: Singles) -> Singles:
-        """Return k(x, c), (M, C)."""
-        exponents = left @ right.T
-        np.minimum(exponents, 0.0, out=exponents)
-        return np.asarray(np.exp(exponents, out=exponents))
 
 
 class _Class(NamedTuple):

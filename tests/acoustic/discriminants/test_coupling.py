@@ -5,7 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit, logsumexp, softmax
 
-from acoustic.discriminants.coupling import all_pairs, coupled_log_posteriors
+from acoustic.discriminants.coupling import (
+    add_odds,
+    all_pairs,
+    coupled_log_posteriors,
+    log_posteriors_of_sums,
+)
 from acoustic.errors import ModelError
 
 
@@ -36,6 +41,17 @@ def test_coupling_stands_any_odds():
     for p, (i, j) in enumerate(all_pairs(5)):
         negated[:, i, j], negated[:, j, i] = -odds[:, p], odds[:, p]
     assert_allclose(found, -logsumexp(negated, axis=2), rtol=1e-12, atol=1e-12)
+
+
+def test_sums_of_odds_are_the_coupling_in_single_precision():
+    odds = np.random.default_rng(0).normal(scale=20, size=(200, 10)).astype(np.float32)
+    odds[0], odds[1] = -1e30, 1e30  # count as 80
+    sums = np.zeros((5, 200), dtype=np.float32)
+    for p, (i, j) in enumerate(all_pairs(5)):
+        add_odds(odds[:, p].copy(), np.array([0, 1, 0], dtype=np.float32), sums[i], sums[j])
+    expected = coupled_log_posteriors(np.clip(odds, -80, 80), 5)
+    expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
+    assert_allclose(log_posteriors_of_sums(sums), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_coupling_says_what_it_expects():

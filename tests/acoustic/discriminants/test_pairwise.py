@@ -15,7 +15,9 @@ from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.pairwise import (
     FARTHEST,
     fit_pairs,
+    gaussian_curves,
     pair_log_odds,
+    pair_log_posteriors,
     pair_outputs,
 )
 from acoustic.discriminants.projection import GaussianProjection
@@ -224,6 +226,15 @@ def test_log_odds_are_those_of_scipy_and_of_the_projection():
             machines.means[p, ::-1], machines.variances[p, ::-1], counts[::-1]
         )
         assert_allclose(expit(found[:, p]), projection.predict_proba(outputs[:, p]), rtol=1e-9, atol=1e-12)
+
+
+def test_posteriors_are_the_coupled_log_odds():
+    x, codes = clouds([40, 25, 60, 30])
+    machines = fit_pairs(x, codes, 4, CONFIG)
+    expected = coupled_log_posteriors(pair_log_odds(machines, pair_outputs(machines, x)), 4)
+    expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
+    found = pair_log_posteriors(machines, gaussian_curves(machines), x)
+    assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_duplicated_frames():

@@ -7,9 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from acoustic.discriminants.calibration import fit_curve
-from acoustic.discriminants.coupling import all_pairs
-from acoustic.discriminants.pools import PoolConfig, fit_pools, pooled_outputs
+from acoustic.discriminants.calibration import fit_curve, quadratics
+from acoustic.discriminants.coupling import all_pairs, coupled_log_posteriors
+from acoustic.discriminants.pooled_machines import pooled_log_posteriors, pooled_outputs
+from acoustic.discriminants.pools import PoolConfig, fit_pools
 from acoustic.errors import ModelError
 
 SIGMA, RIDGE = 1.5, 1e-3
@@ -105,6 +106,19 @@ def test_any_number_of_workers_gives_the_same_bytes(clouds):
     assert_array_equal(one[1], two[1])
     new = x[:150]
     assert_array_equal(pooled_outputs(one[0], new, 1), pooled_outputs(one[0], np.tile(new, (3, 1)), 2)[:150])
+
+
+@pytest.mark.parametrize("n_frames", [1, 127, 300])
+def test_posteriors_are_the_coupled_outputs(clouds, n_frames):
+    x, codes, folds, centers = clouds
+    config = replace(CONFIG, calibration="gaussian")
+    machines, curves = fit_pools(x, codes, folds, centers, [60, 40, 50], config)
+    new = 1 + 3 * np.random.default_rng(2).normal(size=(n_frames, 3)).astype(np.float32)
+    expected = coupled_log_posteriors(quadratics(pooled_outputs(machines, new), curves), 3)
+    expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
+    found = pooled_log_posteriors(machines, curves, new)
+    assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert_array_equal(found, pooled_log_posteriors(machines, curves, new, n_workers=2))
 
 
 def test_identical_centers_and_classes_stay_finite():
