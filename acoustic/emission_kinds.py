@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from acoustic.combined_model import CombinedModel
 from acoustic.discriminants.kernels import Kernel
-from acoustic.discriminants.pairwise import PairwiseMachines
+from acoustic.discriminants.pair_machines import PairwiseMachines
 from acoustic.discriminants.pooled_machines import PooledMachines
 from acoustic.emission import EmissionModel
 from acoustic.errors import ModelError
@@ -105,7 +105,7 @@ def _unpack_gmm(tensors: Mapping[str, NDArray[Any]], _: Mapping[str, Any]) -> Gm
     return GmmModel(tensors["gmm.log_weights"], tensors["gmm.means"], tensors["gmm.variances"])
 
 
-_SPARSE = ("pairs", "centers", "sigmas", "center_rows", "slots", "weights", "biases", "means", "variances")
+_SPARSE = ("pairs", "centers", "sigmas", "center_rows", "slots", "weights", "biases")
 _POOLED = ("centers", "starts", "weights", "biases")
 _DENSE = ("centers", "weights", "biases", "curves")
 
@@ -144,7 +144,7 @@ def _pack_pairwise(model: PairwiseDiscriminantModel) -> tuple[Tensors, Options]:
     if isinstance(machines, PooledMachines):
         tensors |= {f"pools.{name}": getattr(machines, name) for name in _POOLED}
         return tensors, options | {"centers": "state", "sigma": machines.sigma}
-    tensors |= {f"pairs.{name}": getattr(machines, name) for name in (*_SPARSE, "class_counts")}
+    tensors |= {f"pairs.{name}": getattr(machines, name) for name in _SPARSE}
     return tensors, options | {"centers": "pair", "sigma": machines.kernel.sigma}
 
 
@@ -156,7 +156,7 @@ def _unpack_pairwise(
         machines = PooledMachines(sigma=float(options["sigma"]), **_below("pools.", tensors))
     else:
         kernel = Kernel("gaussian", float(options["sigma"]))
-        machines = PairwiseMachines(kernel=kernel, **_below("pairs.", tensors))
+        machines = PairwiseMachines(kernel, **{name: tensors[f"pairs.{name}"] for name in _SPARSE})
     states, curves = _unpack_states(tensors, options), tensors["pairwise.curves"]
     n_classes = len(states.log_priors)
     n_pairs = n_classes * (n_classes - 1) // 2

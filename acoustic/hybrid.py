@@ -17,7 +17,8 @@ from acoustic.discriminants.forward import ForwardConfig
 from acoustic.discriminants.iterative_coupling import CouplingName
 from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.krls import KRLSClassifier
-from acoustic.discriminants.pairwise import PairwiseMachines, fit_pairs, gaussian_curves
+from acoustic.discriminants.pair_machines import PairwiseMachines
+from acoustic.discriminants.pairwise import fit_pairs
 from acoustic.discriminants.pooled_machines import PooledMachines
 from acoustic.discriminants.pools import Loss, PoolConfig, fit_pools
 from acoustic.discriminants.svm_pairs import SvmConfig, fit_svm_pairs
@@ -251,7 +252,7 @@ def _on_pairs(
         epsilon=config.epsilon,
         regularize=is_regularized,
     )
-    machines = fit_pairs(
+    return fit_pairs(
         data.x,
         data.codes,
         len(data.counts),
@@ -259,8 +260,8 @@ def _on_pairs(
         n_workers=n_workers,
         calibration="fitted" if config.calibration == "gaussian" else "loo",
         coupling=config.calibration,
+        counts=data.counts,
     )
-    return machines, gaussian_curves(replace(machines, class_counts=data.counts))
 
 
 def _svm(data: AlignedFrames, config: HybridConfig, n_workers: int | None) -> tuple[PairwiseMachines, Floats]:

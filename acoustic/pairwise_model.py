@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from acoustic.discriminants.calibration import quadratics
 from acoustic.discriminants.iterative_coupling import CouplingName, recoupled
-from acoustic.discriminants.pairwise import PairwiseMachines, pair_log_posteriors, pair_outputs
+from acoustic.discriminants.pair_machines import PairwiseMachines, pair_log_posteriors, pair_outputs
 from acoustic.discriminants.pooled_machines import PooledMachines, pooled_log_posteriors, pooled_outputs
 from acoustic.state_priors import StatePriors
 

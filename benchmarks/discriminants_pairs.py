@@ -11,10 +11,12 @@ from report import print_table
 from sklearn.svm import SVC
 from timing import median, timed
 
+from acoustic.discriminants.calibration import quadratics
 from acoustic.discriminants.coupling import all_pairs, coupled_log_posteriors
 from acoustic.discriminants.forward import ForwardConfig, forward_selection
 from acoustic.discriminants.kernels import Kernel
-from acoustic.discriminants.pairwise import PairwiseMachines, fit_pairs, pair_log_odds, pair_outputs
+from acoustic.discriminants.pair_machines import PairwiseMachines, pair_outputs
+from acoustic.discriminants.pairwise import fit_pairs
 
 N_STATES, N_FRAMES, N_DIMS = 100, 2500, 39
 SIGMA, N_CENTERS, EPSILON = 5.0, 100, 1e-6
@@ -88,19 +90,21 @@ def measure_ours(
         timed(lambda: fit_pairs(train.x, train.codes, n_states, config, n_workers=n_workers))
         for _ in range(repeats if is_repeated else 1)
     ]
-    machines, seconds = runs[-1][0], [s for _, s in runs]
+    (machines, curves), seconds = runs[-1][0], [s for _, s in runs]
     return {
         "fit": median(seconds),
         "all_fits_wall_s": [round(s.wall, 2) for s in seconds],
         "distinct_centers": len(machines.centers),
-        **measure_scores(machines, test, n_states),
+        **measure_scores(machines, curves, test, n_states),
     }
 
 
-def measure_scores(machines: PairwiseMachines, test: Frames, n_states: int) -> dict[str, Any]:
+def measure_scores(
+    machines: PairwiseMachines, curves: np.ndarray, test: Frames, n_states: int
+) -> dict[str, Any]:
     """Return the accuracy, %, and the CPU microseconds a frame of each step of scoring."""
     outputs, output_s = timed(lambda: pair_outputs(machines, test.x))
-    odds, odds_s = timed(lambda: pair_log_odds(machines, outputs))
+    odds, odds_s = timed(lambda: quadratics(outputs, curves))
     posteriors, coupling_s = timed(lambda: coupled_log_posteriors(odds, n_states))
     steps = {"outputs": output_s, "log_odds": odds_s, "coupling": coupling_s}
     return {

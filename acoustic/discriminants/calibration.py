@@ -31,7 +31,11 @@ def check_calibration(name: str) -> None:
 
 
 def fit_curve(
-    outputs: NDArray[np.floating], n_first: int, counts: tuple[float, float], name: CalibrationName
+    outputs: NDArray[np.floating],
+    n_first: int,
+    counts: tuple[float, float],
+    name: CalibrationName,
+    weight: Floats | None = None,
 ) -> Floats:
     """Return (square, slope, constant) of d(q) = (square q + slope) q + constant, (3,).
 
@@ -41,37 +45,17 @@ def fit_curve(
     n_first : frames of the first class
     counts : of both classes in all; their ratio is the prior odds
     name : ``gaussian``, or ``logistic`` with the two classes weighted equally
+    weight : (M,) of the frames within their class; equal by default
     """
     values = np.clip(outputs, -FARTHEST, FARTHEST, dtype=np.float64)
+    is_first = np.arange(len(values)) < n_first
     if name == "logistic":
-        is_first = np.arange(len(values)) < n_first
-        weight = np.where(is_first, 0.5 / n_first, 0.5 / (len(values) - n_first))
-        slope, constant = _logistic(values, n_first, weight)
+        weight = np.ones(len(values)) if weight is None else weight
+        of_class = np.where(is_first, weight[:n_first].sum(), weight[n_first:].sum())
+        slope, constant = _logistic(values, n_first, 0.5 * weight / of_class)
         return np.array([0.0, slope, constant + np.log(counts[0] / counts[1])])
-    parts = values[n_first:], values[:n_first]  # the negative class comes first there
-    means, variances = [v.mean() for v in parts], [v.var() for v in parts]
-    projection = GaussianProjection.from_moments(means, variances, counts[::-1])
+    projection = GaussianProjection().fit(values, is_first, weight)  # has the first class last
     return bayes_curves(projection.means_[::-1], projection.variances_[::-1], counts)
-
-
-def logistic_moments(outputs: NDArray[np.floating], n_first: int, weight: Floats) -> tuple[Floats, Floats]:
-    """Return means and variances (2,) of the two Gaussians whose log odds are Platt's logistic function.
-
-    Their variances are equal, and the distance of their means is set to 2, which leaves the log odds with
-    the classes' weights as priors; means are equal where the outputs tell nothing.
-
-    Parameters
-    ----------
-    outputs : (M,) of frames of the first class, then of the second
-    n_first : frames of the first class
-    weight : (M,) of the frames in the likelihood
-    """
-    values = np.clip(outputs, -FARTHEST, FARTHEST, dtype=np.float64)
-    slope, constant = _logistic(values, n_first, weight / weight.sum())
-    if slope == 0.0:
-        return np.zeros(2), np.ones(2)
-    prior = np.log(weight[:n_first].sum() / weight[n_first:].sum())
-    return (prior - constant) / slope + np.array([1.0, -1.0]), np.full(2, 2.0 / slope)
 
 
 def bayes_curves(means: ArrayLike, variances: ArrayLike, counts: ArrayLike) -> Floats:

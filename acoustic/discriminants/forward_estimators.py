@@ -13,13 +13,14 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, checked_weight, predicted_codes
-from acoustic.discriminants.calibration import CalibrationName
+from acoustic.discriminants.calibration import CalibrationName, quadratics
 from acoustic.discriminants.coupling import coupled_log_posteriors
 from acoustic.discriminants.forward import Selection, Stopping
 from acoustic.discriminants.forward_machine import PREDICT_BLOCK, ForwardMachines, generator, part_of
 from acoustic.discriminants.kernels import KernelName
 from acoustic.discriminants.leave_one_out import within_reach
-from acoustic.discriminants.pairwise import PairwiseMachines, fit_pairs, pair_log_odds, pair_outputs
+from acoustic.discriminants.pair_machines import PairwiseMachines, pair_outputs
+from acoustic.discriminants.pairwise import fit_pairs
 from acoustic.discriminants.projection import MonotoneProjection
 from acoustic.discriminants.state import State, packed_labels, unpacked_labels
 from acoustic.errors import ModelError
@@ -114,7 +115,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         self, X: NDArray[Any], codes: NDArray[np.int64], sample_weight: Floats | None, seed: int
     ) -> None:
         """Learn a machine for each pair of classes; ``centers_`` are then the distinct ones of all pairs."""
-        machines = fit_pairs(
+        machines, curves = fit_pairs(
             X,
             codes,
             len(self.classes_),
@@ -124,11 +125,12 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
             sample_weight=sample_weight,
             seed=seed,
         )
-        self._store_pairs(replace(machines, center_rows=self._rows[machines.center_rows].astype(np.int32)))
+        rows = self._rows[machines.center_rows].astype(np.int32)
+        self._store_pairs(replace(machines, center_rows=rows), curves)
 
-    def _store_pairs(self, machines: PairwiseMachines) -> None:
-        """Keep the machines, and what scikit-learn users look for."""
-        self.pairwise_ = machines
+    def _store_pairs(self, machines: PairwiseMachines, curves: Floats) -> None:
+        """Keep the machines and their curves, and what scikit-learn users look for."""
+        self.pairwise_, self.curves_ = machines, curves
         self.center_indices_ = [row[row >= 0] for row in machines.center_indices]
         self.centers_ = machines.centers
         self.dual_coef_, self.intercept_ = machines.weights, machines.biases
@@ -141,7 +143,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         found = np.empty((len(X), len(self.classes_)))
         for start in range(0, len(X), PREDICT_BLOCK):
             rows = slice(start, start + PREDICT_BLOCK)
-            odds = pair_log_odds(self.pairwise_, pair_outputs(self.pairwise_, X[rows]))
+            odds = quadratics(pair_outputs(self.pairwise_, X[rows]), self.curves_)
             found[rows] = coupled_log_posteriors(odds, len(self.classes_))
         return found
 
@@ -153,6 +155,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
                 for field in fields(PairwiseMachines)
                 if field.name != "kernel"
             }
+            state["curves"] = self.curves_
             return
         super()._save(header, state)
         for name in _MOMENTS:
@@ -161,7 +164,8 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
     def _restore(self, header: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> None:
         self.classes_ = unpacked_labels(header["classes"])
         if self._is_pairwise():
-            self._store_pairs(PairwiseMachines(kernel=self._config().kernel, **part_of(state, "pairs")))
+            machines = PairwiseMachines(kernel=self._config().kernel, **part_of(state, "pairs"))
+            self._store_pairs(machines, np.asarray(state["curves"]))
             return
         super()._restore(header, state)
         moments = part_of(state, "projections")
@@ -285,6 +289,7 @@ class NPDClassifier(_ForwardClassifier):
     loo_decision_ : (M, R) outputs at each training point of the model without it; the centres, their basis
         and λ are kept. R is 1 for two classes; M counts the points with a weight above 0
     n_distinct_centers_ : kernel evaluations a prediction costs
+    pairwise_, curves_ : of ``ovo`` the machines, and (P, 3) quadratics from their outputs to log odds
 
     Notes
     -----

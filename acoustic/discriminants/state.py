@@ -14,7 +14,7 @@ from acoustic.errors import ModelError
 State = dict[str, NDArray[Any]]
 
 HEADER = "header"
-_VERSION = 1
+_VERSION = 2
 
 
 def packed_header(estimator: str, fields: Mapping[str, Any]) -> NDArray[np.uint8]:

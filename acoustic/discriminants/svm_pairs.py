@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from acoustic.discriminants.calibration import CalibrationName, fit_curve
 from acoustic.discriminants.class_frames import ClassFrames
 from acoustic.discriminants.kernels import Kernel
-from acoustic.discriminants.pairwise import PairwiseMachines
+from acoustic.discriminants.pair_machines import PairwiseMachines
 from acoustic.parallel import parallel_map
 
 Floats = NDArray[np.float64]
@@ -89,7 +89,6 @@ def fit_svm_pairs(
     used = np.unique(np.concatenate([rows for rows, *_ in found]))
     for p, (rows, alpha, _, _) in enumerate(found):
         slots[p, : len(rows)], weights[p, : len(rows)] = np.searchsorted(used, rows), alpha
-    nothing = np.zeros((len(pairs), 2))
     machines = PairwiseMachines(
         Kernel("gaussian", config.sigma),
         pairs,
@@ -99,9 +98,6 @@ def fit_svm_pairs(
         slots,
         weights,
         np.array([bias for _, _, bias, _ in found]),
-        nothing,
-        nothing + 1.0,
-        frequencies,
     )
     return machines, np.stack([curve for *_, curve in found])
 

@@ -37,6 +37,14 @@ def test_the_same_bits_again(cls, n_classes, tmp_path):
         )
 
 
+def test_machines_of_pairs_too(tmp_path):
+    x, y = make_blobs(80, 3, centers=4, random_state=0)
+    model = discriminants.OROLSClassifier(max_centers=5, multiclass="ovo").fit(x, y)
+    save_estimator(model, tmp_path / "model.safetensors")
+    again = load_estimator(tmp_path / "model.safetensors")
+    assert_array_equal(again.predict_proba(x), model.predict_proba(x))
+
+
 def test_other_classes_are_not_made():
     with pytest.raises(ModelError, match=r"subprocess\.Popen: no such scikit-learn estimator"):
         unpack_estimator({}, {"class": "subprocess.Popen", "state": {}})

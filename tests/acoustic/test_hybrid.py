@@ -134,6 +134,16 @@ def test_few_frames_are_drawn_but_priors_are_of_all() -> None:
     assert set(alone.folds) == {0, 1}
 
 
+@pytest.mark.parametrize("calibration", ["gaussian", "logistic"])
+@pytest.mark.parametrize("centers", ["pair", "state"])
+def test_prior_odds_of_pairs_are_of_all_frames(centers, calibration) -> None:
+    config = replace(PAIRS, centers=centers, calibration=calibration, max_frames=50)
+    chosen = aligned_frames(*utterances(0), 4, config)
+    one = train_emissions("npd", chosen, config).curves
+    more = train_emissions("npd", chosen._replace(counts=chosen.counts * [5, 1, 1, 1]), config).curves
+    assert_allclose(more - one, np.log(5) * np.outer([1, 1, 1, 0, 0, 0], [0, 0, 1]), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("config", "classifier"),
     [

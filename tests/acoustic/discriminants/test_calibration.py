@@ -10,7 +10,6 @@ from acoustic.discriminants.calibration import (
     bayes_curves,
     check_calibration,
     fit_curve,
-    logistic_moments,
     quadratics,
 )
 from acoustic.discriminants.projection import GaussianProjection
@@ -36,40 +35,37 @@ def test_gaussian_curve_is_bayes_rule():
     assert_allclose(np.polyval(curve, GRID), expected, rtol=1e-10, atol=1e-10)
 
 
-def test_logistic_curve_minimises_platts_loss():
-    q = outputs()
-    target = np.where(np.arange(130) < 80, 81 / 82, 1 / 52)
-    share = np.where(np.arange(130) < 80, 0.5 / 80, 0.5 / 50)
+@pytest.mark.parametrize(
+    "weight", [None, np.random.default_rng(1).uniform(0.5, 2.0, 130)], ids=["equal", "some"]
+)
+def test_logistic_curve_minimises_platts_loss(weight):
+    q, is_first = outputs(), np.arange(130) < 80
+    target = np.where(is_first, 81 / 82, 1 / 52)
+    share = np.ones(130) if weight is None else weight.copy()
+    for own in (is_first, ~is_first):
+        share[own] *= 0.5 / share[own].sum()
 
     def loss(w):
         d = w[0] * q + w[1]
         return float(share @ (np.logaddexp(0, d) - target * d))
 
     best = minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-14}).x
-    curve = fit_curve(q, 80, (300.0, 100.0), "logistic")
+    curve = fit_curve(q, 80, (300.0, 100.0), "logistic", weight)
     assert_allclose(curve, [0.0, best[0], best[1] + np.log(3)], rtol=1e-4, atol=1e-5)
 
 
-def test_logistic_moments_give_platts_function():
-    q = outputs()
-    weight = np.random.default_rng(1).uniform(0.5, 2.0, 130)
-    target = np.where(np.arange(130) < 80, 81 / 82, 1 / 52)
-
-    def loss(w):
-        d = w[0] * q + w[1]
-        return float(weight @ (np.logaddexp(0, d) - target * d)) / weight.sum()
-
-    best = minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-14}).x
-    means, variances = logistic_moments(q, 80, weight)
-    counts = weight[:80].sum(), weight[80:].sum()
-    curve = bayes_curves(means, variances, counts)
-    assert_allclose(curve, [0.0, *best], rtol=1e-4, atol=1e-5)
+def test_a_weight_of_two_is_an_output_twice():
+    q, weight = outputs(), 1.0 + (np.arange(130) % 3 == 0)
+    twice = np.repeat(q, weight.astype(int))
+    expected = fit_curve(twice, int(weight[:80].sum()), (3.0, 1.0), "gaussian")
+    assert_allclose(fit_curve(q, 80, (3.0, 1.0), "gaussian", weight), expected, rtol=1e-12, atol=0)
 
 
-def test_logistic_moments_of_outputs_that_tell_nothing():
-    means, variances = logistic_moments(np.repeat([-1.0, 1.0], 20), 20, np.ones(40))
-    assert_allclose(means, 0.0, rtol=0, atol=0)
-    assert_allclose(variances, 1.0, rtol=0, atol=0)
+@pytest.mark.parametrize("name", ["gaussian", "logistic"])
+def test_equal_weights_are_none(name):
+    expected = fit_curve(outputs(), 80, (3.0, 1.0), name)
+    found = fit_curve(outputs(), 80, (3.0, 1.0), name, np.full(130, 7.0))
+    assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_bayes_curves_are_the_log_odds_of_projections_also_the_wrong_way_round():

@@ -12,19 +12,7 @@ GAUSSIAN = Kernel("gaussian", 1.0)
 NPD = ForwardConfig(GAUSSIAN, (1.0,), 15)
 
 
-def problem(n=80, n_targets=1, seed=0, noise=0.3):
-    """Return points of the plane and smooth functions of them with noise."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-2, 2, size=(n, 2))
-    angles = np.arange(1, n_targets + 1)
-    return x, np.sin(x[:, :1] * angles) + x[:, 1:] * 0.5 + noise * rng.normal(size=(n, n_targets))
-
-
-def gram(x, config):
-    return config.kernel.block(x, x) + config.epsilon * np.eye(len(x))
-
-
-def test_reductions_are_those_of_the_regularised_error():
+def test_reductions_are_those_of_the_regularised_error(problem, gram):
     x, y = problem(40)
     k, ridge = gram(x, NPD), 0.2
     basis = OrthogonalBasis(40, 4, k.dtype)
@@ -42,7 +30,7 @@ def test_reductions_are_those_of_the_regularised_error():
         assert_allclose(gain, expected, rtol=1e-8, atol=1e-12)
 
 
-def test_greedy_order_is_the_sequential_algorithm_on_the_block():
+def test_greedy_order_is_the_sequential_algorithm_on_the_block(problem):
     x, y = problem(30)
     k = GAUSSIAN.block(x, x)
     residual, chosen, q = y.copy(), [], np.empty((30, 0))

@@ -15,38 +15,6 @@ NPD = ForwardConfig(GAUSSIAN, (1.0,), 15)
 OROLS = replace(NPD, regularize=True)
 
 
-def problem(n=80, n_targets=1, seed=0, noise=0.3):
-    """Return points of the plane and smooth functions of them with noise."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-2, 2, size=(n, 2))
-    angles = np.arange(1, n_targets + 1)
-    return x, np.sin(x[:, :1] * angles) + x[:, 1:] * 0.5 + noise * rng.normal(size=(n, n_targets))
-
-
-def labels(n=80, seed=0):
-    x, y = problem(n, seed=seed)
-    return x, np.where(y > 0, 1.0, -1.0)
-
-
-def gram(x, config):
-    return config.kernel.block(x, x) + config.epsilon * np.eye(len(x))
-
-
-def design(x, path, config, size=None):
-    """Return K_m = [1 k_1 … k_m]."""
-    size = path.size if size is None else size
-    indices = path.indices[:size]
-    columns = config.kernel.block(x, x[indices], path.sigmas[:size])
-    columns[indices, np.arange(size)] += config.epsilon
-    return np.column_stack([np.ones(len(x)), columns])
-
-
-def orthogonal(k):
-    """Return Q and U of K = QU, U with unit diagonal, by Householder reflections."""
-    q, r = np.linalg.qr(k)
-    return q * np.diag(r), r / np.diag(r)[:, None]
-
-
 def pseudodiscriminant(gram_matrix, y, n_centers):
     """Return the centres, pseudoinverse, weights and residual by thesis Algorithm 1, word for word."""
     n = len(y)
@@ -67,9 +35,9 @@ def pseudodiscriminant(gram_matrix, y, n_centers):
 
 class TestNpd:
     @pytest.mark.parametrize("seed", range(4))
-    @pytest.mark.parametrize("make", [problem, labels])
-    def test_is_algorithm_1(self, make, seed):
-        x, y = make(seed=seed)
+    @pytest.mark.parametrize("make", ["problem", "labels"])
+    def test_is_algorithm_1(self, request, gram, make, seed):
+        x, y = request.getfixturevalue(make)(seed=seed)
         config = replace(NPD, sigmas=(0.5,), kernel=replace(GAUSSIAN, sigma=0.5))  # wider is ill-conditioned
         chosen, k, pseudoinverse, alpha, residual = pseudodiscriminant(gram(x, config), y[:, 0], 15)
         # (3.62) is the pseudoinverse
@@ -80,7 +48,7 @@ class TestNpd:
         assert_allclose(np.append(bias, weights), alpha, rtol=1e-10, atol=1e-11)
         assert_allclose(y[:, 0] - path.fitted[:, 0], residual, rtol=0, atol=1e-11)
 
-    def test_weights_are_least_squares_for_every_size(self):
+    def test_weights_are_least_squares_for_every_size(self, problem, design):
         x, y = problem(n_targets=3)
         path = forward_selection(x, y, NPD)
         for size in range(16):
@@ -88,7 +56,7 @@ class TestNpd:
             expected = np.linalg.lstsq(design(x, path, NPD, size), y, rcond=None)[0]
             assert_allclose(np.vstack([bias, weights]), expected, rtol=1e-7, atol=1e-8)
 
-    def test_path_is_the_decomposition_of_the_design(self):
+    def test_path_is_the_decomposition_of_the_design(self, problem, design, orthogonal):
         x, y = problem()
         path = forward_selection(x, y, NPD)
         q, u = orthogonal(design(x, path, NPD))
@@ -96,7 +64,7 @@ class TestNpd:
         assert_allclose(path.kappa, np.sum(q**2, axis=0), rtol=1e-9, atol=0)
         assert_allclose(path.projections, q.T @ y, rtol=1e-8, atol=1e-10)
 
-    def test_next_centre_has_the_largest_residual(self):
+    def test_next_centre_has_the_largest_residual(self, problem, design):
         x, y = problem(n_targets=2)
         path = forward_selection(x, y, NPD)
         for size in range(15):
@@ -105,14 +73,14 @@ class TestNpd:
             residual[path.indices[:size]] = -1.0
             assert residual.argmax() == path.indices[size]
 
-    def test_first_of_equal_residuals_is_taken(self):
+    def test_first_of_equal_residuals_is_taken(self, labels):
         x, y = labels(seed=3)
         majority = np.sign(y.mean())
         assert forward_selection(x, y, NPD).indices[0] == np.flatnonzero(y[:, 0] == -majority)[0]
 
 
 class TestOrols:
-    def test_weights_are_ridge_in_the_orthogonal_basis(self):
+    def test_weights_are_ridge_in_the_orthogonal_basis(self, problem, design, orthogonal):
         x, y = problem(n_targets=2)
         path = forward_selection(x, y, OROLS)
         assert path.ridges[-1] > 0
@@ -124,7 +92,7 @@ class TestOrols:
             assert_allclose(np.vstack([bias, weights]), np.linalg.solve(u, tilde), rtol=1e-7, atol=1e-8)
         assert_allclose(path.fitted, q @ tilde, rtol=0, atol=1e-11)
 
-    def test_next_centre_has_the_largest_residual_for_the_present_ridge(self):
+    def test_next_centre_has_the_largest_residual_for_the_present_ridge(self, problem, design):
         x, y = problem()
         path = forward_selection(x, y, OROLS)
         for size in range(15):
@@ -147,7 +115,7 @@ CONFIGS = {
 
 class TestPath:
     @pytest.mark.parametrize("name", CONFIGS)
-    def test_every_size_is_a_fit_of_its_own(self, name):
+    def test_every_size_is_a_fit_of_its_own(self, problem, name):
         x, y = problem(n_targets=2)
         config = CONFIGS[name]
         path = forward_selection(x, y, config, rng=np.random.default_rng(7))
@@ -159,7 +127,7 @@ class TestPath:
             for found, expected in zip(path.weights(size), alone.weights(), strict=True):
                 assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
-    def test_residual_recursion_is_the_recomputed_residual(self):
+    def test_residual_recursion_is_the_recomputed_residual(self, problem, design):
         x, y = problem(n_targets=2)
         for config in CONFIGS.values():
             path = forward_selection(x, y, config)
@@ -167,7 +135,7 @@ class TestPath:
             expected = design(x, path, config) @ np.vstack([bias, weights])
             assert_allclose(path.fitted, expected, rtol=0, atol=1e-9)
 
-    def test_blocks_are_orthogonal_and_equal_single_centres_in_the_same_order(self):
+    def test_blocks_are_orthogonal_and_equal_single_centres_in_the_same_order(self, problem):
         x, y = problem(n_targets=2)
         paths = [
             forward_selection(
@@ -180,20 +148,20 @@ class TestPath:
             assert_allclose(path.u, paths[0].u, rtol=1e-7, atol=1e-7)
             assert_allclose(path.fitted, paths[0].fitted, rtol=0, atol=1e-10)
 
-    def test_blocks_are_as_good_as_single_centres(self):
+    def test_blocks_are_as_good_as_single_centres(self, problem):
         x, y = problem(400, noise=0.05)
         one = forward_selection(x, y, replace(NPD, max_centers=32))
         blocks = forward_selection(x, y, replace(NPD, max_centers=32, block_size=8))
         assert np.mean((y - blocks.fitted) ** 2) < 1.1 * np.mean((y - one.fitted) ** 2)
 
-    def test_same_seed_same_centres(self):
+    def test_same_seed_same_centres(self, problem):
         x, y = problem()
         for name in ("blocks", "random", "error reduction"):
             runs = [forward_selection(x, y, CONFIGS[name], rng=np.random.default_rng(s)) for s in (1, 1, 2)]
             assert_array_equal(runs[0].indices, runs[1].indices)
             assert runs[0].indices.tolist() != runs[2].indices.tolist()
 
-    def test_without_points_predicts_alike_and_names_rows(self):
+    def test_without_points_predicts_alike_and_names_rows(self, problem):
         x, y = problem()
         path = forward_selection(x, y, NPD)
         rows = 10 * np.arange(80)
@@ -204,7 +172,7 @@ class TestPath:
 
 
 class TestSelection:
-    def test_error_reduction_takes_the_largest_reduction(self):
+    def test_error_reduction_takes_the_largest_reduction(self, problem, gram):
         x, y = problem(40)
         config = replace(NPD, selection="error_reduction", n_candidates=40, max_centers=6)
         path = forward_selection(x, y, config)
@@ -216,7 +184,7 @@ class TestSelection:
                 errors[i] = np.sum((y - candidate @ np.linalg.lstsq(candidate, y, rcond=None)[0]) ** 2)
             assert min(errors, key=errors.get) == path.indices[size]
 
-    def test_widths_are_chosen_by_error_reduction(self):
+    def test_widths_are_chosen_by_error_reduction(self, problem, design):
         x, y = problem(40)
         config = replace(NPD, sigmas=(0.3, 1.0, 4.0), max_centers=5)
         path = forward_selection(x, y, config)
@@ -236,7 +204,7 @@ class TestWeights:
     """A weight is a number of copies where that can be compared: ε = 0, the centres fixed."""
 
     @pytest.mark.parametrize("block_size", [1, 15])
-    def test_weights_are_repeated_rows(self, block_size):
+    def test_weights_are_repeated_rows(self, problem, design, block_size):
         x, y = problem(40)
         counts = np.random.default_rng(0).integers(1, 4, 40)
         rows = np.repeat(np.arange(40), counts)
@@ -250,7 +218,7 @@ class TestWeights:
         assert_allclose(np.vstack([few[1], few[0]]), expected, rtol=1e-7, atol=1e-8)
 
     @pytest.mark.parametrize("config", [NPD, OROLS], ids=["npd", "orols"])
-    def test_only_ratios_count(self, config):
+    def test_only_ratios_count(self, problem, config):
         x, y = problem()
         weight = np.random.default_rng(1).uniform(0.2, 2.0, 80)
         one, other = (forward_selection(x, y, config, sample_weight=w) for w in (weight, 1e-3 * weight))
@@ -261,11 +229,11 @@ class TestWeights:
 
 
 class TestStopping:
-    def test_size(self):
+    def test_size(self, problem):
         x, y = problem()
         assert forward_selection(x, y, NPD).size == 15
 
-    def test_tol_stops_at_the_first_size_within(self):
+    def test_tol_stops_at_the_first_size_within(self, problem, design):
         x, y = problem(noise=0.0)
         config = replace(NPD, stopping="tol", tol=0.05, max_centers=60)
         path = forward_selection(x, y, config)
@@ -274,7 +242,7 @@ class TestStopping:
         before = design(x, path, config, path.size - 1)
         assert np.abs(y - before @ np.linalg.lstsq(before, y, rcond=None)[0]).max() > 0.05
 
-    def test_tol_needs_no_centre_for_a_constant(self):
+    def test_tol_needs_no_centre_for_a_constant(self, problem):
         x, _ = problem()
         path = forward_selection(x, np.full((80, 1), -2.0), replace(NPD, stopping="tol", tol=1e-9))
         assert path.size == 0
@@ -283,7 +251,7 @@ class TestStopping:
 
     @pytest.mark.parametrize("config", [NPD, OROLS], ids=["npd", "orols"])
     @pytest.mark.parametrize("rule", ["gcv", "loo"])
-    def test_gcv_and_loo_take_the_best_size(self, config, rule):
+    def test_gcv_and_loo_take_the_best_size(self, problem, config, rule):
         x, y = problem(60, noise=0.8)
         path = forward_selection(x, y, replace(config, stopping=rule, max_centers=60, patience=5))
         assert len(path.indices) == path.size + 5
@@ -302,12 +270,12 @@ class TestStopping:
             assert_allclose(path.fitted, alone.fitted, rtol=0, atol=1e-9)
             assert_allclose(path.leave_one_out, alone.leave_one_out, rtol=0, atol=1e-8)
 
-    def test_loo_takes_whole_blocks(self):
+    def test_loo_takes_whole_blocks(self, problem):
         x, y = problem(60, noise=0.8)
         path = forward_selection(x, y, replace(NPD, stopping="loo", max_centers=60, patience=4, block_size=4))
         assert path.size % 4 == 0
 
-    def test_lambda_stops_where_it_has_settled(self):
+    def test_lambda_stops_where_it_has_settled(self, problem):
         x, y = problem(200)
         config = replace(OROLS, stopping="lambda", tol=0.5, patience=6, max_centers=150)
         path = forward_selection(x, y, config)
@@ -337,7 +305,7 @@ class TestUnusualData:
     @pytest.mark.parametrize("block_size", [1, 8])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("epsilon", [0.0, 1e-6])
-    def test_duplicates(self, config, block_size, dtype, epsilon):
+    def test_duplicates(self, problem, config, block_size, dtype, epsilon):
         x, y = problem(20)
         config = replace(config, block_size=block_size, epsilon=epsilon, max_centers=60)
         path = forward_selection(np.repeat(x, 3, axis=0).astype(dtype), np.repeat(y, 3, axis=0), config)
@@ -363,7 +331,7 @@ class TestUnusualData:
     @pytest.mark.parametrize("sigma", [1e-200, 1e-30, 1e-3, 1e3, 1e30, 1e200])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("config", [NPD, OROLS], ids=["npd", "orols"])
-    def test_huge_and_tiny_sigma(self, config, dtype, sigma):
+    def test_huge_and_tiny_sigma(self, problem, config, dtype, sigma):
         x, y = problem(30)
         config = replace(config, kernel=replace(GAUSSIAN, sigma=sigma), sigmas=(sigma,), max_centers=30)
         path = forward_selection(x.astype(dtype), y, config)
@@ -372,7 +340,7 @@ class TestUnusualData:
         if sigma < 1e-2 and not config.regularize:  # every point its own centre
             assert_allclose(path.fitted, y, rtol=0, atol=10 * np.finfo(dtype).eps)
 
-    def test_more_centres_than_points(self):
+    def test_more_centres_than_points(self, problem):
         x, y = problem(12)
         path = forward_selection(x, y, replace(NPD, max_centers=500, epsilon=1e-3))
         assert path.size == 11  # with the bias that is the whole space
@@ -385,14 +353,14 @@ class TestUnusualData:
         assert path.fitted.item() == 4.0
         assert np.isfinite(path.leave_one_out).all()
 
-    def test_overflow_is_an_error(self):
+    def test_overflow_is_an_error(self, problem):
         x, y = problem(10)
         config = replace(NPD, kernel=Kernel("polynomial", 1.0, degree=9))
         with pytest.raises(ModelError, match="kernel columns are not finite"):
             forward_selection(1e30 * x, y, config)
 
     @pytest.mark.parametrize("config", [NPD, OROLS], ids=["npd", "orols"])
-    def test_single_precision_agrees(self, config):
+    def test_single_precision_agrees(self, problem, config):
         x, y = problem(300, n_targets=2)
         x = x.astype(np.float32)
         single, double = (forward_selection(x.astype(t), y, config) for t in (np.float32, np.float64))
@@ -402,7 +370,7 @@ class TestUnusualData:
         assert_allclose(single.ridges, double.ridges, rtol=1e-3, atol=1e-9)
         assert_allclose(single.gcv, double.gcv, rtol=1e-4, atol=0)
 
-    def test_single_precision_scores_small_errors(self):
+    def test_single_precision_scores_small_errors(self, problem):
         """‖y‖² minus what is explained would cancel to nothing."""
         x, y = problem(300, noise=1e-3)
         x = x.astype(np.float32)
@@ -410,7 +378,7 @@ class TestUnusualData:
         single, double = (forward_selection(x.astype(t), 1e3 + y, config) for t in (np.float32, np.float64))
         assert_allclose(single.gcv[-1], double.gcv[-1], rtol=0.2, atol=0)
 
-    def test_far_from_the_origin(self):
+    def test_far_from_the_origin(self, problem):
         x, y = problem(100)
         there = forward_selection((x + 1000).astype(np.float32), y, NPD)
         here = forward_selection((x + 1000).astype(np.float32).astype(float) - 1000, y, NPD)
@@ -419,7 +387,7 @@ class TestUnusualData:
 
 @pytest.mark.parametrize("name", ["gaussian", "polynomial", "sigmoid", "compact"])
 @pytest.mark.parametrize("config", [NPD, OROLS], ids=["npd", "orols"])
-def test_kernels(config, name):
+def test_kernels(problem, design, orthogonal, config, name):
     x, y = problem()
     config = replace(config, kernel=Kernel(name, 2.0, theta=0.5, degree=2), sigmas=(2.0,))
     path = forward_selection(x, y, config)
@@ -428,7 +396,7 @@ def test_kernels(config, name):
     assert_allclose(path.fitted, expected, rtol=0, atol=1e-7)
 
 
-def test_polynomial_stops_at_its_rank():
+def test_polynomial_stops_at_its_rank(problem):
     x, y = problem()
     config = replace(NPD, kernel=Kernel("polynomial", 1.0, degree=2), epsilon=0.0, max_centers=40)
     assert forward_selection(x, y, config).size == 5  # x, y, x², xy, y² beside the bias

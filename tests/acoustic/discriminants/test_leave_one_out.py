@@ -20,53 +20,29 @@ NPD = ForwardConfig(GAUSSIAN, (1.0,), 15)
 OROLS = replace(NPD, regularize=True)
 
 
-def problem(n=80, n_targets=1, seed=0, noise=0.3):
-    """Return points of the plane and smooth functions of them with noise."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-2, 2, size=(n, 2))
-    angles = np.arange(1, n_targets + 1)
-    return x, np.sin(x[:, :1] * angles) + x[:, 1:] * 0.5 + noise * rng.normal(size=(n, n_targets))
+@pytest.fixture
+def left_out_by_refitting(design, orthogonal):
+    def outputs(x, y, path, config):
+        """Return each point's output of the model fitted to the others, in the basis and with λ of all."""
+        q, _ = orthogonal(design(x, path, config))
+        ridge = path.ridges[path.size] * np.eye(q.shape[1])
+        found = np.empty_like(y)
+        for i in range(len(x)):
+            others = np.delete(np.arange(len(x)), i)
+            found[i] = q[i] @ np.linalg.solve(q[others].T @ q[others] + ridge, q[others].T @ y[others])
+        return found
 
-
-def labels(n=80, seed=0):
-    x, y = problem(n, seed=seed)
-    return x, np.where(y > 0, 1.0, -1.0)
-
-
-def design(x, path, config, size=None):
-    """Return K_m = [1 k_1 … k_m]."""
-    size = path.size if size is None else size
-    indices = path.indices[:size]
-    columns = config.kernel.block(x, x[indices], path.sigmas[:size])
-    columns[indices, np.arange(size)] += config.epsilon
-    return np.column_stack([np.ones(len(x)), columns])
-
-
-def orthogonal(k):
-    """Return Q and U of K = QU, U with unit diagonal, by Householder reflections."""
-    q, r = np.linalg.qr(k)
-    return q * np.diag(r), r / np.diag(r)[:, None]
-
-
-def left_out_by_refitting(x, y, path, config):
-    """Return each point's output of the model fitted to the others, in the basis and with λ of all."""
-    q, _ = orthogonal(design(x, path, config))
-    ridge = path.ridges[path.size] * np.eye(q.shape[1])
-    found = np.empty_like(y)
-    for i in range(len(x)):
-        others = np.delete(np.arange(len(x)), i)
-        found[i] = q[i] @ np.linalg.solve(q[others].T @ q[others] + ridge, q[others].T @ y[others])
-    return found
+    return outputs
 
 
 @pytest.mark.parametrize("config", [NPD, OROLS], ids=["npd", "orols"])
-def test_left_out_is_leaving_out_and_refitting(config):
+def test_left_out_is_leaving_out_and_refitting(problem, left_out_by_refitting, config):
     x, y = problem(200, n_targets=2, seed=1)
     path = forward_selection(x, y, replace(config, max_centers=25))
     assert_allclose(path.leave_one_out, left_out_by_refitting(x, y, path, config), rtol=0, atol=1e-8)
 
 
-def test_left_out_of_npd_does_not_depend_on_the_basis():
+def test_left_out_of_npd_does_not_depend_on_the_basis(labels, design):
     x, y = labels(200, seed=2)
     path = forward_selection(x, y, NPD)
     k = design(x, path, NPD)
@@ -76,7 +52,7 @@ def test_left_out_of_npd_does_not_depend_on_the_basis():
         assert_allclose(path.leave_one_out[i], k[i] @ alpha, rtol=0, atol=1e-8)
 
 
-def test_left_out_of_weighted_points_leaves_out_all_of_their_weight():
+def test_left_out_of_weighted_points_leaves_out_all_of_their_weight(problem, design):
     x, y = problem(60)
     weight = np.random.default_rng(0).integers(1, 4, 60) / 2.0
     path = forward_selection(x, y, NPD, sample_weight=weight)
@@ -89,7 +65,9 @@ def test_left_out_of_weighted_points_leaves_out_all_of_their_weight():
 
 @pytest.mark.parametrize("config", [NPD, OROLS], ids=["npd", "orols"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_left_out_of_points_with_a_column_to_themselves_is_that_of_a_vanishing_ridge(config, dtype):
+def test_left_out_of_points_with_a_column_to_themselves_is_that_of_a_vanishing_ridge(
+    problem, left_out_by_refitting, config, dtype
+):
     """σ so small that every centre's column is nearly a unit vector: 1 − h vanishes there."""
     x, y = problem(30)
     config = replace(config, kernel=replace(GAUSSIAN, sigma=1e-3), sigmas=(1e-3,), max_centers=12)

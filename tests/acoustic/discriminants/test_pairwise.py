@@ -1,49 +1,26 @@
-"""Pairwise machines against separate forward selections."""
+"""Fits of all pairs against separate forward selections, and their curves against scipy."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import expit, softmax
+from scipy.special import softmax
 from scipy.stats import norm
 
 from acoustic.discriminants import NPDClassifier, OROLSClassifier
+from acoustic.discriminants.calibration import fit_curve, quadratics
 from acoustic.discriminants.coupling import all_pairs, coupled_log_posteriors
 from acoustic.discriminants.forward import ForwardConfig, forward_selection
 from acoustic.discriminants.kernels import Kernel
-from acoustic.discriminants.pairwise import (
-    FARTHEST,
-    fit_pairs,
-    gaussian_curves,
-    pair_log_odds,
-    pair_log_posteriors,
-    pair_outputs,
-)
-from acoustic.discriminants.projection import GaussianProjection
+from acoustic.discriminants.leave_one_out import FARTHEST
+from acoustic.discriminants.pair_machines import PairwiseMachines, pair_outputs
+from acoustic.discriminants.pairwise import fit_pairs
 from acoustic.errors import ModelError
 
 SIGMA = 2.5
 CONFIG = ForwardConfig(Kernel("gaussian", SIGMA), (SIGMA,), max_centers=20)
-FIELDS = (
-    "pairs",
-    "centers",
-    "center_rows",
-    "slots",
-    "weights",
-    "biases",
-    "means",
-    "variances",
-    "class_counts",
-)
-
-
-def clouds(counts, n_dims=5, seed=0, spread=0.8):
-    """Return overlapping classes (M, D) float32 and their codes (M,), shuffled."""
-    rng = np.random.default_rng(seed)
-    codes = rng.permutation(np.repeat(np.arange(len(counts)), counts))
-    means = spread * rng.normal(size=(len(counts), n_dims))
-    return (means[codes] + rng.normal(size=(len(codes), n_dims))).astype(np.float32), codes
+GRID = np.linspace(-1.5, 1.5, 7)  # outputs
 
 
 def rows_of(codes, i, j):
@@ -58,6 +35,16 @@ def separate_path(x, codes, i, j, config, weight=None):
         x[rows], targets, config, sample_weight=None if weight is None else weight[rows], rng=rng
     )
     return rows, path
+
+
+def bayes_odds(outputs, n_first):
+    """Return the log odds at GRID of the Gaussians of the first and the other outputs (M,)."""
+    first, second = np.split(outputs, [n_first])
+    prior = np.log(len(first) / len(second))
+    if first.mean() <= second.mean():
+        return np.full(len(GRID), prior)
+    densities = (norm.logpdf(GRID, part.mean(), part.std()) for part in (first, second))
+    return next(densities) - next(densities) + prior
 
 
 @pytest.mark.parametrize(
@@ -77,10 +64,10 @@ def separate_path(x, codes, i, j, config, weight=None):
     ],
     ids=str,
 )
-def test_each_pair_is_a_separate_forward_selection(change):
-    x, codes = clouds([60, 45, 80, 70])
+def test_each_pair_is_a_separate_forward_selection(overlapping, change):
+    x, codes = overlapping([60, 45, 80, 70])
     config = replace(CONFIG, **change)
-    machines = fit_pairs(x, codes, 4, config)
+    machines, curves = fit_pairs(x, codes, 4, config)
     outputs = pair_outputs(machines, x)
     assert_array_equal(machines.pairs, all_pairs(4))
     for p, (i, j) in enumerate(machines.pairs):
@@ -98,14 +85,13 @@ def test_each_pair_is_a_separate_forward_selection(change):
         )
         assert_allclose(outputs[:, p], columns[:, : path.size] @ alpha[:, 0] + bias[0], rtol=0, atol=2e-4)
         left_out = np.clip(path.leave_one_out[:, 0], -FARTHEST, FARTHEST)
-        for k, values in enumerate(np.split(left_out, [np.sum(codes == i)])):
-            assert_allclose(machines.means[p, k], values.mean(), rtol=1e-4, atol=1e-4)
-            assert_allclose(machines.variances[p, k], values.var(), rtol=1e-3, atol=1e-5)
+        expected = bayes_odds(left_out, np.sum(codes == i))
+        assert_allclose(np.polyval(curves[p], GRID), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_the_paths_are_those_of_the_binary_estimator():
-    x, codes = clouds([50, 60, 40])
-    machines = fit_pairs(x, codes, 3, CONFIG)
+def test_the_paths_are_those_of_the_binary_estimator(overlapping):
+    x, codes = overlapping([50, 60, 40])
+    machines, _ = fit_pairs(x, codes, 3, CONFIG)
     outputs = pair_outputs(machines, x)
     for p, (i, j) in enumerate(machines.pairs):
         rows = rows_of(codes, i, j)
@@ -115,9 +101,9 @@ def test_the_paths_are_those_of_the_binary_estimator():
         assert_allclose(binary.decision_function(x), outputs[:, p], rtol=0, atol=2e-4)
 
 
-def test_the_weights_are_least_squares_on_the_centres():
-    x, codes = clouds([90, 110])
-    machines = fit_pairs(x, codes, 2, CONFIG)
+def test_the_weights_are_least_squares_on_the_centres(overlapping):
+    x, codes = overlapping([90, 110])
+    machines, curves = fit_pairs(x, codes, 2, CONFIG)
     rows = rows_of(codes, 0, 1)
     centers = x[machines.center_indices[0]].astype(np.float64)
     squared = ((x[rows, None].astype(np.float64) - centers) ** 2).sum(axis=2)
@@ -126,27 +112,25 @@ def test_the_weights_are_least_squares_on_the_centres():
     targets = np.where(codes[rows] == 0, 1.0, -1.0)
     expected, *_ = np.linalg.lstsq(columns, targets)
     assert_allclose(machines.weights[0], expected[1:], rtol=1e-3, atol=1e-3)
-    # the leave-one-out moments: refit without each point, the centres kept
+    # the curve: refit without each point, the centres kept
     left_out = np.empty(len(rows))
     for n in range(len(rows)):
         keep = np.arange(len(rows)) != n
         left_out[n] = columns[n] @ np.linalg.lstsq(columns[keep], targets[keep])[0]
-    assert_allclose(machines.means[0], [left_out[:90].mean(), left_out[90:].mean()], rtol=0, atol=1e-4)
-    assert_allclose(machines.variances[0], [left_out[:90].var(), left_out[90:].var()], rtol=1e-3, atol=0)
+    assert_allclose(np.polyval(curves[0], GRID), bayes_odds(left_out, 90), rtol=1e-3, atol=1e-3)
 
 
-def test_fitted_outputs_may_calibrate():
-    x, codes = clouds([60, 70])
+def test_fitted_outputs_may_calibrate(overlapping):
+    x, codes = overlapping([60, 70])
     _, path = separate_path(x, codes, 0, 1, CONFIG)
-    machines = fit_pairs(x, codes, 2, CONFIG, calibration="fitted")
-    assert_allclose(machines.means[0, 0], path.fitted[:60].mean(), rtol=0, atol=1e-5)
-    assert_allclose(machines.variances[0, 1], path.fitted[60:].var(), rtol=1e-4, atol=0)
+    _, curves = fit_pairs(x, codes, 2, CONFIG, calibration="fitted")
+    assert_allclose(np.polyval(curves[0], GRID), bayes_odds(path.fitted[:, 0], 60), rtol=1e-4, atol=1e-4)
 
 
-def test_a_weight_of_two_is_a_frame_twice():
-    x, codes = clouds([40, 50, 30])
+def test_a_weight_of_two_is_a_frame_twice(overlapping):
+    x, codes = overlapping([40, 50, 30])
     weight = 1.0 + (np.arange(len(x)) % 3 == 0)
-    weighted = fit_pairs(x, codes, 3, CONFIG, sample_weight=weight, calibration="fitted")
+    weighted, curves = fit_pairs(x, codes, 3, CONFIG, sample_weight=weight, calibration="fitted")
     twice = np.repeat(np.arange(len(x)), weight.astype(int))
     for p, (i, j) in enumerate(weighted.pairs):
         _, path = separate_path(x, codes, i, j, CONFIG, weight)
@@ -159,88 +143,69 @@ def test_a_weight_of_two_is_a_frame_twice():
     design = np.column_stack([np.ones(len(twice)), columns])[among]
     expected, *_ = np.linalg.lstsq(design, targets)
     fitted = design @ expected
-    assert_allclose(
-        weighted.means[0], [fitted[targets > 0].mean(), fitted[targets < 0].mean()], rtol=0, atol=1e-3
-    )
-    assert_allclose(weighted.class_counts, np.bincount(codes[twice]), rtol=1e-12, atol=0)
+    odds = bayes_odds(np.concatenate([fitted[targets > 0], fitted[targets < 0]]), np.sum(targets > 0))
+    assert_allclose(np.polyval(curves[0], GRID), odds, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("coupling", ["gaussian", "logistic"])
+def test_prior_odds_are_of_the_counts_given(overlapping, coupling):
+    x, codes = overlapping([40, 50, 30])
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(x))
+    counts = np.array([700.0, 20.0, 90.0])
+    asked = {"sample_weight": weight, "coupling": coupling}
+    _, default = fit_pairs(x, codes, 3, CONFIG, **asked)
+    machines, given = fit_pairs(x, codes, 3, CONFIG, counts=counts, **asked)
+    own = np.bincount(codes, weight)
+    i, j = machines.pairs.T
+    shifts = np.log(counts[i] / counts[j]) - np.log(own[i] / own[j])
+    assert_array_equal(given[:, :2], default[:, :2])
+    assert_allclose(given[:, 2] - default[:, 2], shifts, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("change", [{}, {"block_size": 4}], ids=str)
+@pytest.mark.parametrize("coupling", ["gaussian", "logistic"])
+def test_curves_of_weighted_frames_are_those_of_weighted_left_out_outputs(overlapping, coupling, change):
+    x, codes = overlapping([60, 90, 50], spread=1.5)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(x))
+    config = replace(CONFIG, **change)
+    machines, curves = fit_pairs(x, codes, 3, config, coupling=coupling, sample_weight=weight)
+    assert_array_equal(machines.weights, fit_pairs(x, codes, 3, config, sample_weight=weight)[0].weights)
+    assert (curves[:, 1] > 0).all()
+    own = np.bincount(codes, weight)
+    for p, (i, j) in enumerate(machines.pairs):
+        rows, path = separate_path(x, codes, i, j, config, weight)
+        left_out, n_first = path.leave_one_out[:, 0], np.sum(codes == i)
+        expected = fit_curve(left_out, n_first, (own[i], own[j]), coupling, weight[rows])
+        assert_allclose(curves[p], expected, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("change", [{}, {"selection": "random"}], ids=str)
-def test_the_number_of_workers_changes_nothing(change):
-    x, codes = clouds([30] * 9)
+def test_the_number_of_workers_changes_nothing(overlapping, change):
+    x, codes = overlapping([30] * 9)
     config = replace(CONFIG, **change)
-    one, three = (fit_pairs(x, codes, 9, config, n_workers=n) for n in (1, 3))
-    for name in FIELDS:
-        assert_array_equal(getattr(one, name), getattr(three, name), err_msg=name)
+    (one, curves), (three, others) = (fit_pairs(x, codes, 9, config, n_workers=n) for n in (1, 3))
+    for field in fields(PairwiseMachines):
+        assert_array_equal(getattr(one, field.name), getattr(three, field.name), err_msg=field.name)
+    assert_array_equal(curves, others)
     assert_array_equal(pair_outputs(one, x, n_workers=1), pair_outputs(one, x, n_workers=3))
 
 
-def test_some_pairs_are_those_of_all():
-    x, codes = clouds([30] * 5)
-    everything = fit_pairs(x, codes, 5, CONFIG)
+def test_some_pairs_are_those_of_all(overlapping):
+    x, codes = overlapping([30] * 5)
+    everything, curves = fit_pairs(x, codes, 5, CONFIG)
     asked = [[1, 4], [0, 2], [3, 0]]
-    some = fit_pairs(x, codes, 5, CONFIG, pairs=asked)
+    some, some_curves = fit_pairs(x, codes, 5, CONFIG, pairs=asked)
     for p, (i, j) in enumerate(asked[:2]):
         whole = everything.pairs.tolist().index([i, j])
         assert_array_equal(some.weights[p], everything.weights[whole])
         assert_array_equal(some.center_indices[p], everything.center_indices[whole])
+        assert_array_equal(some_curves[p], curves[whole])
 
 
-@pytest.mark.parametrize("n_frames", [1, 127, 300])
-def test_outputs_are_those_of_a_loop(n_frames):
-    x, codes = clouds([150] * 8, n_dims=7)
-    machines = fit_pairs(x, codes, 8, replace(CONFIG, max_centers=60))
-    assert len(machines.centers) > 1024 // 2  # more than one block, not all used by all
-    frames = clouds([n_frames], n_dims=7, seed=1)[0]
-    found = pair_outputs(machines, frames)
-    for p in range(len(machines.pairs)):
-        centers = x[machines.center_indices[p]].astype(np.float64)
-        squared = ((frames[:, None].astype(np.float64) - centers) ** 2).sum(axis=2)
-        expected = np.exp(-squared / (2 * SIGMA**2)) @ machines.weights[p] + machines.biases[p]
-        assert_allclose(found[:, p], expected, rtol=0, atol=1e-3)
-
-
-def test_many_blocks_of_centres(monkeypatch):
-    x, codes = clouds([40] * 6)
-    whole = fit_pairs(x, codes, 6, CONFIG)
-    expected = pair_outputs(whole, x)
-    monkeypatch.setattr("acoustic.discriminants.pairwise._CENTERS_AT_ONCE", 7)
-    monkeypatch.setattr("acoustic.discriminants.pairwise._FRAMES_AT_ONCE", 11)
-    parts = fit_pairs(x, codes, 6, CONFIG)
-    assert len(parts.center_blocks) > 10
-    assert_allclose(pair_outputs(parts, x), expected, rtol=0, atol=1e-4)
-
-
-def test_log_odds_are_those_of_scipy_and_of_the_projection():
-    x, codes = clouds([40, 25, 60])
-    machines = fit_pairs(x, codes, 3, CONFIG)
-    outputs = pair_outputs(machines, x)
-    found = pair_log_odds(machines, outputs)
-    for p, (i, j) in enumerate(machines.pairs):
-        deviations = np.sqrt(machines.variances[p])
-        likelihoods = norm.logpdf(outputs[:, p, None].astype(np.float64), machines.means[p], deviations)
-        counts = machines.class_counts[[i, j]]
-        expected = likelihoods @ [1, -1] + np.log(counts[0] / counts[1])
-        assert_allclose(found[:, p], expected, rtol=1e-9, atol=1e-9)
-        projection = GaussianProjection.from_moments(
-            machines.means[p, ::-1], machines.variances[p, ::-1], counts[::-1]
-        )
-        assert_allclose(expit(found[:, p]), projection.predict_proba(outputs[:, p]), rtol=1e-9, atol=1e-12)
-
-
-def test_posteriors_are_the_coupled_log_odds():
-    x, codes = clouds([40, 25, 60, 30])
-    machines = fit_pairs(x, codes, 4, CONFIG)
-    expected = coupled_log_posteriors(pair_log_odds(machines, pair_outputs(machines, x)), 4)
-    expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
-    found = pair_log_posteriors(machines, gaussian_curves(machines), x)
-    assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
-
-
-def test_duplicated_frames():
-    x, codes = clouds([8, 9, 10])
+def test_duplicated_frames(overlapping):
+    x, codes = overlapping([8, 9, 10])
     x, codes = np.repeat(x, 4, axis=0), np.repeat(codes, 4)
-    machines = fit_pairs(x, codes, 3, replace(CONFIG, max_centers=50, epsilon=0.0))
+    machines, _ = fit_pairs(x, codes, 3, replace(CONFIG, max_centers=50, epsilon=0.0))
     for p, (i, j) in enumerate(machines.pairs):
         chosen = machines.center_indices[p][machines.center_indices[p] >= 0]
         assert len(chosen) <= len(np.unique(x[np.isin(codes, [i, j])], axis=0))
@@ -248,36 +213,36 @@ def test_duplicated_frames():
     assert np.isfinite(pair_outputs(machines, x)).all()
 
 
-def test_the_same_frames_in_two_classes():
-    x, _ = clouds([30])
-    machines = fit_pairs(np.concatenate([x, x]), np.repeat([0, 1], 30), 2, CONFIG)
-    odds = pair_log_odds(machines, pair_outputs(machines, x))
-    assert np.isfinite(odds).all()
-    assert_allclose(pair_outputs(machines, x), 0, rtol=0, atol=2e-3)
+def test_the_same_frames_in_two_classes(overlapping):
+    x, _ = overlapping([30])
+    machines, curves = fit_pairs(np.concatenate([x, x]), np.repeat([0, 1], 30), 2, CONFIG)
+    outputs = pair_outputs(machines, x)
+    assert_allclose(outputs, 0, rtol=0, atol=2e-3)
+    assert np.isfinite(quadratics(outputs, curves)).all()
 
 
 @pytest.mark.parametrize("regularize", [False, True])
 @pytest.mark.parametrize("sigma", [1e-300, 1e-30, 1e-3, 1e4, 1e300])
-def test_short_classes_and_odd_widths(regularize, sigma):
-    x, codes = clouds([1, 2, 30, 1])
+def test_short_classes_and_odd_widths(overlapping, regularize, sigma):
+    x, codes = overlapping([1, 2, 30, 1])
     config = replace(CONFIG, sigmas=(sigma,), kernel=Kernel("gaussian", sigma), regularize=regularize)
-    machines = fit_pairs(x, codes, 4, config)
-    odds = pair_log_odds(machines, pair_outputs(machines, np.concatenate([x, 50 + x])))
+    machines, curves = fit_pairs(x, codes, 4, config)
+    odds = quadratics(pair_outputs(machines, np.concatenate([x, 50 + x])), curves)
     assert np.isfinite(odds).all()
     assert np.isfinite(coupled_log_posteriors(odds, 4)).all()
     assert (np.sum(machines.slots >= 0, axis=1) <= [3, 20, 2, 20, 3, 20]).all()
 
 
-def test_more_centres_than_frames():
-    x, codes = clouds([6, 4, 9])
-    machines = fit_pairs(x, codes, 3, replace(CONFIG, max_centers=10**6))
+def test_more_centres_than_frames(overlapping):
+    x, codes = overlapping([6, 4, 9])
+    machines, _ = fit_pairs(x, codes, 3, replace(CONFIG, max_centers=10**6))
     assert_array_equal(np.sum(machines.slots >= 0, axis=1), [9, 14, 12])  # with the bias, a basis
     targets = np.where(codes == 0, 1.0, -1.0)[codes < 2]
     assert_allclose(pair_outputs(machines, x[codes < 2])[:, 0], targets, rtol=0, atol=1e-3)
 
 
-def test_errors_say_what_to_do():
-    x, codes = clouds([5, 5])
+def test_errors_say_what_to_do(overlapping):
+    x, codes = overlapping([5, 5])
     with pytest.raises(ModelError, match=r"classes \[2\] have no frames"):
         fit_pairs(x, codes, 3, CONFIG)
     with pytest.raises(ModelError, match="codes lie in 0 … 1, expected 0 … 0"):
@@ -293,16 +258,20 @@ def test_errors_say_what_to_do():
         fit_pairs(x, codes, 2, CONFIG, pairs=[[1, 1]])
     with pytest.raises(ModelError, match="sample_weight"):
         fit_pairs(x, codes, 2, CONFIG, sample_weight=np.zeros(10))
+    for counts in ([1, 1, 1], [0, 1], [np.nan, 1]):
+        with pytest.raises(ModelError, match=r"expected \(2,\) and finite numbers above 0"):
+            fit_pairs(x, codes, 2, CONFIG, counts=counts)
 
 
 @pytest.mark.parametrize("estimator", [NPDClassifier, OROLSClassifier])
-def test_estimator_one_vs_one(estimator):
-    x, codes = clouds([120, 90, 100, 80], spread=1.5)
+def test_estimator_one_vs_one(overlapping, estimator):
+    x, codes = overlapping([120, 90, 100, 80], spread=1.5)
     labels = np.array(["ah", "eh", "ih", "oh"])[codes]
     model = estimator(SIGMA, 20, multiclass="ovo").fit(x, labels)
     config = replace(CONFIG, regularize=estimator is OROLSClassifier)
-    machines = fit_pairs(x, codes, 4, config)
-    expected = coupled_log_posteriors(pair_log_odds(machines, pair_outputs(machines, x)), 4)
+    machines, curves = fit_pairs(x, codes, 4, config)
+    expected = coupled_log_posteriors(quadratics(pair_outputs(machines, x), curves), 4)
+    assert_array_equal(model.curves_, curves)
     assert_allclose(model.decision_function(x), expected, rtol=1e-12, atol=0)
     assert_allclose(model.predict_proba(x), softmax(expected, axis=1), rtol=1e-12, atol=0)
     assert_array_equal(model.predict(x), model.classes_[expected.argmax(axis=1)])
@@ -312,38 +281,26 @@ def test_estimator_one_vs_one(estimator):
         model.path_predict(x, [5])
 
 
-def test_logistic_coupling_is_a_growing_line_in_the_outputs():
-    x, codes = clouds([60, 90, 50], spread=1.5)
-    machines = fit_pairs(x, codes, 3, CONFIG, coupling="logistic")
-    assert_array_equal(machines.weights, fit_pairs(x, codes, 3, CONFIG).weights)
-    outputs = pair_outputs(machines, x)
-    odds = pair_log_odds(machines, outputs)
-    for p in range(3):
-        slope, constant = np.polyfit(outputs[:, p], odds[:, p], 1)
-        assert slope > 0
-        assert_allclose(odds[:, p], slope * outputs[:, p] + constant, rtol=1e-6, atol=1e-6)
-
-
-def test_logistic_coupling_of_the_estimator():
-    x, codes = clouds([120, 90, 100, 80], spread=1.5)
-    machines = fit_pairs(x, codes, 4, CONFIG, coupling="logistic")
-    expected = coupled_log_posteriors(pair_log_odds(machines, pair_outputs(machines, x)), 4)
+def test_logistic_coupling_of_the_estimator(overlapping):
+    x, codes = overlapping([120, 90, 100, 80], spread=1.5)
+    machines, curves = fit_pairs(x, codes, 4, CONFIG, coupling="logistic")
+    expected = coupled_log_posteriors(quadratics(pair_outputs(machines, x), curves), 4)
     model = NPDClassifier(SIGMA, CONFIG.max_centers, multiclass="ovo", coupling="logistic").fit(x, codes)
     assert_allclose(model.decision_function(x), expected, rtol=1e-12, atol=0)
     with pytest.raises(ModelError, match='coupling is "votes", expected one of: gaussian, logistic'):
         NPDClassifier(multiclass="ovo", coupling="votes").fit(x, codes)
 
 
-def test_two_classes_are_the_binary_machine():
-    x, codes = clouds([50, 40])
+def test_two_classes_are_the_binary_machine(overlapping):
+    x, codes = overlapping([50, 40])
     pairwise = NPDClassifier(SIGMA, 10, multiclass="ovo").fit(x, codes)
     binary = NPDClassifier(SIGMA, 10).fit(x, codes)
     assert_array_equal(pairwise.decision_function(x), binary.decision_function(x))
     assert_array_equal(pairwise.predict_proba(x), binary.predict_proba(x))
 
 
-def test_estimator_leaves_out_frames_without_weight():
-    x, codes = clouds([40, 40, 40])
+def test_estimator_leaves_out_frames_without_weight(overlapping):
+    x, codes = overlapping([40, 40, 40])
     weight = (np.arange(120) % 4 > 0).astype(float)
     weighted = NPDClassifier(SIGMA, 10, multiclass="ovo").fit(x, codes, weight)
     without = NPDClassifier(SIGMA, 10, multiclass="ovo").fit(x[weight > 0], codes[weight > 0])
@@ -356,7 +313,9 @@ def test_outputs_that_point_the_wrong_way_leave_the_prior_odds():
     # Left-out outputs of a constant model do: read as they are they name the rarer class, for certain.
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(50, 4)), np.repeat([0, 1], [30, 20])
-    machines = fit_pairs(x, y, 2, ForwardConfig(Kernel("gaussian", 1e-3), (1e-3,), 5))
-    assert machines.means[0, 0] < machines.means[0, 1]
-    odds = pair_log_odds(machines, pair_outputs(machines, rng.normal(size=(9, 4))))
-    assert_allclose(odds, np.log(30 / 20), rtol=1e-12, atol=0)
+    config = ForwardConfig(Kernel("gaussian", 1e-3), (1e-3,), 5)
+    _, path = separate_path(x.astype(np.float32), y, 0, 1, config)
+    assert path.leave_one_out[:30].mean() < path.leave_one_out[30:].mean()
+    for coupling in ("gaussian", "logistic"):
+        _, curves = fit_pairs(x, y, 2, config, coupling=coupling)
+        assert_allclose(curves, [[0.0, 0.0, np.log(30 / 20)]], rtol=1e-12, atol=0)

@@ -16,30 +16,7 @@ NPD = ForwardConfig(GAUSSIAN, (1.0,), 15)
 OROLS = replace(NPD, regularize=True)
 
 
-def problem(n=80, n_targets=1, seed=0, noise=0.3):
-    """Return points of the plane and smooth functions of them with noise."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-2, 2, size=(n, 2))
-    angles = np.arange(1, n_targets + 1)
-    return x, np.sin(x[:, :1] * angles) + x[:, 1:] * 0.5 + noise * rng.normal(size=(n, n_targets))
-
-
-def design(x, path, config, size=None):
-    """Return K_m = [1 k_1 … k_m]."""
-    size = path.size if size is None else size
-    indices = path.indices[:size]
-    columns = config.kernel.block(x, x[indices], path.sigmas[:size])
-    columns[indices, np.arange(size)] += config.epsilon
-    return np.column_stack([np.ones(len(x)), columns])
-
-
-def orthogonal(k):
-    """Return Q and U of K = QU, U with unit diagonal, by Householder reflections."""
-    q, r = np.linalg.qr(k)
-    return q * np.diag(r), r / np.diag(r)[:, None]
-
-
-def test_score_is_gcv_by_definition():
+def test_score_is_gcv_by_definition(problem, design, orthogonal):
     x, y = problem(n_targets=2)
     path = forward_selection(x, y, OROLS)
     for size in (0, 1, 7, 15):
@@ -50,7 +27,7 @@ def test_score_is_gcv_by_definition():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_fixed_point_of_the_ridge_is_stationary_in_gcv(seed):
+def test_fixed_point_of_the_ridge_is_stationary_in_gcv(problem, seed):
     x, y = problem(seed=seed, n_targets=1 + seed % 2)
     path = forward_selection(x, y, replace(OROLS, max_centers=25))
     unexplained = np.sum(y**2) - np.sum(path.projections**2 / path.kappa[:, None])
@@ -72,7 +49,7 @@ def test_fixed_point_of_the_ridge_is_stationary_in_gcv(seed):
     assert gcv_score(*state, ridge) <= found.fun * (1 + 1e-9)
 
 
-def test_ridge_follows_the_printed_formula():
+def test_ridge_follows_the_printed_formula(problem, design, orthogonal):
     x, y = problem()
     path = forward_selection(x, y, OROLS)
     q, _ = orthogonal(design(x, path, OROLS))
@@ -102,7 +79,7 @@ def test_pure_noise_keeps_the_ridge_below_the_largest_length():
     assert np.isfinite(path.fitted).all()
 
 
-def test_no_ridge_where_the_error_is_zero():
+def test_no_ridge_where_the_error_is_zero(problem):
     x, _ = problem(20)
     path = forward_selection(x, np.full((20, 1), 3.0), replace(OROLS, max_centers=20))
     assert_allclose(path.fitted, 3.0, rtol=1e-12, atol=0)
