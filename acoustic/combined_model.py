@@ -40,3 +40,8 @@ class CombinedModel:
         scores = self.first.log_likelihoods(np.ascontiguousarray(frames[:, : self.first_stop]))
         others = self.second.log_likelihoods(np.ascontiguousarray(frames[:, self.second_start :]))
         return np.asarray(scores + np.float32(self.weight) * others[:, self.second_states])
+
+
+def uncombined(emissions: EmissionModel) -> EmissionModel:
+    """Return the first model of a combination; any other model as it is."""
+    return emissions.first if isinstance(emissions, CombinedModel) else emissions

@@ -27,6 +27,7 @@ from acoustic.emission_kinds import find_kind
 from acoustic.errors import TrainingError
 from acoustic.one_vs_rest_model import OneVsRestModel
 from acoustic.pairwise_model import PairwiseDiscriminantModel
+from acoustic.pool_centers import PoolName, drawn, pool_centers
 from acoustic.sklearn_model import PREFIX, SklearnModel, make_classifier
 from acoustic.state_priors import StatePriors
 from features.frontend import Projection
@@ -38,6 +39,7 @@ Ints = NDArray[np.int32]
 PAIRWISE = ("npd", "orols", "svm")
 Centers = Literal["pair", "state"]
 Units = Literal["phone", "context"]
+Adaptation = Literal["none", "cmllr"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class HybridConfig:
     centers : chosen for each ``pair`` by forward selection (thesis), or for each ``state`` and shared by its
         pairs
     n_centers : of a pair or of a state, at most
+    pool : how a state's shared centres are chosen (`acoustic.pool_centers`)
     max_frames : of a state that discriminants are trained on, drawn at random
     min_frames : with fewer, a state shares the class of the state whose mean frame is nearest; without any,
         its posterior is its prior
@@ -64,6 +67,9 @@ class HybridConfig:
     prior_scale : share of the log prior that is divided by
     floor : least log posterior
     gmm_weight : share of the aligning mixture model's log-likelihoods that is added to the scores
+    adaptation : of the discriminants' frames to the speaker of the recordings that are decoded
+        (`acoustic.adaptation`), by what a first pass hears
+    adaptation_frames : of the prior against the speaker's own
     svm_cost : C of the support vector machines (model ``svm``)
     nu, n_dictionary : threshold and size of the dictionary (model ``krls``)
     coupling : of the pairs' posteriors
@@ -76,6 +82,7 @@ class HybridConfig:
     units: Units = "context"
     centers: Centers = "state"
     n_centers: int = 200
+    pool: PoolName = "random"
     max_frames: int = 2500
     min_frames: int = 20
     sigma: float = 5.0
@@ -86,6 +93,8 @@ class HybridConfig:
     prior_scale: float = 0.5
     floor: float = -40.0
     gmm_weight: float = 0.2
+    adaptation: Adaptation = "cmllr"
+    adaptation_frames: float = 300.0
     svm_cost: float = 10.0
     nu: float = 1e-2
     n_dictionary: int = 1000
@@ -99,8 +108,10 @@ class HybridConfig:
             ("input_projection", self.input_projection, get_args(Projection)),
             ("units", self.units, get_args(Units)),
             ("centers", self.centers, get_args(Centers)),
+            ("pool", self.pool, get_args(PoolName)),
             ("loss", self.loss, get_args(Loss)),
             ("coupling", self.coupling, get_args(CouplingName)),
+            ("adaptation", self.adaptation, get_args(Adaptation)),
         ):
             if value not in choices:
                 raise TrainingError(f'{name} is "{value}", expected one of: {", ".join(choices)}')
@@ -113,6 +124,7 @@ class HybridConfig:
             ("epsilon", self.epsilon, 0),
             ("prior_scale", self.prior_scale, 0),
             ("gmm_weight", self.gmm_weight, 0),
+            ("adaptation_frames", self.adaptation_frames, 1),
         ):
             if not number >= lowest:
                 raise TrainingError(f"{name}: expected at least {lowest}, got {number}; change it")
@@ -133,6 +145,7 @@ THESIS = HybridConfig(
     calibration="gaussian",
     prior_scale=1.0,
     gmm_weight=0.0,
+    adaptation="none",
 )
 
 
@@ -191,7 +204,7 @@ def aligned_frames(
         )
     codes = np.where(states >= 0, class_of_state[states], -1)
     rng = np.random.default_rng(config.seed)
-    rows = [_drawn(np.flatnonzero(codes == k), config.max_frames, rng) for k in range(n_classes)]
+    rows = [drawn(np.flatnonzero(codes == k), config.max_frames, rng) for k in range(n_classes)]
     chosen = np.concatenate(rows)
     counts = np.bincount(codes[codes >= 0], minlength=n_classes).astype(np.float64)
     return AlignedFrames(
@@ -298,10 +311,10 @@ def _krls(data: AlignedFrames, config: HybridConfig) -> OneVsRestModel:
 def _on_pools(
     data: AlignedFrames, config: HybridConfig, n_workers: int | None
 ) -> tuple[PooledMachines, Floats]:
-    """Return machines on centres drawn for each class."""
-    rng = np.random.default_rng((config.seed, 1))
-    rows = (np.flatnonzero(data.codes == k) for k in range(len(data.counts)))
-    centers = [data.x[_drawn(r, config.n_centers, rng)] for r in rows]
+    """Return machines on centres that all pairs of a class share."""
+    centers = pool_centers(
+        data.x, data.codes, config.pool, config.n_centers, config.sigma, config.seed, n_workers
+    )
     pools = PoolConfig(config.sigma, config.ridge, config.loss, calibration=config.calibration)
     return fit_pools(data.x, data.codes, data.folds, centers, data.counts, pools, n_workers)
 
@@ -319,8 +332,3 @@ def _classes(x: Singles, states: NDArray[np.integer], n_states: int, min_frames:
             distances = np.sum((means - x[states == s].mean(axis=0, dtype=np.float64)) ** 2, axis=1)
             found[s] = found[own[np.argmin(distances)]]
     return found
-
-
-def _drawn(rows: NDArray[np.integer], n: int, rng: np.random.Generator) -> NDArray[np.integer]:
-    """Return some of the rows, in their order."""
-    return rows if len(rows) <= n else np.sort(rng.choice(rows, n, replace=False))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from acoustic.adaptation import AdaptationTargets
 from acoustic.emission import EmissionModel
 from acoustic.emission_kinds import Tensors, find_kind, kind_of
 from acoustic.errors import ModelError
@@ -31,6 +32,7 @@ FORMAT = "asr-acoustic-model"
 VERSION = 1
 JSON_NAME = "model.json"
 TENSORS_NAME = "model.safetensors"
+_ADAPTATION = "adaptation."
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,14 @@ class AcousticModel:
     topology : phones, states, transition probabilities
     emissions : frames to scores
     occupancy : (S,) frames of each state in training, its prior up to a factor
+    adaptation : where the frames of each state lie, if frames may be adapted to their speaker
     """
 
     front_end: FrontEnd
     topology: Topology
     emissions: EmissionModel
     occupancy: NDArray[np.float64]
+    adaptation: AdaptationTargets | None = None
 
     def __post_init__(self) -> None:
         n_states = self.topology.n_states
@@ -56,6 +60,11 @@ class AcousticModel:
             raise ModelError(
                 f"expected emissions and occupancy of the topology's {n_states} states, got "
                 f"{self.emissions.n_states} states and occupancy of shape {self.occupancy.shape}; train again"
+            )
+        if self.adaptation is not None and len(self.adaptation.means) != n_states:
+            raise ModelError(
+                f"expected adaptation targets of {n_states} states, got {len(self.adaptation.means)}; "
+                "train again"
             )
 
 
@@ -71,6 +80,8 @@ def save_model(model: AcousticModel, directory: Path) -> None:
     if front_end.projection is not None:
         tensors["projection.matrix"] = front_end.projection.matrix
         tensors["projection.offset"] = front_end.projection.offset
+    if model.adaptation is not None:
+        tensors |= {f"{_ADAPTATION}{name}": value for name, value in vars(model.adaptation).items()}
     data = save({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()})
     description = {
         "format": FORMAT,
@@ -102,6 +113,7 @@ def load_model(directory: Path) -> AcousticModel:
             topology_from_record(description["topology"]),
             find_kind(description["kind"]).unpack(tensors, description.get("options", {})),
             tensors["occupancy"],
+            _adaptation(tensors),
         )
     except (KeyError, TypeError, ValueError, AsrError) as error:
         problem = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -164,6 +176,11 @@ def _front_end(config: dict[str, Any], tensors: Tensors) -> FrontEnd:
             tensors["projection.matrix"], tensors["projection.offset"], front_end_config.context
         )
     return FrontEnd(front_end_config, standardizer, projection)
+
+
+def _adaptation(tensors: Tensors) -> AdaptationTargets | None:
+    found = {n.removeprefix(_ADAPTATION): t for n, t in tensors.items() if n.startswith(_ADAPTATION)}
+    return AdaptationTargets(**found) if found else None
 
 
 def topology_from_record(record: dict[str, Any]) -> Topology:

@@ -48,14 +48,16 @@ class PairwiseDiscriminantModel:
             coupled = pair_log_posteriors(self.machines, self.curves, frames, n_workers)
         if self.coupling == "price":
             return coupled
-        log_odds = quadratics(self._outputs(frames, n_workers), self.curves)
-        return recoupled(coupled, log_odds, self.coupling, self.n_coupled)
+        return recoupled(coupled, self.log_odds(frames, n_workers), self.coupling, self.n_coupled)
 
-    def _outputs(self, frames: NDArray[np.float32], n_workers: int | None) -> Singles:
-        """Return the outputs of all pairs, (T, P)."""
+    def log_odds(self, frames: NDArray[np.float32], n_workers: int | None = 1) -> Floats:
+        """Return those of the first class of all pairs i < j, (T, D) -> (T, P)."""
+        outputs: Singles
         if isinstance(self.machines, PooledMachines):
-            return pooled_outputs(self.machines, frames, n_workers)
-        return pair_outputs(self.machines, frames, n_workers)
+            outputs = pooled_outputs(self.machines, frames, n_workers)
+        else:
+            outputs = pair_outputs(self.machines, frames, n_workers)
+        return quadratics(outputs, self.curves)
 
     def log_likelihoods(self, frames: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return log p(frame | state), up to a constant per frame: (T, D) float32 -> (T, S) float32."""

@@ -99,6 +99,13 @@ class Topology:
                 names[state] = names[state] or f"{phone}.{position}"
         return tuple(names)
 
+    def is_speech(self) -> NDArray[np.bool_]:
+        """Return which of the emission states (S,) are not of a silence."""
+        found = np.ones(self.n_states, dtype=bool)
+        for phone, states in zip(self.phones, self.phone_states, strict=True):
+            found[list(states)] &= phone not in (SILENCE, SHORT_PAUSE)
+        return found
+
     def log_transitions(self, phone_id: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return log P(stay) and log P(move on) for each state of a phone, shape (n_states_of_phone,)."""
         stay = np.asarray(self.self_loops[phone_id])

@@ -6,19 +6,22 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
-from acoustic.model import load_model
+from acoustic.model import AcousticModel, load_model
 from asr.config import GrammarName
-from asr.data import SpeechData
-from asr.evaluation import Scores, decode_corpus, emission_scores, score_decoded
+from asr.corpus import Corpus
+from asr.evaluation import ScoredSpeech, Scores, adapted, decode_all, score_decoded, scored_speech
 from asr.grammars import has_lm_scale, read_grammar
 from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
 from asr.results import Result
 from asr.stages import StageOutput, read_json, write_json
 from asr.task_stages import TaskStages
 from asr.transcripts import write_transcripts
-from asr.tuning import tune
-from decoder.decoder import Decoder
+from asr.tuning import Tuned, tune
+from decoder.decoder import Decoder, Hypothesis
+
+_TUNED, _FIRST_PASS = "{}.json", "{}-first-pass.json"  # weights of a grammar
 
 
 class DecodingStages:
@@ -35,11 +38,11 @@ class DecodingStages:
 
         def compute(directory: Path) -> None:
             data, acoustic_model = self.task.data(("dev",)), load_model(model.path)
-            scores = emission_scores(data, acoustic_model)
+            speech = scored_speech(data.cepstra, data.speakers, acoustic_model)
             for grammar in self.task.grammars:
                 loaded = read_grammar(grammar, grammars.path, self.task.lexicon)
                 decoder = Decoder(self.task.lexicon, loaded, acoustic_model.topology, self.config.decoder)
-                self._tune_one(directory, name, grammar, decoder, data, scores)
+                self._tune_one(directory, (name, grammar), decoder, data.corpus, speech, acoustic_model)
 
         return self.store.run(
             f"tuning-{name}",
@@ -60,12 +63,23 @@ class DecodingStages:
 
         def compute(directory: Path) -> None:
             shift_s = self.config.front_end.mfcc.shift_ms / 1000
-            options = {}
-            for grammar in self.task.grammars:
-                weights = read_json(tuning.path / f"{grammar}.json")["weights"]
-                options[grammar] = asdict(replace(self.config.decoder, frame_shift_s=shift_s, **weights))
+            decoder, acoustic_model = (
+                replace(self.config.decoder, frame_shift_s=shift_s),
+                load_model(model.path),
+            )
+
+            def options(name: str) -> dict[GrammarName, dict[str, Any]]:
+                files = {grammar: tuning.path / name.format(grammar) for grammar in self.task.grammars}
+                return {g: asdict(replace(decoder, **read_json(f)["weights"])) for g, f in files.items()}
+
+            first_pass = {} if acoustic_model.adaptation is None else options(_FIRST_PASS)
             write_recognizer(
-                directory, load_model(model.path), self.task.lexicon, options, self.task.grammars[-1]
+                directory,
+                acoustic_model,
+                self.task.lexicon,
+                options(_TUNED),
+                first_pass,
+                self.task.grammars[-1],
             )
             heard = [u.utterance_id for split in splits for u in self.task.corpus(split)]
             write_json(directory / TRAINED_ON, sorted(heard))
@@ -82,10 +96,10 @@ class DecodingStages:
 
         def compute(directory: Path) -> None:
             data = self.task.data(("test",))
-            scores = emission_scores(data, load_model(recognizer.path))
+            speech = scored_speech(data.cepstra, data.speakers, load_model(recognizer.path))
             for grammar in self.task.grammars:
-                decoder = Recognizer.load(recognizer.path, grammar=grammar).decoder
-                _write_score(directory, grammar, decoder, data, scores)
+                decoded = Recognizer.load(recognizer.path, grammar=grammar).decode(speech)
+                _write_score(directory, grammar, data.corpus, decoded)
 
         inputs = {"recognizer": recognizer.digest, **self.task.digests(("test",))}
         return self.store.run(f"test-{name}", compute, inputs=inputs)
@@ -99,33 +113,38 @@ class DecodingStages:
     def _tune_one(
         self,
         directory: Path,
-        name: str,
-        grammar: GrammarName,
+        names: tuple[str, GrammarName],
         decoder: Decoder,
-        data: SpeechData,
-        scores: Scores,
+        corpus: Corpus,
+        speech: ScoredSpeech,
+        model: AcousticModel,
     ) -> None:
-        """Tune one grammar; write the weights, all trials, and the dev score."""
-        tuned = tune(
-            decoder,
-            scores,
-            [u.words for u in data.corpus],
-            self.config.tuning,
-            with_lm_scale=has_lm_scale(grammar),
-            label=f"tuning {name}, {grammar}",
-        )
-        write_json(directory / f"{grammar}.json", asdict(tuned))
-        if len(data.corpus):
-            _write_score(directory, grammar, decoder.with_config(**tuned.weights), data, scores)
+        """Tune one model's decoder for one grammar; write the weights, all trials, and the dev score."""
+        grammar = names[1]
+
+        def tuned(scores: Scores, label: str) -> Tuned:
+            references, with_lm_scale = [u.words for u in corpus], has_lm_scale(grammar)
+            tuning = self.config.tuning
+            return tune(decoder, scores, references, tuning, with_lm_scale=with_lm_scale, label=label)
+
+        found = tuned(speech.scores, f"tuning {', '.join(names)}")
+        if model.adaptation is not None:
+            write_json(directory / _FIRST_PASS.format(grammar), asdict(found))
+            speech = adapted(speech, model, decoder.with_config(**found.weights), self.task.lexicon)
+            found = tuned(speech.scores, f"tuning {', '.join(names)}, adapted")
+        write_json(directory / _TUNED.format(grammar), asdict(found))
+        if len(corpus):
+            decoded = decode_all(speech.scores, decoder.with_config(**found.weights))
+            _write_score(directory, grammar, corpus, decoded)
 
 
 def _write_score(
-    directory: Path, grammar: GrammarName, decoder: Decoder, data: SpeechData, scores: Scores
+    directory: Path, grammar: GrammarName, corpus: Corpus, decoded: Sequence[Hypothesis]
 ) -> None:
-    """Decode a split and write the words (Kaldi text) and the score."""
-    decoded = decode_corpus(data, decoder, scores)
-    write_transcripts(directory / f"{grammar}.txt", {i: h.text for i, h in decoded.items()})
-    incomplete = sum(not h.complete for h in decoded.values())
-    score = score_decoded(data.corpus, decoded)
+    """Write the words of a split (Kaldi text) and their score."""
+    texts = {i: h.text for i, h in zip(corpus.ids, decoded, strict=True)}
+    write_transcripts(directory / f"{grammar}.txt", texts)
+    incomplete = sum(not h.complete for h in decoded)
+    score = score_decoded(corpus, decoded)
     row = Result.of(score, model="", preset="", split="", grammar=grammar, incomplete=incomplete)
     write_json(directory / f"score-{grammar}.json", asdict(row))

@@ -1,36 +1,97 @@
-"""Decoding and scoring of a corpus with a decoder and its cached emission scores."""
+"""Emission scores, decoding and scoring of recordings; in two passes where a model adapts to speakers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acoustic.adaptation import speaker_transforms
+from acoustic.alignment import align
+from acoustic.errors import AlignmentError
+from acoustic.graph import utterance_graph
 from acoustic.model import AcousticModel
 from acoustic.parallel import parallel_map
 from asr.corpus import Corpus
-from asr.data import SpeechData
 from asr.progress import progress_bar
 from asr.scoring import Score, score
 from decoder.decoder import Decoder, Hypothesis
+from decoder.lexicon import Lexicon
 
-Scores = Sequence[NDArray[np.float32]]
+Frames = NDArray[np.float32]
+Scores = Sequence[Frames]
 
 
-def emission_scores(data: SpeechData, model: AcousticModel) -> list[NDArray[np.float32]]:
-    """Return the emission scores (T, S) of each utterance."""
-    frames = model.front_end.transform(data.cepstra, data.speakers)
+@dataclass(frozen=True)
+class ScoredSpeech:
+    """What is decoded.
+
+    Attributes
+    ----------
+    frames : (T, D) of each recording
+    speakers : of each recording
+    scores : (T, S) of each recording
+    """
+
+    frames: Sequence[Frames]
+    speakers: Sequence[str]
+    scores: Scores
+
+
+def emission_scores(frames: Sequence[Frames], model: AcousticModel) -> list[Frames]:
+    """Return the emission scores (T, S) of each recording's frames (T, D)."""
     return list(progress_bar(parallel_map(model.emissions.log_likelihoods, frames), "scores", len(frames)))
 
 
-def decode_corpus(data: SpeechData, decoder: Decoder, scores: Scores) -> dict[str, Hypothesis]:
-    """Return the hypothesis of each utterance by its id."""
-    decoded = progress_bar(parallel_map(decoder.decode, scores), "decoding", len(scores))
-    return dict(zip(data.corpus.ids, decoded, strict=True))
+def scored_speech(cepstra: Sequence[Frames], speakers: Sequence[str], model: AcousticModel) -> ScoredSpeech:
+    """Return the frames and scores of recordings, given as the front end's cepstra (T, 39)."""
+    frames = model.front_end.transform(cepstra, speakers)
+    return ScoredSpeech(frames, speakers, emission_scores(frames, model))
 
 
-def score_decoded(corpus: Corpus, decoded: Mapping[str, Hypothesis]) -> Score:
-    """Return the score of hypotheses against the corpus's transcripts, with its speakers."""
+def adapted(
+    speech: ScoredSpeech, model: AcousticModel, first_pass: Decoder, lexicon: Lexicon
+) -> ScoredSpeech:
+    """Return the speech with each speaker's frames brought closer to those of the training speakers.
+
+    The first pass hears words in the scores; their states are what the speaker's transform is learned from.
+    A model that does not adapt leaves everything as it is.
+    """
+    if model.adaptation is None:
+        return speech
+
+    def states(scores: Frames) -> NDArray[np.int32]:
+        return heard_states(scores, first_pass.decode(scores).text, lexicon, model)
+
+    heard = list(progress_bar(parallel_map(states, speech.scores), "first pass", len(speech.scores)))
+    transforms = speaker_transforms(speech.frames, heard, speech.speakers, model.adaptation)
+    frames = [transforms[s].apply(f) for s, f in zip(speech.speakers, speech.frames, strict=True)]
+    return replace(speech, frames=frames, scores=emission_scores(frames, model))
+
+
+def heard_states(
+    scores: Frames, words: Sequence[str], lexicon: Lexicon, model: AcousticModel
+) -> NDArray[np.int32]:
+    """Return the state of each frame (T,) on the best path through some words; −1 where there is none."""
+    nothing = np.full(len(scores), -1, dtype=np.int32)
+    if not words:
+        return nothing
+    graph = utterance_graph([lexicon.pronunciations(w) for w in words], model.topology)
+    try:
+        return align(scores, graph, model.topology).states
+    except AlignmentError:
+        return nothing
+
+
+def decode_all(scores: Scores, decoder: Decoder) -> list[Hypothesis]:
+    """Return the hypothesis of each recording."""
+    return list(progress_bar(parallel_map(decoder.decode, scores), "decoding", len(scores)))
+
+
+def score_decoded(corpus: Corpus, decoded: Sequence[Hypothesis]) -> Score:
+    """Return the score of the utterances' hypotheses against the corpus's transcripts, with its speakers."""
     speakers = {u.utterance_id: u.speaker for u in corpus}
-    return score(corpus.text, {i: h.text for i, h in decoded.items()}, speakers=speakers)
+    texts = {i: h.text for i, h in zip(corpus.ids, decoded, strict=True)}
+    return score(corpus.text, texts, speakers=speakers)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from acoustic.adaptation import fit_targets
 from acoustic.alignment import Alignment
 from acoustic.combined_model import CombinedModel
 from acoustic.context import Context, all_contexts
@@ -154,9 +155,13 @@ def train_hybrid(
     if config.gmm_weight:
         states = base_states(units.topology, aligner.topology)
         emissions = CombinedModel(emissions, aligner.emissions, stop, start, config.gmm_weight, states)
+    targets = None
+    if config.adaptation == "cmllr":
+        unwarped = frames[: len(units.labels)]
+        targets = fit_targets(unwarped, units.labels, units.topology.is_speech(), config.adaptation_frames)
     known = np.concatenate(units.labels)
     occupancy = np.bincount(known[known >= 0], minlength=n_states).astype(np.float64)
-    return AcousticModel(front_end, units.topology, emissions, occupancy)
+    return AcousticModel(front_end, units.topology, emissions, occupancy, targets)
 
 
 def _moments(

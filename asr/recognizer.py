@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from acoustic.parallel import parallel_map, single_blas_thread
 from asr.config import GrammarName
 from asr.data import warn_of_low_rates
 from asr.errors import ConfigError, CorpusError, ExperimentError
+from asr.evaluation import ScoredSpeech, adapted, decode_all, scored_speech
 from asr.gmm_stages import align_frames
 from asr.grammars import read_grammar
 from asr.stages import read_json, write_json
@@ -46,6 +47,7 @@ class Recognizer:
     lexicon : pronunciations
     grammar : name of the grammar in use
     decoder : ready to decode
+    first_pass : decodes what speakers are adapted by, if the model adapts
     """
 
     name: str
@@ -53,6 +55,7 @@ class Recognizer:
     lexicon: Lexicon
     grammar: str
     decoder: Decoder
+    first_pass: Decoder | None = None
 
     @classmethod
     def load(cls, directory: str | Path, model: str | None = None, grammar: str | None = None) -> Recognizer:
@@ -65,11 +68,12 @@ class Recognizer:
         grammar : name; by default the last one of the recipe
         """
         path = model_directory(Path(directory), model)
-        name, config = _decoding_options(path / DECODING, grammar)
+        name, config, first = _decoding_options(path / DECODING, grammar)
         lexicon = Lexicon.read(path / LEXICON)
         acoustic_model = load_model(path)
         decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)
-        return cls(path.name, acoustic_model, lexicon, name, decoder)
+        first_pass = None if first is None else decoder.with_config(**asdict(first))
+        return cls(path.name, acoustic_model, lexicon, name, decoder, first_pass)
 
     def with_options(self, **changes: Any) -> Recognizer:
         """Return the same recogniser with other decoder options (`decoder.DecoderConfig`)."""
@@ -78,25 +82,27 @@ class Recognizer:
     def transcribe(self, recording: str | Path | Samples) -> Hypothesis:
         """Return what is said in a recording, given as a path or as samples (T,) at the model's rate."""
         with single_blas_thread():
-            return self.decode_frames(self.model.front_end.transform([self._cepstra(recording)])[0])
+            return self.decode(scored_speech([self._cepstra(recording)], [""], self.model))[0]
 
     def transcribe_all(
         self, recordings: Sequence[str | Path], *, same_speaker: bool = False
     ) -> list[Hypothesis | AsrError]:
         """Return for each recording its hypothesis, or the error that kept it from being decoded.
 
-        With ``same_speaker`` all are normalised together, which helps when each is short.
+        With ``same_speaker`` all are normalised, and adapted to, together, which helps when each is short.
         """
         warn_of_low_rates(map(Path, recordings), self.model.front_end.config.mfcc.sample_rate)
         cepstra = list(parallel_map(self._cepstra_or_error, list(recordings)))
         usable = [c for c in cepstra if not isinstance(c, AsrError)]
-        frames = self.model.front_end.transform(usable, [""] * len(usable) if same_speaker else None)
-        decoded = iter(list(parallel_map(self.decode_frames, frames)))
+        speakers = ["" if same_speaker else str(n) for n in range(len(usable))]
+        decoded = iter(self.decode(scored_speech(usable, speakers, self.model)))
         return [c if isinstance(c, AsrError) else next(decoded) for c in cepstra]
 
-    def decode_frames(self, frames: NDArray[np.float32]) -> Hypothesis:
-        """Return the words of the front end's frames (T, D)."""
-        return self.decoder.decode(self.model.emissions.log_likelihoods(frames))
+    def decode(self, speech: ScoredSpeech) -> list[Hypothesis]:
+        """Return the words of each recording, frames adapted to their speakers if the model does that."""
+        if self.first_pass is not None:
+            speech = adapted(speech, self.model, self.first_pass, self.lexicon)
+        return decode_all(speech.scores, self.decoder)
 
     def align(self, recording: str | Path | Samples, words: Sequence[str]) -> Alignment:
         """Return where each word, phone and state of a transcript lies in a recording."""
@@ -159,19 +165,22 @@ def _default_model(directory: Path, models: Sequence[str]) -> str:
     return str(record.get("model")) if isinstance(record, dict) else ""
 
 
-def _decoding_options(path: Path, grammar: str | None) -> tuple[str, DecoderConfig]:
-    """Return the grammar's name (the default if None) and its decoder options from ``decoding.json``."""
+def _decoding_options(path: Path, grammar: str | None) -> tuple[str, DecoderConfig, DecoderConfig | None]:
+    """Return the grammar's name (the default if None), its decoder options and those of the first pass."""
     record = read_json(path)
     try:
-        name, grammars = grammar or str(record["default_grammar"]), dict(record["grammars"])
-        configs = {known: DecoderConfig(**options) for known, options in grammars.items()}
+        name = grammar or str(record["default_grammar"])
+        configs, firsts = (
+            {known: DecoderConfig(**options) for known, options in dict(found).items()}
+            for found in (record["grammars"], record.get("first_pass", {}))
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise ExperimentError(
             f"{path}: not as asr train writes it ({type(error).__name__}: {error}); train again"
         ) from error
     if name not in configs:
         raise _not_one_of(path.parent, "grammar", name, list(configs))
-    return name, configs[name]
+    return name, configs[name], firsts.get(name)
 
 
 def _not_one_of(directory: Path, what: str, name: str, known: Sequence[str]) -> ConfigError:
@@ -184,9 +193,21 @@ def write_recognizer(
     model: AcousticModel,
     lexicon: Lexicon,
     grammars: Mapping[GrammarName, Mapping[str, Any]],
+    first_pass: Mapping[GrammarName, Mapping[str, Any]],
     default: str,
 ) -> None:
-    """Write a model's own directory; the grammars' files are the caller's."""
+    """Write a model's own directory; the grammars' files are the caller's.
+
+    Parameters
+    ----------
+    directory : made if it is not there
+    model, lexicon : to be written
+    grammars, first_pass : decoder options of each grammar; of the first pass there are none in a model that
+        does not adapt
+    default : grammar
+    """
     save_model(model, directory)
     lexicon.write(directory / LEXICON)
-    write_json(directory / DECODING, {"default_grammar": default, "grammars": grammars})
+    write_json(
+        directory / DECODING, {"default_grammar": default, "grammars": grammars, "first_pass": first_pass}
+    )

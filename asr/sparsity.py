@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acoustic.combined_model import CombinedModel
+from acoustic.combined_model import uncombined
+from acoustic.emission import EmissionModel
 from acoustic.model import load_model
 from acoustic.pairwise_model import PairwiseDiscriminantModel
 from asr.config import ExperimentConfig, known_keys, with_settings
@@ -32,12 +33,14 @@ class SparsityRow:
     distinct_centers : of the whole model
     grammar : of the decoder
     word_accuracy : on dev, weights tuned there
+    interval : its 95 % bootstrap interval
     """
 
     n_centers: int
     distinct_centers: int
     grammar: str
     word_accuracy: float
+    interval: tuple[float, float]
 
 
 def sparsity(
@@ -95,15 +98,14 @@ def _rows(
             results = run.decoding.rows(tuned, model=system.classifier, preset="", split="dev")
         distinct = _distinct_centers(load_model(trained.path).emissions)
         for row in results:
-            yield SparsityRow(n, distinct, row.grammar, row.word_accuracy)
+            yield SparsityRow(n, distinct, row.grammar, row.word_accuracy, row.interval)
 
 
-def _distinct_centers(emissions: object) -> int:
-    if isinstance(emissions, CombinedModel):
-        return _distinct_centers(emissions.first)
-    if not isinstance(emissions, PairwiseDiscriminantModel):
-        raise TypeError(f"expected pairs of discriminants, got {type(emissions).__name__}")
-    return len(emissions.machines.centers)
+def _distinct_centers(emissions: EmissionModel) -> int:
+    pairs = uncombined(emissions)
+    if not isinstance(pairs, PairwiseDiscriminantModel):
+        raise TypeError(f"expected pairs of discriminants, got {type(pairs).__name__}")
+    return len(pairs.machines.centers)
 
 
 def _draw(rows: Sequence[SparsityRow], path: Path) -> None:

@@ -6,6 +6,8 @@ work; a changed option changes the keys of just what depends on it. A stage that
 other inputs stops the change there, because the next key is made from its content. An output whose bytes are
 no longer those that were written is made again.
 
+``stage.json`` beside the output says what it was made from, its hash, and the seconds that making it took.
+
 A killed run leaves a directory whose name begins with a dot; the next run, holding the lock, throws it away.
 """
 
@@ -27,7 +29,7 @@ from typing import Any
 
 from asr.errors import ExperimentError
 
-_RECORD = "stage.json"
+RECORD = "stage.json"
 _KEY_LENGTH = 12
 
 logger = logging.getLogger(__name__)
@@ -100,29 +102,23 @@ class StageStore:
     def _made(
         self, path: Path, name: str, function: Callable[[Path], None], made_from: Mapping[str, Any]
     ) -> StageOutput:
-        """Run a stage and say how long it took."""
-        started = time.perf_counter(), time.process_time()
+        """Run a stage in a temporary directory, rename it, and say how long it took."""
         logger.info("%s: started", name)
-        output = self._make(path, function, made_from)
-        wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
-        logger.info("%s: done in %.1f s (%.1f CPU s)", name, wall, cpu)
-        return output
-
-    def _make(
-        self, path: Path, function: Callable[[Path], None], made_from: Mapping[str, Any]
-    ) -> StageOutput:
-        """Run a stage in a temporary directory and rename it."""
         partial = path.with_name(f".{path.name}.partial")
         try:
             with storage_errors(path):
                 shutil.rmtree(partial, ignore_errors=True)
                 partial.mkdir(parents=True)
+                started = time.perf_counter(), time.process_time()
                 function(partial)
+                wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
                 digest = directory_digest(partial)
-                write_json(partial / _RECORD, {**made_from, "digest": digest})
+                seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}
+                write_json(partial / RECORD, {**made_from, "digest": digest, "seconds": seconds})
                 os.replace(partial, path)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+        logger.info("%s: done in %.1f s (%.1f CPU s)", name, wall, cpu)
         return StageOutput(path, digest)
 
     @contextmanager
@@ -193,7 +189,7 @@ def file_digest(path: Path) -> str:
 
 def directory_digest(directory: Path) -> str:
     """Return the SHA-256 over names and bytes of a stage's files but for its record, in order of names."""
-    files = (p for p in directory.rglob("*") if p.is_file() and p != directory / _RECORD)
+    files = (p for p in directory.rglob("*") if p.is_file() and p != directory / RECORD)
     names = sorted(p.relative_to(directory).as_posix() for p in files)
     return _hash("\n".join(f"{name} {file_digest(directory / name)}" for name in names))
 
@@ -226,7 +222,7 @@ def _hash(text: str) -> str:
 def _recorded_digest(path: Path) -> str | None:
     """Return the digest in a stage's record, None if there is no record that can be read."""
     try:
-        return str(read_json(path / _RECORD)["digest"])
+        return str(read_json(path / RECORD)["digest"])
     except (ExperimentError, KeyError, TypeError):
         return None
 

@@ -15,7 +15,7 @@ from asr.config import ExperimentConfig, with_settings
 from asr.corpus import SPLITS, Utterance, read_corpus
 from asr.data import usable_cepstra
 from asr.errors import ConfigError, CorpusError
-from asr.evaluation import decode_corpus, emission_scores, score_decoded
+from asr.evaluation import score_decoded, scored_speech
 from asr.experiment import Experiment
 from asr.recipe import load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
@@ -165,8 +165,8 @@ def evaluate(
             len(heard),
             len(data.corpus),
         )
-    decoded = decode_corpus(data, recognizer.decoder, emission_scores(data, recognizer.model))
-    return score_decoded(data.corpus, decoded), decoded
+    decoded = recognizer.decode(scored_speech(data.cepstra, data.speakers, recognizer.model))
+    return score_decoded(data.corpus, decoded), dict(zip(data.corpus.ids, decoded, strict=True))
 
 
 def make_lexicon(corpus: str | Path, *, english: bool = False) -> Lexicon:

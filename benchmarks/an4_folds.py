@@ -24,9 +24,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from report import argument_parser, print_table, write_report
 from scipy import stats
@@ -34,13 +34,13 @@ from scipy import stats
 from acoustic.model import load_model
 from asr.config import ExperimentConfig, GrammarName, with_settings
 from asr.corpus import Corpus, write_corpus
-from asr.evaluation import decode_corpus, emission_scores
+from asr.evaluation import scored_speech
 from asr.grammars import read_grammar
 from asr.model_stages import ModelStages
 from asr.recipe import LoadedRecipe, Recipe
-from asr.recognizer import DECODING, MODELS
+from asr.recognizer import Recognizer
 from asr.scoring import Score, compare, score
-from asr.stages import StageStore, read_json
+from asr.stages import StageStore, as_plain
 from asr.systems import SYSTEMS, find_system
 from asr.task_stages import TaskStages
 from decoder import Decoder, DecoderConfig, Lexicon
@@ -78,26 +78,37 @@ def pooled(corpus_dir: Path, parts: Sequence[str]) -> Corpus:
     return Corpus(tuple(u for part in parts for u in an4.read_part(corpus_dir, part)))
 
 
-def tuned_configs(experiment: Path, models: Sequence[str]) -> dict[tuple[str, str], DecoderConfig]:
+class Tuned(NamedTuple):
+    """Decoder options of a model and grammar; those of the first pass where the model adapts to speakers."""
+
+    decoder: DecoderConfig
+    first_pass: DecoderConfig | None
+
+
+def tuned_configs(experiment: Path, models: Sequence[str]) -> dict[tuple[str, str], Tuned]:
     """Return the decoder options of each model and grammar in an experiment."""
-    records = {name: read_json(experiment / MODELS / name / DECODING)["grammars"] for name in models}
-    return {(name, g): DecoderConfig(**records[name][g]) for name in models for g in GRAMMARS}
+    found = {}
+    for name, grammar in product(models, GRAMMARS):
+        recognizer = Recognizer.load(experiment, name, grammar)
+        first = recognizer.first_pass
+        found[name, grammar] = Tuned(recognizer.decoder.config, first.config if first else None)
+    return found
 
 
-def decode_fold(
-    task: TaskStages, configs: Mapping[tuple[str, str], DecoderConfig]
-) -> dict[tuple[str, str], Texts]:
+def decode_fold(task: TaskStages, configs: Mapping[tuple[str, str], Tuned]) -> dict[tuple[str, str], Texts]:
     """Return the words of a fold's test utterances by each model and grammar."""
     models, data, grammars = ModelStages(task), task.data(("test",)), task.grammar_files(("train",))
     found: dict[tuple[str, str], Texts] = {}
     for name in dict.fromkeys(name for name, _ in configs):
         model = load_model(models.acoustic_model(find_system(name), ("train",)).path)
-        scores = emission_scores(data, model)
+        speech = scored_speech(data.cepstra, data.speakers, model)
         for grammar in GRAMMARS:
             loaded = read_grammar(grammar, grammars.path, task.lexicon)
-            decoder = Decoder(task.lexicon, loaded, model.topology, configs[name, grammar])
-            decoded = decode_corpus(data, decoder, scores)
-            found[name, grammar] = {i: h.text for i, h in decoded.items()}
+            tuned = configs[name, grammar]
+            decoder = Decoder(task.lexicon, loaded, model.topology, tuned.decoder)
+            first = tuned.first_pass and decoder.with_config(**asdict(tuned.first_pass))
+            decoded = Recognizer(name, model, task.lexicon, grammar, decoder, first).decode(speech)
+            found[name, grammar] = {i: h.text for i, h in zip(data.corpus.ids, decoded, strict=True)}
     return found
 
 
@@ -214,7 +225,7 @@ def main() -> None:
     comparisons = [in_pairs(pair, g) for g in GRAMMARS for pair in combinations(arguments.models, 2)]
     print(f"{len(corpus)} utterances, {len(corpus.speakers)} speakers; {wall:.0f} s, {cpu:.0f} CPU s")
     print_report(rows, comparisons)
-    weights = {f"{name}, {grammar}": asdict(config) for (name, grammar), config in configs.items()}
+    weights = {f"{name}, {grammar}": as_plain(tuned._asdict()) for (name, grammar), tuned in configs.items()}
     report = {"accuracies": rows, "comparisons": comparisons, "decoder": weights, "cpu_seconds": cpu}
     write_report(arguments.out, {**report, "wall_seconds": wall})
 

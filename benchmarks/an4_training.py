@@ -34,7 +34,7 @@ from acoustic.topology import SILENCE, Topology
 from acoustic.training import posteriors_with_retries
 from asr.corpus import Corpus, read_corpus
 from asr.data import SpeechData, compute_cepstra
-from asr.evaluation import decode_corpus, emission_scores, score_decoded
+from asr.evaluation import decode_all, score_decoded, scored_speech
 from asr.gmm_stages import align_data, fit_front_end, start_flat, train_components, training_utterances
 from asr.scoring import Score, compare
 from asr.tuning import tune
@@ -245,11 +245,12 @@ def tuned_score(
     data: SpeechData, model: AcousticModel, lexicon: Lexicon
 ) -> tuple[dict[str, float], Score, dict[str, tuple[str, ...]]]:
     """Return decoder weights tuned on data, its score with them in the word loop, and the words found."""
-    scores = emission_scores(data, model)
+    scores = scored_speech(data.cepstra, data.speakers, model).scores
     decoder = Decoder(lexicon, WordLoop(lexicon.words), model.topology, CONFIG.decoder)
     tuned = tune(decoder, scores, [u.words for u in data.corpus], CONFIG.tuning, with_lm_scale=False)
-    decoded = decode_corpus(data, decoder.with_config(**tuned.weights), scores)
-    return tuned.weights, score_decoded(data.corpus, decoded), {i: h.text for i, h in decoded.items()}
+    decoded = decode_all(scores, decoder.with_config(**tuned.weights))
+    texts = {i: h.text for i, h in zip(data.corpus.ids, decoded, strict=True)}
+    return tuned.weights, score_decoded(data.corpus, decoded), texts
 
 
 def print_report(

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from report import argument_parser, print_table, write_report
 
-from acoustic.combined_model import CombinedModel
+from acoustic.combined_model import uncombined
 from acoustic.discriminants.pooled_machines import PooledMachines
 from acoustic.model import TENSORS_NAME, AcousticModel, load_model
 from acoustic.pairwise_model import PairwiseDiscriminantModel
@@ -44,7 +44,7 @@ def wall(call) -> float:
 
 def least_seconds(model: AcousticModel, n_frames: int) -> float:
     """Return the time of the products alone, one thread, for so many frames; 0 where there are none."""
-    emissions = model.emissions.first if isinstance(model.emissions, CombinedModel) else model.emissions
+    emissions = uncombined(model.emissions)
     machines = emissions.machines if isinstance(emissions, PairwiseDiscriminantModel) else None
     if not isinstance(machines, PooledMachines):
         return 0.0

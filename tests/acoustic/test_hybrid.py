@@ -18,7 +18,7 @@ from acoustic import (
     load_model,
     save_model,
 )
-from acoustic.combined_model import CombinedModel
+from acoustic.combined_model import CombinedModel, uncombined
 from acoustic.emission_kinds import EmissionKind
 from acoustic.gmm import single_gaussian
 from acoustic.hybrid import THESIS, HybridConfig, aligned_frames, train_emissions
@@ -49,6 +49,9 @@ def trained(config: HybridConfig, classifier="npd", data=None, n_states: int = 4
         (BEST, "npd"),
         (replace(BEST, loss="squared-hinge"), "npd"),
         (replace(BEST, calibration="gaussian"), "npd"),
+        (replace(BEST, pool="kmeans"), "npd"),
+        (replace(BEST, pool="npd"), "npd"),
+        (replace(BEST, pool="orols"), "orols"),
         (PAIRS, "npd"),
         (PAIRS, "orols"),
         (BEST, "svm"),
@@ -59,7 +62,11 @@ def trained(config: HybridConfig, classifier="npd", data=None, n_states: int = 4
         (replace(BEST, coupling="wu-lin-weng"), "npd"),
         (replace(BEST, coupling="hastie-tibshirani", n_coupled=3), "npd"),
     ],
-    ids=lambda value: value if isinstance(value, str) else f"{value.centers}-{value.loss}-{value.coupling}",
+    ids=lambda value: (
+        value
+        if isinstance(value, str)
+        else f"{value.centers}-{value.pool}-{value.loss}-{value.coupling}-{value.calibration}"
+    ),
 )
 def test_posteriors_are_close_to_the_true_ones(config, classifier) -> None:
     frames, labels, _ = utterances(1)
@@ -218,6 +225,8 @@ def test_combined_with_a_mixture_model_and_stored(tmp_path: Path) -> None:
     mixtures = single_gaussian(6, np.zeros(3), np.ones(3))
     states = np.array([5, 0, 0, 2], dtype=np.int32)
     model = CombinedModel(hybrid, mixtures, 2, 1, 0.3, states)
+    assert uncombined(model) is hybrid
+    assert uncombined(mixtures) is mixtures
     x = np.random.default_rng(5).normal(size=(20, 4)).astype(np.float32)
     expected = hybrid.log_likelihoods(x[:, :2]) + 0.3 * mixtures.log_likelihoods(x[:, 1:])[:, states]
     assert_allclose(model.log_likelihoods(x), expected, rtol=1e-6, atol=1e-5)

@@ -5,6 +5,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +93,25 @@ class TestRun:
         store.run("s", writer("x", []))
         monkeypatch.setattr("asr.stages.directory_digest", lambda path: pytest.fail("read again"))
         store.run("s", writer("x", []))
+
+    def test_times_are_recorded_and_kept(self, tmp_path: Path) -> None:
+        def slow(directory: Path) -> None:
+            (directory / "out.txt").write_text("x")
+            time.sleep(0.02)
+
+        first = StageStore(tmp_path).run("s", slow)
+        record = read_json(first.path / "stage.json")
+        assert set(record["seconds"]) == {"cpu", "wall"}
+        assert 0.02 <= record["seconds"]["wall"] < 5
+        assert 0 <= record["seconds"]["cpu"] < 5
+        assert StageStore(tmp_path).run("s", writer("y", [])) == first
+        assert read_json(first.path / "stage.json") == record
+
+    def test_times_are_no_part_of_the_digest(self, tmp_path: Path) -> None:
+        output = StageStore(tmp_path).run("s", writer("x", []))
+        record = read_json(output.path / "stage.json")
+        write_json(output.path / "stage.json", {**record, "seconds": {"cpu": 1.0, "wall": 2.0}})
+        assert StageStore(tmp_path).run("s", writer("y", [])) == output
 
     def test_times_are_logged(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.INFO, "asr.stages"):

@@ -1,0 +1,183 @@
+"""Linear transforms that bring a speaker's frames closer to those of all speakers (CMLLR).
+
+Constrained maximum likelihood linear regression (Gales 1998) towards one Gaussian a state, all of them with
+one diagonal covariance. A prior keeps the transform of someone who has said little near the identity: so
+many frames for which that is the best one. Axes: T frames, D features, S states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acoustic.errors import ModelError
+from acoustic.parallel import parallel_map
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Labels = NDArray[np.integer]
+
+_SWEEPS = 50
+_ENOUGH = 1e-7  # nats a frame that a sweep over the rows gains at least
+_LEAST_VARIANCE = 1e-6
+
+
+class Transform(NamedTuple):
+    """An affine map of frames: x -> A x + b."""
+
+    matrix: Floats
+    offset: Floats
+
+    def apply(self, frames: Singles) -> Singles:
+        """Return the frames (T, D or more) with their first D columns mapped."""
+        n = len(self.offset)
+        moved = frames[:, :n] @ self.matrix.T.astype(np.float32) + self.offset.astype(np.float32)
+        return moved if frames.shape[1] == n else np.column_stack([moved, frames[:, n:]])
+
+
+@dataclass(frozen=True)
+class AdaptationTargets:
+    """Where the frames of each state should lie.
+
+    Attributes
+    ----------
+    means : (S, D) of the training frames of each state
+    variances : (D,) about them
+    is_used : (S,) bool; silence, and states without frames, tell nothing of a speaker
+    prior : (D + 1, D + 1) Σ [x, 1][x, 1]ᵀ of frames that need no transform; the last entry is their number
+    """
+
+    means: Floats
+    variances: Floats
+    is_used: NDArray[np.bool_]
+    prior: Floats
+
+    def __post_init__(self) -> None:
+        n_states, n_columns = self.means.shape
+        expected = {
+            "variances": (n_columns,),
+            "is_used": (n_states,),
+            "prior": (n_columns + 1, n_columns + 1),
+        }
+        for name, shape in expected.items():
+            if getattr(self, name).shape != shape:
+                raise ModelError(
+                    f"adaptation: {name} has shape {getattr(self, name).shape}, expected {shape}; train again"
+                )
+
+    @property
+    def n_columns(self) -> int:
+        """Number D of columns that are transformed."""
+        return len(self.variances)
+
+
+def fit_targets(
+    frames: Sequence[Singles], states: Sequence[Labels], is_used: NDArray[np.bool_], prior_frames: float
+) -> AdaptationTargets:
+    """Return the targets of training frames.
+
+    Parameters
+    ----------
+    frames : of each utterance (T, D)
+    states : of each utterance (T,), −1 where unknown
+    is_used : (S,) states that are to count
+    prior_frames : number of the prior's frames, which are like the training frames
+    """
+    n_columns = frames[0].shape[1]
+    sums, counts = np.zeros((len(is_used), n_columns)), np.zeros(len(is_used))
+    moments = np.zeros((n_columns + 1, n_columns + 1))
+    for x, s in zip(frames, states, strict=True):
+        np.add.at(sums, s[s >= 0], x[s >= 0])
+        counts += np.bincount(s[s >= 0], minlength=len(is_used))
+        moments += _outer(x)
+    means = sums / np.maximum(counts, 1.0)[:, None]
+    is_used = is_used & (counts > 0)
+    squares, n_used = np.zeros(n_columns), counts[is_used].sum()
+    for x, s in zip(frames, states, strict=True):
+        chosen = _chosen(s, is_used)
+        squares += np.sum((x[chosen] - means[s[chosen]]) ** 2, axis=0)
+    variances = np.maximum(squares / max(n_used, 1.0), _LEAST_VARIANCE)
+    prior = moments * (prior_frames / moments[-1, -1])
+    return AdaptationTargets(means, variances, is_used, prior)
+
+
+def speaker_transforms(
+    frames: Sequence[Singles], states: Sequence[Labels], speakers: Sequence[str], targets: AdaptationTargets
+) -> dict[str, Transform]:
+    """Return the transform of each speaker.
+
+    Parameters
+    ----------
+    frames : of each utterance (T, D or more)
+    states : of each utterance (T,), −1 where unknown
+    speakers : of each utterance
+    targets : where the frames should lie
+    """
+    spoken: dict[str, list[int]] = {}
+    for n, speaker in enumerate(speakers):
+        spoken.setdefault(speaker, []).append(n)
+
+    def one(utterances: list[int]) -> Transform:
+        x = np.concatenate([frames[n][:, : targets.n_columns] for n in utterances])
+        return fit_transform(x, np.concatenate([states[n] for n in utterances]), targets)
+
+    return dict(zip(spoken, parallel_map(one, list(spoken.values())), strict=True))
+
+
+def fit_transform(frames: Singles, states: Labels, targets: AdaptationTargets) -> Transform:
+    """Return the transform of one speaker's frames (T, D) in states (T,): of the largest posterior.
+
+    With G = Σ ξ ξᵀ, ξ = [x, 1], k_i = Σ μ_i ξ over frames and prior and β their number, it maximises
+    β log |det A| − ½ Σ_i (w_i G w_i − 2 w_i k_i) / σ_i² over the rows w_i of [A, b], one row after the other.
+    """
+    chosen = _chosen(states, targets.is_used)
+    x, n_columns = frames[chosen].astype(np.float64), targets.n_columns
+    second = _outer(x) + targets.prior
+    toward = targets.means[states[chosen]].T @ np.column_stack([x, np.ones(len(x))]) + targets.prior[:-1]
+    toward[:, :-1] -= targets.prior[-1, -1] * np.diag(targets.variances)  # the identity suits the prior best
+    count = float(second[-1, -1])
+    rows = np.eye(n_columns, n_columns + 1)
+    if np.linalg.matrix_rank(second, hermitian=True) <= n_columns:  # as of constant frames
+        return Transform(rows[:, :-1], rows[:, -1])
+    inverse = np.asarray(np.linalg.inv(second), dtype=np.float64)
+    likelihood = -np.inf
+    for _ in range(_SWEEPS):
+        cofactors = np.asarray(np.linalg.inv(rows[:, :-1]), dtype=np.float64)  # up to the determinant
+        for i, variance in enumerate(targets.variances):
+            old, p = rows[i].copy(), cofactors[:, i].copy()
+            rows[i] = _best_row(p, toward[i] / variance, variance * inverse, count)
+            change = rows[i, :-1] - old[:-1]  # Sherman and Morrison
+            cofactors -= np.outer(p, change @ cofactors) / (1.0 + change @ p)
+        before, likelihood = likelihood, _objective(rows, second, toward, targets.variances, count)
+        if likelihood - before < _ENOUGH * count:
+            break
+    return Transform(rows[:, :-1], rows[:, -1])
+
+
+def _best_row(p: Floats, target: Floats, inverse: Floats, count: float) -> Floats:
+    """Return the row w = (α p + k) G⁻¹ with the better of the two roots of α² a + α b = β."""
+    a, b = p @ inverse[:-1, :-1] @ p, p @ inverse[:-1] @ target
+    root = np.sqrt(b * b + 4.0 * a * count)
+    alphas = np.array([-b + root, -b - root]) / (2.0 * a)
+    alpha = alphas[np.argmax(count * np.log(np.abs(alphas * a + b)) - 0.5 * a * alphas**2)]
+    return np.asarray(inverse @ target + alpha * (inverse[:, :-1] @ p))
+
+
+def _objective(rows: Floats, second: Floats, toward: Floats, variances: Floats, count: float) -> float:
+    quadratic = np.einsum("ij,ij->i", rows @ second - 2.0 * toward, rows)
+    return float(count * np.linalg.slogdet(rows[:, :-1])[1] - 0.5 * np.sum(quadratic / variances))
+
+
+def _chosen(states: Labels, is_used: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which frames are in states that are used."""
+    return np.asarray((states >= 0) & is_used[states])
+
+
+def _outer(x: NDArray[np.floating]) -> Floats:
+    """Return Σ [x, 1][x, 1]ᵀ."""
+    extended = np.column_stack([x, np.ones(len(x))]).astype(np.float64)
+    return np.asarray(extended.T @ extended)
