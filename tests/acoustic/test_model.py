@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 from safetensors.numpy import load, save
 
 from acoustic import AcousticModel, GmmModel, ModelError, Topology, load_model, save_model
+from acoustic.adaptation import fit_targets
 from features import LinearProjection, MfccConfig, Standardizer
 from features.frontend import FrontEnd, FrontEndConfig
 
@@ -68,6 +69,23 @@ def test_the_same_model_gives_the_same_bytes(tmp_path, front_end):
     save_model(load_model(tmp_path / "a"), tmp_path / "b")
     for name in (JSON, TENSORS):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_adaptation_targets_come_back(tmp_path):
+    model = make_model()
+    rng = np.random.default_rng(5)
+    n_states = model.topology.n_states
+    frames, states = rng.normal(size=(90, 3)).astype(np.float32), rng.integers(n_states, size=90)
+    targets = fit_targets([frames], [states], model.topology.is_speech(), 20.0)
+    save_model(dataclasses.replace(model, adaptation=targets), tmp_path)
+    found = load_model(tmp_path).adaptation
+    for name, value in vars(targets).items():
+        assert_array_equal(getattr(found, name), value)
+    with pytest.raises(ModelError, match=f"adaptation targets of {n_states} states, got 2"):
+        dataclasses.replace(
+            model,
+            adaptation=dataclasses.replace(targets, means=np.zeros((2, 3)), is_used=np.ones(2, dtype=bool)),
+        )
 
 
 def test_a_model_is_two_files_that_hold_no_code(tmp_path):

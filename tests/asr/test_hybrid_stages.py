@@ -2,14 +2,19 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from asr import Recognizer, align, sparsity, train
 from asr.cli import main
+from asr.corpus import read_corpus
+from asr.data import compute_cepstra
 from asr.errors import ConfigError
+from asr.evaluation import adapted, heard_states, scored_speech
 from asr.results import read_results
 from asr.sparsity import config_of
 from asr.stages import as_plain
@@ -62,6 +67,50 @@ def test_a_silent_file_and_one_of_three_frames(hybrids: Path) -> None:
     assert np.isfinite(recognizer.transcribe(noise).log_score)
     frames = recognizer.model.front_end.transform([recognizer.model.front_end.cepstra(noise)])[0]
     assert np.isfinite(recognizer.model.emissions.log_likelihoods(frames)).all()
+
+
+def test_frames_are_adapted_to_the_speaker(hybrids: Path, tones: Path) -> None:
+    recognizer = Recognizer.load(hybrids, "npd")
+    assert recognizer.first_pass is not None
+    assert recognizer.model.adaptation is not None
+    data = compute_cepstra(read_corpus(tones), recognizer.model.front_end.config)
+    speech = scored_speech(data.cepstra, data.speakers, recognizer.model)
+    moved = adapted(speech, recognizer.model, recognizer.first_pass, recognizer.lexicon)
+    n_columns = recognizer.model.adaptation.n_columns
+    targets = recognizer.model.adaptation.means
+
+    def distance(frames: list[np.ndarray]) -> float:
+        """Return how far frames are from the means of the states of their transcripts."""
+        pairs = zip(data.corpus, frames, strict=True)
+        states = (recognizer.align_frames(f, u.words).states for u, f in pairs)
+        return float(
+            np.mean(
+                [np.mean((f[:, :n_columns] - targets[s]) ** 2) for f, s in zip(frames, states, strict=True)]
+            )
+        )
+
+    assert distance(moved.frames) < 0.97 * distance(speech.frames)
+    for before, after in zip(speech.frames, moved.frames, strict=True):
+        assert_array_equal(before[:, n_columns:], after[:, n_columns:])  # what the mixtures see
+    unadapted = replace(recognizer.model, adaptation=None)
+    assert adapted(speech, unadapted, recognizer.first_pass, recognizer.lexicon) is speech
+
+
+def test_nothing_heard_adapts_nothing(hybrids: Path) -> None:
+    recognizer = Recognizer.load(hybrids, "npd")
+    scores = np.zeros((9, recognizer.model.topology.n_states), dtype=np.float32)
+    assert_array_equal(heard_states(scores, (), recognizer.lexicon, recognizer.model), -1)
+    assert_array_equal(heard_states(scores[:2], ("MAUI",), recognizer.lexicon, recognizer.model), -1)
+
+
+def test_adaptation_may_be_left_out(
+    hybrids: Path, tones: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(hybrids, out)
+    options = (*settings, *SMALL, "hybrid.warps=0.95,1.05", "hybrid.adaptation=none")
+    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
+    assert Recognizer.load(out, "npd").first_pass is None
 
 
 def test_sparsity_trains_every_size_and_goes_on(
