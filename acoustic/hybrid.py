@@ -27,6 +27,7 @@ from acoustic.emission_kinds import find_kind
 from acoustic.errors import TrainingError
 from acoustic.one_vs_rest_model import OneVsRestModel
 from acoustic.pairwise_model import PairwiseDiscriminantModel
+from acoustic.parallel import Watch, unwatched
 from acoustic.pool_centers import PoolName, drawn, pool_centers
 from acoustic.sklearn_model import PREFIX, SklearnModel, make_classifier
 from acoustic.state_priors import StatePriors
@@ -217,7 +218,11 @@ def aligned_frames(
 
 
 def train_emissions(
-    classifier: str, data: AlignedFrames, config: HybridConfig, n_workers: int | None = None
+    classifier: str,
+    data: AlignedFrames,
+    config: HybridConfig,
+    n_workers: int | None = None,
+    watch: Watch = unwatched,
 ) -> EmissionModel:
     """Return the emission model of a classifier.
 
@@ -228,6 +233,7 @@ def train_emissions(
     data : aligned frames
     config : see there
     n_workers : threads; one a core by default
+    watch : shows how much of the pairs is done
     """
     if classifier == "krls":
         return _krls(data, config)
@@ -244,18 +250,18 @@ def train_emissions(
         return kind.train(data)
     machines: PairwiseMachines | PooledMachines
     if classifier == "svm":
-        machines, curves = _svm(data, config, n_workers)
+        machines, curves = _svm(data, config, n_workers, watch)
     elif config.centers == "pair":
-        machines, curves = _on_pairs(classifier == "orols", data, config, n_workers)
+        machines, curves = _on_pairs(classifier == "orols", data, config, n_workers, watch)
     else:
-        machines, curves = _on_pools(data, config, n_workers)
+        machines, curves = _on_pools(data, config, n_workers, watch)
     return PairwiseDiscriminantModel(
         machines, curves, data.state_priors(config), config.coupling, config.n_coupled
     )
 
 
 def _on_pairs(
-    is_regularized: bool, data: AlignedFrames, config: HybridConfig, n_workers: int | None
+    is_regularized: bool, data: AlignedFrames, config: HybridConfig, n_workers: int | None, watch: Watch
 ) -> tuple[PairwiseMachines, Floats]:
     """Return machines whose centres are selected pair by pair, thesis Algorithms 1 and 2."""
     forward = ForwardConfig(
@@ -274,14 +280,17 @@ def _on_pairs(
         calibration="fitted" if config.calibration == "gaussian" else "loo",
         coupling=config.calibration,
         counts=data.counts,
+        watch=watch,
     )
 
 
-def _svm(data: AlignedFrames, config: HybridConfig, n_workers: int | None) -> tuple[PairwiseMachines, Floats]:
+def _svm(
+    data: AlignedFrames, config: HybridConfig, n_workers: int | None, watch: Watch
+) -> tuple[PairwiseMachines, Floats]:
     """Return support vector machines, the peers."""
     outputs: Literal["fitted", "held-out"] = "fitted" if config.calibration == "gaussian" else "held-out"
     machine = SvmConfig(config.sigma, config.svm_cost, config.calibration, outputs)
-    return fit_svm_pairs(data.x, data.codes, data.folds, data.counts, machine, n_workers)
+    return fit_svm_pairs(data.x, data.codes, data.folds, data.counts, machine, n_workers, watch)
 
 
 def _krls(data: AlignedFrames, config: HybridConfig) -> OneVsRestModel:
@@ -309,14 +318,14 @@ def _krls(data: AlignedFrames, config: HybridConfig) -> OneVsRestModel:
 
 
 def _on_pools(
-    data: AlignedFrames, config: HybridConfig, n_workers: int | None
+    data: AlignedFrames, config: HybridConfig, n_workers: int | None, watch: Watch
 ) -> tuple[PooledMachines, Floats]:
     """Return machines on centres that all pairs of a class share."""
     centers = pool_centers(
         data.x, data.codes, config.pool, config.n_centers, config.sigma, config.seed, n_workers
     )
     pools = PoolConfig(config.sigma, config.ridge, config.loss, calibration=config.calibration)
-    return fit_pools(data.x, data.codes, data.folds, centers, data.counts, pools, n_workers)
+    return fit_pools(data.x, data.codes, data.folds, centers, data.counts, pools, n_workers, watch)
 
 
 def _classes(x: Singles, states: NDArray[np.integer], n_states: int, min_frames: int) -> Ints:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class Watch(Protocol):
+    """Passes results on while someone is shown how many of them there are."""
+
+    def __call__(self, results: Iterable[Result], total: int) -> Iterable[Result]:
+        """Yield the results; there will be ``total``."""
+        ...
+
+
+def unwatched(results: Iterable[Result], total: int) -> Iterable[Result]:
+    """Return the results: nobody watches."""
+    return results
 
 
 def default_workers() -> int:

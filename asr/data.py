@@ -84,7 +84,7 @@ def usable_cepstra(
         except AsrError as error:
             return type(error)(f"{utterance.utterance_id}: {error}")
 
-    results = progress_bar(parallel_map(one, corpus.utterances), label, len(corpus))
+    results = progress_bar(parallel_map(one, corpus.utterances), len(corpus), label)
     pairs = list(zip(corpus, results, strict=True))
     good = [(u, r) for u, r in pairs if not isinstance(r, AsrError)]
     errors = {u.utterance_id: r for u, r in pairs if isinstance(r, AsrError)}

@@ -42,7 +42,7 @@ class ScoredSpeech:
 
 def emission_scores(frames: Sequence[Frames], model: AcousticModel) -> list[Frames]:
     """Return the emission scores (T, S) of each recording's frames (T, D)."""
-    return list(progress_bar(parallel_map(model.emissions.log_likelihoods, frames), "scores", len(frames)))
+    return list(progress_bar(parallel_map(model.emissions.log_likelihoods, frames), len(frames), "scores"))
 
 
 def scored_speech(cepstra: Sequence[Frames], speakers: Sequence[str], model: AcousticModel) -> ScoredSpeech:
@@ -65,7 +65,7 @@ def adapted(
     def states(scores: Frames) -> NDArray[np.int32]:
         return heard_states(scores, first_pass.decode(scores).text, lexicon, model)
 
-    heard = list(progress_bar(parallel_map(states, speech.scores), "first pass", len(speech.scores)))
+    heard = list(progress_bar(parallel_map(states, speech.scores), len(speech.scores), "first pass"))
     transforms = speaker_transforms(speech.frames, heard, speech.speakers, model.adaptation)
     frames = [transforms[s].apply(f) for s, f in zip(speech.speakers, speech.frames, strict=True)]
     return replace(speech, frames=frames, scores=emission_scores(frames, model))
@@ -87,7 +87,7 @@ def heard_states(
 
 def decode_all(scores: Scores, decoder: Decoder) -> list[Hypothesis]:
     """Return the hypothesis of each recording."""
-    return list(progress_bar(parallel_map(decoder.decode, scores), "decoding", len(scores)))
+    return list(progress_bar(parallel_map(decoder.decode, scores), len(scores), "decoding"))
 
 
 def score_decoded(corpus: Corpus, decoded: Sequence[Hypothesis]) -> Score:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from acoustic.tying import (
 )
 from asr.data import SpeechData
 from asr.gmm_stages import align_data, fit_front_end
+from asr.progress import progress_bar
 from asr.stages import read_json, write_json
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
@@ -151,7 +153,8 @@ def train_hybrid(
     speakers = [s for data in copies for s in data.speakers]
     n_states = units.topology.n_states
     chosen = aligned_frames(frames, units.labels * len(copies), speakers, n_states, config)
-    emissions = train_emissions(classifier, chosen, config)
+    watch = partial(progress_bar, label=f"pairs of states, {classifier}")
+    emissions = train_emissions(classifier, chosen, config, watch=watch)
     if config.gmm_weight:
         states = base_states(units.topology, aligner.topology)
         emissions = CombinedModel(emissions, aligner.emissions, stop, start, config.gmm_weight, states)

@@ -11,7 +11,7 @@ from tqdm import tqdm
 Item = TypeVar("Item")
 
 
-def progress_bar(items: Iterable[Item], label: str, total: int) -> Iterator[Item]:
+def progress_bar(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
     """Yield items and show how many are done and how long the rest will take."""
     yield from tqdm(items, desc=label, total=total, leave=False, disable=not sys.stderr.isatty())
 

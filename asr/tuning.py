@@ -51,7 +51,7 @@ def tune(
     def word_errors(weights: Weights) -> int:
         changed = decoder.with_config(**weights)
         tried = " ".join(f"{value:g}" for value in weights.values())
-        decoded = progress_bar(parallel_map(changed.decode, scores), f"{label} ({tried})", len(scores))
+        decoded = progress_bar(parallel_map(changed.decode, scores), len(scores), f"{label} ({tried})")
         pairs = zip(references, decoded, strict=True)
         return sum(count_errors(align_words(reference, found.text)).errors for reference, found in pairs)
 

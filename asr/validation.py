@@ -69,7 +69,7 @@ def validate(
         groups = _recordings(corpus)
         checked = parallel_map(lambda us: _check_recording(us, lexicon), groups, n_threads)
         found: list[tuple[str, Problem]] = []
-        for recording in progress_bar(checked, f"reading {name}".strip(), len(groups)):
+        for recording in progress_bar(checked, len(groups), f"reading {name}".strip()):
             found += recording.problems
             rates.update(recording.sample_rates)
         in_order = sorted(found, key=lambda pair: pair[0])

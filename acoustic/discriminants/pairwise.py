@@ -18,7 +18,7 @@ from acoustic.discriminants.kernels import inverse_square
 from acoustic.discriminants.pair_machines import PairwiseMachines
 from acoustic.discriminants.pair_selection import fit_pair
 from acoustic.errors import ModelError
-from acoustic.parallel import parallel_map
+from acoustic.parallel import Watch, parallel_map, unwatched
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -41,6 +41,7 @@ def fit_pairs(
     sample_weight: Floats | None = None,
     counts: ArrayLike | None = None,
     seed: int = 0,
+    watch: Watch = unwatched,
 ) -> tuple[PairwiseMachines, Floats]:
     """Return a discriminant for every pair of classes, and the curves (P, 3) from outputs to log odds.
 
@@ -62,6 +63,7 @@ def fit_pairs(
     sample_weight : (M,) weights of the squared errors, and of the outputs in the curves
     counts : (K,) from which prior odds are taken; the weights of each class's frames by default
     seed : of selection by chance
+    watch : shows how many groups of pairs are done
     """
     frames = ClassFrames(x, codes, n_classes, sample_weight)
     asked = frames.checked_pairs(pairs)
@@ -69,7 +71,8 @@ def fit_pairs(
     fit = _fit_fast if _is_fast(config) else _fit_general
     frequencies = _checked_counts(counts, frames, asked)
     after = _Calibrator(0 if calibration == "fitted" else 1, coupling, frequencies)
-    done = list(parallel_map(lambda part: fit(frames, part, config, after, seed), parts, n_workers))
+    fits = parallel_map(lambda part: fit(frames, part, config, after, seed), parts, n_workers)
+    done = watch(fits, len(parts))
     fitted = _Fitted(*map(np.concatenate, zip(*done, strict=True)))
     return _gather(frames, asked, config, fitted), fitted.curves
 

@@ -20,7 +20,7 @@ from acoustic.discriminants.calibration import CalibrationName, check_calibratio
 from acoustic.discriminants.coupling import all_pairs
 from acoustic.discriminants.pooled_machines import PooledMachines, ScaledKernel
 from acoustic.errors import ModelError
-from acoustic.parallel import parallel_map
+from acoustic.parallel import Watch, parallel_map, unwatched
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -78,6 +78,7 @@ def fit_pools(
     counts: ArrayLike,
     config: PoolConfig = PoolConfig(),
     n_workers: int | None = None,
+    watch: Watch = unwatched,
 ) -> tuple[PooledMachines, Floats]:
     """Return the machines of all pairs and the curves (P, 3) from their outputs to log odds.
 
@@ -90,6 +91,7 @@ def fit_pools(
     counts : (K,) from which prior odds are taken
     config : see there
     n_workers : threads; one a core by default. The result does not depend on it.
+    watch : shows how many groups of pairs are done
     """
     kernel = ScaledKernel(config.sigma)
     classes = _classes(x, np.asarray(codes), np.asarray(folds), centers, kernel, n_workers)
@@ -103,7 +105,7 @@ def fit_pools(
     starts = np.cumsum([0, *(len(c.centers) for c in classes)]).astype(np.int32)
     weights = np.zeros((starts[-1], len(classes)), dtype=np.float32)
     biases, curves = np.empty(len(pairs)), np.empty((len(pairs), 3))
-    done = (fitted for part in parallel_map(fit, parts, n_workers) for fitted in part)
+    done = (fitted for part in watch(parallel_map(fit, parts, n_workers), len(parts)) for fitted in part)
     for p, ((i, j), fitted) in enumerate(zip(pairs, done, strict=True)):
         n_first = len(classes[i].centers)
         weights[starts[i] : starts[i + 1], j] = fitted.weights[:n_first]

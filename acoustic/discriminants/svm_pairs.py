@@ -16,7 +16,7 @@ from acoustic.discriminants.calibration import CalibrationName, fit_curve
 from acoustic.discriminants.class_frames import ClassFrames
 from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.pair_machines import PairwiseMachines
-from acoustic.parallel import parallel_map
+from acoustic.parallel import Watch, parallel_map, unwatched
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -53,6 +53,7 @@ def fit_svm_pairs(
     counts: ArrayLike,
     config: SvmConfig,
     n_workers: int | None = None,
+    watch: Watch = unwatched,
 ) -> tuple[PairwiseMachines, Floats]:
     """Return the machines of all pairs and the curves (P, 3) from their outputs to log odds.
 
@@ -64,6 +65,7 @@ def fit_svm_pairs(
     counts : (K,) from which prior odds are taken
     config : see there
     n_workers : threads; one a core by default
+    watch : shows how many pairs are done
     """
     frequencies = np.asarray(counts, dtype=np.float64)
     frames = ClassFrames(x, codes, len(frequencies), None)
@@ -83,7 +85,7 @@ def fit_svm_pairs(
         curve = fit_curve(outputs, n_first, (first, second), config.calibration)
         return rows[machine.support_], machine.dual_coef_[0], float(machine.intercept_[0]), curve
 
-    found = list(parallel_map(fit, list(pairs), n_workers))
+    found = list(watch(parallel_map(fit, list(pairs), n_workers), len(pairs)))
     most = max(len(rows) for rows, *_ in found)
     slots, weights = np.full((len(pairs), most), -1, np.int32), np.zeros((len(pairs), most))
     used = np.unique(np.concatenate([rows for rows, *_ in found]))

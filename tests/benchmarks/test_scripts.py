@@ -16,6 +16,8 @@ SCRIPTS = (
     "emission",
     "fsdd",
     "sclite",
+    "sparsity_figure",
+    "state_calibration",
     "stopping",
     "table_4_2",
 )
