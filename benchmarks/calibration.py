@@ -20,6 +20,7 @@ from typing import NamedTuple
 import matplotlib
 import numpy as np
 from numpy.typing import NDArray
+from reliability import Outcome, draw_reliability
 from report import argument_parser, print_table, write_report
 from scipy.stats import norm
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
@@ -49,32 +50,6 @@ class Problem(NamedTuple):
     title: str
     splits: list[Split]
     n_centers: int
-
-
-class Outcome(NamedTuple):
-    """What Gaussians from one source promised of all test points, (M,), and what happened."""
-
-    promised: Floats
-    happened: NDArray[np.bool_]
-
-    def curve(self) -> tuple[Floats, Floats, Floats]:
-        """Return mean promise, observed share and number of points of each bin that has some."""
-        bins = np.minimum((self.promised * N_BINS).astype(int), N_BINS - 1)
-        counts = np.bincount(bins, minlength=N_BINS)
-        used = counts > 0
-        promises = np.bincount(bins, self.promised, N_BINS)[used] / counts[used]
-        shares = np.bincount(bins, self.happened, N_BINS)[used] / counts[used]
-        return promises, shares, counts[used].astype(float)
-
-    def calibration_error(self) -> float:
-        """Return the expected calibration error: the mean distance of promise and share, in per cent."""
-        promises, shares, counts = self.curve()
-        return 100 * float(np.average(np.abs(promises - shares), weights=counts))
-
-    def log_loss(self) -> float:
-        """Return the mean −log of the probability of what happened, in nats."""
-        p = np.clip(np.where(self.happened, self.promised, 1.0 - self.promised), 1e-300, 1.0)
-        return float(-np.mean(np.log(p)))
 
 
 class Measured(NamedTuple):
@@ -143,21 +118,6 @@ def measure(problem: Problem, classifier: type[Classifier]) -> Measured:
     return Measured(sigma, outcomes, found[0][0], happened[0], found[0][1])
 
 
-def draw_reliability(panel: Axes, title: str, measured: Measured) -> None:
-    """Draw observed shares against promises."""
-    panel.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-    for (source, color), marker in zip(SOURCES.items(), "sov", strict=True):
-        outcome = measured.outcomes[source]
-        promises, shares, _ = outcome.curve()
-        label = f"{source}: {outcome.calibration_error():.1f} %"
-        panel.plot(promises, shares, marker + "-", color=color, markersize=4, linewidth=1.2, label=label)
-    panel.set(
-        title=title.replace(": ", "\n"), xlabel="promised P(positive | output)", xlim=(0, 1), ylim=(0, 1)
-    )
-    panel.set_aspect("equal")
-    panel.legend(title="calibration error", loc="upper left", fontsize=8, title_fontsize=8)
-
-
 def draw_outputs(panel: Axes, measured: Measured) -> None:
     """Draw the test outputs of either class, and the Gaussians that stand for them."""
     reach = float(np.quantile(np.abs(measured.outputs), 0.995))
@@ -178,7 +138,8 @@ def draw(found: dict[str, Measured], path: Path) -> None:
         2, len(found), figsize=(3.9 * len(found), 6.0), layout="constrained", height_ratios=(2.4, 1)
     )
     for (title, measured), (top, bottom) in zip(found.items(), panels.T, strict=True):
-        draw_reliability(top, title, measured)
+        draw_reliability(top, measured.outcomes, SOURCES, N_BINS)
+        top.set(title=title.replace(": ", "\n"), xlabel="promised P(positive | output)")
         draw_outputs(bottom, measured)
     panels[0, 0].set_ylabel("share of positives among them")
     panels[1, 0].set_ylabel("density of test outputs\n(grey) and Gaussians")
@@ -201,7 +162,7 @@ def main() -> None:
             "data": title,
             "sigma": measured.sigma,
             "outputs": source,
-            "calibration error %": outcome.calibration_error(),
+            "calibration error %": outcome.calibration_error(N_BINS),
             "log loss": outcome.log_loss(),
         }
         for title, measured in found.items()

@@ -31,7 +31,7 @@ def cpu_time(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under a head, the first column to the left, the others to the right."""
+    """Print rows under a head, the first column to the left, the others to the right; None is a dash."""
     cells = [list(head), *([_cell(value) for value in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     for row in cells:
@@ -52,4 +52,6 @@ def _cell(value: object) -> str:
 
 
 def _rounded(value: object) -> str:
+    if value is None:
+        return "–"
     return f"{value:.2f}" if isinstance(value, float) else str(value)

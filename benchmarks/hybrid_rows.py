@@ -1,0 +1,130 @@
+"""The rows of thesis table 4.2: what is trained, and what it costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from acoustic.combined_model import uncombined
+from acoustic.discriminants.pooled_machines import PooledMachines
+from acoustic.hybrid import aligned_frames, train_emissions
+from acoustic.model import TENSORS_NAME, AcousticModel, load_model
+from acoustic.one_vs_rest_model import OneVsRestModel
+from acoustic.pairwise_model import PairwiseDiscriminantModel
+from asr.config import ExperimentConfig, with_settings
+from asr.experiment import Experiment
+from asr.stages import RECORD, StageOutput, read_json
+from asr.systems import GmmSystem, HybridSystem, System, find_system
+
+POOLS = "npd-pools"  # NPD whose centres are shared by the pairs of a state
+
+TRAIN, EVERYTHING = ("train",), ("train", "dev")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row; its stages run when their output is first asked for.
+
+    Attributes
+    ----------
+    name : in tables and of the stages
+    system : what is trained
+    experiment : with the row's configuration
+    """
+
+    name: str
+    system: System
+    experiment: Experiment
+
+    def trained(self, splits: Sequence[str]) -> StageOutput:
+        """Return the acoustic model trained on some splits."""
+        return self.experiment.models.acoustic_model(self.system, splits)
+
+    def tuned(self) -> StageOutput:
+        """Return weights and scores on dev of the model trained on train alone."""
+        return self.experiment.decoding.tuning(self.name, self.trained(TRAIN))
+
+    def tested(self) -> StageOutput:
+        """Return words and scores on test of the model trained on train and dev."""
+        decoding, model = self.experiment.decoding, self.trained(EVERYTHING)
+        return decoding.evaluation(self.name, decoding.recognizer(self.name, model, self.tuned(), EVERYTHING))
+
+
+def row_of(experiment: Experiment, name: str) -> Row:
+    """Return the row of a model's name, or of `POOLS`."""
+    if name != POOLS:
+        return Row(name, find_system(name), experiment)
+    pools = with_settings(experiment.config, ["hybrid.centers=state"])
+    return Row(name, find_system("npd"), reconfigured(experiment, pools))
+
+
+def reconfigured(experiment: Experiment, config: ExperimentConfig) -> Experiment:
+    """Return an experiment with another configuration in the same directory."""
+    return Experiment(experiment.loaded, experiment.corpus_dir, experiment.out, config, experiment.preset)
+
+
+def compile_kernels(rows: Sequence[Row]) -> None:
+    """Train the rows' hybrids on a few frames, so that no stage's seconds hold those of a compiler."""
+    rng = np.random.default_rng(0)
+    labels = [np.repeat(np.arange(3, dtype=np.int32), 20)] * 4
+    frames = [rng.normal(size=(60, 4)).astype(np.float32) for _ in labels]
+    for row in rows:
+        if isinstance(row.system, HybridSystem):
+            config = replace(row.experiment.config.hybrid, n_centers=2, n_dictionary=2, min_frames=1)
+            train_emissions(row.system.classifier, aligned_frames(frames, labels, "abcd", 3, config), config)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a hybrid costs.
+
+    Attributes
+    ----------
+    centers_per_machine, distinct_centers : training frames that machines, and all together, hold
+    training_cpu_s : of the stage that trained it: aligned cepstra in, a stored model out; None where it was
+        not recorded
+    megabytes : of the model's tensors
+    """
+
+    centers_per_machine: float
+    distinct_centers: int
+    training_cpu_s: float | None
+    megabytes: float
+
+
+def cost_of(row: Row, splits: Sequence[str]) -> Cost | None:
+    """Return what a row's model trained on some splits costs; None of a GMM."""
+    if isinstance(row.system, GmmSystem):
+        return None
+    output = row.trained(splits)
+    seconds = read_json(output.path / RECORD).get("seconds", {}).get("cpu")
+    size = (output.path / TENSORS_NAME).stat().st_size / 1e6
+    return Cost(*n_centers(load_model(output.path)), seconds, size)
+
+
+def n_centers(model: AcousticModel) -> tuple[float, int]:
+    """Return the mean number of centres of a machine, and that of distinct ones."""
+    emissions = uncombined(model.emissions)
+    if isinstance(emissions, OneVsRestModel):
+        return float(len(emissions.centers)), len(emissions.centers)
+    if not isinstance(emissions, PairwiseDiscriminantModel):
+        raise TypeError(f"expected discriminants with centres, got {type(emissions).__name__}")
+    machines = emissions.machines
+    if isinstance(machines, PooledMachines):
+        return float(2 * np.diff(machines.starts).mean()), len(machines.centers)
+    return float(np.mean(np.sum(machines.slots >= 0, axis=1))), len(machines.centers)
+
+
+def scoring_speed(row: Row) -> float:
+    """Return the CPU seconds of all scores of a second of test recordings, features given."""
+    model, data = load_model(row.trained(EVERYTHING).path), row.experiment.task.data(("test",))
+    frames = model.front_end.transform(data.cepstra, data.speakers)
+    model.emissions.log_likelihoods(frames[0])
+    start = time.process_time()
+    for f in frames:
+        model.emissions.log_likelihoods(f)
+    recorded_s = sum(map(len, frames)) * model.front_end.frame_shift_s
+    return (time.process_time() - start) / recorded_s
