@@ -52,6 +52,7 @@ class HybridConfig:
     input_projection : of the front end, before the kernel
     warps : of the frequency axis: further copies of the training recordings that discriminants learn from
     units : states of phones, or of phones in context tied by decision trees
+    realignments : of the training frames, each by the hybrid trained before, which is then trained anew
     centers : chosen for each ``pair`` by forward selection (thesis), or for each ``state`` and shared by its
         pairs
     n_centers : of a pair or of a state, at most
@@ -81,6 +82,7 @@ class HybridConfig:
     input_projection: Projection = "lda"
     warps: tuple[float, ...] = ()
     units: Units = "context"
+    realignments: int = 0
     centers: Centers = "state"
     n_centers: int = 200
     pool: PoolName = "random"
@@ -118,6 +120,7 @@ class HybridConfig:
                 raise TrainingError(f'{name} is "{value}", expected one of: {", ".join(choices)}')
         for name, number, lowest in (
             ("n_centers", self.n_centers, 1),
+            ("realignments", self.realignments, 0),
             ("n_dictionary", self.n_dictionary, 1),
             ("n_coupled", self.n_coupled, 0),
             ("max_frames", self.max_frames, 2),

@@ -101,7 +101,15 @@ class ModelStages:
 
     def hybrid(self, system: HybridSystem, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a hybrid trained on some splits."""
-        units, warps = self.units(splits), self.config.hybrid.warps
+        model = self._hybrid(system, splits, self.units(splits), 0)
+        for n in range(1, self.config.hybrid.realignments + 1):
+            model = self._hybrid(system, splits, self._realigned(model, splits, n), n)
+        return model
+
+    def _hybrid(
+        self, system: HybridSystem, splits: Sequence[str], units: StageOutput, n_realigned: int
+    ) -> StageOutput:
+        """Return a hybrid trained on units, which hybrids have realigned so many times."""
         aligner, hybrid = self.gmm(self.aligner, splits), self.config.hybrid
         config = replace(
             self.config.front_end, projection=hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0
@@ -109,19 +117,34 @@ class ModelStages:
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
-            copies = [data, *(self._like(data, splits, warp) for warp in warps)]
+            copies = [data, *(self._like(data, splits, warp) for warp in hybrid.warps)]
             aligned = load_units(units.path, data)
             front_end = hybrid_front_end(copies, aligned, config)
             model = load_model(aligner.path)
             save_model(train_hybrid(system.classifier, copies, aligned, front_end, hybrid, model), directory)
 
         used = [split for split in splits if len(self.task.corpus(split))]
-        warped = {f"{s} {w:g}": self.task.features(s, w).digest for w in warps for s in used}
+        warped = {f"{s} {w:g}": self.task.features(s, w).digest for w in hybrid.warps for s in used}
+        stem = f"hybrid-{system.classifier.replace(':', '-')}"
         return self.store.run(
-            split_name(f"hybrid-{system.classifier.replace(':', '-')}", splits),
+            split_name(_numbered(stem, n_realigned), splits),
             compute,
             inputs={"units": units.digest, "aligner": aligner.digest, **self.task.digests(splits), **warped},
-            config={"front_end": config, "hybrid": hybrid},
+            config={"front_end": config, "hybrid": replace(hybrid, realignments=0)},
+        )
+
+    def _realigned(self, model: StageOutput, splits: Sequence[str], n_realigned: int) -> StageOutput:
+        """Return the states of each training frame by a hybrid."""
+
+        def compute(directory: Path) -> None:
+            data, beam = self._training_data(splits), self.config.gmm.beam
+            save_units(phone_units(data, load_model(model.path), self.task.lexicon, beam), directory)
+
+        return self.store.run(
+            split_name(_numbered("units", n_realigned), splits),
+            compute,
+            inputs={"model": model.digest, **self.task.digests(splits)},
+            config={"beam": self.config.gmm.beam},
         )
 
     def _like(self, data: SpeechData, splits: Sequence[str], warp: float) -> SpeechData:
@@ -223,3 +246,7 @@ class ModelStages:
             inputs={"start": start.digest, **self.task.digests(splits)},
             config={**asdict(gmm), "mixtures": n_components, "iterations": n_iterations},
         )
+
+
+def _numbered(stage: str, n_realigned: int) -> str:
+    return f"{stage}-realigned-{n_realigned}" if n_realigned else stage

@@ -113,6 +113,25 @@ def test_adaptation_may_be_left_out(
     assert Recognizer.load(out, "npd").first_pass is None
 
 
+def test_realignment_goes_on_from_the_first_hybrid(
+    hybrids: Path, tones: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(hybrids, out)
+    before = {p.name for p in (out / "stages").iterdir()}
+    options = (*settings, *SMALL, "hybrid.warps=0.95,1.05", "hybrid.realignments=1")
+    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
+    new = sorted(p.name.rsplit("-", 1)[0] for p in (out / "stages").iterdir() if p.name not in before)
+    assert new[:4] == [
+        "hybrid-npd-realigned-1",
+        "hybrid-npd-realigned-1-dev",
+        "recognizer-npd",
+        "test-npd",
+    ]
+    assert {"units-realigned-1", "units-realigned-1-dev"} <= set(new)
+    assert all(row.word_accuracy >= 90 for row in read_results(out))
+
+
 def test_sparsity_trains_every_size_and_goes_on(
     hybrids: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
