@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acoustic.discriminants.calibration import CalibrationName, check_calibration, fit_curve
+from acoustic.discriminants.calibration import CalibrationName, fit_curve
 from acoustic.discriminants.forward import ForwardConfig
 from acoustic.discriminants.iterative_coupling import CouplingName
 from acoustic.discriminants.kernels import Kernel
@@ -31,6 +31,7 @@ from acoustic.parallel import Watch, unwatched
 from acoustic.pool_centers import PoolName, drawn, pool_centers
 from acoustic.sklearn_model import PREFIX, SklearnModel, make_classifier
 from acoustic.state_priors import StatePriors
+from features.checks import check_choices, check_lowest
 from features.frontend import Projection
 
 Floats = NDArray[np.float64]
@@ -106,32 +107,20 @@ class HybridConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_calibration(self.calibration)
-        for name, value, choices in (
-            ("input_projection", self.input_projection, get_args(Projection)),
-            ("units", self.units, get_args(Units)),
-            ("centers", self.centers, get_args(Centers)),
-            ("pool", self.pool, get_args(PoolName)),
-            ("loss", self.loss, get_args(Loss)),
-            ("coupling", self.coupling, get_args(CouplingName)),
-            ("adaptation", self.adaptation, get_args(Adaptation)),
-        ):
-            if value not in choices:
-                raise TrainingError(f'{name} is "{value}", expected one of: {", ".join(choices)}')
-        for name, number, lowest in (
-            ("n_centers", self.n_centers, 1),
-            ("realignments", self.realignments, 0),
-            ("n_dictionary", self.n_dictionary, 1),
-            ("n_coupled", self.n_coupled, 0),
-            ("max_frames", self.max_frames, 2),
-            ("min_frames", self.min_frames, 1),
-            ("epsilon", self.epsilon, 0),
-            ("prior_scale", self.prior_scale, 0),
-            ("gmm_weight", self.gmm_weight, 0),
-            ("adaptation_frames", self.adaptation_frames, 1),
-        ):
-            if not number >= lowest:
-                raise TrainingError(f"{name}: expected at least {lowest}, got {number}; change it")
+        check_choices(self, TrainingError)
+        lowest = {
+            "realignments": 0,
+            "n_centers": 1,
+            "n_dictionary": 1,
+            "n_coupled": 0,
+            "max_frames": 2,
+            "min_frames": 1,
+            "epsilon": 0,
+            "prior_scale": 0,
+            "gmm_weight": 0,
+            "adaptation_frames": 1,
+        }
+        check_lowest(self, lowest, TrainingError)
         if not all(0.5 < warp < 2 and warp != 1 for warp in self.warps):
             raise TrainingError(
                 f"warps: expected numbers near 1, as 0.92,1.08, got {self.warps}; change them"

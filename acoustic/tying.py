@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 
 from acoustic.context import EDGE, Context, base_phone
+from acoustic.errors import TrainingError
 from acoustic.topology import SHORT_PAUSE, SILENCE, Topology
+from features.checks import check_lowest
 
 Floats = NDArray[np.float64]
 Key = tuple[Context, int]  # a phone in context and a state position
@@ -40,6 +42,9 @@ class TyingConfig:
     min_frames: int = 250
     min_gain: float = 200.0
     max_states: int = 400
+
+    def __post_init__(self) -> None:
+        check_lowest(self, {"min_frames": 1, "min_gain": 0, "max_states": 1}, TrainingError)
 
 
 def contextual_topology(

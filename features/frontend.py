@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from features.checks import check_choices, check_lowest
 from features.errors import FeatureError
 from features.mfcc import MfccConfig, check_config, mfcc
 from features.normalization import Standardizer, normalize, normalize_groups
@@ -48,19 +49,8 @@ class FrontEndConfig:
     keep_cepstra: bool = False
 
     def __post_init__(self) -> None:
-        for name, value, choices in (
-            ("normalize", self.normalize, get_args(Normalization)),
-            ("projection", self.projection, get_args(Projection)),
-        ):
-            if value not in choices:
-                raise FeatureError(f'{name} is "{value}", expected one of: {", ".join(choices)}')
-        for name, number, lowest in (
-            ("context", self.context, 0),
-            ("n_components", self.n_components, 1),
-            ("prior_frames", self.prior_frames, 0),
-        ):
-            if not number >= lowest:
-                raise FeatureError(f"{name}: expected at least {lowest}, got {number}; change it")
+        check_choices(self, FeatureError)
+        check_lowest(self, {"context": 0, "n_components": 1, "prior_frames": 0}, FeatureError)
 
     def check(self) -> None:
         """Raise FeatureError naming the field that cannot be used together with the others."""

@@ -6,7 +6,7 @@ pairs, M outputs of a pair.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numba import njit
@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from acoustic.discriminants.leave_one_out import FARTHEST
 from acoustic.discriminants.projection import GaussianProjection
-from acoustic.errors import ModelError
 
 Floats = NDArray[np.float64]
 CalibrationName = Literal["gaussian", "logistic"]
@@ -22,12 +21,6 @@ CalibrationName = Literal["gaussian", "logistic"]
 _STEPS = 30
 _ENOUGH = 1e-9  # of a Newton step
 _SMALLEST_CURVATURE = 1e-12
-
-
-def check_calibration(name: str) -> None:
-    """Raise ModelError if there is no calibration of this name."""
-    if name not in get_args(CalibrationName):
-        raise ModelError(f'calibration is "{name}", expected one of: {", ".join(get_args(CalibrationName))}')
 
 
 def fit_curve(

@@ -11,7 +11,7 @@ Axes: M training points, D features, R targets, C centres; column 0 of the basis
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from acoustic.discriminants.leave_one_out import basis_left_out_residuals
 from acoustic.discriminants.parameters import check_not_negative, check_whole
 from acoustic.discriminants.ridge import gcv_score, settled_ridge
 from acoustic.errors import ModelError
+from features.checks import check_choices
 
 Floats = NDArray[np.float64]
 Selection = Literal["residual", "error_reduction", "random"]
@@ -70,9 +71,7 @@ class ForwardConfig:
     regularize: bool = False
 
     def __post_init__(self) -> None:
-        for name, allowed in (("selection", get_args(Selection)), ("stopping", get_args(Stopping))):
-            if (value := getattr(self, name)) not in allowed:
-                raise ModelError(f'{name} is "{value}", expected one of: {", ".join(allowed)}')
+        check_choices(self, ModelError)
         for name in ("max_centers", "patience", "block_size", "n_candidates"):
             check_whole(name, getattr(self, name))
         for name in ("tol", "epsilon"):

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 
-from acoustic.discriminants.calibration import CalibrationName, check_calibration, fit_curve
+from acoustic.discriminants.calibration import CalibrationName, fit_curve
 from acoustic.discriminants.coupling import all_pairs
 from acoustic.discriminants.pooled_machines import PooledMachines, ScaledKernel
 from acoustic.errors import ModelError
 from acoustic.parallel import Watch, parallel_map, unwatched
+from features.checks import check_choices
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -57,13 +58,7 @@ class PoolConfig:
     outputs: Outputs = "held-out"
 
     def __post_init__(self) -> None:
-        check_calibration(self.calibration)
-        for name, value, choices in (
-            ("loss", self.loss, get_args(Loss)),
-            ("outputs", self.outputs, get_args(Outputs)),
-        ):
-            if value not in choices:
-                raise ModelError(f'{name} is "{value}", expected one of: {", ".join(choices)}')
+        check_choices(self, ModelError)
         if not (self.sigma > 0 and self.ridge > 0 and np.isfinite([self.sigma, self.ridge]).all()):
             raise ModelError(
                 f"sigma and ridge are {self.sigma} and {self.ridge}, expected finite numbers above 0"

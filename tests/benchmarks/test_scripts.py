@@ -15,6 +15,7 @@ SCRIPTS = (
     "discriminants_choice",
     "emission",
     "fsdd",
+    "pair_training",
     "sclite",
     "sparsity_figure",
     "state_calibration",

@@ -8,12 +8,10 @@ from scipy.stats import norm
 
 from acoustic.discriminants.calibration import (
     bayes_curves,
-    check_calibration,
     fit_curve,
     quadratics,
 )
 from acoustic.discriminants.projection import GaussianProjection
-from acoustic.errors import ModelError
 
 GRID = np.linspace(-2, 2, 11)
 
@@ -100,8 +98,3 @@ def test_quadratics_are_the_polynomials():
     q, curves = rng.normal(size=(7, 4)), rng.normal(size=(4, 3))
     expected = np.column_stack([np.polyval(c, v) for c, v in zip(curves, q.T, strict=True)])
     assert_allclose(quadratics(q, curves), expected, rtol=1e-12, atol=1e-12)
-
-
-def test_unknown_calibration():
-    with pytest.raises(ModelError, match='calibration is "isotonic", expected one of: gaussian, logistic'):
-        check_calibration("isotonic")

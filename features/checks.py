@@ -1,0 +1,37 @@
+"""Checks that configurations do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from features.errors import AsrError
+
+
+def check_choices(config: Any, error: type[AsrError]) -> None:
+    """Raise the error if a field whose type is a Literal has another value.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Config:
+    ...     colour: Literal["red", "blue"]
+    >>> check_choices(Config("red"), AsrError)
+    """
+    for name, choices in _choices(type(config)).items():
+        if (value := getattr(config, name)) not in choices:
+            raise error(f'{name} is "{value}", expected one of: {", ".join(choices)}')
+
+
+def check_lowest(config: object, lowest: Mapping[str, float], error: type[AsrError]) -> None:
+    """Raise the error if a field is below the number given for it, or is none."""
+    for name, number in lowest.items():
+        if not (value := getattr(config, name)) >= number:
+            raise error(f"{name}: expected at least {number}, got {value}; change it")
+
+
+@cache
+def _choices(kind: type) -> dict[str, tuple[Any, ...]]:
+    """Return the values of each Literal field of a dataclass."""
+    hints = get_type_hints(kind).items()
+    return {name: get_args(hint) for name, hint in hints if get_origin(hint) is Literal}
