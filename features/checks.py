@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Literal, get_args, get_origin, get_type_hints
 
 from features.errors import AsrError
 
 
-def check_choices(config: Any, error: type[AsrError]) -> None:
+def check_choices(config: object, error: type[AsrError]) -> None:
     """Raise the error if a field whose type is a Literal has another value.
 
     >>> from dataclasses import dataclass
@@ -18,9 +17,9 @@ def check_choices(config: Any, error: type[AsrError]) -> None:
     ...     colour: Literal["red", "blue"]
     >>> check_choices(Config("red"), AsrError)
     """
-    for name, choices in _choices(type(config)).items():
-        if (value := getattr(config, name)) not in choices:
-            raise error(f'{name} is "{value}", expected one of: {", ".join(choices)}')
+    for name, kind in get_type_hints(type(config)).items():
+        if get_origin(kind) is Literal and (value := getattr(config, name)) not in get_args(kind):
+            raise error(f'{name} is "{value}", expected one of: {", ".join(get_args(kind))}')
 
 
 def check_lowest(config: object, lowest: Mapping[str, float], error: type[AsrError]) -> None:
@@ -28,10 +27,3 @@ def check_lowest(config: object, lowest: Mapping[str, float], error: type[AsrErr
     for name, number in lowest.items():
         if not (value := getattr(config, name)) >= number:
             raise error(f"{name}: expected at least {number}, got {value}; change it")
-
-
-@cache
-def _choices(kind: type) -> dict[str, tuple[Any, ...]]:
-    """Return the values of each Literal field of a dataclass."""
-    hints = get_type_hints(kind).items()
-    return {name: get_args(hint) for name, hint in hints if get_origin(hint) is Literal}
