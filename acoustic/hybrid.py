@@ -64,7 +64,7 @@ class HybridConfig:
     sigma : width of the Gaussian kernel
     epsilon : added to the diagonal of a pair's Gram matrix (``pair``)
     ridge : on the weights of shared centres (``state``)
-    loss : of shared centres
+    loss : of shared centres; ``squared-hinge`` is one Newton step from least squares
     calibration : from outputs to log odds; ``pair`` uses fitted outputs as the thesis, ``state`` those of
         two halves of the speakers, each predicted by the other
     prior_scale : share of the log prior that is divided by
@@ -92,7 +92,7 @@ class HybridConfig:
     sigma: float = 5.0
     epsilon: float = 1e-3
     ridge: float = 1e-5
-    loss: Loss = "squared"
+    loss: Loss = "squared-hinge"
     calibration: CalibrationName = "logistic"
     prior_scale: float = 0.5
     floor: float = -40.0

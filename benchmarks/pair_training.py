@@ -27,9 +27,9 @@ BEST = HybridConfig(units="phone")
 RUNS = (
     ("NPD, 100 centres a pair (preset thesis)", "npd", THESIS),
     ("OROLS, 100 centres a pair (preset thesis)", "orols", THESIS),
-    ("100 shared centres a state", "npd", replace(BEST, n_centers=100)),
-    ("200 shared centres a state (preset best)", "npd", BEST),
-    ("the same, squared hinge", "npd", replace(BEST, loss="squared-hinge")),
+    ("100 shared centres a state, least squares", "npd", replace(BEST, n_centers=100, loss="squared")),
+    ("200 shared centres a state, least squares", "npd", replace(BEST, loss="squared")),
+    ("200 shared centres a state, squared hinge (preset best)", "npd", BEST),
 )
 
 

@@ -45,7 +45,7 @@ class PoolConfig:
     sigma : width of the Gaussian kernel
     ridge : added to the Gram matrix of the kernel values, a mean over the pair's frames; the bias is free
     loss : least squares on targets ±1 (thesis), or the squared hinge of the same targets by Newton's method
-    hinge_steps : Newton steps at most
+    hinge_steps : Newton steps at most, from the least squares solution on
     calibration : from outputs to log odds
     outputs : that calibration sees: of the frames fitted, or of each fold by the others
     """
@@ -53,7 +53,7 @@ class PoolConfig:
     sigma: float = 5.0
     ridge: float = 1e-5
     loss: Loss = "squared"
-    hinge_steps: int = 4
+    hinge_steps: int = 1
     calibration: CalibrationName = "logistic"
     outputs: Outputs = "held-out"
 
@@ -169,6 +169,10 @@ class _Statistics(NamedTuple):
     sums: Singles
     sizes: NDArray[np.int64]
 
+    def without(self, part: _Statistics) -> _Statistics:
+        """Return those of the frames that are not in a part of them."""
+        return _Statistics(self.gram - part.gram, self.sums - part.sums, self.sizes - part.sizes)
+
 
 class _Pair(NamedTuple):
     """Two classes with the kernel values of each one's frames at the other's centres.
@@ -224,7 +228,7 @@ def _fit_pair(first: _Class, second: _Class, counts: tuple[float, float], config
     if config.outputs == "held-out":
         outputs = fitted.copy()
         for fold, own in enumerate(parts):
-            rest = _Statistics(total.gram - own.gram, total.sums - own.sums, total.sizes - own.sizes)
+            rest = total.without(own)
             if rest.sizes.all() and own.sizes.any():  # else all of a class are here: fitted ones have to do
                 is_held_out = pair.frames_of(fold)
                 outputs[is_held_out] = _trained(pair, rest, is_held_out, config)[2][is_held_out]
@@ -245,13 +249,14 @@ def _trained(
     used = np.ones(len(outputs), dtype=bool) if left_out is None else ~left_out
     for _ in range(config.hinge_steps):
         loss = _hinge_loss(outputs, weights, signs, used, config.ridge)
-        is_active = used & (signs * outputs < 1)
-        i, j = is_active[:n_first], is_active[n_first:]
-        if not (i.any() and j.any()):
-            break
-        active = _statistics(
+        is_idle = used & (signs * outputs >= 1)
+        i, j = is_idle[:n_first], is_idle[n_first:]
+        idle = _statistics(
             (pair.first.own[i], pair.first_cross[i]), (pair.second.own[j], pair.second_cross[j])
         )
+        active = statistics.without(idle)  # fewer frames are idle than active
+        if not active.sizes.all():
+            break
         new_weights, new_bias = _solved(active, int(used.sum()), config.ridge)
         new_outputs = pair.outputs(new_weights, new_bias)
         share = np.float32(1)
