@@ -32,8 +32,6 @@ Outputs = Literal["fitted", "held-out"]
 _PAIRS_AT_ONCE = 8  # of one task of a thread
 _MORE_RIDGE = 10.0  # where a Gram matrix is not definite in single precision
 _MOST_RIDGE = 1.0
-_LEAST_STEP = 0.1  # share of a Newton step
-_ENOUGH = 1e-4  # of the loss: a step that gains less is the last
 
 
 @dataclass(frozen=True)
@@ -199,6 +197,13 @@ class _Pair(NamedTuple):
             (self.first.grams[fold], self.second.grams[fold]),
         )
 
+    def statistics_of(self, chosen: NDArray[np.bool_]) -> _Statistics:
+        """Return those of some of the frames (M,)."""
+        i, j = chosen[: len(self.first.frames)], chosen[len(self.first.frames) :]
+        return _statistics(
+            (self.first.own[i], self.first_cross[i]), (self.second.own[j], self.second_cross[j])
+        )
+
     def outputs(self, weights: Singles, bias: np.float32) -> Singles:
         """Return the outputs (M,) at all frames, those of the first class first."""
         n_first = len(self.first.centers)
@@ -221,66 +226,59 @@ class _Pair(NamedTuple):
 def _fit_pair(first: _Class, second: _Class, counts: tuple[float, float], config: PoolConfig) -> _FittedPair:
     """Return the machine on all frames, and the curve from fitted or held-out outputs."""
     pair = _Pair.of(first, second)
-    parts = [pair.statistics(fold) for fold in range(len(first.grams))]
-    total = _Statistics(*(np.sum(column, axis=0) for column in zip(*parts, strict=True)))
-    weights, bias, fitted = _trained(pair, total, None, config)
-    outputs = fitted
-    if config.outputs == "held-out":
-        outputs = fitted.copy()
-        for fold, own in enumerate(parts):
-            rest = total.without(own)
-            if rest.sizes.all() and own.sizes.any():  # else all of a class are here: fitted ones have to do
-                is_held_out = pair.frames_of(fold)
-                outputs[is_held_out] = _trained(pair, rest, is_held_out, config)[2][is_held_out]
-    curve = fit_curve(outputs, len(first.frames), counts, config.calibration)
-    return _FittedPair(weights, float(bias), curve)
-
-
-def _trained(
-    pair: _Pair, statistics: _Statistics, left_out: NDArray[np.bool_] | None, config: PoolConfig
-) -> tuple[Singles, np.float32, Singles]:
-    """Return weights, bias and the outputs (M,) at all frames of a machine for the frames not left out."""
-    weights, bias = _solved(statistics, int(statistics.sizes.sum()), config.ridge)
+    folds = [pair.frames_of(fold) for fold in range(len(first.grams))]
+    n_frames = len(first.frames) + len(second.frames)
+    parts = [pair.statistics(fold) for fold in range(len(folds))]
+    weights, bias = _solved(_total(parts), n_frames, config.ridge)
     outputs = pair.outputs(weights, bias)
-    if config.loss == "squared":
-        return weights, bias, outputs
-    n_first = len(pair.first.frames)
-    signs = np.where(np.arange(len(outputs)) < n_first, np.float32(1), np.float32(-1))
-    used = np.ones(len(outputs), dtype=bool) if left_out is None else ~left_out
+    if config.loss == "squared-hinge":
+        weights, bias, outputs, parts = _newton(pair, folds, parts, (weights, bias, outputs), config)
+    machine = weights, float(bias)
+    if config.outputs == "held-out":
+        outputs = outputs.copy()
+        total = _total(parts)
+        for own, is_own in zip(parts, folds, strict=True):
+            rest = total.without(own)
+            if rest.sizes.all() and is_own.any():  # else all of a class are here: fitted ones have to do
+                n_rest = n_frames - int(is_own.sum())
+                outputs[is_own] = pair.outputs(*_solved(rest, n_rest, config.ridge))[is_own]
+    return _FittedPair(*machine, fit_curve(outputs, len(first.frames), counts, config.calibration))
+
+
+def _newton(
+    pair: _Pair,
+    folds: Sequence[NDArray[np.bool_]],
+    parts: Sequence[_Statistics],
+    start: tuple[Singles, np.float32, Singles],
+    config: PoolConfig,
+) -> tuple[Singles, np.float32, Singles, list[_Statistics]]:
+    """Return weights, bias, outputs and each fold's statistics of what the squared hinge sees.
+
+    A Newton step is least squares on the frames that are not beyond their targets; machines for held-out
+    outputs leave out the same frames as that for all. Fewer are beyond than not: they are taken away.
+    """
+    weights, bias, outputs = start
+    signs = np.where(np.arange(len(outputs)) < len(pair.first.frames), np.float32(1), np.float32(-1))
+    seen = list(parts)
+    is_idle = np.zeros(len(outputs), dtype=bool)
     for _ in range(config.hinge_steps):
-        loss = _hinge_loss(outputs, weights, signs, used, config.ridge)
-        is_idle = used & (signs * outputs >= 1)
-        i, j = is_idle[:n_first], is_idle[n_first:]
-        idle = _statistics(
-            (pair.first.own[i], pair.first_cross[i]), (pair.second.own[j], pair.second_cross[j])
-        )
-        active = statistics.without(idle)  # fewer frames are idle than active
-        if not active.sizes.all():
+        before, is_idle = is_idle, signs * outputs >= 1
+        if np.array_equal(before, is_idle):
             break
-        new_weights, new_bias = _solved(active, int(used.sum()), config.ridge)
-        new_outputs = pair.outputs(new_weights, new_bias)
-        share = np.float32(1)
-        while share > _LEAST_STEP:
-            tried = outputs + share * (new_outputs - outputs)
-            tried_weights = weights + share * (new_weights - weights)
-            new_loss = _hinge_loss(tried, tried_weights, signs, used, config.ridge)
-            if new_loss < loss:
-                break
-            share *= np.float32(0.5)
-        else:
+        active = [
+            part.without(pair.statistics_of(is_idle & fold)) for part, fold in zip(parts, folds, strict=True)
+        ]
+        if not _total(active).sizes.all():
             break
-        weights, outputs, bias = tried_weights, tried, bias + share * (new_bias - bias)
-        if loss - new_loss < _ENOUGH * loss:
-            break
-    return weights, bias, outputs
+        seen = active
+        weights, bias = _solved(_total(seen), len(outputs), config.ridge)
+        outputs = pair.outputs(weights, bias)
+    return weights, bias, outputs, seen
 
 
-def _hinge_loss(
-    outputs: Singles, weights: Singles, signs: Singles, used: NDArray[np.bool_], ridge: float
-) -> float:
-    """Return the mean squared hinge of the frames used, and the ridge's share."""
-    slack = np.maximum(1 - signs * outputs, 0)[used]
-    return float(slack @ slack / len(slack) + ridge * (weights @ weights))
+def _total(parts: Sequence[_Statistics]) -> _Statistics:
+    """Return the statistics of all parts together."""
+    return _Statistics(*(np.sum(column, axis=0) for column in zip(*parts, strict=True)))
 
 
 def _statistics(
