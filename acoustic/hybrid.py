@@ -81,13 +81,13 @@ class HybridConfig:
     """
 
     input_projection: Projection = "lda"
-    warps: tuple[float, ...] = ()
+    warps: tuple[float, ...] = (0.93, 1.07)
     units: Units = "context"
     realignments: int = 0
     centers: Centers = "state"
     n_centers: int = 200
     pool: PoolName = "random"
-    max_frames: int = 2500
+    max_frames: int = 4000
     min_frames: int = 20
     sigma: float = 5.0
     epsilon: float = 1e-3
@@ -132,9 +132,12 @@ class HybridConfig:
 
 THESIS = HybridConfig(
     input_projection="none",
+    warps=(),
     units="phone",
     centers="pair",
     n_centers=100,
+    max_frames=2500,
+    loss="squared",
     calibration="gaussian",
     prior_scale=1.0,
     gmm_weight=0.0,

@@ -23,8 +23,6 @@ from decoder.lexicon import Lexicon
 Frames = NDArray[np.float32]
 Scores = Sequence[Frames]
 
-_ROUNDS = 2  # of adaptation
-
 
 @dataclass(frozen=True)
 class ScoredSpeech:
@@ -59,8 +57,7 @@ def adapted(
     """Return the speech with each speaker's frames brought closer to those of the training speakers.
 
     The first pass hears words in the scores; their states are what the speaker's transform is learned from.
-    What it hears in the scores of the adapted frames gives a better one. A model that does not adapt leaves
-    everything as it is.
+    A model that does not adapt leaves everything as it is.
     """
     if model.adaptation is None:
         return speech
@@ -68,13 +65,10 @@ def adapted(
     def states(scores: Frames) -> NDArray[np.int32]:
         return heard_states(scores, first_pass.decode(scores).text, lexicon, model)
 
-    moved = speech
-    for _ in range(_ROUNDS):
-        heard = list(progress_bar(parallel_map(states, moved.scores), len(moved.scores), "first pass"))
-        transforms = speaker_transforms(speech.frames, heard, speech.speakers, model.adaptation)
-        frames = [transforms[s].apply(f) for s, f in zip(speech.speakers, speech.frames, strict=True)]
-        moved = replace(speech, frames=frames, scores=emission_scores(frames, model))
-    return moved
+    heard = list(progress_bar(parallel_map(states, speech.scores), len(speech.scores), "first pass"))
+    transforms = speaker_transforms(speech.frames, heard, speech.speakers, model.adaptation)
+    frames = [transforms[s].apply(f) for s, f in zip(speech.speakers, speech.frames, strict=True)]
+    return replace(speech, frames=frames, scores=emission_scores(frames, model))
 
 
 def heard_states(

@@ -187,6 +187,7 @@ def info(experiment: str | Path, *, model: str | None = None) -> dict[str, objec
         "words": len(recognizer.lexicon),
         "phones": len(acoustic.topology.phones),
         "states": acoustic.topology.n_states,
+        "adapts_to_speakers": acoustic.adaptation is not None,
         "sample_rate": acoustic.front_end.config.mfcc.sample_rate,
         "front_end": acoustic.front_end.config,
         "grammar": recognizer.grammar,
