@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from acoustic.adaptation import fit_targets
 from acoustic.model import load_model, save_model
 from asr.data import SpeechData
 from asr.errors import ConfigError
@@ -74,7 +75,29 @@ class ModelStages:
 
     def acoustic_model(self, system: System, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a system trained on some splits."""
-        return self.gmm(system, splits) if isinstance(system, GmmSystem) else self.hybrid(system, splits)
+        if isinstance(system, HybridSystem):
+            return self.hybrid(system, splits)
+        return self._adapting(system, splits) if system.adapts else self.gmm(system, splits)
+
+    def _adapting(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
+        """Return a GMM that knows where the frames of its states lie."""
+        model = self.gmm(system, splits)
+        config = {"beam": self.config.gmm.beam, "prior_frames": self.config.hybrid.adaptation_frames}
+
+        def compute(directory: Path) -> None:
+            data, trained = self._training_data(splits), load_model(model.path)
+            units = phone_units(data, trained, self.task.lexicon, config["beam"])
+            frames = trained.front_end.transform(data.cepstra, data.speakers)
+            is_speech = trained.topology.is_speech()
+            targets = fit_targets(frames, units.labels, is_speech, config["prior_frames"])
+            save_model(replace(trained, adaptation=targets), directory)
+
+        return self.store.run(
+            split_name(f"gmm-{system.projection}-{system.n_components}-cmllr", splits),
+            compute,
+            inputs={"model": model.digest, **self.task.digests(splits)},
+            config=config,
+        )
 
     def gmm(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a GMM trained on some splits."""

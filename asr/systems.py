@@ -21,10 +21,12 @@ class GmmSystem:
     ----------
     n_components : Gaussians per state
     projection : of the front end
+    adapts : frames to the speaker when it decodes
     """
 
     n_components: int
     projection: Projection = "none"
+    adapts: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,14 @@ SYSTEMS: dict[str, System] = {
     "gmm16": GmmSystem(16),
     "gmm-lda": GmmSystem(8, "lda"),
     "gmm-lda16": GmmSystem(16, "lda"),
+    "gmm-cmllr": GmmSystem(8, adapts=True),
+    "gmm-lda-cmllr": GmmSystem(8, "lda", adapts=True),
     "npd": HybridSystem("npd"),
     "orols": HybridSystem("orols"),
     "krls": HybridSystem("krls"),
     "svm": HybridSystem("svm"),
 }
-_NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})")
+_NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 
 
 def find_system(name: str) -> System:
@@ -59,7 +63,7 @@ def find_system(name: str) -> System:
     if name in SYSTEMS:
         return SYSTEMS[name]
     if numbered := _NUMBERED.fullmatch(name):
-        return GmmSystem(int(numbered[2]), "lda" if numbered[1] else "none")
+        return GmmSystem(int(numbered[2]), "lda" if numbered[1] else "none", bool(numbered[3]))
     if name.startswith(PREFIX):
         make_classifier(name)
         return HybridSystem(name)

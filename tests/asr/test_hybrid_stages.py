@@ -96,6 +96,17 @@ def test_frames_are_adapted_to_the_speaker(hybrids: Path, tones: Path) -> None:
     assert adapted(speech, unadapted, recognizer.first_pass, recognizer.lexicon) is speech
 
 
+def test_a_gmm_may_adapt_too(tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(trained, out)
+    train("folder", corpus=tones, out=out, models=["gmm2-cmllr"], settings=settings)
+    plain, adapting = Recognizer.load(trained), Recognizer.load(out, "gmm2-cmllr")
+    assert plain.first_pass is None
+    assert adapting.first_pass is not None
+    assert_array_equal(plain.model.emissions.means, adapting.model.emissions.means)  # type: ignore[attr-defined]
+    assert all(row.word_accuracy >= 90 for row in read_results(out))
+
+
 def test_nothing_heard_adapts_nothing(hybrids: Path) -> None:
     recognizer = Recognizer.load(hybrids, "npd")
     scores = np.zeros((9, recognizer.model.topology.n_states), dtype=np.float32)

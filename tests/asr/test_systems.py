@@ -10,6 +10,7 @@ def test_names() -> None:
     assert {name: find_system(name) for name in SYSTEMS} == SYSTEMS
     assert find_system("gmm4") == GmmSystem(4)
     assert find_system("gmm-lda32") == GmmSystem(32, "lda")
+    assert find_system("gmm-lda4-cmllr") == GmmSystem(4, "lda", adapts=True)
     assert find_system("gmm8") == find_system("gmm")
 
 
@@ -18,7 +19,7 @@ def test_names() -> None:
 )
 def test_unknown(name: str) -> None:
     with pytest.raises(
-        ConfigError, match=r"is not known.*expected one of: gmm, gmm16, gmm-lda, gmm-lda16, npd"
+        ConfigError, match=r"is not known.*expected one of: gmm, gmm16, gmm-lda, gmm-lda16, gmm-cmllr"
     ):
         find_system(name)
 
