@@ -21,7 +21,7 @@ frames and more.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +35,8 @@ from acoustic.adaptation import speaker_transforms
 from acoustic.alignment import align
 from acoustic.combined_model import CombinedModel, uncombined
 from acoustic.discriminants.coupling import all_pairs
+from acoustic.discriminants.iterative_coupling import CouplingName
+from acoustic.emission import EmissionModel
 from acoustic.errors import AlignmentError
 from acoustic.gmm import GmmModel
 from acoustic.model import AcousticModel, load_model
@@ -224,11 +226,21 @@ def measure(dev: HeldOut, model: AcousticModel, words: Mapping[str, Sequence[str
     )
 
 
-def measure_model(experiment: Path, name: str, dev: HeldOut) -> Measured:
-    """Return what a trained model's posteriors are worth."""
+def measure_model(
+    experiment: Path, name: str, dev: HeldOut, couplings: Sequence[CouplingName]
+) -> dict[str, Measured]:
+    """Return what a trained model's posteriors are worth, by other couplings of its pairs, too."""
     stages, record = held_out_stages(experiment, name), read_json(experiment / MODELS / name / DECODING)
     words = read_transcripts(stages["tuning"] / f"{record['default_grammar']}.txt")
-    return measure(dev, load_model(stages["model"]), words)
+    model = load_model(stages["model"])
+    found = {name: measure(dev, model, words)}
+    if isinstance(pairs := uncombined(model.emissions), PairwiseDiscriminantModel):
+        for coupling in couplings:
+            emissions: EmissionModel = replace(pairs, coupling=coupling)
+            if isinstance(model.emissions, CombinedModel):
+                emissions = replace(model.emissions, first=emissions)
+            found[f"{name}, {coupling}"] = measure(dev, replace(model, emissions=emissions), words)
+    return found
 
 
 def base_of_class(model: AcousticModel, aligner: AcousticModel) -> Ints:
@@ -253,7 +265,8 @@ def draw_shares(panel: Axes, found: Mapping[str, Measured], colors: Mapping[str,
 def draw(found: Mapping[str, Mapping[str, Measured]], path: Path) -> None:
     """Save the figure: one column for each experiment."""
     names = [name for models in found.values() for name in models]
-    colors = COLORS | {name: "C5" for name in names if name not in COLORS}
+    others = [name for name in dict.fromkeys(names) if name not in COLORS]
+    colors = COLORS | {name: f"C{5 + k % 5}" for k, name in enumerate(others)}
     figure, panels = plt.subplots(
         2,
         len(found),
@@ -291,6 +304,7 @@ def main() -> None:
     parser = argument_parser(__doc__, __file__)
     parser.add_argument("--experiment", type=Path, action="append", required=True, help="may be repeated")
     parser.add_argument("--models", nargs="+", default=[], help="by default all of each experiment")
+    parser.add_argument("--couplings", nargs="+", default=[], help="beside each model's own")
     parser.add_argument("--aligner", default="gmm", help="GMM of each experiment")
     parser.add_argument("--figure", type=Path, default=Path("docs/figures/state_calibration.png"))
     arguments = parser.parse_args()
@@ -300,7 +314,8 @@ def main() -> None:
         title = f"preset {read_json(experiment / 'config.json')['preset']}"
         if title in found:
             title = f"{title}, {experiment}"
-        found[title] = {name: measure_model(experiment, name, dev) for name in names}
+        measured = (measure_model(experiment, name, dev, arguments.couplings) for name in names)
+        found[title] = {name: one for models in measured for name, one in models.items()}
     rows = [
         {"experiment": title, "model": name, **measured.row()}
         for title, models in found.items()
