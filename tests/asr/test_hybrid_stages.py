@@ -69,6 +69,25 @@ def test_a_silent_file_and_one_of_three_frames(hybrids: Path) -> None:
     assert np.isfinite(recognizer.model.emissions.log_likelihoods(frames)).all()
 
 
+def test_words_and_phones_never_heard_stay_reachable(
+    tones: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    corpus, out = tmp_path / "corpus", tmp_path / "exp"
+    shutil.copytree(tones, corpus)
+    known = ("ASA", "IMI", "SUS", "MAUI")
+    lines = [f"{word} {' '.join(word.lower())}" for word in known]
+    (corpus / "lexicon.txt").write_text("\n".join([*lines, "SAMI s a m i", "XU x u"]) + "\n")
+    options = (*settings, *SMALL, "grammars=loop")
+    train("folder", corpus=corpus, out=out, models=["npd"], settings=options)
+    recognizer = Recognizer.load(out)
+    assert np.isfinite(recognizer.align(tones / CHECKED, ["SAMI", "XU"]).log_likelihood)
+    allowed = {
+        recognizer.decoder.network.words[w] for w in recognizer.decoder.network.graph.chain_words if w >= 0
+    }
+    assert allowed == {*known, "SAMI", "XU"}
+    assert all(row.word_accuracy >= 80 for row in read_results(out))
+
+
 def test_frames_are_adapted_to_the_speaker(hybrids: Path, tones: Path) -> None:
     recognizer = Recognizer.load(hybrids, "npd")
     assert recognizer.first_pass is not None
