@@ -1,8 +1,8 @@
 """Linear transforms that bring a speaker's frames closer to those of all speakers (CMLLR).
 
 Constrained maximum likelihood linear regression (Gales 1998) towards one Gaussian a state, all of them with
-one diagonal covariance. A prior keeps the transform of someone who has said little near the identity: so
-many frames for which that is the best one. Axes: T frames, D features, S states.
+one diagonal covariance. A Gaussian prior on the transform keeps that of someone who has said little near the
+identity. Axes: T frames, D features, S states.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class AdaptationTargets:
     means : (S, D) of the training frames of each state
     variances : (D,) about them
     is_used : (S,) bool; silence, and states without frames, tell nothing of a speaker
-    prior : (D + 1, D + 1) Σ [x, 1][x, 1]ᵀ of frames that need no transform; the last entry is their number
+    prior : (D + 1, D + 1) Σ [x, 1][x, 1]ᵀ of frames that a transform should leave where they are; the last
+        entry is their number
     """
 
     means: Floats
@@ -89,20 +90,19 @@ def fit_targets(
     """
     n_columns = frames[0].shape[1]
     sums, counts = np.zeros((len(is_used), n_columns)), np.zeros(len(is_used))
-    moments = np.zeros((n_columns + 1, n_columns + 1))
     for x, s in zip(frames, states, strict=True):
         np.add.at(sums, s[s >= 0], x[s >= 0])
         counts += np.bincount(s[s >= 0], minlength=len(is_used))
-        moments += _outer(x)
     means = sums / np.maximum(counts, 1.0)[:, None]
     is_used = is_used & (counts > 0)
-    squares, n_used = np.zeros(n_columns), counts[is_used].sum()
+    squares, moments = np.zeros(n_columns), np.zeros((n_columns + 1, n_columns + 1))
     for x, s in zip(frames, states, strict=True):
         chosen = _chosen(s, is_used)
         squares += np.sum((x[chosen] - means[s[chosen]]) ** 2, axis=0)
-    variances = np.maximum(squares / max(n_used, 1.0), _LEAST_VARIANCE)
-    prior = moments * (prior_frames / moments[-1, -1])
-    return AdaptationTargets(means, variances, is_used, prior)
+        moments += _outer(x[chosen])
+    n_used = max(moments[-1, -1], 1.0)
+    variances = np.maximum(squares / n_used, _LEAST_VARIANCE)
+    return AdaptationTargets(means, variances, is_used, moments * (prior_frames / n_used))
 
 
 def speaker_transforms(
@@ -131,17 +131,18 @@ def speaker_transforms(
 def fit_transform(frames: Singles, states: Labels, targets: AdaptationTargets) -> Transform:
     """Return the transform of one speaker's frames (T, D) in states (T,): of the largest posterior.
 
-    With G = Σ ξ ξᵀ, ξ = [x, 1], k_i = Σ μ_i ξ over frames and prior and β their number, it maximises
-    β log |det A| − ½ Σ_i (w_i G w_i − 2 w_i k_i) / σ_i² over the rows w_i of [A, b], one row after the other.
+    With ξ = [x, 1] and e_i the rows of the identity, it maximises T log det A − ½ Σ_i [Σ_t (w_i ξ − μ_i)² +
+    (w_i − e_i) P (w_i − e_i)ᵀ] / σ_i² over the rows w_i of [A, b], one row after the other (Gales 1998,
+    (40) to (45), and the prior P), from the identity on: det A stays positive.
     """
     chosen = _chosen(states, targets.is_used)
     x, n_columns = frames[chosen].astype(np.float64), targets.n_columns
     second = _outer(x) + targets.prior
     toward = targets.means[states[chosen]].T @ np.column_stack([x, np.ones(len(x))]) + targets.prior[:-1]
-    toward[:, :-1] -= targets.prior[-1, -1] * np.diag(targets.variances)  # the identity suits the prior best
-    count = float(second[-1, -1])
+    count = float(len(x))
     rows = np.eye(n_columns, n_columns + 1)
-    if np.linalg.matrix_rank(second, hermitian=True) <= n_columns:  # as of constant frames
+    is_singular = np.linalg.matrix_rank(second, hermitian=True) <= n_columns  # as of constant frames
+    if not count or is_singular:
         return Transform(rows[:, :-1], rows[:, -1])
     inverse = np.asarray(np.linalg.inv(second), dtype=np.float64)
     likelihood = -np.inf
@@ -159,11 +160,9 @@ def fit_transform(frames: Singles, states: Labels, targets: AdaptationTargets) -
 
 
 def _best_row(p: Floats, target: Floats, inverse: Floats, count: float) -> Floats:
-    """Return the row w = (α p + k) G⁻¹ with the better of the two roots of α² a + α b = β."""
+    """Return the row w = (α p + k) G⁻¹ with the root of α² a + α b = T that keeps the determinant's sign."""
     a, b = p @ inverse[:-1, :-1] @ p, p @ inverse[:-1] @ target
-    root = np.sqrt(b * b + 4.0 * a * count)
-    alphas = np.array([-b + root, -b - root]) / (2.0 * a)
-    alpha = alphas[np.argmax(count * np.log(np.abs(alphas * a + b)) - 0.5 * a * alphas**2)]
+    alpha = (-b + np.sqrt(b * b + 4.0 * a * count)) / (2.0 * a)
     return np.asarray(inverse @ target + alpha * (inverse[:, :-1] @ p))
 
 

@@ -1,6 +1,7 @@
-"""Phones in the context of their neighbours within a word: ``L-P+R``, as HTK writes them.
+"""Phones in the context of their neighbours: ``L-P+R``, as HTK writes them.
 
-At a word's edges the neighbour is ``#``: contexts do not reach across words.
+Where contexts stay within a word, the neighbour at its edges is ``#``. Where they reach across words it is
+the phone of the neighbouring word, and ``#`` beside silence.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ class Context(NamedTuple):
         return f"{self.left}-{self.phone}+{self.right}"
 
 
-def contexts(pronunciation: Sequence[str]) -> tuple[Context, ...]:
-    """Return the phones of a word with their neighbours.
+def contexts(pronunciation: Sequence[str], left: str = EDGE, right: str = EDGE) -> tuple[Context, ...]:
+    """Return the phones of a word with their neighbours; ``left`` and ``right`` are those of the word.
 
     >>> [context.name for context in contexts(("T", "UW"))]
     ['#-T+UW', 'T-UW+#']
     """
-    padded = (EDGE, *pronunciation, EDGE)
+    padded = (left, *pronunciation, right)
     return tuple(Context(*padded[k : k + 3]) for k in range(len(pronunciation)))
 
 
-def in_context(pronunciation: Sequence[str]) -> Pronunciation:
+def in_context(pronunciation: Sequence[str], left: str = EDGE, right: str = EDGE) -> Pronunciation:
     """Return the names of a word's phones in context."""
-    return tuple(context.name for context in contexts(pronunciation))
+    return tuple(context.name for context in contexts(pronunciation, left, right))
 
 
 def base_phone(name: str) -> str:
@@ -53,14 +54,19 @@ def base_phone(name: str) -> str:
     return name.split("-", 1)[1].rsplit("+", 1)[0]
 
 
-def all_contexts(pronunciations: Iterable[Sequence[str]]) -> tuple[Context, ...]:
-    """Return every phone in context that some pronunciations need, sorted.
+def all_contexts(pronunciations: Iterable[Sequence[str]], crosses_words: bool = False) -> tuple[Context, ...]:
+    """Return every phone in context that words with some pronunciations need, in any order, sorted.
 
     Raises
     ------
     ModelError : a phone's name has a character that contexts are written with
     """
-    found = sorted({context for p in pronunciations for context in contexts(p)})
+    spoken = {tuple(p) for p in pronunciations}
+    lefts, rights = {EDGE}, {EDGE}
+    if crosses_words:
+        lefts |= {p[-1] for p in spoken}
+        rights |= {p[0] for p in spoken}
+    found = sorted({c for p in spoken for a in lefts for b in rights for c in contexts(p, a, b)})
     wrong = sorted({c.phone for c in found if any(mark in c.phone for mark in "-+") or c.phone == EDGE})
     if wrong:
         raise ModelError(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acoustic.context import EDGE
 from acoustic.errors import ModelError
 from acoustic.topology import SHORT_PAUSE, SILENCE, Topology
 
@@ -58,6 +60,19 @@ class UtteranceGraph:
         return len(self.states)
 
 
+class _End(NamedTuple):
+    """Where a slot ends: a node, the log probability of going on from it, and what it was spoken beside.
+
+    ``phone`` is the last phone, ``#`` behind silence; ``following`` the phone its context was chosen for,
+    None if any may follow.
+    """
+
+    node: int
+    log: float
+    phone: str
+    following: str | None
+
+
 @dataclass
 class _Builder:
     """Grows a graph slot by slot; the frontier is what the next slot may follow."""
@@ -65,14 +80,14 @@ class _Builder:
     topology: Topology
     rows: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     arcs: list[list[tuple[int, float]]] = field(default_factory=list)
-    frontier: list[tuple[int, float]] = field(default_factory=lambda: [(_START, 0.0)])
+    frontier: list[_End] = field(default_factory=lambda: [_End(_START, 0.0, EDGE, None)])
 
     def chain(
-        self, pronunciation: Pronunciation, word: int, variant: int, weight: float
-    ) -> tuple[int, float]:
-        """Append the states of a phone sequence behind the frontier; return its end."""
-        entries = [(node, log + weight) for node, log in self.frontier]
-        for phone in pronunciation:
+        self, units: Pronunciation, word: int, variant: int, weight: float, behind: Sequence[_End]
+    ) -> int:
+        """Append the states of a phone sequence behind some ends; return its last node."""
+        entries = [(end.node, end.log + weight) for end in behind]
+        for phone in units:
             phone_id = self.topology.phone_id(phone)
             first_row = int(self.topology.transition_offsets[phone_id])
             first_node = len(self.rows)
@@ -80,26 +95,40 @@ class _Builder:
                 self.rows.append((state, first_row + position, phone_id, first_node, word, variant))
                 self.arcs.append(entries)
                 entries = [(len(self.rows) - 1, 0.0)]
-        return entries[0]
+        return entries[0][0]
 
-    def word(self, index: int, pronunciations: Sequence[Pronunciation]) -> None:
-        """Append a word that must be spoken in one of its pronunciations."""
-        units = map(self.topology.units, pronunciations)
-        self.frontier = [self.chain(p, index, variant, 0.0) for variant, p in enumerate(units)]
+    def word(self, index: int, pronunciations: Sequence[Pronunciation], following: set[str]) -> None:
+        """Append a word that must be spoken in one of its pronunciations, before silence or some phones."""
+        is_crossing = self.topology.crosses_words
+        rights: list[str | None] = [EDGE, *sorted(following)] if is_crossing else [None]
+        ends = []
+        for variant, pronunciation in enumerate(pronunciations):
+            behind: dict[str, list[_End]] = {}
+            for end in self.frontier:
+                if end.following in (None, pronunciation[0]):
+                    behind.setdefault(end.phone if is_crossing else EDGE, []).append(end)
+            for left, before in behind.items():
+                for right in rights:
+                    units = self.topology.units(pronunciation, left, right or EDGE)
+                    node = self.chain(units, index, variant, 0.0, before)
+                    ends.append(_End(node, 0.0, pronunciation[-1], right))
+        self.frontier = ends
 
     def pause(self, phone: str) -> None:
         """Append a silence that may be left out."""
-        skipped = [(node, log + _PAUSE_LOG_PROBABILITY) for node, log in self.frontier]
-        self.frontier = [*skipped, self.chain((phone,), -1, -1, _PAUSE_LOG_PROBABILITY)]
+        skipped = [end._replace(log=end.log + _PAUSE_LOG_PROBABILITY) for end in self.frontier]
+        behind = [end for end in self.frontier if end.following in (None, EDGE)]
+        node = self.chain((phone,), -1, -1, _PAUSE_LOG_PROBABILITY, behind)
+        self.frontier = [*skipped, _End(node, 0.0, EDGE, None)]
 
     def finish(self) -> UtteranceGraph:
         """Return the arrays."""
         states, transitions, phones, phone_starts, words, variants = np.array(self.rows, dtype=np.int32).T
         n_nodes = len(self.rows)
         exits = np.full(n_nodes, -np.inf)
-        for node, log in self.frontier:
-            if node != _START:
-                exits[node] = log
+        for end in self.frontier:
+            if end.node != _START:
+                exits[end.node] = end.log
         flat = [arc for incoming in self.arcs for arc in incoming]
         sources = np.array([source for source, _ in flat], dtype=np.int32)
         offsets = np.cumsum([0, *(len(incoming) for incoming in self.arcs)]).astype(np.int32)
@@ -145,7 +174,8 @@ def utterance_graph(words: Sequence[Sequence[Pronunciation]], topology: Topology
     for index, pronunciations in enumerate(words):
         if index:
             builder.pause(between)
-        builder.word(index, pronunciations)
+        following = {p[0] for p in words[index + 1]} if index + 1 < len(words) else set()
+        builder.word(index, pronunciations, following)
     if words:
         builder.pause(SILENCE)
     return builder.finish()

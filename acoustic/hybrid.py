@@ -52,7 +52,8 @@ class HybridConfig:
     ----------
     input_projection : of the front end, before the kernel
     warps : of the frequency axis: further copies of the training recordings that discriminants learn from
-    units : states of phones, or of phones in context tied by decision trees
+    units : states of phones, or of phones in context tied by decision trees, the context within a word or
+        across words
     realignments : of the training frames, each by the hybrid trained before, which is then trained anew
     centers : chosen for each ``pair`` by forward selection (thesis), or for each ``state`` and shared by its
         pairs
@@ -71,7 +72,7 @@ class HybridConfig:
     floor : least log posterior
     gmm_weight : share of the aligning mixture model's log-likelihoods that is added to the scores
     adaptation : of the discriminants' frames to the speaker of the recordings that are decoded
-        (`acoustic.adaptation`), by what a first pass hears
+        (`acoustic.adaptation`), by what a first pass hears; without a projection the mixtures see the same
     adaptation_frames : of the prior against the speaker's own
     svm_cost : C of the support vector machines (model ``svm``)
     nu, n_dictionary : threshold and size of the dictionary (model ``krls``)
@@ -128,6 +129,16 @@ class HybridConfig:
         for name in ("sigma", "ridge", "svm_cost", "nu"):
             if not 0 < getattr(self, name) < np.inf:
                 raise TrainingError(f"{name}: expected above 0, got {getattr(self, name)}; change it")
+
+    def of_training(self) -> HybridConfig:
+        """Return the options that decide what is trained; the others have their defaults."""
+        default = HybridConfig()
+        return replace(
+            self,
+            realignments=default.realignments,
+            adaptation=default.adaptation,
+            adaptation_frames=default.adaptation_frames,
+        )
 
 
 THESIS = HybridConfig(

@@ -61,11 +61,14 @@ class AcousticModel:
                 f"expected emissions and occupancy of the topology's {n_states} states, got "
                 f"{self.emissions.n_states} states and occupancy of shape {self.occupancy.shape}; train again"
             )
-        if self.adaptation is not None and len(self.adaptation.means) != n_states:
-            raise ModelError(
-                f"expected adaptation targets of {n_states} states, got {len(self.adaptation.means)}; "
-                "train again"
-            )
+        if self.adaptation is not None:
+            projection = self.front_end.projection
+            n_columns = projection.n_components if projection else self.front_end.config.mfcc.n_features
+            if self.adaptation.means.shape != (n_states, n_columns):
+                raise ModelError(
+                    f"expected adaptation targets of {n_states} states and {n_columns} columns, got "
+                    f"{self.adaptation.means.shape}; train again"
+                )
 
 
 def save_model(model: AcousticModel, directory: Path) -> None:
@@ -193,4 +196,5 @@ def topology_from_record(record: dict[str, Any]) -> Topology:
         tuple(tuple(states) for states in record["phone_states"]),
         tuple(tuple(loops) for loops in record["self_loops"]),
         bool(record.get("is_contextual", False)),
+        bool(record.get("crosses_words", False)),
     )

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
+from threadpoolctl import threadpool_limits
 
 from acoustic.discriminants.forward import ForwardConfig, forward_selection
 from acoustic.discriminants.kernels import Kernel
@@ -61,7 +62,8 @@ def pool_centers(
         rest = drawn(np.setdiff1d(own, chosen), n_centers - len(chosen), rng)
         return np.asarray(x[np.concatenate([chosen, rest])])
 
-    return list(parallel_map(one, range(int(codes.max()) + 1), n_workers))
+    with threadpool_limits(limits=1, user_api="openmp"):  # k-means adds up in the order of its threads
+        return list(parallel_map(one, range(int(codes.max()) + 1), n_workers))
 
 
 def drawn(rows: Rows, n: int, rng: np.random.Generator) -> Rows:

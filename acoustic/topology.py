@@ -14,7 +14,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from acoustic.context import in_context
+from acoustic.context import EDGE, in_context
 from acoustic.errors import ModelError
 
 SILENCE = "sil"
@@ -31,12 +31,14 @@ class Topology:
     phone_states : for each phone the ids of its emission states, left to right; ids may be shared
     self_loops : for each phone and state the probability to stay, in (0, 1); what is left moves on
     is_contextual : the phones, but for silences, are phones in context (`acoustic.context`)
+    crosses_words : contexts reach across words
     """
 
     phones: tuple[str, ...]
     phone_states: tuple[tuple[int, ...], ...]
     self_loops: tuple[tuple[float, ...], ...]
     is_contextual: bool = False
+    crosses_words: bool = False
 
     def __post_init__(self) -> None:
         if not len(self._ids) == len(self.phones) == len(self.phone_states) == len(self.self_loops) > 0:
@@ -84,9 +86,11 @@ class Topology:
                 "train again with a lexicon that has it, or correct the lexicon"
             ) from None
 
-    def units(self, pronunciation: Sequence[str]) -> tuple[str, ...]:
-        """Return the phones of this topology that a word's phones stand for."""
-        return in_context(pronunciation) if self.is_contextual else tuple(pronunciation)
+    def units(self, pronunciation: Sequence[str], left: str = EDGE, right: str = EDGE) -> tuple[str, ...]:
+        """Return the phones of this topology that a word's phones stand for, the word between two phones."""
+        if not self.is_contextual:
+            return tuple(pronunciation)
+        return in_context(pronunciation, left, right) if self.crosses_words else in_context(pronunciation)
 
     def __contains__(self, phone: str) -> bool:
         return phone in self._ids

@@ -51,6 +51,7 @@ def contextual_topology(
     monophones: Topology,
     found: Sequence[Context],
     states: Sequence[tuple[int, ...]] | None = None,
+    crosses_words: bool = False,
 ) -> Topology:
     """Return a topology of phones in context beside ``sil`` and ``sp``.
 
@@ -60,6 +61,7 @@ def contextual_topology(
     found : phones in context
     states : for each of them its emission states; those of the phone by default. States of the silences are
         kept: the others must not use them
+    crosses_words : the contexts do
     """
     ids = {phone: monophones.phone_id(phone) for phone in monophones.phones}
     silences = [p for p in (SILENCE, SHORT_PAUSE) if p in ids]
@@ -77,6 +79,7 @@ def contextual_topology(
             *(monophones.self_loops[ids[p]] for p in silences[1:]),
         ),
         is_contextual=True,
+        crosses_words=crosses_words,
     )
 
 

@@ -63,24 +63,11 @@ class DecodingStages:
 
         def compute(directory: Path) -> None:
             shift_s = self.config.front_end.mfcc.shift_ms / 1000
-            decoder, acoustic_model = (
-                replace(self.config.decoder, frame_shift_s=shift_s),
-                load_model(model.path),
-            )
-
-            def options(name: str) -> dict[GrammarName, dict[str, Any]]:
-                files = {grammar: tuning.path / name.format(grammar) for grammar in self.task.grammars}
-                return {g: asdict(replace(decoder, **read_json(f)["weights"])) for g, f in files.items()}
-
-            first_pass = {} if acoustic_model.adaptation is None else options(_FIRST_PASS)
-            write_recognizer(
-                directory,
-                acoustic_model,
-                self.task.lexicon,
-                options(_TUNED),
-                first_pass,
-                self.task.grammars[-1],
-            )
+            acoustic_model = load_model(model.path)
+            options = self._options(tuning.path, _TUNED, shift_s)
+            adapts, default = acoustic_model.adaptation is not None, self.task.grammars[-1]
+            first_pass = self._options(tuning.path, _FIRST_PASS, shift_s) if adapts else {}
+            write_recognizer(directory, acoustic_model, self.task.lexicon, options, first_pass, default)
             heard = [u.utterance_id for split in splits for u in self.task.corpus(split)]
             write_json(directory / TRAINED_ON, sorted(heard))
             for file in sorted(grammars.path.iterdir()):
@@ -109,6 +96,12 @@ class DecodingStages:
         rows = [read_json(output.path / f"score-{grammar}.json") for grammar in self.task.grammars]
         named = {"model": model, "preset": preset, "split": split}
         return [Result(**{**row, **named, "interval": tuple(row["interval"])}) for row in rows]
+
+    def _options(self, tuning: Path, file: str, shift_s: float) -> dict[GrammarName, dict[str, Any]]:
+        """Return the decoder options of each grammar with the weights in a tuning's files."""
+        decoder = replace(self.config.decoder, frame_shift_s=shift_s)
+        weights = {g: read_json(tuning / file.format(g))["weights"] for g in self.task.grammars}
+        return {grammar: asdict(replace(decoder, **found)) for grammar, found in weights.items()}
 
     def _tune_one(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ from asr.progress import progress_bar
 from asr.scoring import Score, score
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
+
+logger = logging.getLogger(__name__)
 
 Frames = NDArray[np.float32]
 Scores = Sequence[Frames]
@@ -66,6 +69,9 @@ def adapted(
         return heard_states(scores, first_pass.decode(scores).text, lexicon, model)
 
     heard = list(progress_bar(parallel_map(states, speech.scores), len(speech.scores), "first pass"))
+    n_unheard = sum(not np.any(states >= 0) for states in heard)
+    if n_unheard:
+        logger.info("%d of %d recordings: the first pass hears nothing to adapt by", n_unheard, len(heard))
     transforms = speaker_transforms(speech.frames, heard, speech.speakers, model.adaptation)
     frames = [transforms[s].apply(f) for s, f in zip(speech.speakers, speech.frames, strict=True)]
     return replace(speech, frames=frames, scores=emission_scores(frames, model))

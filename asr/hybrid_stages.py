@@ -52,7 +52,7 @@ class Units:
     failures: dict[str, str]
 
 
-def phone_units(data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float) -> Units:
+def own_units(data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float) -> Units:
     """Return the states of an aligning model itself."""
     alignments, failures = align_data(data, model, lexicon, beam)
     unknown = [np.full(len(c), -1, np.int32) for c in data.cepstra]
@@ -61,15 +61,21 @@ def phone_units(data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: 
 
 
 def context_units(
-    data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float, config: TyingConfig
+    data: SpeechData,
+    model: AcousticModel,
+    lexicon: Lexicon,
+    beam: float,
+    config: TyingConfig,
+    crosses_words: bool,
 ) -> Units:
     """Return states of phones in context, tied by trees grown on the frames of an aligning model."""
-    found = all_contexts(p for word in lexicon.words for p in lexicon.pronunciations(word))
-    untied = contextual_topology(model.topology, found)
+    spoken = (p for word in lexicon.words for p in lexicon.pronunciations(word))
+    found = all_contexts(spoken, crosses_words)
+    untied = contextual_topology(model.topology, found, crosses_words=crosses_words)
     alignments, failures = align_data(data, replace(model, topology=untied), lexicon, beam)
     frames = model.front_end.transform(data.cepstra, data.speakers)
     states = tied_states(_moments(frames, alignments, untied, found), found, model.topology, config)
-    topology = contextual_topology(model.topology, found, states)
+    topology = contextual_topology(model.topology, found, states, crosses_words)
     labels = [
         np.full(len(f), -1, np.int32) if a is None else _relabelled(a, untied, topology)
         for a, f in zip(alignments, frames, strict=True)
@@ -158,13 +164,20 @@ def train_hybrid(
     if config.gmm_weight:
         states = base_states(units.topology, aligner.topology)
         emissions = CombinedModel(emissions, aligner.emissions, stop, start, config.gmm_weight, states)
-    targets = None
-    if config.adaptation == "cmllr":
-        unwarped = frames[: len(units.labels)]
-        targets = fit_targets(unwarped, units.labels, units.topology.is_speech(), config.adaptation_frames)
     known = np.concatenate(units.labels)
     occupancy = np.bincount(known[known >= 0], minlength=n_states).astype(np.float64)
-    return AcousticModel(front_end, units.topology, emissions, occupancy, targets)
+    return AcousticModel(front_end, units.topology, emissions, occupancy)
+
+
+def with_targets(
+    data: SpeechData, model: AcousticModel, labels: Labels, prior_frames: float
+) -> AcousticModel:
+    """Return a model that knows where the training frames of its states lie."""
+    frames = model.front_end.transform(data.cepstra, data.speakers)
+    if model.front_end.projection is not None:  # the mixtures' columns stay as they are
+        frames = [f[:, : model.front_end.projection.n_components] for f in frames]
+    targets = fit_targets(frames, labels, model.topology.is_speech(), prior_frames)
+    return replace(model, adaptation=targets)
 
 
 def _moments(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from acoustic.adaptation import fit_targets
 from acoustic.model import load_model, save_model
 from asr.data import SpeechData
 from asr.errors import ConfigError
@@ -23,10 +22,11 @@ from asr.hybrid_stages import (
     hybrid_front_end,
     load_labels,
     load_units,
-    phone_units,
+    own_units,
     save_labels,
     save_units,
     train_hybrid,
+    with_targets,
 )
 from asr.stages import StageOutput, write_json
 from asr.systems import GmmSystem, HybridSystem, System
@@ -77,26 +77,22 @@ class ModelStages:
         """Return the acoustic model of a system trained on some splits."""
         if isinstance(system, HybridSystem):
             return self.hybrid(system, splits)
-        return self._adapting(system, splits) if system.adapts else self.gmm(system, splits)
-
-    def _adapting(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
-        """Return a GMM that knows where the frames of its states lie."""
         model = self.gmm(system, splits)
-        config = {"beam": self.config.gmm.beam, "prior_frames": self.config.hybrid.adaptation_frames}
+        return self._adapting(model, self.alignment(system, splits), splits) if system.adapts else model
+
+    def _adapting(self, model: StageOutput, labels: StageOutput, splits: Sequence[str]) -> StageOutput:
+        """Return a model that adapts to speakers; the prior of GMMs is that of hybrids, too."""
+        prior_frames = self.config.hybrid.adaptation_frames
 
         def compute(directory: Path) -> None:
             data, trained = self._training_data(splits), load_model(model.path)
-            units = phone_units(data, trained, self.task.lexicon, config["beam"])
-            frames = trained.front_end.transform(data.cepstra, data.speakers)
-            is_speech = trained.topology.is_speech()
-            targets = fit_targets(frames, units.labels, is_speech, config["prior_frames"])
-            save_model(replace(trained, adaptation=targets), directory)
+            save_model(with_targets(data, trained, load_labels(labels.path, data), prior_frames), directory)
 
         return self.store.run(
-            split_name(f"gmm-{system.projection}-{system.n_components}-cmllr", splits),
+            f"adapting-{model.path.name.rsplit('-', 1)[0]}",
             compute,
-            inputs={"model": model.digest, **self.task.digests(splits)},
-            config=config,
+            inputs={"model": model.digest, "labels": labels.digest, **self.task.digests(splits)},
+            config={"prior_frames": prior_frames},
         )
 
     def gmm(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
@@ -112,7 +108,7 @@ class ModelStages:
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
-            units = phone_units(data, load_model(model.path), self.task.lexicon, self.config.gmm.beam)
+            units = own_units(data, load_model(model.path), self.task.lexicon, self.config.gmm.beam)
             save_labels(units, directory)
 
         return self.store.run(
@@ -124,10 +120,12 @@ class ModelStages:
 
     def hybrid(self, system: HybridSystem, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a hybrid trained on some splits."""
-        model = self._hybrid(system, splits, self.units(splits), 0)
+        units = self.units(splits)
+        model = self._hybrid(system, splits, units, 0)
         for n in range(1, self.config.hybrid.realignments + 1):
-            model = self._hybrid(system, splits, self._realigned(model, splits, n), n)
-        return model
+            units = self._realigned(model, splits, n)
+            model = self._hybrid(system, splits, units, n)
+        return model if self.config.hybrid.adaptation == "none" else self._adapting(model, units, splits)
 
     def _hybrid(
         self, system: HybridSystem, splits: Sequence[str], units: StageOutput, n_realigned: int
@@ -153,7 +151,7 @@ class ModelStages:
             split_name(_numbered(stem, n_realigned), splits),
             compute,
             inputs={"units": units.digest, "aligner": aligner.digest, **self.task.digests(splits), **warped},
-            config={"front_end": config, "hybrid": replace(hybrid, realignments=0)},
+            config={"front_end": config, "hybrid": hybrid.of_training()},
         )
 
     def _realigned(self, model: StageOutput, splits: Sequence[str], n_realigned: int) -> StageOutput:
@@ -161,7 +159,7 @@ class ModelStages:
 
         def compute(directory: Path) -> None:
             data, beam = self._training_data(splits), self.config.gmm.beam
-            save_units(phone_units(data, load_model(model.path), self.task.lexicon, beam), directory)
+            save_units(own_units(data, load_model(model.path), self.task.lexicon, beam), directory)
 
         return self.store.run(
             split_name(_numbered("units", n_realigned), splits),
@@ -177,19 +175,20 @@ class ModelStages:
 
     def units(self, splits: Sequence[str]) -> StageOutput:
         """Return the states that hybrids tell apart and that of each training frame."""
-        model, is_contextual = self.gmm(self.aligner, splits), self.config.hybrid.units == "context"
+        model, units_name = self.gmm(self.aligner, splits), self.config.hybrid.units
+        is_contextual, crosses_words = units_name != "phone", units_name == "cross-word"
 
         def compute(directory: Path) -> None:
             data, aligner = self._training_data(splits), load_model(model.path)
             lexicon, beam = self.task.lexicon, self.config.gmm.beam
             if is_contextual:
-                units = context_units(data, aligner, lexicon, beam, self.config.tying)
+                units = context_units(data, aligner, lexicon, beam, self.config.tying, crosses_words)
             else:
-                units = phone_units(data, aligner, lexicon, beam)
+                units = own_units(data, aligner, lexicon, beam)
             save_units(units, directory)
 
         return self.store.run(
-            split_name(f"units-{self.config.hybrid.units}", splits),
+            split_name(f"units-{units_name}", splits),
             compute,
             inputs={"model": model.digest, **self.task.digests(splits)},
             config={"beam": self.config.gmm.beam, "tying": self.config.tying if is_contextual else None},

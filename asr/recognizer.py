@@ -72,6 +72,11 @@ class Recognizer:
         lexicon = Lexicon.read(path / LEXICON)
         acoustic_model = load_model(path)
         decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)
+        if acoustic_model.adaptation is not None and first is None:
+            raise ExperimentError(
+                f'{path / DECODING}: no "first_pass" for grammar "{name}", expected one, for the model '
+                "adapts to speakers; run asr train again"
+            )
         first_pass = None if first is None else decoder.with_config(**asdict(first))
         return cls(path.name, acoustic_model, lexicon, name, decoder, first_pass)
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import matplotlib
 import numpy as np
@@ -304,7 +304,9 @@ def main() -> None:
     parser = argument_parser(__doc__, __file__)
     parser.add_argument("--experiment", type=Path, action="append", required=True, help="may be repeated")
     parser.add_argument("--models", nargs="+", default=[], help="by default all of each experiment")
-    parser.add_argument("--couplings", nargs="+", default=[], help="beside each model's own")
+    parser.add_argument(
+        "--couplings", nargs="+", default=[], choices=get_args(CouplingName), help="beside each model's own"
+    )
     parser.add_argument("--aligner", default="gmm", help="GMM of each experiment")
     parser.add_argument("--figure", type=Path, default=Path("docs/figures/state_calibration.png"))
     arguments = parser.parse_args()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Literal, get_args, get_origin, get_type_hints
 
@@ -23,7 +24,7 @@ def check_choices(config: object, error: type[AsrError]) -> None:
 
 
 def check_lowest(config: object, lowest: Mapping[str, float], error: type[AsrError]) -> None:
-    """Raise the error if a field is below the number given for it, or is none."""
+    """Raise the error if a field is below the number given for it, infinite or not a number."""
     for name, number in lowest.items():
-        if not (value := getattr(config, name)) >= number:
+        if not number <= (value := getattr(config, name)) < math.inf:
             raise error(f"{name}: expected at least {number}, got {value}; change it")

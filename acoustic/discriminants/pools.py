@@ -21,7 +21,7 @@ from acoustic.discriminants.coupling import all_pairs
 from acoustic.discriminants.pooled_machines import PooledMachines, ScaledKernel
 from acoustic.errors import ModelError
 from acoustic.parallel import Watch, parallel_map, unwatched
-from features.checks import check_choices
+from features.checks import check_choices, check_lowest
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -43,9 +43,10 @@ class PoolConfig:
     sigma : width of the Gaussian kernel
     ridge : added to the Gram matrix of the kernel values, a mean over the pair's frames; the bias is free
     loss : least squares on targets ±1 (thesis), or the squared hinge of the same targets by Newton's method
-    hinge_steps : Newton steps at most, from the least squares solution on
+    hinge_steps : Newton steps at most, whole ones, from the least squares solution on
     calibration : from outputs to log odds
-    outputs : that calibration sees: of the frames fitted, or of each fold by the others
+    outputs : that calibration sees: of the frames fitted, or of each fold by the others (which of these the
+        squared hinge counts is settled with all)
     """
 
     sigma: float = 5.0
@@ -57,6 +58,7 @@ class PoolConfig:
 
     def __post_init__(self) -> None:
         check_choices(self, ModelError)
+        check_lowest(self, {"hinge_steps": 1}, ModelError)
         if not (self.sigma > 0 and self.ridge > 0 and np.isfinite([self.sigma, self.ridge]).all()):
             raise ModelError(
                 f"sigma and ridge are {self.sigma} and {self.ridge}, expected finite numbers above 0"
@@ -239,7 +241,7 @@ def _fit_pair(first: _Class, second: _Class, counts: tuple[float, float], config
         total = _total(parts)
         for own, is_own in zip(parts, folds, strict=True):
             rest = total.without(own)
-            if rest.sizes.all() and is_own.any():  # else all of a class are here: fitted ones have to do
+            if rest.sizes.all() and is_own.any():  # else nothing of a class is left: fitted ones have to do
                 n_rest = n_frames - int(is_own.sum())
                 outputs[is_own] = pair.outputs(*_solved(rest, n_rest, config.ridge))[is_own]
     return _FittedPair(*machine, fit_curve(outputs, len(first.frames), counts, config.calibration))
@@ -318,7 +320,8 @@ def _solved(statistics: _Statistics, n_frames: int, ridge: float) -> tuple[Singl
     right = (sums[0] - sums[1]) / np.float32(n_frames) - share * target * center
     diagonal = np.einsum("ii->i", centered)
     added = 0.0
-    while ridge <= _MOST_RIDGE:
+    most = max(ridge, _MOST_RIDGE)
+    while ridge <= most:
         diagonal += np.float32(ridge - added)
         factor, failed = lapack.spotrf(centered, lower=1, clean=0)
         if not failed:

@@ -75,16 +75,16 @@ def test_adaptation_targets_come_back(tmp_path):
     model = make_model()
     rng = np.random.default_rng(5)
     n_states = model.topology.n_states
-    frames, states = rng.normal(size=(90, 3)).astype(np.float32), rng.integers(n_states, size=90)
+    frames, states = rng.normal(size=(90, 39)).astype(np.float32), rng.integers(n_states, size=90)
     targets = fit_targets([frames], [states], model.topology.is_speech(), 20.0)
     save_model(dataclasses.replace(model, adaptation=targets), tmp_path)
     found = load_model(tmp_path).adaptation
     for name, value in vars(targets).items():
         assert_array_equal(getattr(found, name), value)
-    with pytest.raises(ModelError, match=f"adaptation targets of {n_states} states, got 2"):
+    with pytest.raises(ModelError, match=rf"{n_states} states and 39 columns, got \(2, 39\)"):
         dataclasses.replace(
             model,
-            adaptation=dataclasses.replace(targets, means=np.zeros((2, 3)), is_used=np.ones(2, dtype=bool)),
+            adaptation=dataclasses.replace(targets, means=np.zeros((2, 39)), is_used=np.ones(2, dtype=bool)),
         )
 
 

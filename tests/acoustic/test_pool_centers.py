@@ -22,7 +22,7 @@ def ring():
 @pytest.mark.parametrize("name", ["random", "kmeans", "npd", "orols"])
 def test_every_class_has_its_own_centers(ring, name):
     x, codes = ring
-    found = pool_centers(x, codes, name, 20, 1.5, seed=0)
+    found = pool_centers(x, codes, name, 20, 1.5, seed=0, n_workers=1)
     assert [len(c) for c in found] == [20, 20, 5]
     assert_array_equal(found[2], x[codes == 2])
     for k in (0, 1):

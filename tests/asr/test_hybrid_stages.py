@@ -13,7 +13,7 @@ from asr import Recognizer, align, sparsity, train
 from asr.cli import main
 from asr.corpus import read_corpus
 from asr.data import compute_cepstra
-from asr.errors import ConfigError
+from asr.errors import ConfigError, ExperimentError
 from asr.evaluation import adapted, heard_states, scored_speech
 from asr.results import read_results
 from asr.sparsity import config_of
@@ -108,7 +108,7 @@ def test_frames_are_adapted_to_the_speaker(hybrids: Path, tones: Path) -> None:
             )
         )
 
-    assert distance(moved.frames) < 0.97 * distance(speech.frames)
+    assert distance(moved.frames) < 0.98 * distance(speech.frames)
     for before, after in zip(speech.frames, moved.frames, strict=True):
         assert_array_equal(before[:, n_columns:], after[:, n_columns:])  # what the mixtures see
     unadapted = replace(recognizer.model, adaptation=None)
@@ -123,6 +123,30 @@ def test_a_gmm_may_adapt_too(tones: Path, trained: Path, settings: tuple[str, ..
     assert plain.first_pass is None
     assert adapting.first_pass is not None
     assert_array_equal(plain.model.emissions.means, adapting.model.emissions.means)  # type: ignore[attr-defined]
+    before, after = ({(r.grammar, r.split): r.word_accuracy for r in read_results(e)} for e in (trained, out))
+    assert all(after[key] >= before[key] - 3 for key in before)
+
+
+def test_without_weights_for_the_first_pass_nothing_is_decoded(hybrids: Path, tmp_path: Path) -> None:
+    shutil.copytree(hybrids / "models" / "npd", tmp_path / "npd")
+    path = tmp_path / "npd" / "decoding.json"
+    record = json.loads(path.read_text())
+    del record["first_pass"]["loop"]
+    path.write_text(json.dumps(record))
+    with pytest.raises(ExperimentError, match=r'no "first_pass" for grammar "loop".*run asr train again'):
+        Recognizer.load(tmp_path / "npd", grammar="loop")
+
+
+def test_adaptation_without_projection_or_mixtures(
+    tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(trained, out)
+    options = (*settings, *SMALL, "hybrid.warps=", "hybrid.input_projection=none", "hybrid.gmm_weight=0")
+    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
+    recognizer = Recognizer.load(out)
+    assert recognizer.model.adaptation is not None
+    assert recognizer.model.adaptation.n_columns == 39
     assert all(row.word_accuracy >= 90 for row in read_results(out))
 
 
@@ -152,13 +176,9 @@ def test_realignment_goes_on_from_the_first_hybrid(
     options = (*settings, *SMALL, "hybrid.warps=0.95,1.05", "hybrid.realignments=1")
     train("folder", corpus=tones, out=out, models=["npd"], settings=options)
     new = sorted(p.name.rsplit("-", 1)[0] for p in (out / "stages").iterdir() if p.name not in before)
-    assert new[:4] == [
-        "hybrid-npd-realigned-1",
-        "hybrid-npd-realigned-1-dev",
-        "recognizer-npd",
-        "test-npd",
-    ]
-    assert {"units-realigned-1", "units-realigned-1-dev"} <= set(new)
+    made = {"adapting-hybrid-npd-realigned-1", "hybrid-npd-realigned-1", "units-realigned-1"}
+    assert made | {f"{name}-dev" for name in made} <= set(new)
+    assert "hybrid-npd" not in new
     assert all(row.word_accuracy >= 90 for row in read_results(out))
 
 

@@ -116,7 +116,7 @@ def test_posteriors_are_the_coupled_outputs(clouds, n_frames):
     new = 1 + 3 * np.random.default_rng(2).normal(size=(n_frames, 3)).astype(np.float32)
     expected = coupled_log_posteriors(quadratics(pooled_outputs(machines, new), curves), 3)
     expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
-    found = pooled_log_posteriors(machines, curves, new)
+    found = pooled_log_posteriors(machines, curves, new, n_workers=1)
     assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     assert_array_equal(found, pooled_log_posteriors(machines, curves, new, n_workers=2))
 
