@@ -40,7 +40,7 @@ Ints = NDArray[np.int32]
 
 PAIRWISE = ("npd", "orols", "svm")
 Centers = Literal["pair", "state"]
-Units = Literal["phone", "context"]
+Units = Literal["phone", "context", "cross-word"]
 Adaptation = Literal["none", "cmllr"]
 
 
@@ -99,7 +99,7 @@ class HybridConfig:
     floor: float = -40.0
     gmm_weight: float = 0.2
     adaptation: Adaptation = "cmllr"
-    adaptation_frames: float = 300.0
+    adaptation_frames: float = 100.0
     svm_cost: float = 10.0
     nu: float = 1e-2
     n_dictionary: int = 1000

@@ -81,6 +81,7 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
             weights,
             order,
             words,
+            records.chains,
             contexts.astype(np.int32),
             records.predecessors,
             records.scores,
@@ -114,8 +115,8 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
 
 
 @njit(nogil=True, cache=True)
-def _follow(graph: SearchGraph, context: int, word: int) -> tuple[float, int]:
-    """Return the log probability of a word in a context and the context after it, -1 if it is not allowed."""
+def _follow(graph: SearchGraph, context: int, word: int, chain: int) -> float:
+    """Return the log probability of a word, said as in a chain, in a context; -inf if it is not allowed."""
     offsets, words = graph.arc_offsets, graph.arc_words
     log_weight = 0.0
     while context >= 0:
@@ -127,10 +128,14 @@ def _follow(graph: SearchGraph, context: int, word: int) -> tuple[float, int]:
             else:
                 high = middle
         if low < offsets[context + 1] and words[low] == word:
-            return log_weight + graph.arc_log_probs[low], graph.arc_contexts[low]
+            while low < offsets[context + 1] and words[low] == word:
+                if graph.arc_chain_first[low] <= chain < graph.arc_chain_stop[low]:
+                    return float(log_weight + graph.arc_log_probs[low])
+                low += 1
+            return -np.inf
         log_weight += graph.backoff_log_weights[context]
         context = graph.backoff_contexts[context]
-    return 0.0, IMPOSSIBLE
+    return -np.inf
 
 
 @njit(nogil=True, cache=True)
@@ -139,6 +144,7 @@ def _join(
     weights: Weights,
     order: NDArray[np.int64],
     words: NDArray[np.int32],
+    chains: NDArray[np.int32],
     contexts: NDArray[np.int32],
     predecessors: NDArray[np.int32],
     record_scores: NDArray[np.float64],
@@ -172,7 +178,7 @@ def _join(
         first, stop = source, source + 1
         if word >= 0:
             penalty = weights.word_penalty
-            acoustic -= weights.lm_scale * _follow(graph, contexts[before], word)[0] + penalty
+            acoustic -= weights.lm_scale * _follow(graph, contexts[before], word, chains[record]) + penalty
             first, stop = node_offsets[boundaries[source]], node_offsets[boundaries[source] + 1]
         while n_edges + stop - first > len(ends):
             ends = np.concatenate((ends, np.empty_like(ends)))
@@ -185,8 +191,8 @@ def _join(
             if node_scores[node] + acoustic + penalty + remaining[target] < threshold:
                 continue
             if word >= 0:
-                log_prob, context = _follow(graph, node_contexts[node], word)
-                if context != contexts[record]:
+                log_prob = _follow(graph, node_contexts[node], word, chains[record])
+                if log_prob == -np.inf:
                     continue
                 score += weights.lm_scale * log_prob + penalty
             if node_scores[node] + score + remaining[target] >= threshold:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acoustic.topology import SHORT_PAUSE, SILENCE, Topology
+from decoder.cross_words import Chain, compose
 from decoder.errors import GrammarError, LexiconError
 from decoder.grammar import GrammarTables
 from decoder.lexicon import Lexicon
@@ -86,14 +87,20 @@ def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -
             "use the lexicon and grammar of the same task"
         )
     used = np.unique(tables.arc_words)
-    pronunciations = _pronunciations(lexicon, {int(w): tables.words[w] for w in used}, topology)
+    pronunciations = _pronunciations(lexicon, {int(w): tables.words[w] for w in used})
     _check_phones({tables.words[w]: variants for w, variants in pronunciations.items()}, topology)
 
-    silences = tuple((phone,) for phone in (SILENCE, SHORT_PAUSE) if phone in topology)
-    chains: list[tuple[int, int, Pronunciation]] = []
-    for context in range(tables.n_contexts):
-        chains.extend((-1, context, silence) for silence in silences)
-    arc_first, arc_stop = _add_word_chains(chains, tables, pronunciations)
+    silences = tuple(phone for phone in (SILENCE, SHORT_PAUSE) if phone in topology)
+    if topology.crosses_words:
+        composed = compose(tables, pronunciations, topology, silences)
+        tables, chains = composed.tables, composed.chains
+        n_silences = composed.n_silences
+        arc_first = np.array(composed.arc_chains, dtype=np.int32)
+        arc_stop = arc_first + np.int32(1)
+    else:
+        chains = [Chain(-1, context, (phone,)) for context in range(tables.n_contexts) for phone in silences]
+        n_silences = [len(silences)] * tables.n_contexts
+        arc_first, arc_stop = _add_word_chains(chains, tables, pronunciations, topology)
     nodes, chain_offsets = _node_arrays(chains, topology)
     return Network(
         graph=SearchGraph(
@@ -101,9 +108,9 @@ def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -
             node_log_stay=np.ascontiguousarray(nodes[:, 1]),
             node_log_advance=np.ascontiguousarray(nodes[:, 2]),
             chain_offsets=chain_offsets,
-            chain_words=np.array([word for word, _, _ in chains], dtype=np.int32),
-            chain_contexts=np.array([context for _, context, _ in chains], dtype=np.int32),
-            silence_offsets=np.arange(tables.n_contexts + 1, dtype=np.int32) * np.int32(len(silences)),
+            chain_words=np.array([chain.word for chain in chains], dtype=np.int32),
+            chain_contexts=np.array([chain.target for chain in chains], dtype=np.int32),
+            silence_offsets=np.cumsum([0, *n_silences]).astype(np.int32),
             arc_chain_first=arc_first,
             arc_chain_stop=arc_stop,
             arc_offsets=tables.arc_offsets,
@@ -121,9 +128,10 @@ def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -
 
 
 def _add_word_chains(
-    chains: list[tuple[int, int, Pronunciation]],
+    chains: list[Chain],
     tables: GrammarTables,
     pronunciations: Mapping[int, tuple[Pronunciation, ...]],
+    topology: Topology,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Append the chains of every (word, next context); return each arc's first and stop, (A,) int32."""
     ranges: dict[tuple[int, int], tuple[int, int]] = {}
@@ -131,18 +139,18 @@ def _add_word_chains(
     for arc, key in enumerate(zip(tables.arc_words.tolist(), tables.arc_contexts.tolist(), strict=True)):
         if key not in ranges:
             first = len(chains)
-            chains.extend((*key, variant) for variant in pronunciations[key[0]])
+            chains.extend(Chain(*key, topology.units(variant)) for variant in pronunciations[key[0]])
             ranges[key] = (first, len(chains))
         arc_ranges[arc] = ranges[key]
     return np.ascontiguousarray(arc_ranges[:, 0]), np.ascontiguousarray(arc_ranges[:, 1])
 
 
 def _node_arrays(
-    chains: Sequence[tuple[int, int, Pronunciation]], topology: Topology
+    chains: Sequence[Chain], topology: Topology
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return emission state, log stay and log advance of each node, (N, 3), and chain offsets, (K + 1,)."""
-    phones = {phone: _phone_nodes(topology, phone) for _, _, variant in chains for phone in variant}
-    runs = [np.concatenate([phones[phone] for phone in variant]) for _, _, variant in chains]
+    phones = {phone: _phone_nodes(topology, phone) for chain in chains for phone in chain.units}
+    runs = [np.concatenate([phones[phone] for phone in chain.units]) for chain in chains]
     offsets = np.concatenate([[0], np.cumsum([len(run) for run in runs])])
     return np.concatenate(runs), offsets.astype(np.int32)
 
@@ -154,10 +162,8 @@ def _phone_nodes(topology: Topology, phone: str) -> NDArray[np.float64]:
     return np.column_stack([np.asarray(topology.phone_states[phone_id], dtype=np.float64), stay, advance])
 
 
-def _pronunciations(
-    lexicon: Lexicon, words: Mapping[int, str], topology: Topology
-) -> dict[int, tuple[Pronunciation, ...]]:
-    """Return the distinct pronunciations of each word id, in units of the topology."""
+def _pronunciations(lexicon: Lexicon, words: Mapping[int, str]) -> dict[int, tuple[Pronunciation, ...]]:
+    """Return the distinct pronunciations of each word id."""
     known = set(lexicon.words)
     missing = sorted(word for word in words.values() if word not in known)
     if missing:
@@ -165,10 +171,7 @@ def _pronunciations(
             f"lexicon: expected a pronunciation of every word of the grammar, got none for {len(missing)}"
             f"{_named(missing)}; add them to the lexicon or take them out of the grammar"
         )
-    return {
-        i: tuple(dict.fromkeys(map(topology.units, lexicon.pronunciations(word))))
-        for i, word in words.items()
-    }
+    return {i: tuple(dict.fromkeys(lexicon.pronunciations(word))) for i, word in words.items()}
 
 
 def _check_phones(pronunciations: Mapping[str, tuple[Pronunciation, ...]], topology: Topology) -> None:
@@ -182,7 +185,8 @@ def _check_phones(pronunciations: Mapping[str, tuple[Pronunciation, ...]], topol
     unknown: dict[str, str] = {}
     for word in sorted(pronunciations):
         for variant in pronunciations[word]:
-            unknown.update({p: word for p in variant if p not in topology and p not in unknown})
+            units = zip(variant, topology.units(variant), strict=True)
+            unknown.update({p: word for p, unit in units if unit not in topology and p not in unknown})
     if unknown:
         listed = [f"{phone} (in {word})" for phone, word in sorted(unknown.items())]
         raise LexiconError(

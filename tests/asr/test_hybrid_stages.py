@@ -69,6 +69,23 @@ def test_a_silent_file_and_one_of_three_frames(hybrids: Path) -> None:
     assert np.isfinite(recognizer.model.emissions.log_likelihoods(frames)).all()
 
 
+def test_contexts_may_reach_across_words(
+    tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(trained, out)
+    options = (*settings, *SMALL, "hybrid.warps=", "hybrid.units=cross-word")
+    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
+    recognizer = Recognizer.load(out)
+    assert recognizer.model.topology.crosses_words
+    text = (tones / CHECKED).with_suffix(".txt").read_text().split()
+    assert list(recognizer.with_options(n_best=3, confidence=True).transcribe(tones / CHECKED).text) == text
+    aligned = align(out, tones / CHECKED, text)
+    spoken = [i.label for i in aligned.tiers["phones"] if i.label not in ("sil", "sp")]
+    assert spoken == list("".join(text).lower())
+    assert all(row.word_accuracy >= 90 for row in read_results(out))
+
+
 def test_words_and_phones_never_heard_stay_reachable(
     tones: Path, settings: tuple[str, ...], tmp_path: Path
 ) -> None:
