@@ -54,6 +54,18 @@ def test_sums_of_odds_are_the_coupling_in_single_precision():
     assert_allclose(log_posteriors_of_sums(sums), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("n_classes", [2, 30, 1000])
+def test_the_farthest_odds_of_many_classes_stay_finite(n_classes):
+    """The first class loses all its pairs, the others are equal."""
+    curve, sums = np.array([0, 1, 0], dtype=np.float32), np.zeros((n_classes, 3), dtype=np.float32)
+    for i, j in all_pairs(n_classes):
+        outputs = np.full(3, -1e9 if i == 0 else 0.0, dtype=np.float32)
+        add_odds(outputs, curve, sums[i], sums[j])
+    found = log_posteriors_of_sums(sums)
+    assert_allclose(found[:, 0], -80 - np.log(n_classes - 1), rtol=1e-4, atol=0)
+    assert_allclose(found[:, 1:], -np.log(n_classes - 1), rtol=1e-4, atol=1e-6)
+
+
 def test_coupling_says_what_it_expects():
     with pytest.raises(ModelError, match=r"shape \(4, 5\), expected \(frames, 6\)"):
         coupled_log_posteriors(np.zeros((4, 5)), 4)

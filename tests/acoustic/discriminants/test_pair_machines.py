@@ -48,5 +48,6 @@ def test_posteriors_are_the_coupled_log_odds(overlapping):
     assert machines.n_classes == 4
     expected = coupled_log_posteriors(quadratics(pair_outputs(machines, x), curves), 4)
     expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
-    found = pair_log_posteriors(machines, curves, x)
+    found = pair_log_posteriors(machines, curves, x, n_workers=1)
     assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert_array_equal(found, pair_log_posteriors(machines, curves, x, n_workers=2))

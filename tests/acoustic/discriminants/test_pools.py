@@ -57,17 +57,31 @@ def hinge_machine(x, y, centers):
     return lambda new: kernel(new, centers) @ weights[:-1] + weights[-1]
 
 
+def newton_machine(x, y, centers):
+    """Return the decision function after one Newton step of the squared hinge from the ridge solution."""
+    is_active = y * ridge_machine(x, y, centers)(x) < 1
+    design = np.column_stack([kernel(x, centers), np.ones(len(x))])[is_active]
+    penalty = RIDGE * np.diag([*np.ones(len(centers)), 0.0])
+    weights = np.linalg.solve(design.T @ design / len(x) + penalty, design.T @ y[is_active] / len(x))
+    return lambda new: kernel(new, centers) @ weights[:-1] + weights[-1]
+
+
 def machine_of_pair(make, x, codes, centers, i, j):
     rows = (codes == i) | (codes == j)
     return make(x[rows], np.where(codes[rows] == i, 1.0, -1.0), np.concatenate([centers[i], centers[j]]))
 
 
 @pytest.mark.parametrize(
-    ("loss", "make", "tolerance"), [("squared", ridge_machine, 2e-3), ("squared-hinge", hinge_machine, 1e-2)]
+    ("loss", "steps", "make", "tolerance"),
+    [
+        ("squared", 1, ridge_machine, 2e-3),
+        ("squared-hinge", 1, newton_machine, 1e-2),
+        ("squared-hinge", 30, hinge_machine, 1e-2),
+    ],
 )
-def test_each_pair_is_the_machine_of_its_frames_and_centers(clouds, loss, make, tolerance):
+def test_each_pair_is_the_machine_of_its_frames_and_centers(clouds, loss, steps, make, tolerance):
     x, codes, folds, centers = clouds
-    config = replace(CONFIG, loss=loss, hinge_steps=30)
+    config = replace(CONFIG, loss=loss, hinge_steps=steps)
     machines, _ = fit_pools(x, codes, folds, centers, [1, 1, 1], config)
     new = np.random.default_rng(1).normal(size=(300, 3)).astype(np.float32) + 1
     found = pooled_outputs(machines, new)
@@ -95,6 +109,26 @@ def test_curves_come_from_the_outputs_asked_for(clouds, calibration, outputs):
                     found[folds[own] == fold] = machine(x[own][folds[own] == fold])
             values.append(found)
         expected = fit_curve(np.concatenate(values), len(values[0]), (counts[i], counts[j]), calibration)
+        grid = np.linspace(-1.2, 1.2, 9)
+        assert_allclose(np.polyval(curves[p], grid), np.polyval(expected, grid), rtol=2e-2, atol=2e-2)
+
+
+def test_held_out_outputs_of_the_hinge_leave_out_what_the_machine_of_all_does(clouds):
+    x, codes, folds, centers = clouds
+    _, curves = fit_pools(x, codes, folds, centers, [1, 1, 1], replace(CONFIG, loss="squared-hinge"))
+    for p, (i, j) in enumerate(all_pairs(3)):
+        rows = np.concatenate([np.flatnonzero(codes == i), np.flatnonzero(codes == j)])
+        y, pool = np.where(codes[rows] == i, 1.0, -1.0), np.concatenate([centers[i], centers[j]])
+        is_active = y * ridge_machine(x[rows], y, pool)(x[rows]) < 1
+        found = np.empty(len(rows))
+        for fold in (0, 1):
+            is_own = folds[rows] == fold
+            used = is_active & ~is_own
+            design = np.column_stack([kernel(x[rows], pool), np.ones(len(rows))])
+            penalty = RIDGE * np.sum(~is_own) * np.diag([*np.ones(len(pool)), 0.0])
+            weights = np.linalg.solve(design[used].T @ design[used] + penalty, design[used].T @ y[used])
+            found[is_own] = (design @ weights)[is_own]
+        expected = fit_curve(found, int(np.sum(codes == i)), (1, 1), "logistic")
         grid = np.linspace(-1.2, 1.2, 9)
         assert_allclose(np.polyval(curves[p], grid), np.polyval(expected, grid), rtol=2e-2, atol=2e-2)
 
@@ -150,5 +184,8 @@ def test_errors_say_what_is_wrong(clouds):
         PoolConfig(loss="hinge")
     with pytest.raises(ModelError, match="sigma and ridge are -1"):
         PoolConfig(sigma=-1)
+    with pytest.raises(ModelError, match="hinge_steps: expected at least 1, got 0"):
+        PoolConfig(hinge_steps=0)
+    fit_pools(x, codes, folds, centers, [1] * 3, replace(CONFIG, ridge=5.0))
     with pytest.raises(ModelError, match="look for NaN"):
         fit_pools(np.full_like(x, np.nan), codes, folds, centers, [1] * 3, CONFIG)
