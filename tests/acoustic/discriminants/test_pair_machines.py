@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.discriminants.calibration import quadratics
 from acoustic.discriminants.coupling import coupled_log_posteriors
