@@ -49,13 +49,13 @@ class TestTerminal:
 
 class TestProgress:
     def test_nothing_where_nobody_watches(self, capfd: pytest.CaptureFixture[str]) -> None:
-        assert list(progress_bar(range(3), 3), "x") == [0, 1, 2]
+        assert list(progress_bar(range(3), 3, "x")) == [0, 1, 2]
         with step_bar("y", 2) as bar:
             bar.update()
         assert capfd.readouterr() == ("", "")
 
     def test_a_bar_for_a_person(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-        assert list(progress_bar(range(3), 3), "features") == [0, 1, 2]
+        assert list(progress_bar(range(3), 3, "features")) == [0, 1, 2]
         assert "features" in terminal.getvalue()
         assert os.linesep not in terminal.getvalue()
