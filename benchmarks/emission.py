@@ -31,7 +31,11 @@ BLOCK = 128
 
 def test_frames(experiment: Path, model: AcousticModel) -> list[np.ndarray]:
     """Return the front end's frames of the test recordings."""
-    (task,), (features,) = ((experiment / "stages").glob(p) for p in ("task-*", "features-test-*"))
+    stages = experiment / "stages"
+    task, features = (
+        max(stages.glob(pattern), key=lambda path: path.stat().st_mtime)
+        for pattern in ("task-*", "features-test-*")
+    )
     data = load_cepstra(read_corpus(task / "test"), features, "test")
     return model.front_end.transform(data.cepstra, data.speakers)
 
