@@ -99,10 +99,19 @@ def fit_targets(
     for x, s in zip(frames, states, strict=True):
         chosen = _chosen(s, is_used)
         squares += np.sum((x[chosen] - means[s[chosen]]) ** 2, axis=0)
-        moments += _outer(x[chosen])
+        extended = _extended(x[chosen])
+        moments += extended.T @ extended
     n_used = max(moments[-1, -1], 1.0)
     variances = np.maximum(squares / n_used, _LEAST_VARIANCE)
     return AdaptationTargets(means, variances, is_used, moments * (prior_frames / n_used))
+
+
+def adapted_frames(
+    frames: Sequence[Singles], states: Sequence[Labels], speakers: Sequence[str], targets: AdaptationTargets
+) -> list[Singles]:
+    """Return the frames (T, D or more) mapped by their speaker's transform, see `speaker_transforms`."""
+    transforms = speaker_transforms(frames, states, speakers, targets)
+    return [transforms[speaker].apply(f) for speaker, f in zip(speakers, frames, strict=True)]
 
 
 def speaker_transforms(
@@ -136,9 +145,10 @@ def fit_transform(frames: Singles, states: Labels, targets: AdaptationTargets) -
     (40) to (45), and the prior P), from the identity on: det A stays positive.
     """
     chosen = _chosen(states, targets.is_used)
-    x, n_columns = frames[chosen].astype(np.float64), targets.n_columns
-    second = _outer(x) + targets.prior
-    toward = targets.means[states[chosen]].T @ np.column_stack([x, np.ones(len(x))]) + targets.prior[:-1]
+    x, n_columns = frames[chosen], targets.n_columns
+    extended = _extended(x)
+    second = extended.T @ extended + targets.prior
+    toward = targets.means[states[chosen]].T @ extended + targets.prior[:-1]
     count = float(len(x))
     rows = np.eye(n_columns, n_columns + 1)
     is_singular = np.linalg.matrix_rank(second, hermitian=True) <= n_columns  # as of constant frames
@@ -176,7 +186,6 @@ def _chosen(states: Labels, is_used: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray((states >= 0) & is_used[states])
 
 
-def _outer(x: NDArray[np.floating]) -> Floats:
-    """Return Σ [x, 1][x, 1]ᵀ."""
-    extended = np.column_stack([x, np.ones(len(x))]).astype(np.float64)
-    return np.asarray(extended.T @ extended)
+def _extended(x: NDArray[np.floating]) -> Floats:
+    """Return [x, 1], (T, D + 1)."""
+    return np.column_stack([x, np.ones(len(x))]).astype(np.float64)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from acoustic.adaptation import speaker_transforms
+from acoustic.adaptation import adapted_frames
 from acoustic.alignment import align
 from acoustic.errors import AlignmentError
 from acoustic.graph import utterance_graph
@@ -72,8 +72,7 @@ def adapted(
     n_unheard = sum(not np.any(states >= 0) for states in heard)
     if n_unheard:
         logger.info("%d of %d recordings: the first pass hears nothing to adapt by", n_unheard, len(heard))
-    transforms = speaker_transforms(speech.frames, heard, speech.speakers, model.adaptation)
-    frames = [transforms[s].apply(f) for s, f in zip(speech.speakers, speech.frames, strict=True)]
+    frames = adapted_frames(speech.frames, heard, speech.speakers, model.adaptation)
     return replace(speech, frames=frames, scores=emission_scores(frames, model))
 
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from reliability import Floats, Outcome, draw_reliability
 from report import argument_parser, print_table, write_report
 
-from acoustic.adaptation import speaker_transforms
+from acoustic.adaptation import adapted_frames
 from acoustic.alignment import align
 from acoustic.combined_model import CombinedModel, uncombined
 from acoustic.discriminants.coupling import all_pairs
@@ -191,8 +191,7 @@ def frames_of(dev: HeldOut, model: AcousticModel, words: Mapping[str, Sequence[s
         scores = emission_scores(frames, model)
         texts = [words[i] for i in data.corpus.ids]
         heard = [heard_states(s, w, dev.lexicon, model) for s, w in zip(scores, texts, strict=True)]
-        transforms = speaker_transforms(frames, heard, data.speakers, model.adaptation)
-        frames = [transforms[s].apply(f) for s, f in zip(data.speakers, frames, strict=True)]
+        frames = adapted_frames(frames, heard, data.speakers, model.adaptation)
     stop = emissions.first_stop if isinstance(emissions, CombinedModel) else None
     return [np.ascontiguousarray(f[:, :stop]) for f in frames]
 
