@@ -9,7 +9,7 @@ neighbour ``#``; any word may follow it. The search knows nothing of all this.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -90,11 +90,8 @@ def compose(
     of_arcs: list[list[int]] = []
     backoffs: list[tuple[int, float]] = []
     behind_silence: list[int | None] = []
-    done = 0
-    while done < len(waiting):
-        place = waiting[done]
-        done += 1
-        row: set[tuple[Arc, int]] = set()
+    for place in waiting:  # grows meanwhile
+        found: set[tuple[Arc, int]] = set()
         for arc in range(tables.arc_offsets[place.context], tables.arc_offsets[place.context + 1]):
             word, target = int(tables.arc_words[arc]), int(tables.arc_contexts[arc])
             for variant in pronunciations[word]:
@@ -105,9 +102,10 @@ def compose(
                     end = index(Place(target, variant[-1], rights))
                     units = topology.units(variant, left, min(rights))
                     chain = chains.setdefault(Chain(word, end, units), len(chains))
-                    row.add(((word, float(tables.arc_log_probs[arc]), end), chain))
-        arcs.append([arc for arc, _ in sorted(row)])
-        of_arcs.append([chain for _, chain in sorted(row)])
+                    found.add(((word, float(tables.arc_log_probs[arc]), end), chain))
+        row = sorted(found)
+        arcs.append([arc for arc, _ in row])
+        of_arcs.append([chain for _, chain in row])
         backoff = int(tables.backoff_contexts[place.context])
         weight = float(tables.backoff_log_weights[place.context])
         backoffs.append((index(place._replace(context=backoff)), weight) if backoff >= 0 else (-1, 0.0))
@@ -116,9 +114,7 @@ def compose(
     final = [tables.final_log_probs[p.context] if EDGE in p.following else -np.inf for p in waiting]
     pauses = [Chain(-1, t, (phone,)) for t in behind_silence if t is not None for phone in silences]
     return Composed(
-        replace(
-            pack_tables(tables.words, arcs, final, 0, backoffs=backoffs), dropped_words=tables.dropped_words
-        ),
+        pack_tables(tables.words, arcs, final, 0, backoffs=backoffs, dropped_words=tables.dropped_words),
         [*pauses, *chains],
         [0 if target is None else len(silences) for target in behind_silence],
         [len(pauses) + chain for row in of_arcs for chain in row],
