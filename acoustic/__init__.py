@@ -1,17 +1,22 @@
-"""Acoustic models: topology, Gaussian mixtures, training, forced alignment, model files.
+"""Acoustic models: hidden Markov models, discriminants, emission scores, model files."""
 
-The whole-word recogniser lies in `acoustic.whole_word`, apart because its engine is slow to import.
-"""
-
-from acoustic.alignment import Alignment, Segment, align
-from acoustic.emission import EmissionModel
+from acoustic.emissions.model_files import AcousticModel, load_model, save_model
+from acoustic.emissions.protocol import EmissionModel
 from acoustic.errors import AlignmentError, ModelError, TrainingError
-from acoustic.gmm import GmmModel
-from acoustic.graph import UtteranceGraph, utterance_graph
-from acoustic.hmm import Posteriors, best_path, posteriors
-from acoustic.model import AcousticModel, load_model, save_model
-from acoustic.topology import Topology
-from acoustic.training import GmmConfig, GmmHmm, Progress, TrainingUtterance, flat_start, grow, train_stage
+from acoustic.hmm.alignment import Alignment, Segment, align
+from acoustic.hmm.forward_backward import Posteriors, best_path, posteriors
+from acoustic.hmm.gmm import GmmModel
+from acoustic.hmm.graph import UtteranceGraph, utterance_graph
+from acoustic.hmm.topology import Topology
+from acoustic.hmm.training import (
+    GmmConfig,
+    GmmHmm,
+    Progress,
+    TrainingUtterance,
+    flat_start,
+    grow,
+    train_stage,
+)
 
 __all__ = [
     "AcousticModel",

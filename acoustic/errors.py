@@ -1,6 +1,6 @@
 """Errors of the acoustic models."""
 
-from features.errors import AsrError
+from foundation.errors import AsrError
 
 
 class ModelError(AsrError):

@@ -13,14 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from asr import output, verbs
+from asr import verbs
 from asr.errors import ConfigError
+from asr.formats import output
 from asr.logs import terminal_messages
 from asr.recipe import built_in_recipes
 from asr.sparsity import SIZES, sparsity
 from asr.systems import SYSTEMS
 from asr.version import package_version
-from features.errors import AsrError
+from foundation.errors import AsrError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from acoustic.hybrid import HybridConfig
-from acoustic.training import GmmConfig
-from acoustic.tying import TyingConfig
+from acoustic.emissions.hybrid import HybridConfig
+from acoustic.hmm.training import GmmConfig
+from acoustic.hmm.tying import TyingConfig
 from asr.errors import ConfigError
 from decoder.decoder import DecoderConfig
-from features.errors import AsrError
 from features.frontend import FrontEndConfig
+from foundation.errors import AsrError
 
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 

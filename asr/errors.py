@@ -1,6 +1,6 @@
 """Errors of corpora, configuration, experiments and scoring."""
 
-from features.errors import AsrError
+from foundation.errors import AsrError
 
 
 class CorpusError(AsrError):

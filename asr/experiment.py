@@ -1,7 +1,7 @@
 """An experiment: the stages of a recipe in their order, resumed by themselves, ending in ``results.json``.
 
-Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `asr.stages`), ``models/NAME/``
-(all a recogniser needs), ``default.json``, ``results.json``.
+Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `asr.stages.store`),
+``models/NAME/`` (all a recogniser needs), ``default.json``, ``results.json``.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from itertools import combinations
 from pathlib import Path
 
 from asr.config import ExperimentConfig
-from asr.corpus import SPLITS, Corpus
-from asr.decoding_stages import DecodingStages
+from asr.corpora.corpus import SPLITS, Corpus
 from asr.logs import log_file
-from asr.model_stages import ModelStages
 from asr.recipe import LoadedRecipe
 from asr.recognizer import DEFAULT_MODEL, MODELS
-from asr.results import Result, write_results
-from asr.stages import StageStore, read_json, storage_errors, write_json
+from asr.scoring.results import Result, write_results
+from asr.stages.decoding import DecodingStages
+from asr.stages.models import ModelStages
+from asr.stages.store import StageStore, read_json, storage_errors, write_json
+from asr.stages.task import TaskStages
 from asr.systems import System, find_system
-from asr.task_stages import TaskStages
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from types import ModuleType
 
 from asr.config import ExperimentConfig
 from asr.errors import ExperimentError
-from features.errors import did_you_mean
+from foundation.errors import did_you_mean
 
 BUILT_IN_PACKAGE = "recipes"
 
@@ -53,16 +53,17 @@ def built_in_recipes() -> tuple[str, ...]:
     """Return the names of the recipes that come with the package, sorted."""
     package = importlib.import_module(BUILT_IN_PACKAGE)
     names = (module.name for module in pkgutil.iter_modules(package.__path__))
-    folder = Path(str(package.__path__[0]))
-    return tuple(sorted(name for name in names if _defines_recipe(folder / f"{name}.py")))
+    return tuple(sorted(name for name in names if _defines_recipe(built_in_script(name))))
 
 
 def load_recipe(name_or_path: str) -> LoadedRecipe:
     """Return the recipe of a built-in name, or of a path to a script that defines ``RECIPE``."""
     if name_or_path in built_in_recipes():
-        module = importlib.import_module(f"{BUILT_IN_PACKAGE}.{name_or_path}")
+        name, path = name_or_path, built_in_script(name_or_path)
+        module = importlib.import_module(f"{BUILT_IN_PACKAGE}.{name}")
     elif Path(name_or_path).suffix == ".py":
-        module = _import_script(Path(name_or_path))
+        path = Path(name_or_path)
+        name, module = path.stem, _import_script(path)
     else:
         hint = did_you_mean(difflib.get_close_matches(name_or_path, built_in_recipes(), n=1))
         raise ExperimentError(
@@ -74,13 +75,21 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
         raise ExperimentError(
             f"{name_or_path}: no recipe in it; expected RECIPE = asr.Recipe(prepare=…); add one"
         )
-    path = Path(str(module.__file__))
-    return LoadedRecipe(path.stem, recipe, path.read_text(encoding="utf-8"))
+    return LoadedRecipe(name, recipe, path.read_text(encoding="utf-8"))
+
+
+def built_in_script(name: str) -> Path:
+    """Return ``recipes/NAME.py``, or ``recipes/NAME/NAME.py`` of a recipe with modules of its own."""
+    package = importlib.import_module(BUILT_IN_PACKAGE)
+    folder = Path(str(package.__path__[0]))
+    return (folder / name if (folder / name).is_dir() else folder) / f"{name}.py"
 
 
 def _defines_recipe(path: Path) -> bool:
-    """Return whether a script has a line ``RECIPE = …``, without importing it; ``tables.py`` has none."""
-    return any(line.startswith("RECIPE") for line in path.read_text(encoding="utf-8").splitlines())
+    """Return whether a script has a line ``RECIPE = …``, without importing it."""
+    return path.is_file() and any(
+        line.startswith("RECIPE") for line in path.read_text(encoding="utf-8").splitlines()
+    )
 
 
 def _import_script(path: Path) -> ModuleType:

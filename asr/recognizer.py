@@ -9,31 +9,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from acoustic.alignment import Alignment
-from acoustic.graph import utterance_graph
-from acoustic.model import AcousticModel, load_model, save_model
-from acoustic.parallel import parallel_map, single_blas_thread
+from acoustic.emissions.model_files import AcousticModel, load_model, save_model
+from acoustic.hmm.alignment import Alignment
+from acoustic.hmm.graph import utterance_graph
 from asr.config import GrammarName
-from asr.data import warn_of_low_rates
+from asr.corpora.speech_data import warn_of_low_rates
+from asr.decoding.grammars import read_grammar
+from asr.decoding.passes import ScoredSpeech, adapted, decode_all, scored_speech
 from asr.errors import ConfigError, CorpusError, ExperimentError
-from asr.evaluation import ScoredSpeech, adapted, decode_all, scored_speech
-from asr.gmm_stages import align_frames
-from asr.grammars import read_grammar
-from asr.stages import read_json, write_json
+from asr.stages.store import read_json, write_json
+from asr.training.gmm import align_frames
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from features.audio import read_audio
-from features.errors import AsrError, did_you_mean
+from foundation.arrays import Singles
+from foundation.errors import AsrError, did_you_mean
+from foundation.threads import parallel_map, single_threaded_libraries
 
 DECODING = "decoding.json"
 LEXICON = "lexicon.txt"
 TRAINED_ON = "trained_on.json"  # ids of the utterances
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
-
-Samples = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -84,9 +82,9 @@ class Recognizer:
         """Return the same recogniser with other decoder options (`decoder.DecoderConfig`)."""
         return replace(self, decoder=self.decoder.with_config(**changes))
 
-    def transcribe(self, recording: str | Path | Samples) -> Hypothesis:
+    def transcribe(self, recording: str | Path | Singles) -> Hypothesis:
         """Return what is said in a recording, given as a path or as samples (T,) at the model's rate."""
-        with single_blas_thread():
+        with single_threaded_libraries():
             return self.decode(scored_speech([self._cepstra(recording)], [""], self.model))[0]
 
     def transcribe_all(
@@ -109,12 +107,12 @@ class Recognizer:
             speech = adapted(speech, self.model, self.first_pass, self.lexicon)
         return decode_all(speech.scores, self.decoder)
 
-    def align(self, recording: str | Path | Samples, words: Sequence[str]) -> Alignment:
+    def align(self, recording: str | Path | Singles, words: Sequence[str]) -> Alignment:
         """Return where each word, phone and state of a transcript lies in a recording."""
-        with single_blas_thread():
+        with single_threaded_libraries():
             return self.align_frames(self.model.front_end.transform([self._cepstra(recording)])[0], words)
 
-    def align_frames(self, frames: NDArray[np.float32], words: Sequence[str]) -> Alignment:
+    def align_frames(self, frames: Singles, words: Sequence[str]) -> Alignment:
         """Return the alignment of the front end's frames (T, D) with a transcript."""
         missing = [w for w in words if w not in self.lexicon]
         if missing:
@@ -126,13 +124,13 @@ class Recognizer:
         graph = utterance_graph([self.lexicon.pronunciations(w) for w in words], self.model.topology)
         return align_frames(frames, graph, self.model)
 
-    def _cepstra(self, recording: str | Path | Samples) -> NDArray[np.float32]:
+    def _cepstra(self, recording: str | Path | Singles) -> Singles:
         front_end = self.model.front_end
         if isinstance(recording, np.ndarray):
             return front_end.cepstra(recording)
         return front_end.cepstra(read_audio(recording, front_end.config.mfcc.sample_rate))
 
-    def _cepstra_or_error(self, recording: str | Path) -> NDArray[np.float32] | AsrError:
+    def _cepstra_or_error(self, recording: str | Path) -> Singles | AsrError:
         try:
             return self._cepstra(recording)
         except AsrError as error:

@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acoustic.combined_model import uncombined
-from acoustic.emission import EmissionModel
-from acoustic.model import load_model
-from acoustic.pairwise_model import PairwiseDiscriminantModel
+from acoustic.emissions.combined import uncombined
+from acoustic.emissions.model_files import load_model
+from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.emissions.protocol import EmissionModel
 from asr.config import ExperimentConfig, known_keys, with_settings
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import Experiment
 from asr.logs import log_file
 from asr.recipe import load_recipe
-from asr.stages import read_json, storage_errors, write_json
+from asr.stages.store import read_json, storage_errors, write_json
 from asr.systems import HybridSystem, find_system
 
 SIZES = (25, 50, 100, 200)

@@ -6,11 +6,11 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from acoustic.emission_kinds import plugin_names
-from acoustic.sklearn_model import PREFIX, make_classifier
+from acoustic.emissions.kinds import plugin_names
+from acoustic.emissions.sklearn_model import PREFIX, make_classifier
 from asr.errors import ConfigError
-from features.errors import did_you_mean
 from features.frontend import Projection
+from foundation.errors import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -8,25 +8,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acoustic.gmm import GmmModel
-from acoustic.hybrid import THESIS
-from acoustic.parallel import parallel_map
+from acoustic.emissions.hybrid import THESIS
+from acoustic.hmm.gmm import GmmModel
 from asr.config import ExperimentConfig, with_settings
-from asr.corpus import SPLITS, Utterance, read_corpus
-from asr.data import usable_cepstra
+from asr.corpora.corpus import SPLITS, Utterance, read_corpus
+from asr.corpora.speech_data import usable_cepstra
+from asr.decoding.passes import score_decoded, scored_speech
 from asr.errors import ConfigError, CorpusError
-from asr.evaluation import score_decoded, scored_speech
 from asr.experiment import Experiment
+from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.recipe import load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
-from asr.results import Result
-from asr.scoring import Score
-from asr.stages import read_json
-from asr.tiers import AlignedUtterance, aligned_utterance
+from asr.scoring.results import Result
+from asr.scoring.scoring import Score
+from asr.stages.store import read_json
 from decoder.decoder import Hypothesis
 from decoder.english import english_lexicon
 from decoder.lexicon import Lexicon
-from features.errors import AsrError
+from foundation.errors import AsrError
+from foundation.threads import parallel_map
 
 PRESETS = ("best", "thesis")
 
@@ -50,7 +50,7 @@ def train(
     corpus : raw corpus; not for recipes that make their own
     out : experiment directory
     models : name or names of models; the recipe's own by default
-    preset : ``best``, or ``thesis`` (frames standardised over the corpus, `acoustic.hybrid.THESIS`)
+    preset : ``best``, or ``thesis`` (frames standardised over the corpus, `acoustic.emissions.hybrid.THESIS`)
     settings : options ``key=value`` (see `asr.config.ExperimentConfig`)
 
     Returns

@@ -19,21 +19,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from report import argument_parser, cpu_time, print_table, write_report
 from threadpoolctl import threadpool_limits
 
-from acoustic.model import AcousticModel, load_model
-from asr.data import SpeechData
-from asr.evaluation import score_decoded
+from acoustic.emissions.model_files import AcousticModel, load_model
+from asr.corpora.speech_data import SpeechData
+from asr.decoding.grammars import read_grammar
+from asr.decoding.passes import score_decoded
 from asr.experiment import Experiment
-from asr.grammars import read_grammar
 from asr.recipe import load_recipe
 from asr.recognizer import Recognizer
-from asr.stages import read_json
+from asr.stages.store import read_json
 from asr.systems import find_system
 from decoder import Decoder, Hypothesis
 from features import read_audio
+from foundation.arrays import Singles
 
 TARGET = 0.01  # CPU x real time
 BEAMS = (50.0, 80.0, 100.0, 150.0, 200.0, 300.0, np.inf)
@@ -41,7 +41,7 @@ MAX_ACTIVE = (10, 20, 30, 50, 80, 0)
 SAME_SCORE = 1e-6  # nats
 GRAMMARS = ("loop", "bigram")
 
-Scores = list[NDArray[np.float32]]
+Scores = list[Singles]
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,12 @@ def time_parts(task: Task, data: SpeechData, n_repeats: int) -> dict[str, float]
     rate = front_end.config.mfcc.sample_rate
     paths = [u.audio_path for u in data.corpus]
 
-    def frames() -> list[NDArray[np.float32]]:
+    def frames() -> list[Singles]:
         return front_end.transform(
             [front_end.cepstra(read_audio(path, rate)) for path in paths], data.speakers
         )
 
-    def scores(inputs: Sequence[NDArray[np.float32]]) -> Scores:
+    def scores(inputs: Sequence[Singles]) -> Scores:
         return [emissions.log_likelihoods(x) for x in inputs]
 
     inputs = frames()

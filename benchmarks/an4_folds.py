@@ -11,7 +11,7 @@ decoder weights are those the experiment tuned on its dev speakers (ten of these
 optimistic; the comparison is not favoured, each model having its own weights). The bigram is of the fold's
 training text.
 
-Intervals and p values are `asr.scoring.compare`'s, over utterances; utterances of one speaker are not
+Intervals and p values are `asr.scoring.scoring.compare`'s, over utterances; utterances of one speaker are not
 independent, so the speakers that are better and worse, with a sign test over them, stand beside.
 """
 
@@ -31,18 +31,18 @@ from typing import Any, NamedTuple
 from report import argument_parser, print_table, write_report
 from scipy import stats
 
-from acoustic.model import load_model
+from acoustic.emissions.model_files import load_model
 from asr.config import ExperimentConfig, GrammarName, with_settings
-from asr.corpus import Corpus, write_corpus
-from asr.evaluation import scored_speech
-from asr.grammars import read_grammar
-from asr.model_stages import ModelStages
+from asr.corpora.corpus import Corpus, write_corpus
+from asr.decoding.grammars import read_grammar
+from asr.decoding.passes import scored_speech
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
-from asr.scoring import Score, compare, score
-from asr.stages import StageStore, as_plain
+from asr.scoring.scoring import Score, compare, score
+from asr.stages.models import ModelStages
+from asr.stages.store import StageStore, as_plain
+from asr.stages.task import TaskStages
 from asr.systems import SYSTEMS, find_system
-from asr.task_stages import TaskStages
 from decoder import Decoder, DecoderConfig, Lexicon
 from recipes import an4
 

@@ -24,21 +24,21 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
 from report import argument_parser, cpu_time, print_table, write_report
 
-from acoustic.graph import UtteranceGraph
-from acoustic.hmm import Posteriors, best_path
-from acoustic.model import AcousticModel
-from acoustic.topology import SILENCE, Topology
-from acoustic.training import posteriors_with_retries
-from asr.corpus import Corpus, read_corpus
-from asr.data import SpeechData, compute_cepstra
-from asr.evaluation import decode_all, score_decoded, scored_speech
-from asr.gmm_stages import align_data, fit_front_end, start_flat, train_components, training_utterances
-from asr.scoring import Score, compare
-from asr.tuning import tune
+from acoustic.emissions.model_files import AcousticModel
+from acoustic.hmm.forward_backward import Posteriors, best_path
+from acoustic.hmm.graph import UtteranceGraph
+from acoustic.hmm.topology import SILENCE, Topology
+from acoustic.hmm.training import posteriors_with_retries
+from asr.corpora.corpus import Corpus, read_corpus
+from asr.corpora.speech_data import SpeechData, compute_cepstra
+from asr.decoding.passes import decode_all, score_decoded, scored_speech
+from asr.decoding.tuning import tune
+from asr.scoring.scoring import Score, compare
+from asr.training.gmm import align_data, fit_front_end, start_flat, train_components, training_utterances
 from decoder import Decoder, Lexicon, WordLoop
+from foundation.arrays import Integers, Longs, Singles
 from recipes.an4 import RECIPE
 
 TRAINING_TARGET_S = 50.0  # HTK and Kaldi need 51 and 52
@@ -70,8 +70,8 @@ def schedule(expectation: Expectation, n_iterations: Sequence[int] | None = None
 
 
 def hard_posteriors(
-    scores: NDArray[np.float32],
-    columns: NDArray[np.int64],
+    scores: Singles,
+    columns: Longs,
     graph: UtteranceGraph,
     topology: Topology,
     beam: float,
@@ -85,8 +85,8 @@ def hard_posteriors(
 
 
 def equal_posteriors(
-    scores: NDArray[np.float32],
-    columns: NDArray[np.int64],
+    scores: Singles,
+    columns: Longs,
     graph: UtteranceGraph,
     topology: Topology,
     beam: float,
@@ -102,9 +102,7 @@ def equal_posteriors(
     )
 
 
-def path_posteriors(
-    log_score: float, path: NDArray[np.integer], shape: tuple[int, ...], columns: NDArray[np.int64]
-) -> Posteriors:
+def path_posteriors(log_score: float, path: Integers, shape: tuple[int, ...], columns: Longs) -> Posteriors:
     """Return the posteriors of one path of nodes (T,)."""
     occupancy = np.zeros(shape)
     occupancy[np.arange(len(path)), columns[path]] = 1.0
@@ -118,7 +116,7 @@ def path_posteriors(
     )
 
 
-def no_posteriors(scores: NDArray[np.float32], graph: UtteranceGraph) -> Posteriors:
+def no_posteriors(scores: Singles, graph: UtteranceGraph) -> Posteriors:
     nothing = np.zeros(graph.n_nodes)
     return Posteriors(-np.inf, np.zeros(scores.shape), nothing, nothing)
 
@@ -146,7 +144,7 @@ def train(
     for stage in passes:
         with (
             cpu_time(seconds, f"{stage.n_components} Gaussians"),
-            patch("acoustic.training.posteriors_with_retries", stage.expectation),
+            patch("acoustic.hmm.training.posteriors_with_retries", stage.expectation),
         ):
             model, _ = train_components(
                 data, model, lexicon, stage.n_components, stage.n_iterations, CONFIG.gmm

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
-from numpy.typing import NDArray
 from reliability import Outcome, draw_reliability
 from report import argument_parser, print_table, write_report
 from scipy.stats import norm
@@ -27,13 +26,14 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from threadpoolctl import threadpool_limits
 
 from acoustic.discriminants import GaussianProjection, NPDClassifier, OROLSClassifier
-from asr.paper_tables.datasets import Split, original_partition, partitions
+from recipes.tables.datasets import Split, original_partition, partitions
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
+from foundation.arrays import Flags, Floats
+
 Classifier = NPDClassifier | OROLSClassifier
 
 CLASSIFIERS = {"orols": OROLSClassifier, "npd": NPDClassifier}
@@ -58,7 +58,7 @@ class Measured(NamedTuple):
     sigma: float
     outcomes: dict[str, Outcome]
     outputs: Floats
-    is_positive: NDArray[np.bool_]
+    is_positive: Flags
     projections: dict[str, GaussianProjection]
 
 

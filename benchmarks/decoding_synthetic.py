@@ -14,7 +14,7 @@ import time
 import numpy as np
 from machine import machine_description
 
-from acoustic.topology import SILENCE, Topology
+from acoustic.hmm.topology import SILENCE, Topology
 from decoder import Decoder, DecoderConfig, Lexicon, NGram, WordLoop
 
 N_PHONES, N_DIMS, SPREAD = 34, 39, 0.22

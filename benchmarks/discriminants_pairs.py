@@ -11,12 +11,12 @@ from report import print_table
 from sklearn.svm import SVC
 from timing import median, timed
 
-from acoustic.discriminants.calibration import quadratics
-from acoustic.discriminants.coupling import all_pairs, coupled_log_posteriors
-from acoustic.discriminants.forward import ForwardConfig, forward_selection
-from acoustic.discriminants.kernels import Kernel
-from acoustic.discriminants.pair_machines import PairwiseMachines, pair_outputs
-from acoustic.discriminants.pairwise import fit_pairs
+from acoustic.kernels.forward import ForwardConfig, forward_selection
+from acoustic.kernels.kernel import Kernel
+from acoustic.pairs.calibration import quadratics
+from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
+from acoustic.pairs.sparse import PairwiseMachines, pair_outputs
+from acoustic.pairs.train_forward import fit_pairs
 
 N_STATES, N_FRAMES, N_DIMS = 100, 2500, 39
 SIGMA, N_CENTERS, EPSILON = 5.0, 100, 1e-6

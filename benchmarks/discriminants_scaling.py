@@ -13,9 +13,9 @@ from discriminants_pairs import Frames, states
 from report import print_table
 from timing import timed
 
-from acoustic.discriminants.forward import ForwardConfig, forward_selection
-from acoustic.discriminants.kernels import Kernel
-from acoustic.discriminants.pairwise import fit_pairs
+from acoustic.kernels.forward import ForwardConfig, forward_selection
+from acoustic.kernels.kernel import Kernel
+from acoustic.pairs.train_forward import fit_pairs
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 from report import argument_parser, print_table, write_report
 
-from acoustic.combined_model import uncombined
-from acoustic.discriminants.pooled_machines import PooledMachines
-from acoustic.model import TENSORS_NAME, AcousticModel, load_model
-from acoustic.pairwise_model import PairwiseDiscriminantModel
-from acoustic.parallel import default_workers, parallel_map, single_blas_thread
-from asr.corpus import read_corpus
-from asr.data import load_cepstra
+from acoustic.emissions.combined import uncombined
+from acoustic.emissions.model_files import TENSORS_NAME, AcousticModel, load_model
+from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.pairs.pooled import PooledMachines
+from asr.corpora.corpus import read_corpus
+from asr.corpora.speech_data import load_cepstra
 from asr.recognizer import MODELS
+from foundation.threads import default_workers, parallel_map, single_threaded_libraries
 
 BLOCK = 128
 
@@ -62,7 +62,7 @@ def least_seconds(model: AcousticModel, n_frames: int) -> float:
         for c, w in zip(centers, weights, strict=True):
             (frames @ c) @ w
 
-    with single_blas_thread():
+    with single_threaded_libraries():
         products()
         return min(wall(products) for _ in range(20)) * n_frames / BLOCK
 
@@ -76,7 +76,7 @@ def measure(experiment: Path, name: str) -> dict[str, object]:
     n_frames = sum(map(len, frames))
     recorded_s = n_frames * model.front_end.frame_shift_s
     model.emissions.log_likelihoods(frames[0])
-    with single_blas_thread():
+    with single_threaded_libraries():
         one = min(wall(lambda: [model.emissions.log_likelihoods(f) for f in frames]) for _ in range(3))
     all_cores = min(
         wall(lambda: list(parallel_map(model.emissions.log_likelihoods, frames))) for _ in range(3)

@@ -16,20 +16,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from report import argument_parser, cpu_time, print_table, write_report
 from threadpoolctl import threadpool_limits
+from whole_word import WholeWordRecognizer
 
-from acoustic.whole_word import WholeWordRecognizer
-from asr.data import SpeechData
+from asr.corpora.speech_data import SpeechData
 from asr.experiment import Experiment
+from asr.formats.transcripts import read_transcripts
 from asr.recipe import load_recipe
-from asr.scoring import Score, compare, score
+from asr.scoring.scoring import Score, compare, score
+from asr.stages.task import TaskStages
 from asr.systems import find_system
-from asr.task_stages import TaskStages
-from asr.transcripts import read_transcripts
 from features.frontend import FrontEnd
+from foundation.arrays import Singles
 
 TARGET = 97.0
 MODEL = "gmm"
@@ -90,7 +89,7 @@ def recognise(task: TaskStages, recognizer: WholeWordRecognizer, split: str) -> 
     return {i: (word,) for i, word in zip(data.corpus.ids, found, strict=True)}
 
 
-def frames(task: TaskStages, data: SpeechData) -> list[NDArray[np.float32]]:
+def frames(task: TaskStages, data: SpeechData) -> list[Singles]:
     """Return the same frames (T, 39) the phone models are trained on."""
     return FrontEnd(task.config.front_end).transform(data.cepstra, data.speakers)
 

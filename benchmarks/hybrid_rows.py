@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from acoustic.combined_model import uncombined
-from acoustic.discriminants.pooled_machines import PooledMachines
-from acoustic.hybrid import aligned_frames, train_emissions
-from acoustic.model import TENSORS_NAME, AcousticModel, load_model
-from acoustic.one_vs_rest_model import OneVsRestModel
-from acoustic.pairwise_model import PairwiseDiscriminantModel
+from acoustic.emissions.combined import uncombined
+from acoustic.emissions.hybrid import aligned_frames, train_emissions
+from acoustic.emissions.model_files import TENSORS_NAME, AcousticModel, load_model
+from acoustic.emissions.one_vs_rest import OneVsRestModel
+from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.pairs.pooled import PooledMachines
 from asr.config import ExperimentConfig, with_settings
 from asr.experiment import Experiment
-from asr.stages import RECORD, StageOutput, read_json
+from asr.stages.store import RECORD, StageOutput, read_json
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 
 POOLS = "npd-pools"  # NPD whose centres are shared by the pairs of a state

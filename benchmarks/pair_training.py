@@ -14,14 +14,14 @@ from pathlib import Path
 
 from report import argument_parser, print_table, write_report
 
-from acoustic.hybrid import THESIS, AlignedFrames, HybridConfig, aligned_frames, train_emissions
-from acoustic.parallel import default_workers
-from asr.data import SpeechData
-from asr.hybrid_stages import Units, hybrid_front_end, load_units
-from asr.model_stages import ModelStages
+from acoustic.emissions.hybrid import THESIS, AlignedFrames, HybridConfig, aligned_frames, train_emissions
+from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
-from asr.stages import StageStore
-from asr.task_stages import TaskStages
+from asr.stages.models import ModelStages
+from asr.stages.store import StageStore
+from asr.stages.task import TaskStages
+from asr.training.hybrid import Units, hybrid_front_end, load_units
+from foundation.threads import default_workers
 
 BEST = HybridConfig(units="phone")
 RUNS = (

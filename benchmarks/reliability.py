@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from foundation.arrays import Flags, Floats
 
 MARKERS = "sov^D<>p"
 
@@ -19,7 +18,7 @@ class Outcome(NamedTuple):
     """What was promised, (M,) probabilities, and what happened, (M,) bool."""
 
     promised: Floats
-    happened: NDArray[np.bool_]
+    happened: Flags
 
     def curve(self, n_bins: int) -> tuple[Floats, Floats, Floats]:
         """Return mean promise, observed share and number of points of each bin that has some."""

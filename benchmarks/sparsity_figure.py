@@ -20,7 +20,7 @@ from report import argument_parser, print_table, write_report
 
 from asr.errors import ExperimentError
 from asr.sparsity import FILE
-from asr.stages import read_json
+from asr.stages.store import read_json
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

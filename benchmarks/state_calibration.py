@@ -27,38 +27,36 @@ from typing import Any, NamedTuple, get_args
 
 import matplotlib
 import numpy as np
-from numpy.typing import NDArray
-from reliability import Floats, Outcome, draw_reliability
+from reliability import Outcome, draw_reliability
 from report import argument_parser, print_table, write_report
 
-from acoustic.adaptation import adapted_frames
-from acoustic.alignment import align
-from acoustic.combined_model import CombinedModel, uncombined
-from acoustic.discriminants.coupling import all_pairs
-from acoustic.discriminants.iterative_coupling import CouplingName
-from acoustic.emission import EmissionModel
+from acoustic.emissions.adaptation import adapted_frames
+from acoustic.emissions.combined import CombinedModel, uncombined
+from acoustic.emissions.model_files import AcousticModel, load_model
+from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.emissions.protocol import EmissionModel
 from acoustic.errors import AlignmentError
-from acoustic.gmm import GmmModel
-from acoustic.model import AcousticModel, load_model
-from acoustic.pairwise_model import PairwiseDiscriminantModel
-from acoustic.parallel import parallel_map
-from acoustic.tying import base_states
-from asr.corpus import read_corpus
-from asr.data import SpeechData, load_cepstra
+from acoustic.hmm.alignment import align
+from acoustic.hmm.gmm import GmmModel
+from acoustic.hmm.tying import base_states
+from acoustic.pairs.coupling import all_pairs
+from acoustic.pairs.iterative_coupling import CouplingName
+from asr.corpora.corpus import read_corpus
+from asr.corpora.speech_data import SpeechData, load_cepstra
+from asr.decoding.passes import emission_scores, heard_states
 from asr.errors import ConfigError, ExperimentError
-from asr.evaluation import emission_scores, heard_states
-from asr.gmm_stages import usable_for_training, utterance_graphs
+from asr.formats.transcripts import read_transcripts
 from asr.recognizer import DECODING, MODELS
-from asr.stages import RECORD, read_json
-from asr.transcripts import read_transcripts
+from asr.stages.store import RECORD, read_json
+from asr.training.gmm import usable_for_training, utterance_graphs
 from decoder.lexicon import Lexicon
+from foundation.threads import parallel_map
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-Frames = NDArray[np.float32]
-Ints = NDArray[np.int32]
+from foundation.arrays import Floats, Ints, Singles
 
 N_BINS = 15
 FEWEST = 30  # frames of a bin that is drawn
@@ -158,7 +156,7 @@ def class_of_state(model: AcousticModel) -> Ints:
     return uncombined(model.emissions).states.class_of_state
 
 
-def log_posteriors(model: AcousticModel, frames: Frames) -> Floats:
+def log_posteriors(model: AcousticModel, frames: Singles) -> Floats:
     """Return log P(class | frame), (T, D) -> (T, K)."""
     if not isinstance(model.emissions, GmmModel):
         return uncombined(model.emissions).log_posteriors(frames)
@@ -167,7 +165,7 @@ def log_posteriors(model: AcousticModel, frames: Frames) -> Floats:
     return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
 
 
-def log_odds(model: AcousticModel, frames: Frames, posteriors: Floats, codes: Ints) -> Floats:
+def log_odds(model: AcousticModel, frames: Singles, posteriors: Floats, codes: Ints) -> Floats:
     """Return those of each frame's class against every other, (T, K − 1)."""
     n_classes, pairs = posteriors.shape[1], uncombined(model.emissions)
     rows = np.arange(len(frames))[:, None]
@@ -183,7 +181,7 @@ def log_odds(model: AcousticModel, frames: Frames, posteriors: Floats, codes: In
     return odds[is_other].reshape(len(frames), n_classes - 1)
 
 
-def frames_of(dev: HeldOut, model: AcousticModel, words: Mapping[str, Sequence[str]]) -> list[Frames]:
+def frames_of(dev: HeldOut, model: AcousticModel, words: Mapping[str, Sequence[str]]) -> list[Singles]:
     """Return the frames (T, D) that a model sees, adapted by some words where it adapts."""
     data, emissions = dev.data, model.emissions
     frames = model.front_end.transform(data.cepstra, data.speakers)

@@ -26,11 +26,11 @@ from report import argument_parser, print_table, write_report
 
 from asr.config import with_settings
 from asr.experiment import Experiment
+from asr.formats.transcripts import read_transcripts
 from asr.logs import log_file
 from asr.recipe import load_recipe
-from asr.results import Result
-from asr.scoring import compare
-from asr.transcripts import read_transcripts
+from asr.scoring.results import Result
+from asr.scoring.scoring import compare
 from asr.verbs import with_preset
 
 NAMES = ("gmm", "svm", "npd", "orols", "krls", POOLS)

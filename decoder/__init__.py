@@ -2,10 +2,10 @@
 
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis, HypothesisWord
 from decoder.errors import DecodingError, GrammarError, LexiconError
-from decoder.grammar import Grammar, GrammarTables, WordLoop
+from decoder.grammars.grammar import Grammar, GrammarTables, WordLoop
+from decoder.grammars.ngram import NGram
+from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
-from decoder.ngram import NGram
-from decoder.word_pair import WordPairGrammar
 
 __all__ = [
     "Decoder",

@@ -6,17 +6,18 @@ import copy
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from acoustic.topology import Topology
+from acoustic.hmm.topology import Topology
 from decoder.errors import DecodingError
-from decoder.grammar import Grammar
-from decoder.lattice import Lattice, build_lattice, edge_posteriors, word_confidence
+from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon
-from decoder.nbest import best_sequences
-from decoder.network import Network, build_network
-from decoder.search import SearchResult, search, trace
-from decoder.tokens import Pruning, Weights
+from decoder.search.lattice import Lattice, build_lattice, edge_posteriors, word_confidence
+from decoder.search.nbest import best_sequences
+from decoder.search.network import Network, build_network
+from decoder.search.tokens import Pruning, Weights
+from decoder.search.viterbi import SearchResult, search, trace
+from foundation.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -216,9 +217,7 @@ class Decoder:
             self.network.words[word], int(start) * shift, int(end) * shift, float(log_score)
         )
 
-    def _with_confidence(
-        self, hypothesis: Hypothesis, lattice: Lattice, posteriors: NDArray[np.float64]
-    ) -> Hypothesis:
+    def _with_confidence(self, hypothesis: Hypothesis, lattice: Lattice, posteriors: Floats) -> Hypothesis:
         """Return the hypothesis with the confidence of each word."""
         shift = self.config.frame_shift_s
         words = tuple(
@@ -237,7 +236,7 @@ class Decoder:
         return replace(hypothesis, words=words)
 
 
-def check_scores(scores: ArrayLike, n_states: int) -> NDArray[np.float64]:
+def check_scores(scores: ArrayLike, n_states: int) -> Floats:
     """Return a score matrix as C-ordered (T, S) float64, or raise a DecodingError that says what is wrong."""
     matrix = np.ascontiguousarray(scores, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != n_states:

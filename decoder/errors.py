@@ -1,6 +1,6 @@
 """Errors of lexicon, grammar and search."""
 
-from features.errors import AsrError
+from foundation.errors import AsrError
 
 
 class LexiconError(AsrError):

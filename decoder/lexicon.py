@@ -15,9 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from acoustic.topology import SHORT_PAUSE, SILENCE
+from acoustic.hmm.topology import SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
-from features.errors import did_you_mean
+from foundation.errors import did_you_mean
 
 Pronunciation = tuple[str, ...]
 

@@ -2,13 +2,14 @@
 
 from features.audio import AudioInfo, audio_info, read_audio
 from features.derivatives import add_derivatives
-from features.errors import AsrError, AudioError, FeatureError
+from features.errors import AudioError, FeatureError
 from features.frontend import FrontEnd, FrontEndConfig
 from features.htk import HtkFile, read_htk, write_htk
 from features.mfcc import MfccConfig, mfcc, n_frames, static_mfcc
 from features.normalization import Standardizer, normalize, normalize_groups
 from features.projection import LinearProjection, fit_lda, splice
 from features.stream import MfccStream
+from foundation.errors import AsrError
 
 __all__ = [
     "AsrError",

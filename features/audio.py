@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import soundfile
 import soxr
 
 from features.containers import missing_bytes, sphere_compression, with_sizes_filled_in
 from features.errors import AudioError
 from features.mp3 import FRAME_SAMPLES, unstated_length
-
-FloatArray = npt.NDArray[np.float32]
+from foundation.arrays import Singles
 
 # Tables of segments are rounded to a hundredth of a second or so: that far past the end is not a mistake.
 SEGMENT_SLACK_S = 0.1
@@ -58,7 +56,7 @@ def read_audio(
     sample_rate: int | None = 16000,
     start_s: float = 0.0,
     end_s: float | None = None,
-) -> FloatArray:
+) -> Singles:
     """Return the samples of a recording or of a segment of it.
 
     Parameters
@@ -168,7 +166,7 @@ def _segment(path: Path, file: soundfile.SoundFile, start_s: float, end_s: float
     return start, max(min(stop, n_samples), start + 1)
 
 
-def _read_mono(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> FloatArray:
+def _read_mono(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> Singles:
     """Return the mean of the channels of some samples, block by block so that channels cost no memory."""
     mono = np.empty(stop - start, dtype=np.float32)
     n_read = 0
@@ -190,7 +188,7 @@ def _read_mono(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> 
     return mono[:n_read]
 
 
-def _check_finite(path: Path, samples: FloatArray) -> None:
+def _check_finite(path: Path, samples: Singles) -> None:
     if samples.size == 0:
         raise AudioError(_line(path, "no samples", "at least one", 0, "record it again or leave it out"))
     if not np.isfinite(samples).all():

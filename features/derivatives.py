@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float32]
+from foundation.arrays import Singles
 
 
-def add_derivatives(static: FloatArray, window: int, order: int) -> FloatArray:
+def add_derivatives(static: Singles, window: int, order: int) -> Singles:
     """Return the static columns followed by their deltas (order 1) and accelerations (order 2).
 
     Parameters
@@ -33,7 +32,7 @@ def add_derivatives(static: FloatArray, window: int, order: int) -> FloatArray:
     return features
 
 
-def _regression(frames: FloatArray, window: int) -> FloatArray:
+def _regression(frames: Singles, window: int) -> Singles:
     """Return the slope over ±window frames with the ends replicated (HTK Book, 5.16), ``(T, D)`` float32."""
     n = frames.shape[0]
     padded = np.concatenate([frames[:1].repeat(window, 0), frames, frames[-1:].repeat(window, 0)])

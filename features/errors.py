@@ -1,12 +1,6 @@
-"""The one base class of the errors we raise on a user's data, and those of this package."""
+"""Errors of recordings and the front end."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
-
-class AsrError(Exception):
-    """Something is wrong with what the user gave: one line says what, expected, got, what to do."""
+from foundation.errors import AsrError
 
 
 class AudioError(AsrError):
@@ -15,13 +9,3 @@ class AudioError(AsrError):
 
 class FeatureError(AsrError):
     """A front-end configuration, feature file or feature array cannot be used."""
-
-
-def did_you_mean(names: Iterable[str]) -> str:
-    """Return the hint an error puts behind an unknown name, or nothing if there is no name like it.
-
-    >>> did_you_mean(["ONE", "NINE"])
-    ' (did you mean "ONE" or "NINE"?)'
-    """
-    listed = " or ".join(f'"{name}"' for name in names)
-    return f" (did you mean {listed}?)" if listed else ""

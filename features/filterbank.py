@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from features.errors import FeatureError
-
-FloatArray = npt.NDArray[np.float32]
-DoubleArray = npt.NDArray[np.float64]
+from foundation.arrays import Flags, Floats, Singles
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class MelBand:
     warp_high_hz: float = 0.0
 
 
-def mel(hz: npt.ArrayLike) -> DoubleArray:
+def mel(hz: ArrayLike) -> Floats:
     """Return HTK's mel scale of a frequency.
 
     >>> round(float(mel(1000.0)))
@@ -33,12 +31,12 @@ def mel(hz: npt.ArrayLike) -> DoubleArray:
     return 1127.0 * np.log1p(np.asarray(hz, dtype=np.float64) / 700.0)
 
 
-def inverse_mel(mels: npt.ArrayLike) -> DoubleArray:
+def inverse_mel(mels: ArrayLike) -> Floats:
     """Return the frequency in Hz of a point on the mel scale."""
     return 700.0 * np.expm1(np.asarray(mels, dtype=np.float64) / 1127.0)
 
 
-def mel_filterbank(n_channels: int, n_fft: int, sample_rate: int, band: MelBand) -> FloatArray:
+def mel_filterbank(n_channels: int, n_fft: int, sample_rate: int, band: MelBand) -> Singles:
     """Return the weight of each FFT bin in each channel, ``(n_fft // 2 + 1, n_channels)`` float32.
 
     The triangles are straight in the mel domain and each reaches to its neighbours' centres. HTK leaves out
@@ -55,7 +53,7 @@ def mel_filterbank(n_channels: int, n_fft: int, sample_rate: int, band: MelBand)
     return weights.astype(np.float32)
 
 
-def _channel_edges(n_channels: int, band: MelBand) -> DoubleArray:
+def _channel_edges(n_channels: int, band: MelBand) -> Floats:
     """Return lower edge, centres and upper edge in mel, ``(n_channels + 2,)``."""
     edges = np.linspace(mel(band.low_hz), mel(band.high_hz), n_channels + 2)
     if band.warp != 1.0:
@@ -63,7 +61,7 @@ def _channel_edges(n_channels: int, band: MelBand) -> DoubleArray:
     return edges
 
 
-def warp_frequency(hz: npt.ArrayLike, band: MelBand) -> DoubleArray:
+def warp_frequency(hz: ArrayLike, band: MelBand) -> Floats:
     """Return frequencies scaled by 1/warp between the cut-offs and bent back to the edges outside them.
 
     >>> warp_frequency([0.0, 920.0, 8000.0], MelBand(0.0, 8000.0, 0.92, 100.0, 6800.0)).round().tolist()
@@ -85,7 +83,7 @@ def warp_frequency(hz: npt.ArrayLike, band: MelBand) -> DoubleArray:
     return np.interp(np.asarray(hz, dtype=np.float64), knots, warped)
 
 
-def _used_bins(n_fft: int, sample_rate: int, band: MelBand) -> npt.NDArray[np.bool_]:
+def _used_bins(n_fft: int, sample_rate: int, band: MelBand) -> Flags:
     """Return which FFT bins enter the bank, ``(n_fft // 2 + 1,)`` (HTK's klo and khi, counted from zero)."""
     first = max(1, int(band.low_hz * n_fft / sample_rate + 1.5))
     last = min(n_fft // 2 - 1, int(band.high_hz * n_fft / sample_rate - 0.5))
@@ -93,7 +91,7 @@ def _used_bins(n_fft: int, sample_rate: int, band: MelBand) -> npt.NDArray[np.bo
     return (bins >= first) & (bins <= last)
 
 
-def _check_no_channel_empty(weights: DoubleArray, n_channels: int, n_fft: int) -> None:
+def _check_no_channel_empty(weights: Floats, n_channels: int, n_fft: int) -> None:
     empty = np.flatnonzero(weights.sum(axis=0) == 0.0)
     if empty.size:
         raise FeatureError(
@@ -102,7 +100,7 @@ def _check_no_channel_empty(weights: DoubleArray, n_channels: int, n_fft: int) -
         )
 
 
-def cepstral_matrix(n_channels: int, n_cepstra: int, lifter: int) -> FloatArray:
+def cepstral_matrix(n_channels: int, n_cepstra: int, lifter: int) -> Singles:
     """Return DCT and lifter of log channels as one matrix, ``(n_channels, n_cepstra)`` float32."""
     order = np.arange(1, n_cepstra + 1)
     channel = np.arange(n_channels)[:, None] + 0.5
@@ -110,5 +108,5 @@ def cepstral_matrix(n_channels: int, n_cepstra: int, lifter: int) -> FloatArray:
     weights = (
         1.0 + lifter / 2.0 * np.sin(np.pi * order / lifter) if lifter else np.ones(n_cepstra)
     )  # HTK Book (5.15)
-    liftered: FloatArray = (dct * weights).astype(np.float32)
+    liftered: Singles = (dct * weights).astype(np.float32)
     return liftered

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from features.checks import check_choices, check_lowest
 from features.errors import FeatureError
 from features.mfcc import MfccConfig, check_config, mfcc
 from features.normalization import Standardizer, normalize, normalize_groups
 from features.projection import LinearProjection
+from foundation.arrays import Singles
+from foundation.checks import check_choices, check_lowest
 
-Frames = NDArray[np.float32]
 Normalization = Literal["none", "utterance", "speaker", "global"]
 Projection = Literal["none", "lda"]
 
@@ -79,7 +78,7 @@ class FrontEnd:
         """Seconds from one frame to the next."""
         return self.config.mfcc.shift_ms / 1000
 
-    def cepstra(self, samples: Frames) -> Frames:
+    def cepstra(self, samples: Singles) -> Singles:
         """Return the cepstra with their derivatives (T, 39), not yet normalised; silence has none."""
         frames = mfcc(samples, self.config.mfcc)
         if not np.any(samples):
@@ -88,7 +87,7 @@ class FrontEnd:
             )
         return frames
 
-    def transform(self, cepstra: Sequence[Frames], speakers: Sequence[str] | None = None) -> list[Frames]:
+    def transform(self, cepstra: Sequence[Singles], speakers: Sequence[str] | None = None) -> list[Singles]:
         """Return the model's input frames for recordings given as `cepstra`.
 
         Parameters
@@ -109,7 +108,7 @@ class FrontEnd:
             return projected
         return [np.column_stack(pair) for pair in zip(projected, normalized, strict=True)]
 
-    def normalize(self, cepstra: Sequence[Frames], speakers: Sequence[str] | None = None) -> list[Frames]:
+    def normalize(self, cepstra: Sequence[Singles], speakers: Sequence[str] | None = None) -> list[Singles]:
         """Return normalised cepstra, the static ones alone if a projection replaces the others."""
         if self.config.projection != "none" and not self.config.keep_cepstra:
             n_static = self.config.mfcc.n_static

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from features.errors import FeatureError
-
-FloatArray = npt.NDArray[np.float32]
+from foundation.arrays import Reals, Singles
 
 HEADER = struct.Struct(">iihh")
 PERIOD_UNIT_S = 1e-7
@@ -41,7 +39,7 @@ class HtkFile:
         HTK's name, such as ``MFCC_E_D_A``; ``_K`` and ``_C`` tell of the storage and are left out.
     """
 
-    frames: FloatArray
+    frames: Singles
     period_s: float
     kind: str
 
@@ -73,7 +71,7 @@ def read_htk(path: str | os.PathLike[str]) -> HtkFile:
 
 def write_htk(
     path: str | os.PathLike[str],
-    frames: npt.NDArray[np.floating],
+    frames: Reals,
     period_s: float = 0.01,
     kind: str = "MFCC_E_D_A",
 ) -> None:
@@ -158,11 +156,11 @@ def _check_sample_bytes(path: Path, sample_bytes: int, number_bytes: int) -> Non
         )
 
 
-def _floats(body: bytes, sample_bytes: int) -> FloatArray:
+def _floats(body: bytes, sample_bytes: int) -> Singles:
     return np.frombuffer(body, dtype=">f4").reshape(-1, sample_bytes // 4).astype(np.float32)
 
 
-def _decompressed(path: Path, body: bytes, n_samples: int, sample_bytes: int) -> FloatArray:
+def _decompressed(path: Path, body: bytes, n_samples: int, sample_bytes: int) -> Singles:
     """Return the floats of a ``_C`` body: A and B in the room of 4 samples, then x for each (x + B) / A."""
     n_columns = sample_bytes // 2
     if n_samples <= 4:
@@ -171,5 +169,5 @@ def _decompressed(path: Path, body: bytes, n_samples: int, sample_bytes: int) ->
         )
     scale, bias = np.frombuffer(body, dtype=">f4", count=2 * n_columns).reshape(2, n_columns)
     stored = np.frombuffer(body, dtype=">i2", offset=8 * n_columns).reshape(n_samples - 4, n_columns)
-    frames: FloatArray = ((stored + bias) / scale).astype(np.float32)
+    frames: Singles = ((stored + bias) / scale).astype(np.float32)
     return frames

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float32]
+from foundation.arrays import Singles
 
 # OpenBLAS wakes its threads for a product of more multiplications than this. For some hundred frames that
 # costs more than it saves, twenty times so on a busy machine: the threads spin while they wait. In pieces of
@@ -13,7 +12,7 @@ FloatArray = npt.NDArray[np.float32]
 SERIAL_MULTIPLICATIONS = 1 << 18
 
 
-def serial_product(left: FloatArray, right: FloatArray, out: FloatArray | None = None) -> FloatArray:
+def serial_product(left: Singles, right: Singles, out: Singles | None = None) -> Singles:
     """Return ``left @ right`` computed on one thread.
 
     Parameters

@@ -12,15 +12,13 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.fft import rfft
 
 from features.derivatives import add_derivatives
 from features.errors import FeatureError
 from features.filterbank import MelBand, cepstral_matrix, mel_filterbank
 from features.matrix_product import serial_product
-
-FloatArray = npt.NDArray[np.float32]
+from foundation.arrays import Reals, Singles
 
 INT16_SCALE = 32768.0
 MEL_FLOOR = 1.0  # HTK's MELFLOOR
@@ -115,7 +113,7 @@ class MfccConfig:
         return MelBand(self.low_hz, high_hz, self.warp, self.warp_low_hz, warp_high_hz)
 
 
-def mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConfig()) -> FloatArray:
+def mfcc(samples: Reals, config: MfccConfig = MfccConfig()) -> Singles:
     """Return the features of one utterance.
 
     Parameters
@@ -133,7 +131,7 @@ def mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConfig()) -
     return add_derivatives(static_mfcc(samples, config), config.delta_window, config.derivatives)
 
 
-def static_mfcc(samples: npt.NDArray[np.floating], config: MfccConfig = MfccConfig()) -> FloatArray:
+def static_mfcc(samples: Reals, config: MfccConfig = MfccConfig()) -> Singles:
     """Return the features of one utterance without derivatives, ``(T, config.n_static)`` float32."""
     plan = mfcc_plan(config)
     check_samples(samples)
@@ -159,13 +157,11 @@ def n_frames(n_samples: int, config: MfccConfig = MfccConfig()) -> int:
     return 0 if beyond_first < 0 else beyond_first // config.shift_samples + 1
 
 
-def _normalized_energy(log_energy: FloatArray) -> FloatArray:
+def _normalized_energy(log_energy: Singles) -> Singles:
     """Return HTK's ENORMALISE of a log energy track: 1 at the loudest frame, floored 50 dB below it."""
     loudest = log_energy.max()
     floor = loudest - SILENCE_FLOOR_DB * np.log(10.0) / 10.0
-    normalized: FloatArray = (1.0 - (loudest - np.maximum(log_energy, floor)) * ENERGY_SCALE).astype(
-        np.float32
-    )
+    normalized: Singles = (1.0 - (loudest - np.maximum(log_energy, floor)) * ENERGY_SCALE).astype(np.float32)
     return normalized
 
 
@@ -185,9 +181,9 @@ class MfccPlan:
 
     config: MfccConfig
     n_fft: int
-    window: FloatArray
-    filterbank: FloatArray
-    cepstra: FloatArray
+    window: Singles
+    filterbank: Singles
+    cepstra: Singles
 
 
 @lru_cache(maxsize=64)
@@ -203,7 +199,7 @@ def mfcc_plan(config: MfccConfig) -> MfccPlan:
     return MfccPlan(config, n_fft, window, filterbank, cepstra)
 
 
-def static_frames(samples: npt.NDArray[np.floating], plan: MfccPlan) -> FloatArray:
+def static_frames(samples: Reals, plan: MfccPlan) -> Singles:
     """Return the static features of every whole frame, the energy as it is, ``(T, n_static)`` float32."""
     config = plan.config
     length, shift = config.window_samples, config.shift_samples
@@ -216,7 +212,7 @@ def static_frames(samples: npt.NDArray[np.floating], plan: MfccPlan) -> FloatArr
     return static
 
 
-def _static_block(signal: FloatArray, plan: MfccPlan, out: FloatArray) -> None:
+def _static_block(signal: Singles, plan: MfccPlan, out: Singles) -> None:
     """Write the static features of a signal in int16 scale to ``out``, ``(T, n_static)`` float32."""
     config = plan.config
     raw = _frames_of(signal, config)
@@ -229,13 +225,13 @@ def _static_block(signal: FloatArray, plan: MfccPlan, out: FloatArray) -> None:
         out[:, -1] = np.log(np.maximum(energy, np.float32(ENERGY_FLOOR)))
 
 
-def _frames_of(signal: FloatArray, config: MfccConfig) -> FloatArray:
+def _frames_of(signal: Singles, config: MfccConfig) -> Singles:
     """Return overlapping frames as a view, ``(T, window_samples)``."""
     windows = np.lib.stride_tricks.sliding_window_view(signal, config.window_samples)
     return windows[:: config.shift_samples]
 
 
-def _windowed(signal: FloatArray, raw: FloatArray, plan: MfccPlan) -> FloatArray:
+def _windowed(signal: Singles, raw: Singles, plan: MfccPlan) -> Singles:
     """Return pre-emphasised, windowed and zero-padded frames, ``(T, n_fft)`` float32.
 
     Pre-emphasis is within the frame: its first sample, without predecessor, is multiplied by 1 - preemphasis.
@@ -251,14 +247,14 @@ def _windowed(signal: FloatArray, raw: FloatArray, plan: MfccPlan) -> FloatArray
     return padded
 
 
-def _magnitude(frames: FloatArray) -> FloatArray:
+def _magnitude(frames: Singles) -> Singles:
     """Return the magnitude spectrum, ``(T, n_fft // 2 + 1)`` float32."""
     spectrum = rfft(frames, axis=1, overwrite_x=True)
-    magnitude: FloatArray = np.abs(spectrum)
+    magnitude: Singles = np.abs(spectrum)
     return magnitude
 
 
-def check_samples(samples: npt.NDArray[np.floating]) -> None:
+def check_samples(samples: Reals) -> None:
     """Raise FeatureError unless the array is one channel of finite floating-point samples."""
     if samples.ndim != 1:
         raise FeatureError(

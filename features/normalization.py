@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from features.errors import FeatureError
-
-FloatArray = npt.NDArray[np.float32]
-DoubleArray = npt.NDArray[np.float64]
+from foundation.arrays import Floats, Reals, Singles
 
 # A component whose spread is this small a share of its size varies by float32 rounding alone.
 CONSTANT_RATIO = 1e-6
@@ -28,10 +26,10 @@ class Moments:
 
     def __init__(self) -> None:
         self.count = 0
-        self.mean: DoubleArray = np.zeros(0)
-        self._squares: DoubleArray = np.zeros(0)
+        self.mean: Floats = np.zeros(0)
+        self._squares: Floats = np.zeros(0)
 
-    def add(self, frames: npt.NDArray[np.floating]) -> None:
+    def add(self, frames: Reals) -> None:
         """Take in ``(T, D)`` frames."""
         check_frames(frames)
         if self.count == 0:
@@ -51,7 +49,7 @@ class Moments:
         self.mean = self.mean + shift * (piece.shape[0] / total)
         self.count = total
 
-    def smoothed(self, prior: Standardizer, prior_frames: float) -> tuple[DoubleArray, DoubleArray]:
+    def smoothed(self, prior: Standardizer, prior_frames: float) -> tuple[Floats, Floats]:
         """Return mean and standard deviation ``(D,)`` as if so many frames of the prior had come, too.
 
         This is the maximum a posteriori estimate; it keeps a recording of half a second from being
@@ -64,7 +62,7 @@ class Moments:
         return mean, np.sqrt((own + priors) / total)
 
     @property
-    def scale(self) -> DoubleArray:
+    def scale(self) -> Floats:
         """Standard deviation ``(D,)`` float64; 1 where a component is constant."""
         deviation = np.sqrt(self._squares / max(self.count, 1))
         is_constant = deviation <= CONSTANT_RATIO * np.maximum(np.abs(self.mean), CONSTANT_RATIO)
@@ -80,10 +78,10 @@ class Standardizer:
         Learned by `fit`; the scale of a constant feature is 1.
     """
 
-    mean_: DoubleArray
-    scale_: DoubleArray
+    mean_: Floats
+    scale_: Floats
 
-    def fit(self, frames: npt.NDArray[np.floating] | Iterable[npt.NDArray[np.floating]]) -> Standardizer:
+    def fit(self, frames: Reals | Iterable[Reals]) -> Standardizer:
         """Learn from ``(T, D)`` frames, or from any iterable of such arrays, which is never stacked."""
         moments = Moments()
         for piece in [frames] if isinstance(frames, np.ndarray) else frames:
@@ -96,14 +94,14 @@ class Standardizer:
         return self
 
     @classmethod
-    def from_statistics(cls, mean: npt.ArrayLike, scale: npt.ArrayLike) -> Standardizer:
+    def from_statistics(cls, mean: ArrayLike, scale: ArrayLike) -> Standardizer:
         """Return a standardizer with known ``(D,)`` mean and scale, for example from a model file."""
         standardizer = cls()
         standardizer.mean_ = np.asarray(mean, dtype=np.float64)
         standardizer.scale_ = np.asarray(scale, dtype=np.float64)
         return standardizer
 
-    def transform(self, frames: npt.NDArray[np.floating]) -> FloatArray:
+    def transform(self, frames: Reals) -> Singles:
         """Return standardised frames, ``(T, D)`` float32."""
         if not hasattr(self, "mean_"):
             raise FeatureError("Standardizer: expected learned statistics, got none; call fit first")
@@ -111,20 +109,20 @@ class Standardizer:
         return _standardized(frames, self.mean_, self.scale_)
 
 
-def normalize(frames: npt.NDArray[np.floating], *, mean: bool = True, variance: bool = True) -> FloatArray:
+def normalize(frames: Reals, *, mean: bool = True, variance: bool = True) -> Singles:
     """Return one utterance ``(T, D)`` with its own mean and variance taken away, float32."""
     return normalize_groups([frames], [""], mean=mean, variance=variance)[0]
 
 
 def normalize_groups(
-    utterances: Sequence[npt.NDArray[np.floating]],
+    utterances: Sequence[Reals],
     groups: Sequence[str],
     *,
     mean: bool = True,
     variance: bool = True,
     prior: Standardizer | None = None,
     prior_frames: float = 0.0,
-) -> list[FloatArray]:
+) -> list[Singles]:
     """Return utterances normalised with the statistics of their group, in the order given.
 
     Parameters
@@ -159,7 +157,7 @@ def normalize_groups(
     ]
 
 
-def fit_within_groups(utterances: Sequence[npt.NDArray[np.floating]], groups: Sequence[str]) -> Standardizer:
+def fit_within_groups(utterances: Sequence[Reals], groups: Sequence[str]) -> Standardizer:
     """Return the mean of all frames and the standard deviation about the means of their groups.
 
     That is a group (a speaker) before anything is known of it: the prior of `normalize_groups`.
@@ -171,27 +169,23 @@ def fit_within_groups(utterances: Sequence[npt.NDArray[np.floating]], groups: Se
     return Standardizer.from_statistics(mean, np.sqrt(variance))
 
 
-def _group_moments(
-    utterances: Sequence[npt.NDArray[np.floating]], groups: Sequence[str]
-) -> dict[str, Moments]:
+def _group_moments(utterances: Sequence[Reals], groups: Sequence[str]) -> dict[str, Moments]:
     statistics = {group: Moments() for group in groups}
     for frames, group in zip(utterances, groups, strict=True):
         statistics[group].add(frames)
     return statistics
 
 
-def _chosen(
-    shift: DoubleArray, scale: DoubleArray, mean: bool, variance: bool
-) -> tuple[DoubleArray, DoubleArray]:
+def _chosen(shift: Floats, scale: Floats, mean: bool, variance: bool) -> tuple[Floats, Floats]:
     return (shift if mean else np.zeros_like(shift)), (scale if variance else np.ones_like(scale))
 
 
-def _standardized(frames: npt.NDArray[np.floating], shift: DoubleArray, scale: DoubleArray) -> FloatArray:
+def _standardized(frames: Reals, shift: Floats, scale: Floats) -> Singles:
     # In float64: a constant component must come out as 0, not as the rounding error of its mean.
     return ((frames - shift) / scale).astype(np.float32)
 
 
-def check_frames(frames: npt.NDArray[np.floating], n_columns: int | None = None) -> None:
+def check_frames(frames: Reals, n_columns: int | None = None) -> None:
     """Raise FeatureError unless frames are two-dimensional, with so many columns if that is given."""
     if frames.ndim != 2:
         raise FeatureError(

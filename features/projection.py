@@ -7,23 +7,20 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 from scipy.linalg import eigh
-from threadpoolctl import threadpool_limits
 
 from features.errors import FeatureError
 from features.matrix_product import serial_product
 from features.normalization import check_frames
-
-FloatArray = npt.NDArray[np.float32]
-DoubleArray = npt.NDArray[np.float64]
-LabelArray = npt.NDArray[np.integer]
+from foundation.arrays import Floats, Integers, Reals, Singles
+from foundation.threads import single_threaded_libraries
 
 # Share of the mean variance added to every direction: it decides only where classes have no variance.
 RELATIVE_RIDGE = 1e-6
 
 
-def splice(frames: npt.NDArray[np.floating], context: int) -> FloatArray:
+def splice(frames: Reals, context: int) -> Singles:
     """Return each frame with its neighbours, the earliest first, the edges replicated.
 
     Parameters
@@ -48,7 +45,7 @@ def splice(frames: npt.NDArray[np.floating], context: int) -> FloatArray:
     if n == 0:
         return np.empty((0, n_dims * (2 * context + 1)), dtype=np.float32)
     neighbours = np.arange(n)[:, None] + np.arange(-context, context + 1)
-    spliced: FloatArray = frames.astype(np.float32, copy=False)[np.clip(neighbours, 0, n - 1)].reshape(n, -1)
+    spliced: Singles = frames.astype(np.float32, copy=False)[np.clip(neighbours, 0, n - 1)].reshape(n, -1)
     return spliced
 
 
@@ -64,8 +61,8 @@ class LinearProjection:
         Neighbouring frames on each side.
     """
 
-    matrix: FloatArray
-    offset: FloatArray
+    matrix: Singles
+    offset: Singles
     context: int = 0
 
     @property
@@ -73,7 +70,7 @@ class LinearProjection:
         """Columns of the result."""
         return int(self.matrix.shape[1])
 
-    def transform(self, frames: npt.NDArray[np.floating]) -> FloatArray:
+    def transform(self, frames: Reals) -> Singles:
         """Return projected frames, ``(T, K)`` float32, of ``(T, D)`` ones."""
         check_frames(frames, n_columns=self.matrix.shape[0] // (2 * self.context + 1))
         projected = serial_product(splice(frames, self.context), self.matrix)
@@ -82,8 +79,8 @@ class LinearProjection:
 
 
 def fit_lda(
-    utterances: Iterable[npt.NDArray[np.floating]],
-    labels: Iterable[LabelArray],
+    utterances: Iterable[Reals],
+    labels: Iterable[Integers],
     *,
     context: int = 6,
     n_components: int = 60,
@@ -118,7 +115,7 @@ def fit_lda(
         Its offset takes the training mean to zero.
     """
     # One thread: an utterance's product is too small to share, and the result must not depend on the cores.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with single_threaded_libraries():
         scatter = _accumulated(utterances, labels, context, n_classes)
         return _discriminants(scatter, context, n_components, eigenvalue_exponent)
 
@@ -154,20 +151,20 @@ class Scatter:
         Classes with frames.
     """
 
-    mean: DoubleArray
-    within: DoubleArray
-    between: DoubleArray
+    mean: Floats
+    within: Floats
+    between: Floats
     n_present: int
 
 
 def _accumulated(
-    utterances: Iterable[npt.NDArray[np.floating]], labels: Iterable[LabelArray], context: int, n_classes: int
+    utterances: Iterable[Reals], labels: Iterable[Integers], context: int, n_classes: int
 ) -> Scatter:
     """Return the scatter of the spliced frames, one utterance in memory at a time."""
     counts = np.zeros(n_classes)
-    sums: DoubleArray = np.zeros((n_classes, 0))
-    second: DoubleArray = np.zeros((0, 0))
-    origin: DoubleArray = np.zeros(0)
+    sums: Floats = np.zeros((n_classes, 0))
+    second: Floats = np.zeros((0, 0))
+    origin: Floats = np.zeros(0)
     for index, (frames, frame_labels) in enumerate(zip_longest(utterances, labels)):
         _check_labels(index, frames, frame_labels, n_classes)
         is_used = frame_labels >= 0
@@ -186,14 +183,14 @@ def _accumulated(
     return _scatter(counts, sums, second, origin)
 
 
-def _class_runs(labels: LabelArray) -> tuple[LabelArray, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _class_runs(labels: Integers) -> tuple[Integers, NDArray[np.intp], NDArray[np.intp]]:
     """Return the classes present, an order that groups their frames, and each group's start in it."""
     order = np.argsort(labels, kind="stable")
     present, starts = np.unique(labels[order], return_index=True)
     return present, order, starts
 
 
-def _scatter(counts: DoubleArray, sums: DoubleArray, second: DoubleArray, origin: DoubleArray) -> Scatter:
+def _scatter(counts: Floats, sums: Floats, second: Floats, origin: Floats) -> Scatter:
     n_frames = counts.sum()
     n_present = int(np.count_nonzero(counts))
     if n_present < 2:
@@ -212,16 +209,14 @@ def _scatter(counts: DoubleArray, sums: DoubleArray, second: DoubleArray, origin
     return Scatter(mean + origin, within, between, n_present)
 
 
-def _signed(directions: DoubleArray) -> DoubleArray:
+def _signed(directions: Floats) -> Floats:
     """Return columns whose largest entry is positive: the same data give the same signs everywhere."""
     largest = np.abs(directions).argmax(axis=0)
     signs = np.sign(directions[largest, np.arange(directions.shape[1])])
     return directions * np.where(signs == 0, 1.0, signs)
 
 
-def _check_labels(
-    index: int, frames: npt.NDArray[np.floating] | None, labels: LabelArray | None, n_classes: int
-) -> None:
+def _check_labels(index: int, frames: Reals | None, labels: Integers | None, n_classes: int) -> None:
     if frames is None or labels is None:
         more = "labels" if frames is None else "utterances"
         raise FeatureError(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from features.derivatives import add_derivatives
 from features.errors import FeatureError
 from features.mfcc import MfccConfig, check_samples, mfcc_plan, static_frames
-
-FloatArray = npt.NDArray[np.float32]
+from foundation.arrays import Reals, Singles
 
 
 class MfccStream:
@@ -39,12 +37,12 @@ class MfccStream:
         self.config = config
         self._plan = mfcc_plan(config)
         self._look_ahead = config.derivatives * config.delta_window
-        self._samples: FloatArray
-        self._static: FloatArray
+        self._samples: Singles
+        self._static: Singles
         self._n_to_skip: int
         self._reset()
 
-    def push(self, samples: npt.NDArray[np.floating]) -> FloatArray:
+    def push(self, samples: Reals) -> Singles:
         """Return the frames ready after ``(n_samples,)`` more samples, ``(n, config.n_features)`` float32."""
         check_samples(samples)
         self._samples = np.concatenate([self._samples, samples.astype(np.float32, copy=False)])
@@ -55,7 +53,7 @@ class MfccStream:
         self._static = np.concatenate([self._static, static])
         return self._emit(self._static.shape[0] - self._look_ahead)
 
-    def flush(self) -> FloatArray:
+    def flush(self) -> Singles:
         """Return the frames that waited for their look-ahead, ``(n, config.n_features)``, and start anew.
 
         Samples short of a whole window are dropped, as `mfcc` drops them.
@@ -72,7 +70,7 @@ class MfccStream:
         self._static = np.empty((0, self.config.n_static), dtype=np.float32)
         self._n_before = 0
 
-    def _emit(self, stop: int) -> FloatArray:
+    def _emit(self, stop: int) -> Singles:
         """Return the frames of ``_static`` not yet given out up to ``stop``; forget what none will need."""
         if stop <= self._n_before:
             return np.empty((0, self.config.n_features), dtype=np.float32)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from asr.config import ExperimentConfig
-from asr.corpus import Corpus, Utterance, write_corpus
+from asr.corpora.corpus import Corpus, Utterance, write_corpus
 from asr.errors import CorpusError
 from asr.recipe import Recipe
 from decoder.lexicon import Lexicon

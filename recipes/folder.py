@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from asr.config import ExperimentConfig
-from asr.corpus import SPLITS, Corpus, read_corpus, write_corpus
+from asr.corpora.corpus import SPLITS, Corpus, read_corpus, write_corpus
 from asr.errors import CorpusError
 from asr.recipe import Recipe
 from decoder.lexicon import Lexicon

@@ -10,11 +10,11 @@ import re
 from pathlib import Path
 
 from asr.config import ExperimentConfig
-from asr.corpus import Corpus, Utterance, write_corpus
+from asr.corpora.corpus import Corpus, Utterance, write_corpus
 from asr.errors import CorpusError
 from asr.recipe import Recipe
+from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
-from decoder.word_pair import WordPairGrammar
 from features.frontend import FrontEndConfig
 from features.mfcc import MfccConfig
 

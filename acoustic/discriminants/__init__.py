@@ -13,7 +13,7 @@ from acoustic.discriminants.linear import LinearDiscriminant
 from acoustic.discriminants.loo_forward import LOOForwardClassifier
 from acoustic.discriminants.minimum_squared_error import HoKashyapClassifier, LMSClassifier, MSEClassifier
 from acoustic.discriminants.ols import OLSClassifier, OLSRegressor
-from acoustic.discriminants.projection import GaussianProjection
+from acoustic.pairs.gaussian_outputs import GaussianProjection
 
 __all__ = [
     "GaussianProjection",

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from acoustic.discriminants.projection import MonotoneProjection, agreeing_posteriors
+from acoustic.pairs.gaussian_outputs import MonotoneProjection, agreeing_posteriors
+from foundation.arrays import Floats, Integers, Longs
 
-Floats = NDArray[np.float64]
 DTYPES = (np.float64, np.float32)
 
 
@@ -104,14 +104,14 @@ def checked_weight(sample_weight: ArrayLike | None, x: NDArray[Any]) -> Floats |
     return np.asarray(weight)
 
 
-def class_targets(codes: NDArray[np.integer], n_classes: int) -> Floats:
+def class_targets(codes: Integers, n_classes: int) -> Floats:
     """Return ±1 targets (M, 1) for two classes (+1 is class 1), (M, n_classes) one-vs-rest for more."""
     if n_classes == 2:
         return np.where(codes == 1, 1.0, -1.0)[:, None]
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
-def predicted_codes(outputs: Floats) -> NDArray[np.int64]:
+def predicted_codes(outputs: Floats) -> Longs:
     """Return the class codes (M,) of outputs (M, R): the sign of one column, else the largest."""
     if outputs.shape[-1] == 1:
         return (outputs[..., 0] > 0).astype(np.int64)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from acoustic.discriminants.expansion import Floats, gram_block, gram_diagonal
-from acoustic.discriminants.kernels import Kernel
+from acoustic.discriminants.expansion import gram_block, gram_diagonal
+from acoustic.kernels.kernel import Kernel
+from foundation.arrays import Floats, Longs
 
 BLOCK = 256  # samples taken at once
 _ROUNDING = 64 * np.finfo(np.float64).eps  # share of k_nn below which δ is rounding
@@ -107,9 +107,7 @@ class Dictionary:
             self._points, self._factor = points, factor
 
 
-def build_dictionary(
-    x: Floats, kernel: Kernel, nu: float, max_size: int
-) -> tuple[Dictionary, NDArray[np.int64]]:
+def build_dictionary(x: Floats, kernel: Kernel, nu: float, max_size: int) -> tuple[Dictionary, Longs]:
     """Return the dictionary of points (M, D) by Algorithm 3, and their rows (m,)."""
     dictionary, indices = Dictionary(kernel, x.shape[1]), []
     for first in range(0, len(x), BLOCK):

@@ -5,24 +5,19 @@ They compute in float64 whatever they are given: dictionaries and whole Gram mat
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import ThreadpoolController
 
 from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, checked_weight
-from acoustic.discriminants.kernels import Kernel, KernelName, widths
-from acoustic.discriminants.parameters import check_whole
 from acoustic.errors import ModelError
+from acoustic.kernels.kernel import Kernel, KernelName, widths
+from acoustic.kernels.parameters import check_whole
+from foundation.arrays import Floats, Longs, Reals
 
-Floats = NDArray[np.float64]
-
-# Many small products: threads that wait for the next, spinning, would cost far more than they help.
-_THREADS = ThreadpoolController()
 _PREDICT_BLOCK = 2048  # points whose kernel block is held at once
 
 
@@ -43,7 +38,7 @@ class KernelExpansion:
     theta: float
     degree: int
     radius: float
-    center_indices_: NDArray[np.int64]
+    center_indices_: Longs
     centers_: Floats
     dual_coef_: Floats
     intercept_: Floats
@@ -110,12 +105,6 @@ class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, Base
         raise NotImplementedError
 
 
-def single_threaded() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS keeps to one thread."""
-    context: AbstractContextManager[Any] = _THREADS.limit(limits=1, user_api="blas")
-    return context
-
-
 def gram_block(kernel: Kernel, x: Floats, centers: Floats) -> Floats:
     """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C), or say that it overflows."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -128,7 +117,7 @@ def gram_diagonal(kernel: Kernel, x: Floats) -> Floats:
         return _finite(kernel.diagonal(x), kernel)
 
 
-def _finite(values: NDArray[np.floating], kernel: Kernel) -> Floats:
+def _finite(values: Reals, kernel: Kernel) -> Floats:
     if not np.isfinite(values).all():
         raise ModelError(
             f"the {kernel.name} kernel overflows for sigma = {kernel.sigma:g}, expected finite values; "

@@ -13,19 +13,19 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, checked_weight, predicted_codes
-from acoustic.discriminants.calibration import CalibrationName, quadratics
-from acoustic.discriminants.coupling import coupled_log_posteriors
-from acoustic.discriminants.forward import Selection, Stopping
 from acoustic.discriminants.forward_machine import PREDICT_BLOCK, ForwardMachines, generator, part_of
-from acoustic.discriminants.kernels import KernelName
-from acoustic.discriminants.leave_one_out import within_reach
-from acoustic.discriminants.pair_machines import PairwiseMachines, pair_outputs
-from acoustic.discriminants.pairwise import fit_pairs
-from acoustic.discriminants.projection import MonotoneProjection
 from acoustic.discriminants.state import State, packed_labels, unpacked_labels
 from acoustic.errors import ModelError
+from acoustic.kernels.forward import Selection, Stopping
+from acoustic.kernels.kernel import KernelName
+from acoustic.kernels.leave_one_out import within_reach
+from acoustic.pairs.calibration import CalibrationName, quadratics
+from acoustic.pairs.coupling import coupled_log_posteriors
+from acoustic.pairs.gaussian_outputs import MonotoneProjection
+from acoustic.pairs.sparse import PairwiseMachines, pair_outputs
+from acoustic.pairs.train_forward import fit_pairs
+from foundation.arrays import Floats, Longs
 
-Floats = NDArray[np.float64]
 Multiclass = Literal["shared", "ovr", "ovo"]
 Calibration = Literal["fitted", "loo"]
 
@@ -111,9 +111,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
             return within_reach(self.loo_decision_, targets)
         return np.concatenate([path.fitted for path in paths], axis=1)
 
-    def _fit_pairs(
-        self, X: NDArray[Any], codes: NDArray[np.int64], sample_weight: Floats | None, seed: int
-    ) -> None:
+    def _fit_pairs(self, X: NDArray[Any], codes: Longs, sample_weight: Floats | None, seed: int) -> None:
         """Learn a machine for each pair of classes; ``centers_`` are then the distinct ones of all pairs."""
         machines, curves = fit_pairs(
             X,

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from acoustic.discriminants.forward import ForwardConfig, ForwardPath, forward_selection
-from acoustic.discriminants.kernels import Kernel, widths
 from acoustic.discriminants.state import HEADER, State, packed_header, unpacked_header
-
-Floats = NDArray[np.float64]
+from acoustic.kernels.forward import ForwardConfig, ForwardPath, forward_selection
+from acoustic.kernels.kernel import Kernel, widths
+from foundation.arrays import Floats, Longs
 
 PREDICT_BLOCK = 2048  # points whose kernel block is held at once
 
@@ -98,7 +97,7 @@ class ForwardMachines:
         """Return one forward selection with the estimator's parameters."""
         return forward_selection(x, targets, self._config(), sample_weight=sample_weight, rng=seed)
 
-    def _keep(self, x: NDArray[Any], paths: list[ForwardPath], used: NDArray[np.int64]) -> None:
+    def _keep(self, x: NDArray[Any], paths: list[ForwardPath], used: Longs) -> None:
         """Keep machines, without what is as large as the training set; ``used`` rows of X took part."""
         kernel = self._config().kernel
         self._store([Machine(path.without_points(used), x[path.indices], kernel) for path in paths])

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acoustic.discriminants.expansion import Floats
-from acoustic.discriminants.kernels import KernelName
 from acoustic.discriminants.penalized import PenalizedKernel, random_points
+from acoustic.kernels.kernel import KernelName
+from foundation.arrays import Floats
 
 
 class KernelFisherDiscriminant(PenalizedKernel):

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from acoustic.discriminants.basis import OrthogonalBasis
-from acoustic.discriminants.expansion import Floats
-from acoustic.discriminants.kernels import Kernel, KernelName
-from acoustic.discriminants.parameters import check_whole
 from acoustic.discriminants.penalized import PenalizedKernel, gram, random_points
 from acoustic.errors import ModelError
+from acoustic.kernels.basis import OrthogonalBasis
+from acoustic.kernels.kernel import Kernel, KernelName
+from acoustic.kernels.parameters import check_whole
+from foundation.arrays import Floats, Longs
 
 NodeSelection = Literal["random", "greedy"]
 
@@ -77,7 +77,7 @@ class KMSEClassifier(PenalizedKernel):
         wanted = targets if targets.shape[1] == 1 else (targets + 1.0) / 2.0  # B
         return self._learn(x, wanted, sample_weight, self._nodes(x, wanted, sample_weight), has_bias=False)
 
-    def _nodes(self, x: Floats, targets: Floats, weight: Floats | None) -> NDArray[np.int64]:
+    def _nodes(self, x: Floats, targets: Floats, weight: Floats | None) -> Longs:
         if self.selection not in ("random", "greedy"):
             raise ModelError(f'selection is "{self.selection}", expected one of: random, greedy')
         if self.n_candidates is not None:
@@ -99,7 +99,7 @@ def greedy_nodes(
     n_nodes: int,
     n_candidates: int | None,
     rng: np.random.RandomState,
-) -> NDArray[np.int64]:
+) -> Longs:
     """Return points (C,) chosen one by one, each the candidate whose column reduces ‖Kγ − B‖² most.
 
     Parameters
@@ -138,7 +138,7 @@ def _gains(
     kernel: Kernel,
     x: Floats,
     root: Floats,
-    points: NDArray[np.int64],
+    points: Longs,
     basis: OrthogonalBasis,
     residual: Floats,
 ) -> Floats:

@@ -21,16 +21,16 @@ from acoustic.discriminants.dictionary import BLOCK, Dictionary, build_dictionar
 from acoustic.discriminants.expansion import (
     ExpansionClassifier,
     ExpansionRegressor,
-    Floats,
     KernelExpansion,
-    single_threaded,
 )
-from acoustic.discriminants.kernels import KernelName
-from acoustic.discriminants.leave_one_out import within_reach
-from acoustic.discriminants.parameters import check_positive
-from acoustic.discriminants.projection import MonotoneProjection
 from acoustic.discriminants.recursive_least_squares import Filter, Stream, batch_filter
 from acoustic.errors import ModelError
+from acoustic.kernels.kernel import KernelName
+from acoustic.kernels.leave_one_out import within_reach
+from acoustic.kernels.parameters import check_positive
+from acoustic.pairs.gaussian_outputs import MonotoneProjection
+from foundation.arrays import Floats, Longs
+from foundation.threads import single_threaded_libraries
 
 
 class _KRLS(KernelExpansion):
@@ -50,12 +50,12 @@ class _KRLS(KernelExpansion):
     reduced_coef_: Floats
     n_samples_seen_: int
     _n_given: int
-    _rows: NDArray[np.int64]
+    _rows: Longs
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
         x, nu, max_size = np.asarray(X, dtype=np.float64), self._threshold(), self._capacity(len(X))
         root = np.ones(len(x)) if sample_weight is None else np.sqrt(sample_weight)
-        with single_threaded():
+        with single_threaded_libraries():
             return self._fit_whole(x, targets, root, nu, max_size)
 
     def _fit_whole(self, x: Floats, targets: Floats, root: Floats, nu: float, max_size: int) -> Floats:
@@ -89,7 +89,7 @@ class _KRLS(KernelExpansion):
             max(dictionary.size, self._capacity(dictionary.size + len(X))),
         )
         added = []
-        with single_threaded():
+        with single_threaded_libraries():
             for first in range(0, len(used), BLOCK):
                 rows = used[first : first + BLOCK]
                 before[rows], new = stream.learn(X[rows].astype(np.float64), targets[rows], weight[rows])
@@ -98,7 +98,7 @@ class _KRLS(KernelExpansion):
         self._store(dictionary, stream.filter, np.concatenate([self.center_indices_, *added]))
         return before
 
-    def _store(self, dictionary: Dictionary, state: Filter, indices: NDArray[np.int64]) -> None:
+    def _store(self, dictionary: Dictionary, state: Filter, indices: Longs) -> None:
         self.center_indices_ = indices
         self.centers_ = dictionary.points.copy()
         self.gram_factor_ = dictionary.factor.copy()

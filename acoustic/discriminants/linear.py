@@ -14,8 +14,7 @@ from scipy.special import expit, softmax
 from acoustic.discriminants.base import DiscriminantClassifier, predicted_codes
 from acoustic.discriminants.moments import class_moments
 from acoustic.errors import ModelError
-
-Floats = NDArray[np.float64]
+from foundation.arrays import Floats
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from acoustic.discriminants.expansion import ExpansionClassifier, Floats, single_threaded
-from acoustic.discriminants.kernels import KernelName
-from acoustic.discriminants.leave_one_out import within_reach
+from acoustic.discriminants.expansion import ExpansionClassifier
 from acoustic.discriminants.loo_selection import LooConfig, LooModel, LooStopping, loo_forward_selection
-from acoustic.discriminants.parameters import check_whole
+from acoustic.kernels.kernel import KernelName
+from acoustic.kernels.leave_one_out import within_reach
+from acoustic.kernels.parameters import check_whole
+from foundation.arrays import Floats, Longs
+from foundation.threads import single_threaded_libraries
 
 
 class LOOForwardClassifier(ExpansionClassifier):
@@ -82,7 +84,7 @@ class LOOForwardClassifier(ExpansionClassifier):
         config = LooConfig(
             self._capacity(len(x)), self.ridge, self.stopping, self.patience, self.fit_intercept
         )
-        with single_threaded():
+        with single_threaded_libraries():
             machines = [
                 loo_forward_selection(x, y, kernel, self._candidates(len(x), rng), config, sample_weight)
                 for y in targets.T.copy()
@@ -91,7 +93,7 @@ class LOOForwardClassifier(ExpansionClassifier):
         self.loo_decision_ = np.column_stack([m.leave_one_out for m in machines])
         return within_reach(self.loo_decision_, targets)
 
-    def _candidates(self, n_points: int, rng: np.random.RandomState) -> NDArray[np.int64]:
+    def _candidates(self, n_points: int, rng: np.random.RandomState) -> Longs:
         if self.n_candidates is None:
             return np.arange(n_points)
         check_whole("n_candidates", self.n_candidates, ", or None for all points")

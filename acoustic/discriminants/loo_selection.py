@@ -18,15 +18,15 @@ from typing import Literal, get_args
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from acoustic.discriminants.basis import OrthogonalBasis
-from acoustic.discriminants.expansion import Floats, gram_block, gram_diagonal
-from acoustic.discriminants.kernels import Kernel
-from acoustic.discriminants.leave_one_out import basis_left_out_residuals
-from acoustic.discriminants.parameters import check_not_negative, check_whole
+from acoustic.discriminants.expansion import gram_block, gram_diagonal
 from acoustic.errors import ModelError
+from acoustic.kernels.basis import OrthogonalBasis
+from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.leave_one_out import basis_left_out_residuals
+from acoustic.kernels.parameters import check_not_negative, check_whole
+from foundation.arrays import Floats, Longs
 
 LooStopping = Literal["loo", "loo_error", "size"]
 
@@ -74,7 +74,7 @@ class LooModel:
     errors : (steps, 2) leave-one-out misclassification rate and mean squared error after each step tried
     """
 
-    indices: NDArray[np.int64]
+    indices: Longs
     alpha: Floats
     bias: float
     leave_one_out: Floats
@@ -108,7 +108,7 @@ def loo_forward_selection(
     x: Floats,
     y: Floats,
     kernel: Kernel,
-    candidates: NDArray[np.int64],
+    candidates: Longs,
     config: LooConfig,
     sample_weight: Floats | None = None,
 ) -> LooModel:
@@ -232,7 +232,7 @@ def _try_candidates(
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _squared_errors(
     columns: Floats,
-    tied: NDArray[np.int64],
+    tied: Longs,
     gamma: Floats,
     damped: Floats,
     signed: Floats,

@@ -23,10 +23,10 @@ from sklearn.utils.validation import validate_data
 from acoustic.discriminants.base import DTYPES, class_targets, predicted_codes
 from acoustic.discriminants.linear import LinearClassifier
 from acoustic.discriminants.moments import ClassMoments, class_moments, linear_projections, merged_moments
-from acoustic.discriminants.parameters import check_not_negative, check_whole
 from acoustic.errors import ModelError
+from acoustic.kernels.parameters import check_not_negative, check_whole
+from foundation.arrays import Floats, Longs
 
-Floats = NDArray[np.float64]
 Schedule = Literal["inverse", "constant"]
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -173,7 +173,7 @@ class LMSClassifier(LinearClassifier):
         self.n_iter_, self.max_energy_ = 0, 0.0
         self._store(np.zeros((n_rows, n_columns)))
 
-    def _pass(self, rows: Floats, margins: Floats, order: NDArray[np.int64]) -> None:
+    def _pass(self, rows: Floats, margins: Floats, order: Longs) -> None:
         """Make one step a sample."""
         self.n_iter_ += 1
         self.max_energy_ = max(self.max_energy_, float(_energies(rows).max()))
@@ -267,7 +267,7 @@ def ho_kashyap(rows: Floats, margins: Floats, eta: float, max_iter: int, tol: fl
 
 @njit(nogil=True, cache=True)
 def widrow_hoff_pass(
-    rows: Floats, margins: Floats, order: NDArray[np.int64], step: float, weights: Floats
+    rows: Floats, margins: Floats, order: Longs, step: float, weights: Floats
 ) -> None:  # pragma: no cover
     """Make one step for each row of Y (M, D + 1) with its b (M, R), in this order, on weights (D + 1, R)."""
     for i in order:

@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from acoustic.discriminants.projection import MonotoneProjection
-
-Floats = NDArray[np.float64]
+from acoustic.pairs.gaussian_outputs import MonotoneProjection
+from foundation.arrays import Floats, Longs
 
 
 class ClassMoments(NamedTuple):
@@ -23,9 +21,7 @@ class ClassMoments(NamedTuple):
     scatters: Floats
 
 
-def class_moments(
-    x: Floats, codes: NDArray[np.int64], n_classes: int, weight: Floats | None = None
-) -> ClassMoments:
+def class_moments(x: Floats, codes: Longs, n_classes: int, weight: Floats | None = None) -> ClassMoments:
     """Return the moments of points (M, D) of the classes ``codes`` (M,); thesis (3.1), (3.7)."""
     w, n_features = np.ones(len(x)) if weight is None else weight, x.shape[1]
     moments = ClassMoments(

@@ -29,20 +29,20 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, qr_insert, solve_triangular
 
-from acoustic.discriminants.basis import OrthogonalBasis
 from acoustic.discriminants.expansion import (
     ExpansionClassifier,
     ExpansionRegressor,
-    Floats,
     KernelExpansion,
     gram_block,
     gram_diagonal,
-    single_threaded,
 )
-from acoustic.discriminants.kernels import Kernel, KernelName
-from acoustic.discriminants.leave_one_out import basis_left_out_residuals, within_reach
-from acoustic.discriminants.parameters import check_not_negative
 from acoustic.errors import ModelError
+from acoustic.kernels.basis import OrthogonalBasis
+from acoustic.kernels.kernel import Kernel, KernelName
+from acoustic.kernels.leave_one_out import basis_left_out_residuals, within_reach
+from acoustic.kernels.parameters import check_not_negative
+from foundation.arrays import Floats, Longs
+from foundation.threads import single_threaded_libraries
 
 OlsAlgorithm = Literal["chen", "billings_lee", "nair"]
 OlsRegression = Literal["chen", "nair"]
@@ -75,7 +75,7 @@ class OlsProblem:
     max_centers: int
     tol: float
 
-    def rows(self, points: NDArray[np.int64]) -> Floats:
+    def rows(self, points: Longs) -> Floats:
         """Return columns of K + εI for some points, as rows (b, M)."""
         block = gram_block(self.kernel, self.x[points], self.x)
         block[np.arange(len(points)), points] = gram_diagonal(self.kernel, self.x[points]) + self.epsilon
@@ -104,7 +104,7 @@ class OlsModel:
     bias : (R,)
     """
 
-    indices: NDArray[np.int64]
+    indices: Longs
     q: Floats
     lengths: Floats
     alpha: Floats
@@ -207,14 +207,14 @@ class _OLS(KernelExpansion):
     epsilon: float
     stopping: OlsStopping
     tol: float
-    _rows: NDArray[np.int64]
+    _rows: Longs
 
     def _fit_with(
         self, algorithm: OlsAlgorithm, X: NDArray[Any], targets: Floats, sample_weight: Floats | None
     ) -> Floats:
         """Learn targets (M, R); return the leave-one-out outputs (M, R)."""
         problem = self._problem(X, targets, sample_weight)
-        with single_threaded():
+        with single_threaded_libraries():
             found = greedy_qr(problem) if algorithm == "nair" else error_reduction(problem)
         self.centers_, self.center_indices_ = problem.x[found.indices], self._rows[found.indices]
         self.dual_coef_, self.intercept_ = found.alpha.T.copy(), found.bias

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from sklearn.utils import check_random_state
 
 from acoustic.discriminants.base import DiscriminantClassifier
-from acoustic.discriminants.expansion import Floats, KernelExpansion, gram_block
-from acoustic.discriminants.kernels import Kernel
-from acoustic.discriminants.leave_one_out import left_out_residuals, within_reach
-from acoustic.discriminants.parameters import check_whole
+from acoustic.discriminants.expansion import KernelExpansion, gram_block
 from acoustic.errors import ModelError
+from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.leave_one_out import left_out_residuals, within_reach
+from acoustic.kernels.parameters import check_whole
+from foundation.arrays import Floats, Longs
 
 _LARGEST = 1e140  # value of a kernel that may be squared and summed
 _BLOCK = 1024  # rows of the Gram matrix held at once
@@ -61,10 +61,10 @@ class PenalizedKernel(KernelExpansion, DiscriminantClassifier):
     epsilon: float
     ridge_: float
     loo_decision_: Floats
-    _rows: NDArray[np.int64]
+    _rows: Longs
 
     def _learn(
-        self, x: Floats, targets: Floats, weight: Floats | None, chosen: NDArray[np.int64], *, has_bias: bool
+        self, x: Floats, targets: Floats, weight: Floats | None, chosen: Longs, *, has_bias: bool
     ) -> Floats:
         """Keep the expansion over the chosen rows; return what calibration sees (M, R)."""
         w = np.ones(len(x)) if weight is None else weight
@@ -131,7 +131,7 @@ def penalized_least_squares(
         shares = np.sum(solve_triangular(factor[0], k.T, lower=True) ** 2, axis=0)
         leverages[rows] = weight[rows] * (shares + of_bias)
 
-    def limit(points: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def limit(points: Longs) -> tuple[Floats, Floats]:
         k = gram(kernel, x[points], centers) * root - mean
         shares = np.sum(cho_solve(factor, k.T) ** 2, axis=0) + of_bias**2
         return k @ cho_solve(factor, alpha) + of_bias * target_mean, weight[points] * shares
@@ -142,7 +142,7 @@ def penalized_least_squares(
 
 def random_points(
     n_points: int, n_wanted: int | None, name: str, random_state: int | np.random.RandomState | None
-) -> NDArray[np.int64]:
+) -> Longs:
     """Return so many of the points, in order; all for None; ``name`` is what an error calls the number."""
     if n_wanted is not None:
         check_whole(name, n_wanted, ", or None for all")

@@ -13,12 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from acoustic.discriminants.dictionary import BLOCK, Dictionary, solved
-from acoustic.discriminants.expansion import Floats
-from acoustic.discriminants.leave_one_out import left_out_residuals
+from acoustic.kernels.leave_one_out import left_out_residuals
+from foundation.arrays import Floats, Longs
 
 
 @dataclass
@@ -63,7 +62,7 @@ class Stream:
     nu: float
     max_size: int
 
-    def learn(self, x: Floats, targets: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    def learn(self, x: Floats, targets: Floats, weight: Floats) -> tuple[Floats, Longs]:
         """Learn samples (b, D); return the output for each just before (b, R), and which became centres."""
         outputs, added = np.zeros_like(targets), []
         for start, stop, z in self.dictionary.scan(x, self.nu, self.max_size):
@@ -79,7 +78,7 @@ class Stream:
 
 
 def batch_filter(
-    dictionary: Dictionary, indices: NDArray[np.int64], x: Floats, targets: Floats, root: Floats
+    dictionary: Dictionary, indices: Longs, x: Floats, targets: Floats, root: Floats
 ) -> tuple[Filter, Floats]:
     """Return the least squares (3.105) over a whole dictionary, and its leave-one-out outputs (M, R).
 
@@ -108,7 +107,7 @@ def batch_filter(
         residual[rows] = targets[rows] - reduced @ filtered.beta
         leverages[rows] = np.sum((reduced @ inverse) ** 2, axis=1) * root[rows] ** 2
 
-    def limit(points: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def limit(points: Longs) -> tuple[Floats, Floats]:
         """The ridge that vanishes is on the squared length α̃ᵀK̃α̃ in feature space."""
         rows = solved(dictionary.factor, filtered.p @ _reduced_rows(dictionary, indices, x, points).T).T
         return rows @ solved(dictionary.factor, filtered.beta), np.sum(rows**2, axis=1) * root[points] ** 2
@@ -116,9 +115,7 @@ def batch_filter(
     return filtered, targets - left_out_residuals(residual, leverages, limit)
 
 
-def _reduced_rows(
-    dictionary: Dictionary, indices: NDArray[np.int64], x: Floats, rows: NDArray[np.int64]
-) -> Floats:
+def _reduced_rows(dictionary: Dictionary, indices: Longs, x: Floats, rows: Longs) -> Floats:
     """Return r̃ (b, m) of some points; that of a point of the dictionary is a unit vector, exactly."""
     reduced = dictionary.reduce(dictionary.project(x[rows]))
     place = np.minimum(np.searchsorted(indices, rows), len(indices) - 1)

@@ -6,14 +6,14 @@ from dataclasses import asdict
 
 import pytest
 
-from acoustic.training import GmmConfig
+from acoustic.hmm.training import GmmConfig
 from asr.config import ExperimentConfig, TuningConfig, known_keys, with_settings
 from asr.errors import ConfigError
-from asr.stages import as_plain
+from asr.stages.store import as_plain
 from decoder.decoder import DecoderConfig
-from features.errors import AsrError
 from features.frontend import FrontEndConfig
 from features.mfcc import MfccConfig
+from foundation.errors import AsrError
 
 
 class TestSettings:

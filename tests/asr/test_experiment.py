@@ -16,8 +16,8 @@ import pytest
 
 from asr import AsrError, Recognizer, train
 from asr.errors import ConfigError, ExperimentError
-from asr.results import read_results
-from asr.stages import StageStore
+from asr.scoring.results import read_results
+from asr.stages.store import StageStore
 
 Digests = Callable[[Path], dict[str, str]]
 
@@ -216,7 +216,7 @@ class TestSecondRun:
 # Trains in children that are killed, at a moment each; the parent has no threads when it forks.
 KILLER = """
 import os, random, signal, sys, time
-import asr, asr.stages
+import asr, asr.stages.store
 corpus, out, *settings = sys.argv[1:]
 
 def run(kill_at):
@@ -253,9 +253,9 @@ sys.exit(child(0, 0))
 # Trains each stage over and over, until it is interrupted.
 ENDLESS = """
 import sys
-import asr.cli, asr.gmm_stages
-train_stage = asr.gmm_stages.train_stage
-asr.gmm_stages.train_stage = lambda *args, **options: [train_stage(*args, **options) for _ in range(5000)][-1]
+import asr.cli, asr.training.gmm as training
+train_stage = training.train_stage
+training.train_stage = lambda *args, **options: [train_stage(*args, **options) for _ in range(5000)][-1]
 sys.exit(asr.cli.main(sys.argv[1:]))
 """
 
@@ -333,7 +333,7 @@ class TestDeterminism:
         monkeypatch: pytest.MonkeyPatch,
         n_workers: int,
     ) -> None:
-        monkeypatch.setattr("acoustic.parallel.default_workers", lambda: n_workers)
+        monkeypatch.setattr("foundation.threads.default_workers", lambda: n_workers)
         out = tmp_path / "exp"
         train("folder", corpus=tones, out=out, models=["gmm2"], settings=settings)
         assert digests(out) == digests(trained)

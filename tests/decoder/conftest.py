@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from acoustic.topology import SHORT_PAUSE, SILENCE, Topology
+from acoustic.hmm.topology import SHORT_PAUSE, SILENCE, Topology
 from decoder import Lexicon, NGram, WordLoop, WordPairGrammar
 
 TINY_LEXICON = {"A": [("a",)], "B": [("b", "a"), ("c",)], "C": [("c", "b")]}

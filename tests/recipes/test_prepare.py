@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from asr.corpus import SPLITS, Corpus, Utterance, read_corpus, write_corpus
+from asr.corpora.corpus import SPLITS, Corpus, Utterance, read_corpus, write_corpus
 from asr.errors import CorpusError
 from decoder.lexicon import Lexicon
 from recipes import an4, folder, fsdd

@@ -1,12 +1,11 @@
 """Every built-in recipe is short, loads, and brings a configuration its models can be trained with."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 import recipes
-from asr.recipe import BUILT_IN_PACKAGE, built_in_recipes, load_recipe
+from asr.recipe import BUILT_IN_PACKAGE, built_in_recipes, built_in_script, load_recipe
 from asr.systems import GmmSystem, find_system
 
 MAX_LINES = 100
@@ -36,6 +35,6 @@ class TestRecipe:
             replace(recipe.config.front_end, projection=projection).check()
 
     def test_by_path_as_by_name(self, name: str) -> None:
-        path = Path(str(recipes.__path__[0])) / f"{name}.py"
+        path = built_in_script(name)
         assert load_recipe(str(path)).source == load_recipe(name).source
         assert load_recipe(str(path)).name == name

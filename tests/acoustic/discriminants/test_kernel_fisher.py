@@ -8,7 +8,7 @@ from sklearn.datasets import make_moons
 from sklearn.linear_model import Ridge
 
 from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
-from acoustic.discriminants.kernels import Kernel
+from acoustic.kernels.kernel import Kernel
 
 KERNELS = ("gaussian", "polynomial", "sigmoid", "compact")
 

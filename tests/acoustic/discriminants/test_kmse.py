@@ -9,8 +9,8 @@ from sklearn.linear_model import ridge_regression
 
 from acoustic.discriminants import kmse
 from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
-from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.kmse import KMSEClassifier, greedy_nodes
+from acoustic.kernels.kernel import Kernel
 
 SPARSE = [
     KernelFisherDiscriminant(max_centers=12, random_state=0),

@@ -18,7 +18,7 @@ from acoustic.discriminants.minimum_squared_error import (
     LMSClassifier,
     MSEClassifier,
 )
-from acoustic.discriminants.projection import GaussianProjection
+from acoustic.pairs.gaussian_outputs import GaussianProjection
 
 ESTIMATORS = [
     LinearDiscriminant(),

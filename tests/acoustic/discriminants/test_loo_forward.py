@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.loo_forward import LOOForwardClassifier
 from acoustic.discriminants.loo_selection import LooConfig, loo_forward_selection
 from acoustic.errors import ModelError
+from acoustic.kernels.kernel import Kernel
 
 
 @parametrize_with_checks(

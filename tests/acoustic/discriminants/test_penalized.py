@@ -10,9 +10,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from acoustic import ModelError
 from acoustic.discriminants import penalized
 from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
-from acoustic.discriminants.kernels import Kernel
 from acoustic.discriminants.kmse import KMSEClassifier
 from acoustic.discriminants.penalized import penalized_least_squares, random_points
+from acoustic.kernels.kernel import Kernel
 
 ESTIMATORS = [KernelFisherDiscriminant(), KMSEClassifier()]
 SPARSE = [

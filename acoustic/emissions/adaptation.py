@@ -1,0 +1,187 @@
+"""Linear transforms that bring a speaker's frames closer to those of all speakers (CMLLR).
+
+Constrained maximum likelihood linear regression (Gales 1998) towards one Gaussian a state, all of them with
+one diagonal covariance. A Gaussian prior on the transform keeps that of someone who has said little near the
+identity. Axes: T frames, D features, S states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from acoustic.errors import ModelError
+from foundation.arrays import Flags, Floats, Integers, Reals, Singles
+from foundation.threads import parallel_map
+
+_SWEEPS = 50
+_ENOUGH = 1e-7  # nats a frame that a sweep over the rows gains at least
+_LEAST_VARIANCE = 1e-6
+
+
+class Transform(NamedTuple):
+    """An affine map of frames: x -> A x + b."""
+
+    matrix: Floats
+    offset: Floats
+
+    def apply(self, frames: Singles) -> Singles:
+        """Return the frames (T, D or more) with their first D columns mapped."""
+        n = len(self.offset)
+        moved = frames[:, :n] @ self.matrix.T.astype(np.float32) + self.offset.astype(np.float32)
+        return moved if frames.shape[1] == n else np.column_stack([moved, frames[:, n:]])
+
+
+@dataclass(frozen=True)
+class AdaptationTargets:
+    """Where the frames of each state should lie.
+
+    Attributes
+    ----------
+    means : (S, D) of the training frames of each state
+    variances : (D,) about them
+    is_used : (S,) bool; silence, and states without frames, tell nothing of a speaker
+    prior : (D + 1, D + 1) Σ [x, 1][x, 1]ᵀ of frames that a transform should leave where they are; the last
+        entry is their number
+    """
+
+    means: Floats
+    variances: Floats
+    is_used: Flags
+    prior: Floats
+
+    def __post_init__(self) -> None:
+        n_states, n_columns = self.means.shape
+        expected = {
+            "variances": (n_columns,),
+            "is_used": (n_states,),
+            "prior": (n_columns + 1, n_columns + 1),
+        }
+        for name, shape in expected.items():
+            if getattr(self, name).shape != shape:
+                raise ModelError(
+                    f"adaptation: {name} has shape {getattr(self, name).shape}, expected {shape}; train again"
+                )
+
+    @property
+    def n_columns(self) -> int:
+        """Number D of columns that are transformed."""
+        return len(self.variances)
+
+
+def fit_targets(
+    frames: Sequence[Singles], states: Sequence[Integers], is_used: Flags, prior_frames: float
+) -> AdaptationTargets:
+    """Return the targets of training frames.
+
+    Parameters
+    ----------
+    frames : of each utterance (T, D)
+    states : of each utterance (T,), −1 where unknown
+    is_used : (S,) states that are to count
+    prior_frames : number of the prior's frames, which are like the training frames
+    """
+    n_columns = frames[0].shape[1]
+    sums, counts = np.zeros((len(is_used), n_columns)), np.zeros(len(is_used))
+    for x, s in zip(frames, states, strict=True):
+        np.add.at(sums, s[s >= 0], x[s >= 0])
+        counts += np.bincount(s[s >= 0], minlength=len(is_used))
+    means = sums / np.maximum(counts, 1.0)[:, None]
+    is_used = is_used & (counts > 0)
+    squares, moments = np.zeros(n_columns), np.zeros((n_columns + 1, n_columns + 1))
+    for x, s in zip(frames, states, strict=True):
+        chosen = _chosen(s, is_used)
+        squares += np.sum((x[chosen] - means[s[chosen]]) ** 2, axis=0)
+        extended = _extended(x[chosen])
+        moments += extended.T @ extended
+    n_used = max(moments[-1, -1], 1.0)
+    variances = np.maximum(squares / n_used, _LEAST_VARIANCE)
+    return AdaptationTargets(means, variances, is_used, moments * (prior_frames / n_used))
+
+
+def adapted_frames(
+    frames: Sequence[Singles], states: Sequence[Integers], speakers: Sequence[str], targets: AdaptationTargets
+) -> list[Singles]:
+    """Return the frames (T, D or more) mapped by their speaker's transform, see `speaker_transforms`."""
+    transforms = speaker_transforms(frames, states, speakers, targets)
+    return [transforms[speaker].apply(f) for speaker, f in zip(speakers, frames, strict=True)]
+
+
+def speaker_transforms(
+    frames: Sequence[Singles], states: Sequence[Integers], speakers: Sequence[str], targets: AdaptationTargets
+) -> dict[str, Transform]:
+    """Return the transform of each speaker.
+
+    Parameters
+    ----------
+    frames : of each utterance (T, D or more)
+    states : of each utterance (T,), −1 where unknown
+    speakers : of each utterance
+    targets : where the frames should lie
+    """
+    spoken: dict[str, list[int]] = {}
+    for n, speaker in enumerate(speakers):
+        spoken.setdefault(speaker, []).append(n)
+
+    def one(utterances: list[int]) -> Transform:
+        x = np.concatenate([frames[n][:, : targets.n_columns] for n in utterances])
+        return fit_transform(x, np.concatenate([states[n] for n in utterances]), targets)
+
+    return dict(zip(spoken, parallel_map(one, list(spoken.values())), strict=True))
+
+
+def fit_transform(frames: Singles, states: Integers, targets: AdaptationTargets) -> Transform:
+    """Return the transform of one speaker's frames (T, D) in states (T,): of the largest posterior.
+
+    With ξ = [x, 1] and e_i the rows of the identity, it maximises T log det A − ½ Σ_i [Σ_t (w_i ξ − μ_i)² +
+    (w_i − e_i) P (w_i − e_i)ᵀ] / σ_i² over the rows w_i of [A, b], one row after the other (Gales 1998,
+    (40) to (45), and the prior P), from the identity on: det A stays positive.
+    """
+    chosen = _chosen(states, targets.is_used)
+    x, n_columns = frames[chosen], targets.n_columns
+    extended = _extended(x)
+    second = extended.T @ extended + targets.prior
+    toward = targets.means[states[chosen]].T @ extended + targets.prior[:-1]
+    count = float(len(x))
+    rows = np.eye(n_columns, n_columns + 1)
+    is_singular = np.linalg.matrix_rank(second, hermitian=True) <= n_columns  # as of constant frames
+    if not count or is_singular:
+        return Transform(rows[:, :-1], rows[:, -1])
+    inverse = np.asarray(np.linalg.inv(second), dtype=np.float64)
+    likelihood = -np.inf
+    for _ in range(_SWEEPS):
+        cofactors = np.asarray(np.linalg.inv(rows[:, :-1]), dtype=np.float64)  # up to the determinant
+        for i, variance in enumerate(targets.variances):
+            old, p = rows[i].copy(), cofactors[:, i].copy()
+            rows[i] = _best_row(p, toward[i] / variance, variance * inverse, count)
+            change = rows[i, :-1] - old[:-1]  # Sherman and Morrison
+            cofactors -= np.outer(p, change @ cofactors) / (1.0 + change @ p)
+        before, likelihood = likelihood, _objective(rows, second, toward, targets.variances, count)
+        if likelihood - before < _ENOUGH * count:
+            break
+    return Transform(rows[:, :-1], rows[:, -1])
+
+
+def _best_row(p: Floats, target: Floats, inverse: Floats, count: float) -> Floats:
+    """Return the row w = (α p + k) G⁻¹ with the root of α² a + α b = T that keeps the determinant's sign."""
+    a, b = p @ inverse[:-1, :-1] @ p, p @ inverse[:-1] @ target
+    alpha = (-b + np.sqrt(b * b + 4.0 * a * count)) / (2.0 * a)
+    return np.asarray(inverse @ target + alpha * (inverse[:, :-1] @ p))
+
+
+def _objective(rows: Floats, second: Floats, toward: Floats, variances: Floats, count: float) -> float:
+    quadratic = np.einsum("ij,ij->i", rows @ second - 2.0 * toward, rows)
+    return float(count * np.linalg.slogdet(rows[:, :-1])[1] - 0.5 * np.sum(quadratic / variances))
+
+
+def _chosen(states: Integers, is_used: Flags) -> Flags:
+    """Return which frames are in states that are used."""
+    return np.asarray((states >= 0) & is_used[states])
+
+
+def _extended(x: Reals) -> Floats:
+    """Return [x, 1], (T, D + 1)."""
+    return np.column_stack([x, np.ones(len(x))]).astype(np.float64)

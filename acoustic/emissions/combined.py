@@ -1,0 +1,47 @@
+"""A hybrid and a Gaussian mixture model together: a log-linear combination of their scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from acoustic.emissions.protocol import EmissionModel
+from foundation.arrays import Ints, Singles
+
+
+@dataclass(frozen=True)
+class CombinedModel:
+    """Scores of one model plus a share of another's, each on its own columns of the frames.
+
+    Attributes
+    ----------
+    first : sees the columns up to ``first_stop``
+    second : sees those from ``second_start`` on
+    first_stop, second_start : columns
+    weight : share of the second's log-likelihoods
+    second_states : (S,) int32 state of the second model for each state of the first
+    """
+
+    first: EmissionModel
+    second: EmissionModel
+    first_stop: int
+    second_start: int
+    weight: float
+    second_states: Ints
+
+    @property
+    def n_states(self) -> int:
+        """Number S of emission states."""
+        return self.first.n_states
+
+    def log_likelihoods(self, frames: Singles) -> Singles:
+        """Return log p(frame | state), up to a constant per frame: (T, D) float32 -> (T, S) float32."""
+        scores = self.first.log_likelihoods(np.ascontiguousarray(frames[:, : self.first_stop]))
+        others = self.second.log_likelihoods(np.ascontiguousarray(frames[:, self.second_start :]))
+        return np.asarray(scores + np.float32(self.weight) * others[:, self.second_states])
+
+
+def uncombined(emissions: EmissionModel) -> EmissionModel:
+    """Return the first model of a combination; any other model as it is."""
+    return emissions.first if isinstance(emissions, CombinedModel) else emissions

@@ -1,0 +1,226 @@
+"""The kinds of emission models: how each is written as tensors and options, and read again.
+
+A package adds its own under the entry point group ``asr.emission_models``: the name of the entry point is the
+kind (and the name for ``asr train --model``), its object an `EmissionKind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acoustic.discriminants.files import pack_estimator, unpack_estimator
+from acoustic.emissions.combined import CombinedModel
+from acoustic.emissions.one_vs_rest import OneVsRestModel
+from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.emissions.protocol import EmissionModel
+from acoustic.emissions.sklearn_model import SklearnModel
+from acoustic.emissions.state_priors import StatePriors
+from acoustic.errors import ModelError
+from acoustic.hmm.gmm import GmmModel
+from acoustic.kernels.kernel import Kernel
+from acoustic.pairs.pooled import PooledMachines
+from acoustic.pairs.sparse import PairwiseMachines
+
+GROUP = "asr.emission_models"
+
+Tensors = dict[str, NDArray[Any]]
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class EmissionKind:
+    """How a kind of emission model is recognised, written and read.
+
+    Attributes
+    ----------
+    type : class of the models
+    pack : model -> tensors and options that JSON can hold
+    unpack : the way back
+    train : aligned frames (`acoustic.emissions.hybrid.AlignedFrames`) -> model; None where the package itself
+        trains
+    """
+
+    type: type[Any]
+    pack: Callable[[Any], tuple[Tensors, Options]]
+    unpack: Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], EmissionModel]
+    train: Callable[[Any], EmissionModel] | None = None
+
+
+def kind_of(model: EmissionModel) -> str:
+    """Return the name of a model's kind."""
+    for name, kind in BUILT_IN.items():
+        if type(model) is kind.type:
+            return name
+    for name in plugin_names():
+        if type(model) is find_kind(name).type:
+            return name
+    known = ", ".join((*BUILT_IN, *plugin_names()))
+    raise ModelError(
+        f"cannot save a {type(model).__name__}; expected a model of one of the kinds: {known}; "
+        f"register its own under the entry point group {GROUP}"
+    )
+
+
+@cache
+def find_kind(name: str) -> EmissionKind:
+    """Return the kind of a name, built in or a plugin's."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    for entry in entry_points(group=GROUP):
+        if entry.name == name:
+            kind = entry.load()
+            if not isinstance(kind, EmissionKind):
+                raise ModelError(
+                    f"entry point {entry.value} ({GROUP}): expected an "
+                    f"acoustic.emissions.kinds.EmissionKind, got {type(kind).__name__}; ask its author"
+                )
+            return kind
+    known = ", ".join((*BUILT_IN, *plugin_names()))
+    raise ModelError(
+        f'emission model of kind "{name}" is not known, expected one of: {known}; '
+        "install the package it comes from"
+    )
+
+
+def plugin_names() -> list[str]:
+    """Return the kinds that other packages add."""
+    return sorted(entry.name for entry in entry_points(group=GROUP))
+
+
+def _pack_gmm(model: GmmModel) -> tuple[Tensors, Options]:
+    return {
+        "gmm.log_weights": model.log_weights,
+        "gmm.means": model.means,
+        "gmm.variances": model.variances,
+    }, {}
+
+
+def _unpack_gmm(tensors: Mapping[str, NDArray[Any]], _: Mapping[str, Any]) -> GmmModel:
+    return GmmModel(tensors["gmm.log_weights"], tensors["gmm.means"], tensors["gmm.variances"])
+
+
+_SPARSE = ("pairs", "centers", "sigmas", "center_rows", "slots", "weights", "biases")
+_POOLED = ("centers", "starts", "weights", "biases")
+_DENSE = ("centers", "weights", "biases", "curves")
+
+
+def _pack_states(states: StatePriors) -> tuple[Tensors, Options]:
+    return {"states.class_of_state": states.class_of_state, "states.log_priors": states.log_priors}, {
+        "prior_scale": states.prior_scale,
+        "floor": states.floor,
+    }
+
+
+def _unpack_states(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> StatePriors:
+    states = StatePriors(
+        tensors["states.class_of_state"],
+        tensors["states.log_priors"],
+        float(options["prior_scale"]),
+        float(options["floor"]),
+    )
+    if not np.max(states.class_of_state, initial=-1) < len(states.log_priors):
+        raise ModelError(
+            f"expected states of {len(states.log_priors)} classes, got some of class "
+            f"{states.class_of_state.max()}; train again"
+        )
+    return states
+
+
+def _below(prefix: str, tensors: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+
+
+def _pack_pairwise(model: PairwiseDiscriminantModel) -> tuple[Tensors, Options]:
+    machines = model.machines
+    tensors, options = _pack_states(model.states)
+    tensors["pairwise.curves"] = model.curves
+    options |= {"coupling": model.coupling, "n_coupled": model.n_coupled}
+    if isinstance(machines, PooledMachines):
+        tensors |= {f"pools.{name}": getattr(machines, name) for name in _POOLED}
+        return tensors, options | {"centers": "state", "sigma": machines.sigma}
+    tensors |= {f"pairs.{name}": getattr(machines, name) for name in _SPARSE}
+    return tensors, options | {"centers": "pair", "sigma": machines.kernel.sigma}
+
+
+def _unpack_pairwise(
+    tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]
+) -> PairwiseDiscriminantModel:
+    machines: PairwiseMachines | PooledMachines
+    if options["centers"] == "state":
+        machines = PooledMachines(sigma=float(options["sigma"]), **_below("pools.", tensors))
+    else:
+        kernel = Kernel("gaussian", float(options["sigma"]))
+        machines = PairwiseMachines(kernel, **{name: tensors[f"pairs.{name}"] for name in _SPARSE})
+    states, curves = _unpack_states(tensors, options), tensors["pairwise.curves"]
+    n_classes = len(states.log_priors)
+    n_pairs = n_classes * (n_classes - 1) // 2
+    if (len(curves), len(machines.biases)) != (n_pairs, n_pairs):
+        raise ModelError(
+            f"expected curves and biases of {n_pairs} pairs of {n_classes} classes, got {len(curves)} and "
+            f"{len(machines.biases)}; train again"
+        )
+    return PairwiseDiscriminantModel(machines, curves, states, options["coupling"], int(options["n_coupled"]))
+
+
+def _pack_one_vs_rest(model: OneVsRestModel) -> tuple[Tensors, Options]:
+    tensors, options = _pack_states(model.states)
+    tensors |= {f"one_vs_rest.{name}": getattr(model, name) for name in _DENSE}
+    return tensors, options | {"sigma": model.sigma}
+
+
+def _unpack_one_vs_rest(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> OneVsRestModel:
+    arrays = _below("one_vs_rest.", tensors)
+    return OneVsRestModel(sigma=float(options["sigma"]), states=_unpack_states(tensors, options), **arrays)
+
+
+def _pack_sklearn(model: SklearnModel) -> tuple[Tensors, Options]:
+    tensors, options = _pack_states(model.states)
+    arrays, description = pack_estimator(model.classifier)
+    return tensors | arrays, options | {"estimator": description}
+
+
+def _unpack_sklearn(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> SklearnModel:
+    classifier = unpack_estimator(tensors, options["estimator"])
+    return SklearnModel(classifier, _unpack_states(tensors, options))
+
+
+def _pack_combined(model: CombinedModel) -> tuple[Tensors, Options]:
+    tensors: Tensors = {"combined.second_states": model.second_states}
+    options: Options = {name: getattr(model, name) for name in ("first_stop", "second_start", "weight")}
+    for name, part in (("first", model.first), ("second", model.second)):
+        kind = kind_of(part)
+        arrays, inner = find_kind(kind).pack(part)
+        tensors |= {f"{name}.{key}": array for key, array in arrays.items()}
+        options[name] = {"kind": kind, "options": inner}
+    return tensors, options
+
+
+def _unpack_combined(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> CombinedModel:
+    first, second = (
+        find_kind(options[name]["kind"]).unpack(_below(f"{name}.", tensors), options[name]["options"])
+        for name in ("first", "second")
+    )
+    states = tensors["combined.second_states"]
+    if len(states) != first.n_states or not np.max(states, initial=-1) < second.n_states:
+        raise ModelError(
+            f"expected a state of the second model for each of {first.n_states}, got {len(states)}; "
+            "train again"
+        )
+    columns = int(options["first_stop"]), int(options["second_start"])
+    return CombinedModel(first, second, *columns, float(options["weight"]), states)
+
+
+BUILT_IN: dict[str, EmissionKind] = {
+    "gmm": EmissionKind(GmmModel, _pack_gmm, _unpack_gmm),
+    "pairwise": EmissionKind(PairwiseDiscriminantModel, _pack_pairwise, _unpack_pairwise),
+    "one-vs-rest": EmissionKind(OneVsRestModel, _pack_one_vs_rest, _unpack_one_vs_rest),
+    "combined": EmissionKind(CombinedModel, _pack_combined, _unpack_combined),
+    "sklearn": EmissionKind(SklearnModel, _pack_sklearn, _unpack_sklearn),
+}

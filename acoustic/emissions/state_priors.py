@@ -1,0 +1,38 @@
+"""From posteriors of classes to emission scores of states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foundation.arrays import Floats, Ints, Reals, Singles
+
+
+@dataclass(frozen=True)
+class StatePriors:
+    """What turns P(class | frame) into log p(frame | state).
+
+    Attributes
+    ----------
+    class_of_state : (S,) int32 class of each emission state, several may share one; −1 for none
+    log_priors : (K,) of the classes
+    prior_scale : share of the log prior that is taken off
+    floor : least log posterior, in nats
+    """
+
+    class_of_state: Ints
+    log_priors: Floats
+    prior_scale: float = 0.5
+    floor: float = -40.0
+
+    def scores(self, log_posteriors: Reals) -> Singles:
+        """Return log p(frame | state), up to a constant per frame, (T, S) float32, of posteriors (T, K).
+
+        log p(frame | state) = log P(state | frame) − prior_scale · log P(state); thesis chapter 4. A state
+        without a class has the rarest class's prior as posterior: it tells nothing.
+        """
+        scores = np.maximum(log_posteriors, self.floor) - self.prior_scale * self.log_priors
+        nothing = (1.0 - self.prior_scale) * self.log_priors.min()
+        scores = np.column_stack([scores, np.full(len(scores), nothing)])
+        return np.asarray(scores[:, self.class_of_state], dtype=np.float32)

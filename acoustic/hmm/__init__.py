@@ -1,0 +1,1 @@
+"""Hidden Markov models of phones: topology, transcripts as graphs, Gaussian mixtures, alignment, contexts."""

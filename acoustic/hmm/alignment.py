@@ -1,0 +1,113 @@
+"""Forced alignment: which state, phone and word each frame of a transcribed recording belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from acoustic.errors import AlignmentError
+from acoustic.hmm.forward_backward import best_path, widening_beams
+from acoustic.hmm.graph import UtteranceGraph
+from acoustic.hmm.topology import Topology
+from foundation.arrays import Integers, Ints, Reals
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Frames [start, end) that one phone or word takes; ``index`` is the phone id or the word's place."""
+
+    start: int
+    end: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The best path of an utterance through its graph.
+
+    Attributes
+    ----------
+    states : (T,) int32, emission state of each frame
+    phones : segments over all frames, ``index`` is the phone id
+    words : segments of the words only, ``index`` is the place in the transcript
+    variants : for each word the index of the pronunciation that was spoken
+    log_likelihood : of the path
+    """
+
+    states: Ints
+    phones: tuple[Segment, ...]
+    words: tuple[Segment, ...]
+    variants: tuple[int, ...]
+    log_likelihood: float
+
+
+def align(
+    scores: Reals,
+    graph: UtteranceGraph,
+    topology: Topology,
+    *,
+    states: Integers | None = None,
+    beam: float = 400.0,
+) -> Alignment:
+    """Return the best path; retried with wider beams before it gives up.
+
+    Parameters
+    ----------
+    scores : (T, S) log-likelihoods, or (T, U) of the emission states ``states`` only
+    graph : of the transcript
+    topology : with the transition probabilities
+    states : (U,) sorted emission states of the columns of ``scores``; all by default
+    beam : nats; as in `acoustic.hmm.training.GmmConfig`
+
+    Raises
+    ------
+    AlignmentError : there is no path; the message says why
+    """
+    columns = graph.states if states is None else np.searchsorted(states, graph.states)
+    needed = shortest_path(graph)
+    if len(scores) < needed:
+        raise AlignmentError(
+            f"the recording has {len(scores)} frames, its transcript needs at least {needed}; "
+            "check that the transcript belongs to the recording"
+        )
+    if not np.isfinite(scores).all():
+        raise AlignmentError(
+            "scores of the acoustic model: expected finite numbers, got NaN or infinity; train it again"
+        )
+    for width in widening_beams(beam, len(scores), graph.n_nodes):
+        score, path = best_path(scores, columns.astype(np.int64), graph, topology, width)
+        if len(path):
+            return _trace(path, graph, score)
+    raise AlignmentError("no path through the transcript was found in any beam; check the transcript")
+
+
+def shortest_path(graph: UtteranceGraph) -> int:
+    """Return the least number of frames a path through the graph takes."""
+    lengths = np.zeros(graph.n_nodes, np.int64)
+    for node, (begin, end) in enumerate(pairwise(graph.arc_offsets.tolist())):
+        sources = graph.arc_sources[begin:end].tolist()
+        lengths[node] = 1 + min(int(lengths[s]) if s >= 0 else 0 for s in sources)
+    return int(lengths[np.isfinite(graph.exit_weights)].min())
+
+
+def _trace(path: Ints, graph: UtteranceGraph, score: float) -> Alignment:
+    """Return the segments of a path of nodes (T,)."""
+    phones = tuple(Segment(a, b, int(graph.phones[path[a]])) for a, b in _runs(graph.phone_starts[path]))
+    spoken = [(a, b) for a, b in _runs(graph.words[path]) if graph.words[path[a]] >= 0]
+    return Alignment(
+        states=graph.states[path],
+        phones=phones,
+        words=tuple(Segment(a, b, int(graph.words[path[a]])) for a, b in spoken),
+        variants=tuple(int(graph.variants[path[a]]) for a, _ in spoken),
+        log_likelihood=score,
+    )
+
+
+def _runs(labels: Ints) -> Sequence[tuple[int, int]]:
+    """Return [start, end) of each run of equal labels."""
+    cuts = np.flatnonzero(np.diff(labels)) + 1
+    bounds = [0, *cuts.tolist(), len(labels)]
+    return list(pairwise(bounds))

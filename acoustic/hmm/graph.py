@@ -1,0 +1,181 @@
+"""The HMM of one transcribed utterance: every way to speak its words, as nodes in topological order.
+
+A transcript is a sequence of words, each a set of pronunciations; silence is optional before the first and
+after the last word, a pause optional between words. All alternatives are in the graph at once, so a training
+pass sums over them and an alignment chooses among them: no separate pronunciation realignment is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from acoustic.errors import ModelError
+from acoustic.hmm.contexts import EDGE
+from acoustic.hmm.topology import SHORT_PAUSE, SILENCE, Topology
+from foundation.arrays import Floats, Ints
+
+Pronunciation = tuple[str, ...]
+_START = -1
+_PAUSE_LOG_PROBABILITY = float(np.log(0.5))  # a pause is there or not: a coin
+
+
+@dataclass(frozen=True)
+class UtteranceGraph:
+    """Nodes in topological order (an arc never leads backwards) with their incoming arcs.
+
+    Attributes
+    ----------
+    states : (N,) int32, emission state of each node
+    transitions : (N,) int32, row of each node in `Topology.flat_self_loops`
+    phones : (N,) int32, phone id of each node
+    phone_starts : (N,) int32, node at which the phone of this node begins
+    words : (N,) int32, index of the word in the transcript, -1 in silence
+    variants : (N,) int32, index of the pronunciation of that word, -1 in silence
+    arc_offsets : (N + 1,) int32, where the incoming arcs of a node begin in the next two
+    arc_sources : (A,) int32, the node an arc comes from, -1 for the start of the utterance
+    arc_weights : (A,) float64, log probability of an arc beside the source's own log P(move on)
+    exit_weights : (N,) float64, the same for the end of the utterance, -inf where it cannot end
+    reach : (N,) int32, the last node that any node up to this one has an arc to
+    """
+
+    states: Ints
+    transitions: Ints
+    phones: Ints
+    phone_starts: Ints
+    words: Ints
+    variants: Ints
+    arc_offsets: Ints
+    arc_sources: Ints
+    arc_weights: Floats
+    exit_weights: Floats
+    reach: Ints
+
+    @property
+    def n_nodes(self) -> int:
+        """Number N of nodes."""
+        return len(self.states)
+
+
+class _End(NamedTuple):
+    """Where a slot ends: a node, the log probability of going on from it, and what it was spoken beside.
+
+    ``phone`` is the last phone, ``#`` behind silence; ``following`` the phone its context was chosen for,
+    None if any may follow.
+    """
+
+    node: int
+    log: float
+    phone: str
+    following: str | None
+
+
+@dataclass
+class _Builder:
+    """Grows a graph slot by slot; the frontier is what the next slot may follow."""
+
+    topology: Topology
+    rows: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+    arcs: list[list[tuple[int, float]]] = field(default_factory=list)
+    frontier: list[_End] = field(default_factory=lambda: [_End(_START, 0.0, EDGE, None)])
+
+    def chain(
+        self, units: Pronunciation, word: int, variant: int, weight: float, behind: Sequence[_End]
+    ) -> int:
+        """Append the states of a phone sequence behind some ends; return its last node."""
+        entries = [(end.node, end.log + weight) for end in behind]
+        for phone in units:
+            phone_id = self.topology.phone_id(phone)
+            first_row = int(self.topology.transition_offsets[phone_id])
+            first_node = len(self.rows)
+            for position, state in enumerate(self.topology.phone_states[phone_id]):
+                self.rows.append((state, first_row + position, phone_id, first_node, word, variant))
+                self.arcs.append(entries)
+                entries = [(len(self.rows) - 1, 0.0)]
+        return entries[0][0]
+
+    def word(self, index: int, pronunciations: Sequence[Pronunciation], following: set[str]) -> None:
+        """Append a word that must be spoken in one of its pronunciations, before silence or some phones."""
+        is_crossing = self.topology.crosses_words
+        rights: list[str | None] = [EDGE, *sorted(following)] if is_crossing else [None]
+        ends = []
+        for variant, pronunciation in enumerate(pronunciations):
+            behind: dict[str, list[_End]] = {}
+            for end in self.frontier:
+                if end.following in (None, pronunciation[0]):
+                    behind.setdefault(end.phone if is_crossing else EDGE, []).append(end)
+            for left, before in behind.items():
+                for right in rights:
+                    units = self.topology.units(pronunciation, left, right or EDGE)
+                    node = self.chain(units, index, variant, 0.0, before)
+                    ends.append(_End(node, 0.0, pronunciation[-1], right))
+        self.frontier = ends
+
+    def pause(self, phone: str) -> None:
+        """Append a silence that may be left out."""
+        skipped = [end._replace(log=end.log + _PAUSE_LOG_PROBABILITY) for end in self.frontier]
+        behind = [end for end in self.frontier if end.following in (None, EDGE)]
+        node = self.chain((phone,), -1, -1, _PAUSE_LOG_PROBABILITY, behind)
+        self.frontier = [*skipped, _End(node, 0.0, EDGE, None)]
+
+    def finish(self) -> UtteranceGraph:
+        """Return the arrays."""
+        states, transitions, phones, phone_starts, words, variants = np.array(self.rows, dtype=np.int32).T
+        n_nodes = len(self.rows)
+        exits = np.full(n_nodes, -np.inf)
+        for end in self.frontier:
+            if end.node != _START:
+                exits[end.node] = end.log
+        flat = [arc for incoming in self.arcs for arc in incoming]
+        sources = np.array([source for source, _ in flat], dtype=np.int32)
+        offsets = np.cumsum([0, *(len(incoming) for incoming in self.arcs)]).astype(np.int32)
+        targets = np.repeat(np.arange(n_nodes, dtype=np.int32), np.diff(offsets))
+        reach = np.arange(n_nodes, dtype=np.int32)
+        np.maximum.at(reach, sources[sources >= 0], targets[sources >= 0])
+        return UtteranceGraph(
+            states=states,
+            transitions=transitions,
+            phones=phones,
+            phone_starts=phone_starts,
+            words=words,
+            variants=variants,
+            arc_offsets=offsets,
+            arc_sources=sources,
+            arc_weights=np.array([log for _, log in flat]),
+            exit_weights=exits,
+            reach=np.maximum.accumulate(reach),
+        )
+
+
+def utterance_graph(words: Sequence[Sequence[Pronunciation]], topology: Topology) -> UtteranceGraph:
+    """Return the graph of a transcript.
+
+    Parameters
+    ----------
+    words : for each spoken word its pronunciations, each a tuple of phone names; may be empty (silence only)
+    topology : the phones' states; ``sp`` between words where it has one, else ``sil``
+
+    Raises
+    ------
+    ModelError : a word has no pronunciation, or a phone the topology lacks
+    """
+    for index, pronunciations in enumerate(words):
+        if not pronunciations or not all(pronunciations):
+            raise ModelError(
+                f"word {index} of the transcript: expected pronunciations of one phone or more, "
+                f"got {pronunciations!r}; correct the lexicon"
+            )
+    between = SHORT_PAUSE if SHORT_PAUSE in topology else SILENCE
+    builder = _Builder(topology)
+    builder.pause(SILENCE)
+    for index, pronunciations in enumerate(words):
+        if index:
+            builder.pause(between)
+        following = {p[0] for p in words[index + 1]} if index + 1 < len(words) else set()
+        builder.word(index, pronunciations, following)
+    if words:
+        builder.pause(SILENCE)
+    return builder.finish()

@@ -1,0 +1,139 @@
+"""Which emission states a phone has, and how a path may move through them.
+
+Every phone is a left-to-right chain without skips. ``sp`` is one state tied to the middle state of ``sil``;
+that it may be left out altogether is the business of the graph that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+
+import numpy as np
+
+from acoustic.errors import ModelError
+from acoustic.hmm.contexts import EDGE, in_context
+from foundation.arrays import Flags, Floats, Ints
+
+SILENCE = "sil"
+SHORT_PAUSE = "sp"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The phones of a model with their emission states and transition probabilities.
+
+    Attributes
+    ----------
+    phones : names, the index is the phone id
+    phone_states : for each phone the ids of its emission states, left to right; ids may be shared
+    self_loops : for each phone and state the probability to stay, in (0, 1); what is left moves on
+    is_contextual : the phones, but for silences, are phones in context (`acoustic.hmm.contexts`)
+    crosses_words : contexts reach across words
+    """
+
+    phones: tuple[str, ...]
+    phone_states: tuple[tuple[int, ...], ...]
+    self_loops: tuple[tuple[float, ...], ...]
+    is_contextual: bool = False
+    crosses_words: bool = False
+
+    def __post_init__(self) -> None:
+        if not len(self._ids) == len(self.phones) == len(self.phone_states) == len(self.self_loops) > 0:
+            raise ModelError(
+                "topology: expected different phones, each with states and self-loops, got "
+                f"{len(self._ids)} different of {len(self.phones)}, states of {len(self.phone_states)}, "
+                f"self-loops of {len(self.self_loops)}; train again"
+            )
+        for phone, states, loops in zip(self.phones, self.phone_states, self.self_loops, strict=True):
+            if not (isinstance(phone, str) and _is_chain(states, loops)):
+                raise ModelError(
+                    f"topology: phone {phone!r}: expected a name, state ids from 0 on and for each a "
+                    f"probability between 0 and 1, got {states} and {loops}; train again"
+                )
+
+    @classmethod
+    def monophones(
+        cls, phones: Iterable[str], *, n_states: int = 3, short_pause: bool = True, self_loop: float = 0.6
+    ) -> Topology:
+        """Return ``n_states`` states for each phone and for ``sil``, and the tied one-state ``sp``."""
+        names = (SILENCE, *sorted(set(phones) - {SILENCE, SHORT_PAUSE}))
+        states = tuple(tuple(range(n_states * i, n_states * (i + 1))) for i in range(len(names)))
+        if short_pause:
+            names = (*names, SHORT_PAUSE)
+            states = (*states, (states[0][n_states // 2],))
+        return cls(names, states, tuple(tuple(self_loop for _ in s) for s in states))
+
+    @cached_property
+    def n_states(self) -> int:
+        """Number S of emission states."""
+        return 1 + max(s for states in self.phone_states for s in states)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {phone: i for i, phone in enumerate(self.phones)}
+
+    def phone_id(self, phone: str) -> int:
+        """Return the index of a phone name."""
+        try:
+            return self._ids[phone]
+        except KeyError:
+            known = " ".join(self.phones)
+            raise ModelError(
+                f'phone "{phone}" is not in the model, expected one of: {known}; '
+                "train again with a lexicon that has it, or correct the lexicon"
+            ) from None
+
+    def units(self, pronunciation: Sequence[str], left: str = EDGE, right: str = EDGE) -> tuple[str, ...]:
+        """Return the phones of this topology that a word's phones stand for, the word between two phones."""
+        if not self.is_contextual:
+            return tuple(pronunciation)
+        return in_context(pronunciation, left, right) if self.crosses_words else in_context(pronunciation)
+
+    def __contains__(self, phone: str) -> bool:
+        return phone in self._ids
+
+    def state_names(self) -> tuple[str, ...]:
+        """Return a name such as ``AH.1`` for each emission state (the first phone that has it names it)."""
+        names = [""] * self.n_states
+        for phone, states in zip(self.phones, self.phone_states, strict=True):
+            for position, state in enumerate(states):
+                names[state] = names[state] or f"{phone}.{position}"
+        return tuple(names)
+
+    def is_speech(self) -> Flags:
+        """Return which of the emission states (S,) are not of a silence."""
+        found = np.ones(self.n_states, dtype=bool)
+        for phone, states in zip(self.phones, self.phone_states, strict=True):
+            found[list(states)] &= phone not in (SILENCE, SHORT_PAUSE)
+        return found
+
+    def log_transitions(self, phone_id: int) -> tuple[Floats, Floats]:
+        """Return log P(stay) and log P(move on) for each state of a phone, shape (n_states_of_phone,)."""
+        stay = np.asarray(self.self_loops[phone_id])
+        return np.log(stay), np.log1p(-stay)
+
+    @cached_property
+    def transition_offsets(self) -> Ints:
+        """Where each phone's rows begin in the flat list of all (phone, position), shape (n_phones + 1,)."""
+        lengths = [0, *(len(states) for states in self.phone_states)]
+        return np.cumsum(lengths).astype(np.int32)
+
+    def flat_self_loops(self) -> Floats:
+        """Return the self-loop probabilities of all (phone, position) in one row."""
+        return np.array([p for loops in self.self_loops for p in loops])
+
+    def with_flat_self_loops(self, self_loops: Floats) -> Topology:
+        """Return the same states with other transition probabilities, in the form of `flat_self_loops`."""
+        pieces = np.split(self_loops, self.transition_offsets[1:-1])
+        return replace(self, self_loops=tuple(tuple(float(p) for p in piece) for piece in pieces))
+
+
+def _is_chain(states: Sequence[int], self_loops: Sequence[float]) -> bool:
+    return (
+        len(states) == len(self_loops) > 0
+        and all(isinstance(state, Integral) and state >= 0 for state in states)
+        and all(0 < probability < 1 for probability in self_loops)
+    )

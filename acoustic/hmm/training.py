@@ -1,0 +1,275 @@
+"""Embedded training of GMM-HMMs: flat start, expectation-maximisation, mixture splitting.
+
+One stage has a fixed number of components per state; its log-likelihood never falls. The E step runs over
+fixed shards of utterances in threads (the kernels release the interpreter lock) and adds their statistics in
+order, so the result does not depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from acoustic.errors import TrainingError
+from acoustic.hmm.forward_backward import Posteriors, posteriors, widening_beams
+from acoustic.hmm.gmm import (
+    GmmModel,
+    GmmStatistics,
+    log_sum_components,
+    reestimate,
+    single_gaussian,
+    split_components,
+)
+from acoustic.hmm.graph import UtteranceGraph
+from acoustic.hmm.topology import Topology
+from foundation.arrays import Floats, Ints, Longs, Singles
+from foundation.threads import parallel_map, single_threaded_libraries
+
+_SHARD_UTTERANCES = 32
+_SELF_LOOP_RANGE = (0.01, 0.99)
+_MIN_VARIANCE = 1e-8  # of a feature that is constant in the whole corpus
+
+
+@dataclass(frozen=True)
+class GmmConfig:
+    """How a GMM-HMM is trained.
+
+    Attributes
+    ----------
+    mixtures : components per state of each stage, rising
+    iterations : EM passes of each stage; the last number holds for all further stages
+    variance_floor : share of the corpus variance below which no variance falls
+    min_frames : frames that each half of a split component must have
+    beam : nats; edge of the forward window. On AN4, 400 loses nothing at any pass, 300 hundreds of nats and
+        200 thousands in a few utterances
+    """
+
+    mixtures: tuple[int, ...] = (1, 2, 4, 8, 16)
+    iterations: tuple[int, ...] = (12, 8, 8, 12)
+    variance_floor: float = 0.01
+    min_frames: float = 10.0
+    beam: float = 400.0
+
+    def __post_init__(self) -> None:
+        mixtures, iterations = self.mixtures, self.iterations
+        for name, value, is_met, expected in (
+            ("mixtures", mixtures, mixtures and mixtures[0] >= 1, "one number or more, from 1 on"),
+            ("mixtures", mixtures, all(a < b for a, b in pairwise(mixtures)), "rising numbers"),
+            ("iterations", iterations, iterations and min(iterations) >= 1, "one number or more, from 1 on"),
+            ("variance_floor", self.variance_floor, 0 < self.variance_floor <= 1, "more than 0, at most 1"),
+            ("min_frames", self.min_frames, self.min_frames > 0, "more than 0"),
+            ("beam", self.beam, self.beam > 0, "more than 0"),
+        ):
+            if not is_met:
+                raise TrainingError(f"{name}: expected {expected}, got {value}; change it")
+
+
+class TrainingUtterance(NamedTuple):
+    """One transcribed recording."""
+
+    utterance_id: str
+    frames: Singles  # (T, D)
+    graph: UtteranceGraph
+
+
+@dataclass(frozen=True)
+class GmmHmm:
+    """A topology with its mixtures and, for each state, the frames (S,) they were last estimated from."""
+
+    topology: Topology
+    emissions: GmmModel
+    occupancy: Floats
+
+
+class Progress(NamedTuple):
+    """What is known after one EM pass."""
+
+    n_components: int
+    iteration: int
+    n_iterations: int
+    log_likelihood: float  # per frame, of the model before the pass
+    failed: tuple[str, ...]  # utterances without a path
+
+
+@dataclass
+class _Expectation:
+    """Statistics of one or more shards."""
+
+    mixtures: GmmStatistics
+    stays: Floats  # per row of Topology.flat_self_loops
+    visits: Floats
+    log_likelihood: float = 0.0
+    n_frames: int = 0
+    failed: tuple[str, ...] = ()
+
+    @classmethod
+    def zeros(cls, model: GmmHmm) -> _Expectation:
+        n_rows = int(model.topology.transition_offsets[-1])
+        return cls(GmmStatistics.zeros(model.emissions), np.zeros(n_rows), np.zeros(n_rows))
+
+    def __iadd__(self, other: _Expectation) -> _Expectation:
+        self.mixtures += other.mixtures
+        self.stays += other.stays
+        self.visits += other.visits
+        self.log_likelihood += other.log_likelihood
+        self.n_frames += other.n_frames
+        self.failed += other.failed
+        return self
+
+
+def flat_start(topology: Topology, utterances: Sequence[TrainingUtterance]) -> GmmHmm:
+    """Return the corpus mean and variance as the one Gaussian of every state."""
+    mean, variance = corpus_moments(utterances)
+    emissions = single_gaussian(topology.n_states, mean, variance)
+    return GmmHmm(topology, emissions, np.zeros(topology.n_states))
+
+
+def start_from_labels(topology: Topology, frames: Sequence[Singles], labels: Sequence[Ints]) -> GmmHmm:
+    """Return one Gaussian per state from frames (T, D) that have a state each, (T,), -1 = none.
+
+    States with fewer frames than features share the variance of all frames.
+    """
+    n_features = frames[0].shape[1] if frames else 0
+    counts = np.zeros(topology.n_states)
+    sums = np.zeros((topology.n_states, n_features))
+    squares = np.zeros_like(sums)
+    with single_threaded_libraries():  # sums must not depend on the number of cores
+        for x, y in zip(frames, labels, strict=True):
+            membership = (np.arange(topology.n_states)[:, None] == y).astype(np.float64)
+            counts += membership.sum(axis=1)
+            sums += membership @ x
+            squares += membership @ np.square(x, dtype=np.float64)
+    total = counts.sum()
+    if not total:
+        raise TrainingError(
+            "labels: expected the states of aligned frames, got none; check that the corpus can be aligned"
+        )
+    pooled_mean = sums.sum(axis=0) / total
+    pooled_variance = np.maximum(squares.sum(axis=0) / total - pooled_mean**2, _MIN_VARIANCE)
+    enough = (counts > n_features)[:, None]
+    safe = np.maximum(counts, 1.0)[:, None]
+    means = np.where(counts[:, None] > 0, sums / safe, pooled_mean)
+    variances = np.where(enough, squares / safe - means**2, pooled_variance)
+    floored = np.maximum(variances, GmmConfig.variance_floor * pooled_variance)
+    emissions = GmmModel(np.zeros((topology.n_states, 1)), means[:, None], floored[:, None])
+    return GmmHmm(topology, emissions, counts)
+
+
+def corpus_moments(
+    utterances: Sequence[TrainingUtterance],
+) -> tuple[Floats, Floats]:
+    """Return mean and variance of all frames, (D,) each."""
+    n_frames = sum(len(u.frames) for u in utterances)
+    if not n_frames:
+        raise TrainingError(
+            "nothing to train on: expected transcribed recordings, got none; check the corpus"
+        )
+    for utterance in utterances:
+        if not np.isfinite(utterance.frames).all():
+            raise TrainingError(
+                f"{utterance.utterance_id}: frames: expected finite numbers, got NaN or infinity; "
+                "check or leave out the recording"
+            )
+    mean = sum(u.frames.sum(axis=0, dtype=np.float64) for u in utterances) / n_frames
+    variance = sum(np.square(u.frames - mean).sum(axis=0) for u in utterances) / n_frames
+    return np.asarray(mean), np.maximum(np.asarray(variance), _MIN_VARIANCE)
+
+
+def train_stage(
+    model: GmmHmm,
+    utterances: Sequence[TrainingUtterance],
+    n_iterations: int,
+    config: GmmConfig,
+    *,
+    n_workers: int | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> GmmHmm:
+    """Return the model after ``n_iterations`` EM passes; ``report`` is called after each."""
+    _, variance = corpus_moments(utterances)
+    for iteration in range(n_iterations):
+        expected = _expect_all(model, utterances, config.beam, n_workers)
+        if not expected.n_frames:
+            raise TrainingError(
+                f"none of {len(utterances)} utterances can be aligned with its transcript; "
+                "check that transcripts belong to their recordings (asr validate)"
+            )
+        model = _maximize(model, expected, config.variance_floor * variance)
+        report(
+            Progress(
+                model.emissions.n_components,
+                iteration + 1,
+                n_iterations,
+                expected.log_likelihood / expected.n_frames,
+                expected.failed,
+            )
+        )
+    return model
+
+
+def grow(model: GmmHmm, n_components: int, config: GmmConfig) -> GmmHmm:
+    """Return the model with its mixtures split to ``n_components``."""
+    emissions = split_components(model.emissions, n_components, model.occupancy, config.min_frames)
+    return replace(model, emissions=emissions)
+
+
+def _expect_all(
+    model: GmmHmm, utterances: Sequence[TrainingUtterance], beam: float, n_workers: int | None
+) -> _Expectation:
+    """Return the statistics of all utterances, summed shard by shard in order."""
+    shards = [utterances[i : i + _SHARD_UTTERANCES] for i in range(0, len(utterances), _SHARD_UTTERANCES)]
+    total = _Expectation.zeros(model)
+    for part in parallel_map(lambda shard: _expect_shard(model, shard, beam), shards, n_workers):
+        total += part
+    return total
+
+
+def _expect_shard(model: GmmHmm, shard: Sequence[TrainingUtterance], beam: float) -> _Expectation:
+    result = _Expectation.zeros(model)
+    for utterance in shard:
+        _expect(model, utterance, beam, result)
+    return result
+
+
+def _expect(model: GmmHmm, utterance: TrainingUtterance, beam: float, result: _Expectation) -> None:
+    """Add one utterance to the statistics, or its name to the failures."""
+    graph, frames = utterance.graph, utterance.frames
+    states, columns = np.unique(graph.states, return_inverse=True)
+    components = model.emissions.component_log_likelihoods(frames, states)
+    scores = log_sum_components(components)
+    found = posteriors_with_retries(scores, columns, graph, model.topology, beam)
+    if not np.isfinite(found.log_likelihood):
+        result.failed += (utterance.utterance_id,)
+        return
+    result.mixtures.accumulate(frames, components, scores, found.occupancy, states)
+    np.add.at(result.stays, graph.transitions, found.stays)
+    np.add.at(result.visits, graph.transitions, found.visits)
+    result.log_likelihood += found.log_likelihood
+    result.n_frames += len(frames)
+
+
+def posteriors_with_retries(
+    scores: Singles,
+    columns: Longs,
+    graph: UtteranceGraph,
+    topology: Topology,
+    beam: float,
+) -> Posteriors:
+    """Return `posteriors` in the first of the widening beams in which there is a path."""
+    for width in widening_beams(beam, len(scores), graph.n_nodes):
+        found = posteriors(scores, columns, graph, topology, width)
+        if np.isfinite(found.log_likelihood):
+            break
+    return found
+
+
+def _maximize(model: GmmHmm, expected: _Expectation, variance_floor: Floats) -> GmmHmm:
+    """Return the M step: mixtures and self-loop probabilities."""
+    old = model.topology.flat_self_loops()
+    loops = np.where(expected.visits > 1.0, expected.stays / np.maximum(expected.visits, 1.0), old)
+    topology = model.topology.with_flat_self_loops(np.clip(loops, *_SELF_LOOP_RANGE))
+    emissions = reestimate(model.emissions, expected.mixtures, variance_floor)
+    return GmmHmm(topology, emissions, expected.mixtures.occupancy.sum(axis=1))

@@ -1,0 +1,1 @@
+"""Kernels, and least squares on columns of their Gram matrices."""

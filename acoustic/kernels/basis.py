@@ -1,0 +1,104 @@
+"""The orthogonal decomposition K_m = Q_m U_m of selected columns, grown one by one or block by block."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from acoustic.errors import ModelError
+from foundation.arrays import Flags, Floats, Reals
+
+_REORTHOGONALIZE = 0.5  # a column of which less is left is orthogonalised again; 0.1 loses orthogonality
+_VANISHED = 64.0  # a column shorter than so many roundings of its old length lies in the span of the others
+
+
+class OrthogonalBasis:
+    """Orthogonal columns ``Q`` (M, m), not normalised, and unit upper triangular ``U`` (m, m); thesis (3.76).
+
+    Parameters
+    ----------
+    n_rows : M
+    capacity : columns there is room for
+    dtype : of the columns
+    """
+
+    def __init__(self, n_rows: int, capacity: int, dtype: np.dtype[np.floating]) -> None:
+        self._q = np.empty((n_rows, capacity), dtype=dtype, order="F")
+        self._u = np.zeros((capacity, capacity))
+        self._kappa = np.empty(capacity)
+        self.size = 0
+
+    @property
+    def q(self) -> Reals:
+        """The columns, (M, m)."""
+        return self._q[:, : self.size]
+
+    @property
+    def u(self) -> Floats:
+        """The triangular factor, (m, m)."""
+        return self._u[: self.size, : self.size]
+
+    @property
+    def kappa(self) -> Floats:
+        """κ_i = q_iᵀq_i, (m,)."""
+        return self._kappa[: self.size]
+
+    def append(self, columns: Reals) -> Flags:
+        """Add the columns (M, b) that do not lie in the span of the basis; return which were added.
+
+        The block is made orthogonal to the basis by matrix products (classical Gram-Schmidt with
+        reorthogonalisation), then within itself column by column.
+        """
+        block = np.array(columns, order="F")
+        lengths = _lengths(block)
+        if not np.isfinite(lengths).all():
+            raise ModelError(
+                "kernel columns are not finite, expected numbers that can be squared; "
+                "standardise the features or change sigma, theta or degree"
+            )
+        coefficients = self._remove(block)
+        short = _lengths(block) < _REORTHOGONALIZE * lengths
+        if short.any():
+            again = np.asfortranarray(block[:, short])
+            coefficients[:, short] += self._remove(again)
+            block[:, short] = again
+        n_before = self.size
+        added = np.zeros(block.shape[1], dtype=bool)
+        for j in range(block.shape[1]):
+            added[j] = self._append_one(block[:, j], coefficients[:, j], n_before, lengths[j])
+        return added
+
+    def _remove(self, block: Reals, first: int = 0) -> Floats:
+        """Take the parts along the columns from ``first`` on out of the block; return them (m − first, b)."""
+        q = self._q[:, first : self.size]
+        parts = (q.T @ block) / self._kappa[first : self.size, None]  # thesis (3.78)
+        block -= q @ parts.astype(block.dtype)
+        return np.asarray(parts, dtype=np.float64)
+
+    def _append_one(self, column: Reals, coefficients: Floats, n_before: int, length: float) -> bool:
+        """Add one column that is orthogonal to the first ``n_before`` of the basis already."""
+        m = self.size
+        u = np.zeros(m)
+        u[:n_before] = coefficients
+        if m > n_before:
+            before = np.linalg.norm(column)
+            u[n_before:] = self._remove(column[:, None], n_before)[:, 0]
+            # Relative to what its neighbours in the block left of it, it may not be orthogonal to the rest.
+            while _VANISHED * np.finfo(column.dtype).eps * length < (now := np.linalg.norm(column)):
+                if now >= _REORTHOGONALIZE * before:
+                    break
+                before = now
+                u += self._remove(column[:, None])[:, 0]
+        kappa = float(column @ column)
+        if not kappa > (_VANISHED * np.finfo(column.dtype).eps * length) ** 2:
+            return False
+        self._q[:, m] = column
+        self._u[:m, m] = u
+        self._u[m, m] = 1.0
+        self._kappa[m] = kappa
+        self.size = m + 1
+        return True
+
+
+def _lengths(block: Reals) -> Reals:
+    """Return the lengths of the columns, (b,); infinite where they overflow."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->j", block, block)))

@@ -1,0 +1,328 @@
+"""Forward selection of centres: the engine of NPD (thesis Algorithm 1) and OROLS (Algorithm 2).
+
+Both grow an orthogonal basis of kernel columns and differ in the ridge λ: NPD has none beside ε on the Gram
+matrix' diagonal, OROLS re-estimates it by generalised cross-validation. Several targets share one basis: only
+the small projections yᵀq_i are kept for each. The residual, the weights, the GCV score and the leave-one-out
+outputs of every size follow from the basis, so one run gives the models of all sizes.
+
+Axes: M training points, D features, R targets, C centres; column 0 of the basis is the bias.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from acoustic.errors import ModelError
+from acoustic.kernels.basis import OrthogonalBasis
+from acoustic.kernels.candidates import error_reductions, greedy_order
+from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.leave_one_out import basis_left_out_residuals
+from acoustic.kernels.parameters import check_not_negative, check_whole
+from acoustic.kernels.ridge import gcv_score, settled_ridge
+from foundation.arrays import Floats, Longs, Reals
+from foundation.checks import check_choices
+
+Selection = Literal["residual", "error_reduction", "random"]
+Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]
+
+_CANDIDATES_PER_CENTER = 4  # drawn for a place in a block
+
+
+@dataclass(frozen=True)
+class ForwardConfig:
+    """How centres are selected.
+
+    Attributes
+    ----------
+    kernel : kernel function
+    sigmas : widths to choose from for each centre
+    max_centers : C at most
+    selection : ``residual`` takes the point with the largest |residual| (thesis), ``error_reduction`` the one
+        among ``n_candidates`` random ones whose column reduces the squared error most, ``random`` any
+    stopping : ``size`` at max_centers; ``tol`` when no |residual| exceeds tol; ``gcv`` when the GCV score,
+        ``loo`` when the leave-one-out squared error has not fallen for ``patience`` centres, and the model is
+        that of the best size; ``lambda`` when λ > 0 has changed by less than a share of tol for ``patience``
+        centres
+    tol : of the two
+    patience : centres without improvement
+    epsilon : added to the diagonal of the Gram matrix
+    block_size : centres added at once; 1 is the papers' algorithm, larger is faster. A block of ``residual``
+        is what the papers' algorithm takes from a few times as many points, drawn with probability ∝
+        residual²: the largest residuals alone are neighbours of each other
+    n_candidates : of ``error_reduction``
+    regularize : re-estimate λ (OROLS) or keep it 0 (NPD)
+    """
+
+    kernel: Kernel
+    sigmas: tuple[float, ...]
+    max_centers: int
+    selection: Selection = "residual"
+    stopping: Stopping = "size"
+    tol: float = 1e-3
+    patience: int = 20
+    epsilon: float = 1e-6
+    block_size: int = 1
+    n_candidates: int = 60
+    regularize: bool = False
+
+    def __post_init__(self) -> None:
+        check_choices(self, ModelError)
+        for name in ("max_centers", "patience", "block_size", "n_candidates"):
+            check_whole(name, getattr(self, name))
+        for name in ("tol", "epsilon"):
+            check_not_negative(name, getattr(self, name))
+        if self.stopping == "lambda" and not self.regularize:
+            raise ModelError(
+                'stopping is "lambda", but NPD has no λ; use OROLS, or another of the stopping rules'
+            )
+
+
+@dataclass(frozen=True)
+class ForwardPath:
+    """The models of all sizes 0 … C of one run; what is left of it when Q is gone.
+
+    Attributes
+    ----------
+    indices : (C,) selected points in their order
+    sigmas : (C,) width of each
+    u : (C + 1, C + 1) unit upper triangular, K_m = Q_m U_m
+    kappa : (C + 1,) κ_i = q_iᵀq_i
+    projections : (C + 1, R) q_iᵀy
+    ridges : (C + 1,) λ of each size
+    gcv : (C + 1,) GCV score of each size
+    size : chosen number of centres
+    fitted : (M, R) outputs of that model on the training points
+    leave_one_out : (M, R) outputs at each point of that model fitted without it, the basis and λ kept
+    """
+
+    indices: Longs
+    sigmas: Floats
+    u: Floats
+    kappa: Floats
+    projections: Floats
+    ridges: Floats
+    gcv: Floats
+    size: int
+    fitted: Floats
+    leave_one_out: Floats
+
+    def weights(self, size: int | None = None) -> tuple[Floats, Floats]:
+        """Return centre weights (C, R) and biases (R,) of the model with so many centres."""
+        n = 1 + (self.size if size is None else size)
+        orthogonal = self.projections[:n] / (self.kappa[:n] + self.ridges[n - 1])[:, None]  # thesis (3.83)
+        alpha = solve_triangular(self.u[:n, :n], orthogonal, unit_diagonal=True)  # thesis (3.84)
+        return alpha[1:], alpha[0]
+
+    def without_points(self, rows: Longs) -> ForwardPath:
+        """Return the same models without their outputs on the training points, in memory O(C²).
+
+        ``rows`` (M,) says which points of a larger set the training points were; ``indices`` become those.
+        """
+        nothing = np.empty((0, self.projections.shape[1]))
+        return replace(self, indices=rows[self.indices], fitted=nothing, leave_one_out=nothing)
+
+
+def forward_selection(
+    x: Reals,
+    targets: Floats,
+    config: ForwardConfig,
+    *,
+    sample_weight: Floats | None = None,
+    rng: np.random.Generator | None = None,
+) -> ForwardPath:
+    """Return the path of models found by adding centres one block after the other.
+
+    Parameters
+    ----------
+    x : (M, D) training points; its precision is that of the basis
+    targets : (M, R)
+    config : how
+    sample_weight : (M,) weights of the squared errors above 0, of which only the ratios count; the problem's
+        rows are scaled by their roots, and so is the residual that selects
+    rng : for what is drawn
+    """
+    run = _Run(x, targets, config, sample_weight, rng or np.random.default_rng(0))
+    while run.wants_more():
+        run.add_block()
+    return run.path()
+
+
+class _Run:
+    """The state of one forward selection."""
+
+    def __init__(
+        self,
+        x: Reals,
+        targets: Floats,
+        config: ForwardConfig,
+        sample_weight: Floats | None,
+        rng: np.random.Generator,
+    ) -> None:
+        n = len(x)
+        self.x, self.config, self.rng = x, config, rng
+        self.is_weighted = sample_weight is not None
+        self.root = np.ones(n) if sample_weight is None else np.sqrt(sample_weight / np.mean(sample_weight))
+        self.targets = (targets * self.root[:, None]).astype(x.dtype)
+        self.capacity = 1 + min(config.max_centers, n)
+        self.basis = OrthogonalBasis(n, self.capacity, x.dtype)
+        self.unselected = np.ones(n, dtype=bool)
+        self.order = self.rng.permutation(n) if config.selection == "random" else np.arange(n)
+        self.indices: list[int] = []
+        self.sigmas: list[float] = []
+        self.ridge = 0.0
+        self.ridges: list[float] = []
+        self.gcv: list[float] = []
+        self.press: list[float] = []
+        self.projections = np.zeros((self.capacity, targets.shape[1]))
+        self.unregularized = self.targets  # the residual for λ = 0: the recursion (3.64) holds for it always
+        self.residual = self.targets
+        self.basis.append(self.root[:, None].astype(x.dtype))  # the bias column, thesis Alg. 1
+        self._account(0)
+        self.is_done = config.stopping == "tol" and self._should_stop()
+
+    def wants_more(self) -> bool:
+        """Return whether another block may be added."""
+        return not self.is_done and self.basis.size < self.capacity and bool(self.unselected.any())
+
+    def add_block(self) -> None:
+        """Select a block of points, add their columns, update residual and λ, and see whether to stop."""
+        # The block is chosen as if there were room for all of it: a path does not depend on max_centers.
+        chosen = self._choose()[: self.capacity - self.basis.size]
+        columns, sigmas = self._columns(chosen)
+        self.unselected[chosen] = False
+        before = self.basis.size
+        added = self.basis.append(columns)
+        self.indices += chosen[added].tolist()
+        self.sigmas += sigmas[added].tolist()
+        if self.basis.size > before:
+            self._account(before)
+            self.is_done = self._should_stop()
+
+    def path(self) -> ForwardPath:
+        """Return what was found."""
+        size, basis = self._best_size(), self.basis
+        n, ridge, residual = size + 1, self.ridges[size], self.residual
+        if n < basis.size:
+            orthogonal = self.projections[:n] / (basis.kappa[:n] + ridge)[:, None]
+            residual = self.targets - basis.q[:, :n] @ orthogonal.astype(self.x.dtype)
+        left_out = basis_left_out_residuals(
+            basis.q[:, :n], basis.kappa[:n], self.projections[:n], ridge, residual
+        )
+        root = self.root[:, None]
+        return ForwardPath(
+            np.array(self.indices, dtype=np.int64),
+            np.array(self.sigmas),
+            basis.u.copy(),
+            basis.kappa.copy(),
+            self.projections[: basis.size].copy(),
+            np.array(self.ridges),
+            np.array(self.gcv),
+            size,
+            (self.targets - residual) / root,
+            (self.targets - left_out) / root,
+        )
+
+    def _choose(self) -> Longs:
+        """Return the points of the next block, the best first."""
+        config = self.config
+        free = self.order[self.unselected[self.order]]
+        if config.selection == "random":
+            return free[: config.block_size]
+        if config.selection == "error_reduction":
+            n = min(max(config.n_candidates, config.block_size), len(free))
+            candidates = np.sort(self.rng.choice(free, size=n, replace=False))
+            gains = self._gains(candidates).max(axis=0)
+            return candidates[np.argsort(-gains, kind="stable")[: config.block_size]]
+        squares = np.einsum("ij,ij->i", self.residual, self.residual)
+        if config.block_size == 1:
+            return free[[np.argmax(squares[free])]]
+        # The first of n points drawn without replacement, with probabilities ∝ residual² (Gumbel's maxima).
+        keys = np.log(np.maximum(squares[free], np.finfo(self.x.dtype).tiny)) + self.rng.gumbel(
+            size=len(free)
+        )
+        drawn = free[np.argsort(-keys)[: _CANDIDATES_PER_CENTER * config.block_size]]
+        block = config.kernel.block(self.x[drawn], self.x[drawn]) * self.root[drawn, None].astype(
+            self.x.dtype
+        )
+        return drawn[greedy_order(block, self.residual[drawn], config.block_size)]
+
+    def _columns(self, points: Longs) -> tuple[Reals, Floats]:
+        """Return the weighted columns of K + εI of some points, each with its best width, and the widths."""
+        sigmas = np.array(self.config.sigmas)
+        best = np.zeros(len(points), dtype=int) if len(sigmas) == 1 else self._gains(points).argmax(axis=0)
+        return self._columns_of_width(points, sigmas[best]), sigmas[best]
+
+    def _columns_of_width(self, points: Longs, sigmas: Floats) -> Reals:
+        """Return the weighted columns of K + εI of some points with these widths."""
+        kernel, centers = self.config.kernel, self.x[points]
+        columns = kernel.block(self.x, centers, sigmas)
+        columns[points, np.arange(len(points))] = kernel.diagonal(centers, sigmas) + self.config.epsilon
+        if self.is_weighted:
+            columns *= self.root[:, None].astype(columns.dtype)
+        return columns
+
+    def _gains(self, points: Longs) -> Floats:
+        """Return how much the column of each point, in each width, would reduce the error, (S, b)."""
+        blocks = (self._columns_of_width(points, np.full(len(points), s)) for s in self.config.sigmas)
+        return np.array(
+            [error_reductions(self.basis, block, self.unregularized, self.ridge) for block in blocks]
+        )
+
+    def _account(self, before: int) -> None:
+        """Update projections, λ, residual and the scores of each size for the columns from ``before`` on."""
+        n, basis = self.basis.size, self.basis
+        new, kappa = basis.q[:, before:], basis.kappa
+        # qᵀe is qᵀy, since e lacks what earlier columns explain; it cancels less.
+        projections = np.asarray(new.T @ self.unregularized, dtype=np.float64)
+        self.projections[before:n] = projections
+        step = projections / kappa[before:, None]
+        self.unregularized = self.unregularized - new @ step.astype(self.x.dtype)  # thesis (3.64)
+        explained = np.append(np.sum(projections * step, axis=1)[1:], 0.0)
+        later = np.cumsum(explained[::-1])[::-1]  # by the columns of the block behind each
+        unexplained = float(np.sum(self.unregularized**2, dtype=np.float64)) + later
+        for size, error in enumerate(unexplained, before + 1):
+            self._score(size, float(error))
+        self.residual = self.unregularized
+        if self.ridge > 0:
+            # (3.82) holds only while λ is fixed: what λ holds back of each column is put in anew.
+            held = self.projections[:n] * (self.ridge / (kappa * (kappa + self.ridge)))[:, None]
+            self.residual = self.unregularized + basis.q @ held.astype(self.x.dtype)
+        if self.config.stopping == "loo":
+            self.press += [np.inf] * (n - before - 1) + [self._press()]  # only whole blocks can be the best
+
+    def _score(self, size: int, unexplained: float) -> None:
+        """Note λ and the GCV score of the model with so many columns."""
+        state = self.basis.kappa[:size], self.projections[:size], unexplained, len(self.x)
+        if self.config.regularize:
+            self.ridge = settled_ridge(*state, self.ridge)
+        self.ridges.append(self.ridge)
+        self.gcv.append(gcv_score(*state, self.ridge))
+
+    def _press(self) -> float:
+        """Return the squared leave-one-out error of the present model."""
+        basis = self.basis
+        projections = self.projections[: basis.size]
+        errors = basis_left_out_residuals(basis.q, basis.kappa, projections, self.ridge, self.residual)
+        return float(np.sum(errors**2))
+
+    def _should_stop(self) -> bool:
+        config = self.config
+        if config.stopping == "tol":
+            return bool((np.abs(self.residual).max(axis=1) <= config.tol * self.root).all())
+        if config.stopping == "lambda":
+            recent = np.array(self.ridges[-1 - config.patience :])
+            has_settled = recent.min() > 0 and np.ptp(recent) <= config.tol * recent.max()
+            return len(recent) > config.patience and bool(has_settled)
+        if config.stopping in ("gcv", "loo"):
+            scores = self.gcv if config.stopping == "gcv" else self.press
+            return len(scores) - 1 - int(np.argmin(scores)) >= config.patience
+        return False
+
+    def _best_size(self) -> int:
+        """Return the number of centres of the chosen model."""
+        scores = {"gcv": self.gcv, "loo": self.press}.get(self.config.stopping)
+        return self.basis.size - 1 if scores is None else int(np.argmin(scores))

@@ -1,0 +1,142 @@
+"""Kernel functions k(x, x') and blocks of their Gram matrix.
+
+A kernel is a small frozen record; ``block(x, centers)`` gives the columns of the Gram matrix that belong to
+the centres, never more of it. Widths may differ from centre to centre.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from acoustic.errors import ModelError
+from acoustic.kernels.parameters import check_finite, check_positive, check_whole
+from foundation.arrays import Reals
+
+KernelName = Literal["gaussian", "polynomial", "sigmoid", "compact"]
+
+_ROUNDING = 8.0  # units in the last place of a squared distance
+_PAIRS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function.
+
+    Attributes
+    ----------
+    name : ``gaussian`` exp(−‖x−x'‖²/2σ²), thesis (5.1); ``polynomial`` (xᵀx'/σ² + θ)^d, (2.60); ``sigmoid``
+        tanh(xᵀx'/σ² + θ), (2.61); ``compact`` the Gaussian times a polynomial that is 0 from ``radius``·σ on,
+        so that distant pairs are exact zeros (the thesis's outlook, chapter 6)
+    sigma : width
+    theta : constant of the two kernels of scalar products
+    degree : of the polynomial
+    radius : in widths, from which on ``compact`` is 0
+    """
+
+    name: KernelName = "gaussian"
+    sigma: float = 1.0
+    theta: float = 1.0
+    degree: int = 3
+    radius: float = 3.0
+
+    def __post_init__(self) -> None:
+        if self.name not in get_args(KernelName):
+            raise ModelError(f'kernel is "{self.name}", expected one of: {", ".join(get_args(KernelName))}')
+        check_positive("sigma", self.sigma)
+        check_positive("radius", self.radius)
+        check_whole("degree", self.degree)
+        check_finite("theta", self.theta)
+
+    def block(self, x: Reals, centers: Reals, sigma: Reals | None = None) -> Reals:
+        """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C), in the precision of ``x``.
+
+        However small σ is, k of a point with itself is 1 to half the digits or more.
+
+        Parameters
+        ----------
+        x, centers : points
+        sigma : (C,) width of each centre; the kernel's own by default
+        """
+        scale = inverse_square(np.full(len(centers), self.sigma) if sigma is None else sigma, x.dtype)
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # what is too far away has k = 0; callers see to infinities
+            if self.name == "polynomial":
+                return np.asarray(((x @ centers.T) * scale + self.theta) ** self.degree)
+            if self.name == "sigmoid":
+                return np.asarray(np.tanh((x @ centers.T) * scale + self.theta))
+            scaled = _squared_distances(x, centers, scale)
+            scaled *= scale
+            if self.name == "gaussian":
+                scaled *= -0.5
+                return np.exp(scaled, out=scaled)
+            return _compact(scaled, self.radius, x.shape[1])
+
+    def diagonal(self, x: Reals, sigma: Reals | None = None) -> Reals:
+        """Return k(x_i, x_i), (M,)."""
+        if self.name in ("gaussian", "compact"):
+            return np.ones(len(x), dtype=x.dtype)
+        width = np.full(len(x), self.sigma) if sigma is None else sigma
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = np.einsum("ij,ij->i", x, x) * inverse_square(width, x.dtype) + self.theta
+            return np.asarray(norms**self.degree if self.name == "polynomial" else np.tanh(norms))
+
+
+def inverse_square(sigma: ArrayLike, dtype: DTypeLike) -> Reals:
+    """Return 1/σ², kept finite in the given precision however small σ is."""
+    with np.errstate(divide="ignore", over="ignore"):
+        inverse = 1.0 / np.square(sigma, dtype=np.float64)
+    return np.asarray(np.minimum(inverse, np.finfo(dtype).max).astype(dtype))
+
+
+def _squared_distances(x: Reals, centers: Reals, scale: Reals) -> Reals:
+    """Return ‖x−c‖² (M, C); what counts of them in units of ``scale`` (C,), 1/σ², is not rounding.
+
+    Both are shifted to the middle of the centres first: features far from 0 do not cost precision. Distances
+    that may be rounding of the scalar products, and are seen by the kernel, are computed anew.
+    """
+    if not len(centers):
+        return np.asarray(x @ centers.T)
+    middle = centers.mean(axis=0)
+    left, right = x - middle, centers - middle
+    rows, columns = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right)
+    products = left @ right.T
+    products *= -2.0
+    products += rows[:, None]
+    products += columns
+    rounding = _ROUNDING * np.finfo(x.dtype).eps * (rows.max(initial=0.0) + columns.max())
+    if not rounding * scale.max() <= np.sqrt(np.finfo(x.dtype).eps):
+        _measure_again(products, x, centers, rounding)
+    return np.asarray(np.maximum(products, 0.0, out=products))
+
+
+def _measure_again(distances: Reals, x: Reals, centers: Reals, rounding: float) -> None:
+    """Replace squared distances (M, C) that are not above ``rounding`` by sums of squared differences."""
+    pairs = np.flatnonzero(~(distances.ravel() > rounding))
+    for first in range(0, len(pairs), _PAIRS_AT_ONCE):
+        i, j = np.divmod(pairs[first : first + _PAIRS_AT_ONCE], len(centers))
+        differences = x[i] - centers[j]
+        distances[i, j] = np.einsum("ij,ij->i", differences, differences)
+
+
+def _compact(scaled: Reals, radius: float, n_features: int) -> Reals:
+    """Return the Gaussian of ‖x−x'‖²/σ² times Wendland's (1 − d/R)₊^ν, definite for ν ≥ (D + 1)/2."""
+    exponent = n_features // 2 + 1
+    taper = np.maximum(1.0 - np.sqrt(scaled) / radius, 0.0) ** exponent
+    return np.asarray(np.exp(-0.5 * scaled) * taper)
+
+
+def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
+    """Return the widths an estimator may choose from."""
+    try:
+        found = tuple(float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64)))
+    except (TypeError, ValueError):  # words, None, unequal lengths
+        found = ()
+    if not found or not all(np.isfinite(s) and s > 0 for s in found):
+        raise ModelError(f"sigma is {sigma!r}, expected a finite number above 0, or several")
+    return found

@@ -1,0 +1,69 @@
+"""Frames ordered by class, of which the pairs of classes take theirs.
+
+Axes: M training frames, D features, P pairs, K classes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from acoustic.errors import ModelError
+from acoustic.kernels.forward import ForwardConfig
+from acoustic.pairs.coupling import all_pairs
+from foundation.arrays import Floats, Ints, Longs, Reals
+
+
+class ClassFrames:
+    """Frames ordered by class, and where each class lies among them."""
+
+    def __init__(self, x: Reals, codes: ArrayLike, n_classes: int, sample_weight: Floats | None) -> None:
+        labels = np.asarray(codes)
+        if x.ndim != 2 or labels.shape != (len(x),):
+            raise ModelError(
+                f"x has shape {x.shape} and codes {labels.shape}, expected (frames, features) and (frames,)"
+            )
+        if len(labels) and not 0 <= labels.min() <= labels.max() < n_classes:
+            raise ModelError(f"codes lie in {labels.min()} … {labels.max()}, expected 0 … {n_classes - 1}")
+        self.order = np.argsort(labels, kind="stable")
+        with np.errstate(over="ignore"):
+            self.x = np.asarray(x[self.order], dtype=np.float32)
+        if not np.isfinite(self.x).all():
+            raise ModelError(
+                "x has values that are not finite in single precision; drop or mend those frames (NaN, "
+                "infinity), or scale them"
+            )
+        self.weight = np.ones(len(x))
+        self.is_weighted = sample_weight is not None
+        if sample_weight is not None:
+            if not (np.isfinite(sample_weight).all() and (sample_weight > 0).all()):
+                raise ModelError("sample_weight holds numbers that are not above 0; leave those frames out")
+            self.weight = np.asarray(sample_weight, dtype=np.float64)[self.order]
+        self.counts = np.bincount(labels, minlength=n_classes)
+        self.weighted_counts = np.bincount(labels, sample_weight, minlength=n_classes).astype(np.float64)
+        self.starts = np.concatenate([[0], np.cumsum(self.counts)])
+
+    def checked_pairs(self, pairs: ArrayLike | None) -> Ints:
+        """Return the pairs (P, 2) asked for, all by default, if there are frames for each."""
+        n_classes = len(self.counts)
+        asked = all_pairs(n_classes) if pairs is None else np.asarray(pairs, dtype=np.int32).reshape(-1, 2)
+        if not len(asked):
+            raise ModelError(
+                f"no pairs of {n_classes} classes, expected at least one; give examples of two classes"
+            )
+        if asked.min() < 0 or asked.max() >= n_classes or (asked[:, 0] == asked[:, 1]).any():
+            raise ModelError(f"pairs holds other than two different classes of 0 … {n_classes - 1}")
+        empty = sorted({int(k) for k in np.unique(asked) if not self.counts[k]})
+        if empty:
+            raise ModelError(
+                f"classes {empty} have no frames, expected at least one each; leave them out of pairs"
+            )
+        return asked
+
+    def most_centers(self, config: ForwardConfig) -> int:
+        """Return how many centres any pair may have: no more than it has frames."""
+        return min(config.max_centers, int(np.sort(self.counts)[-2:].sum()))
+
+    def rows(self, pair: Ints) -> Longs:
+        """Return where the frames of the pair lie, those of class i first."""
+        return np.concatenate([np.arange(self.starts[k], self.starts[k + 1]) for k in pair])

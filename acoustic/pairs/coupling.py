@@ -1,0 +1,119 @@
+"""Posteriors of all classes from the log odds of every pair of them.
+
+Axes: T frames, P pairs, K classes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from acoustic.errors import ModelError
+from foundation.arrays import Floats, Ints, Reals, Singles
+
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_LEAST_EXPONENT = -700.0
+_EXPONENT_BIAS, _MANTISSA_BITS = np.int64(1023), np.int64(52)
+_FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
+_HALF, _ONE = np.float32(0.5), np.float32(1)
+_SINGLE_LOG2_E = np.float32(1.44269504)
+_SINGLE_LN2_HIGH, _SINGLE_LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+_SINGLE_BIAS, _SINGLE_BITS = np.int32(127), np.int32(23)
+_OVER_6, _OVER_24, _OVER_120 = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
+_OVER_720, _OVER_5040 = np.float32(1 / 720), np.float32(1 / 5040)
+
+
+def all_pairs(n_classes: int) -> Ints:
+    """Return the pairs i < j of classes, (K(K−1)/2, 2), by i, then j."""
+    return np.stack(np.triu_indices(n_classes, 1), axis=1).astype(np.int32)
+
+
+def coupled_log_posteriors(log_odds: Reals, n_classes: int) -> Floats:
+    """Return log P(i|x) by Price's coupling, (T, K), not normalised over i, from log odds (T, P).
+
+    The log odds are those of all pairs i < j. Thesis (4.8) with T = K: 1/ν_ij = 1 + e^{−d_ij} makes it
+    P(i|x) = 1 / (1 + Σ_{j≠i} e^{−d_ij}), a log-sum-exp, which cannot go negative.
+    """
+    n_pairs = n_classes * (n_classes - 1) // 2
+    if log_odds.ndim != 2 or log_odds.shape[1] != n_pairs:
+        raise ModelError(
+            f"log_odds has shape {log_odds.shape}, expected (frames, {n_pairs}) for {n_classes} classes; "
+            "give all pairs i < j in the order of all_pairs"
+        )
+    return _couple(np.ascontiguousarray(log_odds, dtype=np.float64), n_classes)
+
+
+@njit(nogil=True, cache=True, fastmath=True, inline="always")
+def _exp(v):  # type: ignore[no-untyped-def]  # inlined: numba types it where it stands
+    """Return e^v of a number ≤ 0 in double precision by Taylor's series, in operations a vector unit has."""
+    bounded = max(v, _LEAST_EXPONENT)
+    n = np.floor(bounded * _LOG2_E + 0.5)
+    g = bounded - n * _LN2_HIGH - n * _LN2_LOW
+    p = g / 479001600.0 + 1.0 / 39916800.0
+    p = ((p * g + 1.0 / 3628800.0) * g + 1.0 / 362880.0) * g + 1.0 / 40320.0
+    p = ((p * g + 1.0 / 5040.0) * g + 1.0 / 720.0) * g + 1.0 / 120.0
+    p = ((p * g + 1.0 / 24.0) * g + 1.0 / 6.0) * g + 0.5
+    power = np.int64((np.int64(n) + _EXPONENT_BIAS) << _MANTISSA_BITS).view(np.float64)
+    return (p * g * g + g + 1.0) * power
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _couple(log_odds: Floats, n_classes: int) -> Floats:
+    """Return −log Σ_j e^{−d_ij} with d_ii = 0, (T, K)."""
+    found = np.empty((len(log_odds), n_classes))
+    negated = np.zeros((n_classes, n_classes))
+    for t in range(len(log_odds)):
+        pair = 0
+        for i in range(n_classes):
+            for j in range(i + 1, n_classes):
+                negated[i, j], negated[j, i] = -log_odds[t, pair], log_odds[t, pair]
+                pair += 1
+        for i in range(n_classes):
+            row, largest, total = negated[i], 0.0, 0.0
+            for j in range(n_classes):
+                largest = max(largest, row[j])
+            for j in range(n_classes):
+                total += _exp(row[j] - largest)
+            found[t, i] = -largest - np.log(total)
+    return found
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles) -> None:
+    """Add a pair's e^{−d} to its first class's sums and e^d to its second's, (T,) each.
+
+    Log odds beyond ±80 count as that. Outputs are overwritten. One loop for each array: the compiler need not
+    fear that they overlap, and uses vector units.
+
+    Parameters
+    ----------
+    outputs : (T,) of the pair's discriminant
+    curve : (3,) from there to log odds d
+    first, second : (T,) sums over the pairs of each class
+    """
+    square, slope, constant = curve[0], curve[1], curve[2]
+    for t in range(len(outputs)):
+        d = (square * outputs[t] + slope) * outputs[t] + constant
+        outputs[t] = _single_exp(min(max(d, -_FARTHEST), _FARTHEST))
+    for t in range(len(outputs)):
+        second[t] += outputs[t]
+    for t in range(len(outputs)):
+        first[t] += _ONE / outputs[t]
+
+
+def log_posteriors_of_sums(sums: Singles) -> Singles:
+    """Return log P(i|x) = −log(1 + Σ_{j≠i} e^{−d_ij}), normalised over i, (T, K), of the sums (K, T)."""
+    found = -np.log1p(sums)
+    found -= np.log(np.exp(found).sum(axis=0))
+    return np.asarray(found.T)
+
+
+@njit(nogil=True, cache=True, fastmath=True, inline="always")
+def _single_exp(v):  # type: ignore[no-untyped-def]  # as _exp
+    """Return e^v of a number within ±80 in single precision by Taylor's series."""
+    n = np.floor(v * _SINGLE_LOG2_E + _HALF)
+    g = v - n * _SINGLE_LN2_HIGH - n * _SINGLE_LN2_LOW
+    p = (((_OVER_5040 * g + _OVER_720) * g + _OVER_120) * g + _OVER_24) * g + _OVER_6
+    power = np.int32((np.int32(n) + _SINGLE_BIAS) << _SINGLE_BITS).view(np.float32)
+    return ((p * g + _HALF) * g * g + g + _ONE) * power

@@ -1,0 +1,132 @@
+"""Utterances with their cepstra, computed once and kept in two files for each data directory."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from asr.corpora.corpus import Corpus, Utterance
+from asr.errors import CorpusError
+from asr.progress import progress_bar
+from asr.stages.store import read_json, write_json
+from features.audio import audio_info, read_audio
+from features.frontend import FrontEnd, FrontEndConfig
+from foundation.arrays import Singles
+from foundation.errors import AsrError
+from foundation.threads import parallel_map
+
+UNUSABLE_ADVICE = "correct or remove them, or go on without them: --set unusable=skip"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SpeechData:
+    """A corpus with the cepstra (T, D) of each utterance, in the order of the corpus."""
+
+    corpus: Corpus
+    cepstra: tuple[Singles, ...]
+
+    @property
+    def speakers(self) -> list[str]:
+        """The speaker of each utterance."""
+        return [u.speaker for u in self.corpus]
+
+    def __iter__(self) -> Iterator[tuple[Utterance, Singles]]:
+        return zip(self.corpus, self.cepstra, strict=True)
+
+    def __add__(self, other: SpeechData) -> SpeechData:
+        both = sorted([*self, *other], key=lambda pair: pair[0].utterance_id)
+        return SpeechData(Corpus(tuple(u for u, _ in both)), tuple(c for _, c in both))
+
+    def without(self, utterance_ids: Collection[str]) -> SpeechData:
+        """Return the data but for some utterances."""
+        kept = [(u, c) for u, c in self if u.utterance_id not in utterance_ids]
+        return SpeechData(Corpus(tuple(u for u, _ in kept)), tuple(c for _, c in kept))
+
+
+def compute_cepstra(
+    corpus: Corpus, config: FrontEndConfig, label: str = "features", *, leave_out: bool = False
+) -> SpeechData:
+    """Return the cepstra of a corpus.
+
+    Recordings that cannot be used are all named in one error; with ``leave_out`` they are named in the log
+    and left out.
+    """
+    data, errors = usable_cepstra(corpus, config, label)
+    if errors and (not leave_out or not data.cepstra):
+        head = f"{len(errors)} of {len(corpus)} recordings cannot be used; {UNUSABLE_ADVICE}"
+        raise CorpusError("\n".join([head, *map(str, errors.values())]))
+    for error in errors.values():
+        logger.warning("left out: %s", error)
+    return data
+
+
+def usable_cepstra(
+    corpus: Corpus, config: FrontEndConfig, label: str = "features"
+) -> tuple[SpeechData, dict[str, AsrError]]:
+    """Return the cepstra of what can be used, and by utterance id what is wrong with the rest."""
+    front_end = FrontEnd(config)
+
+    def one(utterance: Utterance) -> Singles | AsrError:
+        try:
+            samples = read_audio(
+                utterance.audio_path, config.mfcc.sample_rate, utterance.start_s, utterance.end_s
+            )
+            return front_end.cepstra(samples)
+        except AsrError as error:
+            return type(error)(f"{utterance.utterance_id}: {error}")
+
+    results = progress_bar(parallel_map(one, corpus.utterances), len(corpus), label)
+    pairs = list(zip(corpus, results, strict=True))
+    good = [(u, r) for u, r in pairs if not isinstance(r, AsrError)]
+    errors = {u.utterance_id: r for u, r in pairs if isinstance(r, AsrError)}
+    return SpeechData(Corpus(tuple(u for u, _ in good)), tuple(c for _, c in good)), errors
+
+
+def warn_of_low_rates(recordings: Iterable[Path], sample_rate: int) -> None:
+    """Log once how many recordings have fewer samples a second than the front end wants, and the cure."""
+    paths = list(dict.fromkeys(recordings))
+    rates = list(parallel_map(_sample_rate, paths))
+    low = [(rate, path) for rate, path in zip(rates, paths, strict=True) if rate and rate < sample_rate]
+    if not low:
+        return
+    lowest, path = min(low)
+    logger.warning(
+        "%d of %d recordings have fewer samples a second than the front end expects (%d Hz), such as %s "
+        "(%d Hz): nothing is heard above half of that; train with --set sample_rate=%d",
+        len(low),
+        len(paths),
+        sample_rate,
+        path,
+        lowest,
+        lowest,
+    )
+
+
+def _sample_rate(path: Path) -> int | None:
+    try:
+        return audio_info(path).sample_rate
+    except AsrError:
+        return None  # named where its samples are read
+
+
+def save_cepstra(data: SpeechData, directory: Path, name: str) -> None:
+    """Write ``name.npy`` (all frames) and ``name.json`` (ids and lengths)."""
+    with open(directory / f"{name}.npy", "wb") as file:
+        np.save(file, np.concatenate(data.cepstra))
+    write_json(directory / f"{name}.json", {u.utterance_id: len(c) for u, c in data})
+
+
+def load_cepstra(corpus: Corpus, directory: Path, name: str) -> SpeechData:
+    """Return what `save_cepstra` wrote of a corpus; the frames stay on disk until they are used."""
+    lengths = read_json(directory / f"{name}.json")
+    kept = corpus.subset(lengths)
+    frames = np.load(directory / f"{name}.npy", mmap_mode="r")
+    bounds = np.cumsum([0, *(lengths[u.utterance_id] for u in kept)])
+    return SpeechData(kept, tuple(frames[a:b] for a, b in pairwise(bounds)))

@@ -1,0 +1,280 @@
+"""What is wrong with a corpus on disk, all of it at once, before hours are spent on it.
+
+The order of the problems depends on the corpus alone: structure, utterances by id, words, then the corpus
+as a whole; train before dev before test. It depends on no locale, no file system and no number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Literal
+
+from asr.corpora.corpus import SPLITS, Corpus, Problem, Utterance, is_kaldi_directory, scan_corpus
+from asr.progress import progress_bar
+from decoder.errors import LexiconError
+from decoder.lexicon import Lexicon
+from features.audio import audio_info, read_audio
+from features.errors import AudioError
+from foundation.errors import did_you_mean
+from foundation.threads import default_workers, parallel_map
+
+__all__ = ["Problem", "validate"]
+
+MIN_DURATION_S = 0.1
+MAX_S_PER_WORD = 10.0
+# Hardly anybody exceeds 20 letters a second; more is a text that belongs to another recording.
+MAX_LETTERS_PER_S = 25.0
+STATES_PER_PHONE = 3
+FRAME_SHIFT_S, FRAME_LENGTH_S = 0.010, 0.025
+_MAX_SUGGESTIONS = 100
+_MAX_NAMES = 10
+_MAX_THREADS = 8  # each holds a whole recording
+
+
+def validate(
+    corpus_dir: str | Path,
+    *,
+    lexicon: Lexicon | None = None,
+    n_threads: int | None = None,
+) -> tuple[Problem, ...]:
+    """Return everything that is wrong with a corpus; none is an empty tuple.
+
+    Parameters
+    ----------
+    corpus_dir : a Kaldi data directory, a folder of recordings with texts, or a directory with ``train`` and
+        perhaps ``dev`` and ``test`` of either kind
+    lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one
+    n_threads : how many recordings are read at once
+
+    Raises
+    ------
+    CorpusError
+        If ``corpus_dir`` is no directory at all.
+    """
+    root = Path(corpus_dir)
+    problems: list[Problem] = []
+    if lexicon is None and (root / "lexicon.txt").is_file():
+        lexicon, problems = _read_lexicon(root / "lexicon.txt")
+    corpora: dict[str, Corpus] = {}
+    for name, directory in _splits(root).items():
+        corpora[name], structural = scan_corpus(directory)
+        problems += _located(name, structural)
+    rates: Counter[int] = Counter()
+    n_threads = n_threads or min(_MAX_THREADS, default_workers())
+    for name, corpus in corpora.items():
+        groups = _recordings(corpus)
+        checked = parallel_map(lambda us: _check_recording(us, lexicon), groups, n_threads)
+        found: list[tuple[str, Problem]] = []
+        for recording in progress_bar(checked, len(groups), f"reading {name}".strip()):
+            found += recording.problems
+            rates.update(recording.sample_rates)
+        in_order = sorted(found, key=lambda pair: pair[0])
+        problems += _located(name, [problem for _, problem in in_order])
+        problems += _located(name, _word_problems(corpus, lexicon, name))
+    problems += _shared_between_splits(corpora)
+    problems += _whole_corpus_problems(next(iter(corpora.values())), lexicon, rates)
+    return tuple(problems)
+
+
+def _splits(root: Path) -> dict[str, Path]:
+    """Return the data directories of a corpus by split name, "" if it is itself one."""
+    if is_kaldi_directory(root) or not (root / "train").is_dir():
+        return {"": root}
+    return {name: root / name for name in SPLITS if (root / name).is_dir()}
+
+
+def _located(split: str, problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems with the split before their place."""
+    if not split:
+        return list(problems)
+    return [replace(p, where=split if p.where == "." else f"{split}/{p.where}") for p in problems]
+
+
+def _read_lexicon(path: Path) -> tuple[Lexicon | None, list[Problem]]:
+    try:
+        lexicon = Lexicon.read(path)
+    except LexiconError as error:
+        lines = [line.removeprefix(f"{path.parent}{os.sep}") for line in str(error).splitlines()]
+        return None, [Problem(*_where_and_what(line, path.name)) for line in lines]
+    if not lexicon.n_duplicates:
+        return lexicon, []
+    what = (
+        f"{lexicon.n_duplicates} pronunciations are repeated, expected each once; the repetitions are ignored"
+    )
+    return lexicon, [Problem(path.name, what, "warning")]
+
+
+def _where_and_what(line: str, name: str) -> tuple[str, str]:
+    where, separator, what = line.partition(": ")
+    return (where, what) if separator and where.startswith(name) else (name, line)
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """What reading one recording has shown: problems with the utterance ids they are sorted by."""
+
+    problems: tuple[tuple[str, Problem], ...]
+    sample_rates: tuple[int, ...] = ()
+
+
+def _recordings(corpus: Corpus) -> list[tuple[Utterance, ...]]:
+    """Return the utterances grouped by recording, each group and all groups in order of utterance id."""
+    groups: dict[Path, list[Utterance]] = {}
+    for utterance in corpus:
+        groups.setdefault(utterance.audio_path, []).append(utterance)
+    return [tuple(group) for group in groups.values()]
+
+
+def _check_recording(utterances: Sequence[Utterance], lexicon: Lexicon | None) -> _Recording:
+    """Return the problems of a recording's utterances; one that cannot be opened is named once."""
+    first = utterances[0].utterance_id
+    problems = [(u.utterance_id, problem) for u in utterances for problem in _transcript_problems(u)]
+    try:
+        sample_rate = audio_info(utterances[0].audio_path).sample_rate
+    except AudioError as error:
+        several = f" (it has {len(utterances)} utterances)" if len(utterances) > 1 else ""
+        return _Recording((*problems, (first, Problem(first, f"{error}{several}"))))
+    for utterance in utterances:
+        problems += [(utterance.utterance_id, p) for p in _audio_problems(utterance, sample_rate, lexicon)]
+    return _Recording(tuple(problems), (sample_rate,))
+
+
+def _transcript_problems(utterance: Utterance) -> list[Problem]:
+    if utterance.words:
+        return []
+    what = "empty transcript, expected the words spoken; write them or remove the utterance"
+    return [Problem(utterance.utterance_id, what)]
+
+
+def _audio_problems(utterance: Utterance, sample_rate: int, lexicon: Lexicon | None) -> list[Problem]:
+    try:
+        samples = read_audio(utterance.audio_path, None, utterance.start_s, utterance.end_s)
+    except AudioError as error:
+        return [Problem(utterance.utterance_id, str(error))]
+    if not samples.any():
+        what = f"{utterance.audio_path}: all samples are zero, expected speech; record it again or remove it"
+        return [Problem(utterance.utterance_id, what)]
+    return list(_duration_problems(utterance, len(samples) / sample_rate, lexicon))
+
+
+def _duration_problems(utterance: Utterance, duration_s: float, lexicon: Lexicon | None) -> Iterator[Problem]:
+    """Yield how the length of the audio does not fit its words."""
+    where = utterance.utterance_id
+    cure = "correct the transcript or the times, or remove it"
+    if duration_s < MIN_DURATION_S:
+        yield Problem(where, f"{duration_s:.3f} s of audio, expected at least {MIN_DURATION_S} s; {cure}")
+    elif lexicon is not None:
+        n_frames = max(0, int((duration_s - FRAME_LENGTH_S) / FRAME_SHIFT_S + 1e-6) + 1)
+        n_states = STATES_PER_PHONE * _least_phones(utterance.words, lexicon)
+        if n_states > n_frames:
+            what = f"transcript too long for its audio: {len(utterance.words)} words need {n_states} frames"
+            yield Problem(where, f"{what}, got {n_frames} ({duration_s:.2f} s); {cure}")
+    elif (n_letters := sum(map(len, utterance.words))) > MAX_LETTERS_PER_S * duration_s:
+        what = f"transcript too long for its audio: {n_letters} letters in {duration_s:.2f} s"
+        yield Problem(where, f"{what}, expected at most {MAX_LETTERS_PER_S:g} a second; {cure}")
+    if utterance.words and duration_s > MAX_S_PER_WORD * len(utterance.words):
+        what = f"{duration_s:.1f} s of audio for {len(utterance.words)} word(s)"
+        yield Problem(where, f"{what}, expected less than {MAX_S_PER_WORD:g} s a word; {cure}", "warning")
+
+
+def _least_phones(words: Iterable[str], lexicon: Lexicon) -> int:
+    """Return how many phones the words have at least; those outside the lexicon count none."""
+    return sum(min(map(len, lexicon.pronunciations(word))) for word in words if word in lexicon)
+
+
+def _word_problems(corpus: Corpus, lexicon: Lexicon | None, split: str) -> list[Problem]:
+    """Return the words without a pronunciation, the most frequent first.
+
+    In dev and test they are warnings: such words are counted as errors of recognition, training needs none.
+    """
+    if lexicon is None:
+        return [*_spelling_problems(corpus), *_case_problems(corpus)]
+    times = Counter(w for u in corpus for w in u.words if w not in lexicon)
+    users: dict[str, list[str]] = {}
+    for utterance in corpus:
+        for word in sorted(times.keys() & set(utterance.words)):
+            users.setdefault(word, []).append(utterance.utterance_id)
+    severity: Literal["error", "warning"] = "error" if split in ("", "train") else "warning"
+    problems = []
+    for rank, word in enumerate(sorted(times, key=lambda w: (-times[w], w))):
+        # Nearest words take milliseconds each: thousands missing mean a wrong lexicon.
+        near = lexicon.nearest(word) if rank < _MAX_SUGGESTIONS else ()
+        count = f"{times[word]} time(s) in {len(users[word])} utterance(s)"
+        hint = did_you_mean(near)
+        what = f'word "{word}" is not in the lexicon{hint}, {count}; add it or correct the transcript'
+        problems.append(Problem(users[word][0], what, severity))
+    return problems
+
+
+def _spelling_problems(corpus: Corpus) -> list[Problem]:
+    """Return the words that cannot be spelled by letters, which is what is done without a lexicon."""
+    problems = []
+    for word in corpus.vocabulary:
+        try:
+            Lexicon.graphemic([word])
+        except LexiconError as error:
+            user = next(u.utterance_id for u in corpus if word in u.words)
+            problems.append(Problem(user, str(error), "warning"))
+    return problems
+
+
+def _case_problems(corpus: Corpus) -> list[Problem]:
+    """Return the words that differ from a more frequent one in case alone: they count as two."""
+    times = Counter(word for u in corpus for word in u.words)
+    forms: dict[str, list[str]] = {}
+    for word in sorted(times, key=lambda w: (-times[w], w)):
+        forms.setdefault(word.casefold(), []).append(word)
+    problems = []
+    for usual, *others in forms.values():
+        for word in others:
+            user = next(u.utterance_id for u in corpus if word in u.words)
+            what = (
+                f'word "{word}" ({times[word]} time(s)) differs only in case from "{usual}" '
+                f"({times[usual]} time(s)), expected one spelling; they are taken for two words"
+            )
+            problems.append(Problem(user, what, "warning"))
+    return problems
+
+
+def _shared_between_splits(corpora: dict[str, Corpus]) -> list[Problem]:
+    """Return the utterances (errors) and speakers (warnings) that are in two splits."""
+    problems = []
+    for (name, corpus), (other_name, other) in combinations(corpora.items(), 2):
+        both = f"in both {name} and {other_name}"
+        if shared := sorted(set(corpus.ids) & set(other.ids)):
+            what = f"{len(shared)} duplicate utterance id(s) {both}: {_listed(shared)}"
+            problems.append(Problem(other_name, f"{what}; expected distinct ids; remove or rename them"))
+        if shared := sorted(set(corpus.speakers) & set(other.speakers)):
+            what = f"{len(shared)} speaker(s) {both}: {_listed(shared)}; expected different speakers"
+            cure = "results hold for known speakers only; split by speaker if that is not meant"
+            problems.append(Problem(other_name, f"{what}; {cure}", "warning"))
+    return problems
+
+
+def _whole_corpus_problems(train: Corpus, lexicon: Lexicon | None, rates: Counter[int]) -> Iterator[Problem]:
+    """Yield what only the corpus as a whole shows."""
+    if len(train) == 1:
+        yield Problem(".", "one utterance to train on, expected many; record more", "warning")
+    if lexicon is not None and len(train):
+        trained = {p for w in train.vocabulary if w in lexicon for v in lexicon.pronunciations(w) for p in v}
+        if untrained := sorted(set(lexicon.phones) - trained):
+            what = f"{len(untrained)} phone(s) are in no training utterance: {_listed(untrained)}"
+            cure = "record words that have them, or remove the words with them from the lexicon"
+            yield Problem("lexicon.txt", f"{what}; expected each at least once; {cure}", "warning")
+    if len(rates) > 1:
+        counts = ", ".join(f"{rate} Hz ({rates[rate]} recordings)" for rate in sorted(rates))
+        yield Problem(".", f"sample rates are mixed: {counts}; expected one; all are resampled", "warning")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(map(_quoted, names[:_MAX_NAMES])) + more
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

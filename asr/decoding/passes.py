@@ -1,0 +1,99 @@
+"""Emission scores, decoding and scoring of recordings; in two passes where a model adapts to speakers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from acoustic.emissions.adaptation import adapted_frames
+from acoustic.emissions.model_files import AcousticModel
+from acoustic.errors import AlignmentError
+from acoustic.hmm.alignment import align
+from acoustic.hmm.graph import utterance_graph
+from asr.corpora.corpus import Corpus
+from asr.progress import progress_bar
+from asr.scoring.scoring import Score, score
+from decoder.decoder import Decoder, Hypothesis
+from decoder.lexicon import Lexicon
+from foundation.arrays import Ints, Singles
+from foundation.threads import parallel_map
+
+logger = logging.getLogger(__name__)
+
+Scores = Sequence[Singles]
+
+
+@dataclass(frozen=True)
+class ScoredSpeech:
+    """What is decoded.
+
+    Attributes
+    ----------
+    frames : (T, D) of each recording
+    speakers : of each recording
+    scores : (T, S) of each recording
+    """
+
+    frames: Sequence[Singles]
+    speakers: Sequence[str]
+    scores: Scores
+
+
+def emission_scores(frames: Sequence[Singles], model: AcousticModel) -> list[Singles]:
+    """Return the emission scores (T, S) of each recording's frames (T, D)."""
+    return list(progress_bar(parallel_map(model.emissions.log_likelihoods, frames), len(frames), "scores"))
+
+
+def scored_speech(cepstra: Sequence[Singles], speakers: Sequence[str], model: AcousticModel) -> ScoredSpeech:
+    """Return the frames and scores of recordings, given as the front end's cepstra (T, 39)."""
+    frames = model.front_end.transform(cepstra, speakers)
+    return ScoredSpeech(frames, speakers, emission_scores(frames, model))
+
+
+def adapted(
+    speech: ScoredSpeech, model: AcousticModel, first_pass: Decoder, lexicon: Lexicon
+) -> ScoredSpeech:
+    """Return the speech with each speaker's frames brought closer to those of the training speakers.
+
+    The first pass hears words in the scores; their states are what the speaker's transform is learned from.
+    A model that does not adapt leaves everything as it is.
+    """
+    if model.adaptation is None:
+        return speech
+
+    def states(scores: Singles) -> Ints:
+        return heard_states(scores, first_pass.decode(scores).text, lexicon, model)
+
+    heard = list(progress_bar(parallel_map(states, speech.scores), len(speech.scores), "first pass"))
+    n_unheard = sum(not np.any(states >= 0) for states in heard)
+    if n_unheard:
+        logger.info("%d of %d recordings: the first pass hears nothing to adapt by", n_unheard, len(heard))
+    frames = adapted_frames(speech.frames, heard, speech.speakers, model.adaptation)
+    return replace(speech, frames=frames, scores=emission_scores(frames, model))
+
+
+def heard_states(scores: Singles, words: Sequence[str], lexicon: Lexicon, model: AcousticModel) -> Ints:
+    """Return the state of each frame (T,) on the best path through some words; −1 where there is none."""
+    nothing = np.full(len(scores), -1, dtype=np.int32)
+    if not words:
+        return nothing
+    graph = utterance_graph([lexicon.pronunciations(w) for w in words], model.topology)
+    try:
+        return align(scores, graph, model.topology).states
+    except AlignmentError:
+        return nothing
+
+
+def decode_all(scores: Scores, decoder: Decoder) -> list[Hypothesis]:
+    """Return the hypothesis of each recording."""
+    return list(progress_bar(parallel_map(decoder.decode, scores), len(scores), "decoding"))
+
+
+def score_decoded(corpus: Corpus, decoded: Sequence[Hypothesis]) -> Score:
+    """Return the score of the utterances' hypotheses against the corpus's transcripts, with its speakers."""
+    speakers = {u.utterance_id: u.speaker for u in corpus}
+    texts = {i: h.text for i, h in zip(corpus.ids, decoded, strict=True)}
+    return score(corpus.text, texts, speakers=speakers)

@@ -1,0 +1,1 @@
+"""How words, alignments and scores are written and read."""

@@ -1,0 +1,68 @@
+"""An alignment as a person reads it: intervals in seconds on three tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from acoustic.hmm.alignment import Alignment, Segment
+from acoustic.hmm.contexts import base_phone
+from asr.formats.alignment_formats import Interval
+from asr.recognizer import Recognizer
+
+
+@dataclass(frozen=True)
+class AlignedUtterance:
+    """One utterance with the tiers ``words``, ``phones`` and ``states``.
+
+    Attributes
+    ----------
+    utterance_id : name for the output formats
+    tiers : intervals of each tier in order of time
+    duration_s : end of the last frame
+    log_likelihood : of the best path, per frame
+    """
+
+    utterance_id: str
+    tiers: Mapping[str, tuple[Interval, ...]]
+    duration_s: float
+    log_likelihood: float
+
+
+def aligned_utterance(
+    utterance_id: str, recognizer: Recognizer, words: Sequence[str], alignment: Alignment
+) -> AlignedUtterance:
+    """Return an alignment with names and times."""
+    topology, shift_s = recognizer.model.topology, recognizer.model.front_end.frame_shift_s
+    n_frames = len(alignment.states)
+
+    def intervals(segments: Sequence[Segment], names: Sequence[str]) -> tuple[Interval, ...]:
+        return tuple(
+            Interval(_seconds(s.start, shift_s), _seconds(s.end, shift_s), names[s.index]) for s in segments
+        )
+
+    return AlignedUtterance(
+        utterance_id,
+        {
+            "words": intervals(alignment.words, words),
+            "phones": intervals(alignment.phones, [base_phone(p) for p in topology.phones]),
+            "states": intervals(_state_segments(alignment), topology.state_names()),
+        },
+        _seconds(n_frames, shift_s),
+        alignment.log_likelihood / n_frames,
+    )
+
+
+def _state_segments(alignment: Alignment) -> list[Segment]:
+    """Return the runs of one state; a phone's end always ends a run."""
+    starts = {s.start for s in alignment.phones}
+    starts |= set((np.flatnonzero(np.diff(alignment.states)) + 1).tolist())
+    bounds = [*sorted(starts), len(alignment.states)]
+    return [Segment(a, b, int(alignment.states[a])) for a, b in pairwise(bounds)]
+
+
+def _seconds(frame: int, shift_s: float) -> float:
+    return round(frame * shift_s, 6)  # 0.1 s, not 0.1000000001

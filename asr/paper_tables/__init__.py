@@ -1,1 +1,0 @@
-"""The experiments behind the papers' tables and figures; ``recipes/tables.py`` composes them."""

@@ -1,0 +1,1 @@
+"""Word accuracy: alignment with the reference, intervals, comparisons, tables of results."""

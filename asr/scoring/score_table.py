@@ -1,0 +1,124 @@
+"""Scores and comparisons as plain text for the terminal, and as JSON."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from asr.scoring.edit_distance import Confusion, ErrorCounts
+from asr.scoring.scoring import Comparison, Score, SpeakerScore
+
+_N_NAMED = 5
+
+
+def format_score(score: Score, *, n_confusions: int = 10) -> str:
+    """Return the summary line, what is missing, the speakers and the most frequent errors of a score.
+
+    Examples
+    --------
+    >>> from asr.scoring.scoring import score
+    >>> print(format_score(score({"u1": ["go", "left"]}, {"u1": ["go", "lift"]})))
+    word accuracy 50.00 %, 95 % interval over utterances [50.00, 50.00]
+    2 words, 1 substituted, 0 deleted, 0 inserted
+    sentence accuracy 0.00 %, 1 utterances
+    <BLANKLINE>
+    errors  reference  recognised
+         1  left       lift
+    """
+    low, high = score.interval
+    blocks = [
+        [
+            f"word accuracy {score.word_accuracy:.2f} %, "
+            f"95 % interval over utterances [{low:.2f}, {high:.2f}]",
+            f"{score.words} words, {score.substitutions} substituted, {score.deletions} deleted, "
+            f"{score.insertions} inserted",
+            f"sentence accuracy {score.sentence_accuracy:.2f} %, {len(score.utterances)} utterances",
+            *_missing_lines("hypothesis", score.missing),
+        ],
+        _speaker_lines(score.speakers),
+        _confusion_lines(score.confusions, n_confusions),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in blocks if lines)
+
+
+def format_comparison(comparison: Comparison) -> str:
+    """Return the difference of two recognisers in three lines, and what is missing."""
+    low, high = comparison.interval
+    lines = [
+        f"word accuracy A {comparison.accuracy_a:.2f} %, B {comparison.accuracy_b:.2f} %",
+        f"B − A {comparison.difference:+.2f} points [{low:+.2f}, {high:+.2f}], p = {comparison.p_value:.2g} "
+        "(paired bootstrap over utterances)",
+        f"fewer errors in {comparison.n_better_a} utterances with A, {comparison.n_better_b} with B, "
+        f"as many in {comparison.n_equal}, p = {comparison.sign_test_p_value:.2g} (sign test)",
+        *_missing_lines("hypothesis of A", comparison.missing_a),
+        *_missing_lines("hypothesis of B", comparison.missing_b),
+    ]
+    return "\n".join(lines)
+
+
+def to_json(score: Score) -> dict[str, Any]:
+    """Return a score as a dictionary that `json.dumps` accepts; a speaker without words has accuracy None."""
+    return {
+        **_counts_json(score.counts),
+        "interval": list(score.interval),
+        "sentence_accuracy": score.sentence_accuracy,
+        "utterances": len(score.utterances),
+        "missing": list(score.missing),
+        "speakers": {
+            s.speaker: {
+                **_counts_json(s.counts),
+                "utterances": s.n_utterances,
+                "correct_utterances": s.n_correct_utterances,
+            }
+            for s in score.speakers
+        },
+        "confusions": [
+            {"reference": c.reference, "hypothesis": c.hypothesis, "count": c.count} for c in score.confusions
+        ],
+    }
+
+
+def _counts_json(counts: ErrorCounts) -> dict[str, float | int | None]:
+    return {
+        "word_accuracy": counts.word_accuracy if counts.words else None,
+        "substitutions": counts.substitutions,
+        "deletions": counts.deletions,
+        "insertions": counts.insertions,
+        "words": counts.words,
+    }
+
+
+def _missing_lines(what: str, missing: Sequence[str]) -> list[str]:
+    if not missing:
+        return []
+    more = f" and {len(missing) - _N_NAMED} more" if len(missing) > _N_NAMED else ""
+    named = ", ".join(missing[:_N_NAMED])
+    return [f"no {what} for {len(missing)} utterances, counted as deleted: {named}{more}"]
+
+
+def _speaker_lines(speakers: Iterable[SpeakerScore]) -> list[str]:
+    rows = [
+        [
+            s.speaker,
+            f"{s.counts.word_accuracy:.2f}" if s.counts.words else "-",
+            *map(str, (s.counts.words, s.counts.substitutions, s.counts.deletions, s.counts.insertions)),
+            f"{s.n_correct_utterances}/{s.n_utterances}",
+        ]
+        for s in speakers
+    ]
+    header = ["speaker", "accuracy", "words", "sub", "del", "ins", "correct utterances"]
+    return _columns([header, *rows], "<>>>>>>") if rows else []
+
+
+def _confusion_lines(confusions: Sequence[Confusion], n_shown: int) -> list[str]:
+    rows = [
+        [str(c.count), c.reference or "(inserted)", c.hypothesis or "(deleted)"] for c in confusions[:n_shown]
+    ]
+    n_hidden = len(confusions) - len(rows)
+    hidden = [f"({n_hidden} more kinds of error)"] if rows and n_hidden else []
+    return [*_columns([["errors", "reference", "recognised"], *rows], "><<"), *hidden] if rows else []
+
+
+def _columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
+    """Return one line per row, each cell padded to the width of its column; a side is "<" or ">"."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    forms = [f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True)]
+    return ["  ".join(map(str.format, forms, row)).rstrip() for row in rows]

@@ -1,0 +1,1 @@
+"""The stages of an experiment: what each is made from, and where its output is kept."""

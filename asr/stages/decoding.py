@@ -1,0 +1,143 @@
+"""The stages that tune, assemble and evaluate a recogniser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from acoustic.emissions.model_files import AcousticModel, load_model
+from asr.config import GrammarName
+from asr.corpora.corpus import Corpus
+from asr.decoding.grammars import has_lm_scale, read_grammar
+from asr.decoding.passes import ScoredSpeech, Scores, adapted, decode_all, score_decoded, scored_speech
+from asr.decoding.tuning import Tuned, tune
+from asr.formats.transcripts import write_transcripts
+from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
+from asr.scoring.results import Result
+from asr.stages.store import StageOutput, read_json, write_json
+from asr.stages.task import TaskStages
+from decoder.decoder import Decoder, Hypothesis
+
+_TUNED, _FIRST_PASS = "{}.json", "{}-first-pass.json"  # weights of a grammar
+
+
+class DecodingStages:
+    """What follows a trained acoustic model."""
+
+    def __init__(self, task: TaskStages) -> None:
+        self.task = task
+        self.store = task.store
+        self.config = task.config
+
+    def tuning(self, name: str, model: StageOutput) -> StageOutput:
+        """Return the decoder weights of each grammar, tuned on dev, and the dev score with them."""
+        grammars = self.task.grammar_files(("train",))
+
+        def compute(directory: Path) -> None:
+            data, acoustic_model = self.task.data(("dev",)), load_model(model.path)
+            speech = scored_speech(data.cepstra, data.speakers, acoustic_model)
+            for grammar in self.task.grammars:
+                loaded = read_grammar(grammar, grammars.path, self.task.lexicon)
+                decoder = Decoder(self.task.lexicon, loaded, acoustic_model.topology, self.config.decoder)
+                self._tune_one(directory, (name, grammar), decoder, data.corpus, speech, acoustic_model)
+
+        return self.store.run(
+            f"tuning-{name}",
+            compute,
+            inputs={"model": model.digest, "grammars": grammars.digest, **self.task.digests(("dev",))},
+            config={
+                "tuning": self.config.tuning,
+                "decoder": self.config.decoder,
+                "grammars": self.task.grammars,
+            },
+        )
+
+    def recognizer(
+        self, name: str, model: StageOutput, tuning: StageOutput, splits: Sequence[str]
+    ) -> StageOutput:
+        """Return all that decoding needs, in one directory."""
+        grammars = self.task.grammar_files(splits)
+
+        def compute(directory: Path) -> None:
+            shift_s = self.config.front_end.mfcc.shift_ms / 1000
+            acoustic_model = load_model(model.path)
+            options = self._options(tuning.path, _TUNED, shift_s)
+            adapts, default = acoustic_model.adaptation is not None, self.task.grammars[-1]
+            first_pass = self._options(tuning.path, _FIRST_PASS, shift_s) if adapts else {}
+            write_recognizer(directory, acoustic_model, self.task.lexicon, options, first_pass, default)
+            heard = [u.utterance_id for split in splits for u in self.task.corpus(split)]
+            write_json(directory / TRAINED_ON, sorted(heard))
+            for file in sorted(grammars.path.iterdir()):
+                if file.suffix in (".arpa", ".txt"):
+                    shutil.copyfile(file, directory / file.name)
+
+        inputs = {"model": model.digest, "tuning": tuning.digest, "grammars": grammars.digest}
+        config = {"decoder": self.config.decoder, "grammars": self.task.grammars}
+        return self.store.run(f"recognizer-{name}", compute, inputs=inputs, config=config)
+
+    def evaluation(self, name: str, recognizer: StageOutput) -> StageOutput:
+        """Return words and score of the test set for each grammar."""
+
+        def compute(directory: Path) -> None:
+            data = self.task.data(("test",))
+            speech = scored_speech(data.cepstra, data.speakers, load_model(recognizer.path))
+            for grammar in self.task.grammars:
+                decoded = Recognizer.load(recognizer.path, grammar=grammar).decode(speech)
+                _write_score(directory, grammar, data.corpus, decoded)
+
+        inputs = {"recognizer": recognizer.digest, **self.task.digests(("test",))}
+        return self.store.run(f"test-{name}", compute, inputs=inputs)
+
+    def rows(self, output: StageOutput, *, model: str, preset: str, split: str) -> list[Result]:
+        """Return the rows of ``results.json`` from a tuning (dev) or an evaluation (test)."""
+        rows = [read_json(output.path / f"score-{grammar}.json") for grammar in self.task.grammars]
+        named = {"model": model, "preset": preset, "split": split}
+        return [Result(**{**row, **named, "interval": tuple(row["interval"])}) for row in rows]
+
+    def _options(self, tuning: Path, file: str, shift_s: float) -> dict[GrammarName, dict[str, Any]]:
+        """Return the decoder options of each grammar with the weights in a tuning's files."""
+        decoder = replace(self.config.decoder, frame_shift_s=shift_s)
+        weights = {g: read_json(tuning / file.format(g))["weights"] for g in self.task.grammars}
+        return {grammar: asdict(replace(decoder, **found)) for grammar, found in weights.items()}
+
+    def _tune_one(
+        self,
+        directory: Path,
+        names: tuple[str, GrammarName],
+        decoder: Decoder,
+        corpus: Corpus,
+        speech: ScoredSpeech,
+        model: AcousticModel,
+    ) -> None:
+        """Tune one model's decoder for one grammar; write the weights, all trials, and the dev score."""
+        grammar = names[1]
+
+        def tuned(scores: Scores, label: str) -> Tuned:
+            references, with_lm_scale = [u.words for u in corpus], has_lm_scale(grammar)
+            tuning = self.config.tuning
+            return tune(decoder, scores, references, tuning, with_lm_scale=with_lm_scale, label=label)
+
+        found = tuned(speech.scores, f"tuning {', '.join(names)}")
+        if model.adaptation is not None:
+            write_json(directory / _FIRST_PASS.format(grammar), asdict(found))
+            speech = adapted(speech, model, decoder.with_config(**found.weights), self.task.lexicon)
+            found = tuned(speech.scores, f"tuning {', '.join(names)}, adapted")
+        write_json(directory / _TUNED.format(grammar), asdict(found))
+        if len(corpus):
+            decoded = decode_all(speech.scores, decoder.with_config(**found.weights))
+            _write_score(directory, grammar, corpus, decoded)
+
+
+def _write_score(
+    directory: Path, grammar: GrammarName, corpus: Corpus, decoded: Sequence[Hypothesis]
+) -> None:
+    """Write the words of a split (Kaldi text) and their score."""
+    texts = {i: h.text for i, h in zip(corpus.ids, decoded, strict=True)}
+    write_transcripts(directory / f"{grammar}.txt", texts)
+    incomplete = sum(not h.complete for h in decoded)
+    score = score_decoded(corpus, decoded)
+    row = Result.of(score, model="", preset="", split="", grammar=grammar, incomplete=incomplete)
+    write_json(directory / f"score-{grammar}.json", asdict(row))

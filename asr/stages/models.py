@@ -1,0 +1,274 @@
+"""The stages that train acoustic models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from acoustic.emissions.model_files import load_model, save_model
+from asr.corpora.speech_data import SpeechData
+from asr.errors import ConfigError
+from asr.stages.store import StageOutput, write_json
+from asr.stages.task import TaskStages, split_name
+from asr.systems import GmmSystem, HybridSystem, System
+from asr.training.gmm import (
+    fit_front_end,
+    start_flat,
+    start_projected,
+    train_components,
+    usable_for_training,
+    warn_of_untrained_phones,
+)
+from asr.training.hybrid import (
+    context_units,
+    hybrid_front_end,
+    load_labels,
+    load_units,
+    own_units,
+    save_labels,
+    save_units,
+    train_hybrid,
+    with_targets,
+)
+from features.frontend import FrontEndConfig
+
+_ALIGNER_COMPONENTS = 8  # at most; more know too well what they were trained on
+
+
+class ModelStages:
+    """Acoustic models of a task, each stage made from the one before."""
+
+    def __init__(self, task: TaskStages) -> None:
+        self.task = task
+        self.store = task.store
+        self.config = task.config
+        self._usable: dict[str, SpeechData] = {}
+
+    @property
+    def aligner(self) -> GmmSystem:
+        """The model whose alignment labels the frames a discriminant projection is learned from."""
+        schedule = self.config.gmm.mixtures
+        return GmmSystem(max((n for n in schedule if n <= _ALIGNER_COMPONENTS), default=schedule[0]))
+
+    def check(self, name: str, system: System) -> None:
+        """Raise an error if the configuration has no place for a system."""
+        schedule = self.config.gmm.mixtures
+        if isinstance(system, GmmSystem) and system.n_components not in schedule:
+            stem = "gmm-lda" if system.projection == "lda" else "gmm"
+            raise ConfigError(
+                f'model "{name}" has {system.n_components} Gaussians a state, expected a number in '
+                f"gmm.mixtures, got {', '.join(map(str, schedule))}; "
+                f"train {' or '.join(f'{stem}{n}' for n in schedule)}, "
+                "or change gmm.mixtures"
+            )
+        if self.config.front_end.projection != "none" or self.config.front_end.keep_cepstra:
+            raise ConfigError(
+                f'front_end.projection is "{self.config.front_end.projection}", expected none, and '
+                "keep_cepstra false: the model decides; train gmm-lda instead (--model gmm-lda), or set "
+                "hybrid.input_projection"
+            )
+        projection = (
+            system.projection if isinstance(system, GmmSystem) else self.config.hybrid.input_projection
+        )
+        replace(self.config.front_end, projection=projection).check()
+
+    def acoustic_model(self, system: System, splits: Sequence[str]) -> StageOutput:
+        """Return the acoustic model of a system trained on some splits."""
+        if isinstance(system, HybridSystem):
+            return self.hybrid(system, splits)
+        model = self.gmm(system, splits)
+        return self._adapting(model, self.alignment(system, splits), splits) if system.adapts else model
+
+    def _adapting(self, model: StageOutput, labels: StageOutput, splits: Sequence[str]) -> StageOutput:
+        """Return a model that adapts to speakers; the prior of GMMs is that of hybrids, too."""
+        prior_frames = self.config.hybrid.adaptation_frames
+
+        def compute(directory: Path) -> None:
+            data, trained = self._training_data(splits), load_model(model.path)
+            save_model(with_targets(data, trained, load_labels(labels.path, data), prior_frames), directory)
+
+        return self.store.run(
+            f"adapting-{model.path.name.rsplit('-', 1)[0]}",
+            compute,
+            inputs={"model": model.digest, "labels": labels.digest, **self.task.digests(splits)},
+            config={"prior_frames": prior_frames},
+        )
+
+    def gmm(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
+        """Return the acoustic model of a GMM trained on some splits."""
+        output = self._start(system, splits)
+        for stage in range(self.config.gmm.mixtures.index(system.n_components) + 1):
+            output = self._components(system, splits, output, stage)
+        return output
+
+    def alignment(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
+        """Return the state of each training frame by a system's model, -1 where there is none."""
+        model = self.gmm(system, splits)
+
+        def compute(directory: Path) -> None:
+            data = self._training_data(splits)
+            units = own_units(data, load_model(model.path), self.task.lexicon, self.config.gmm.beam)
+            save_labels(units, directory)
+
+        return self.store.run(
+            split_name(f"alignment-{system.n_components}", splits),
+            compute,
+            inputs={"model": model.digest, **self.task.digests(splits)},
+            config=self.config.gmm.beam,
+        )
+
+    def hybrid(self, system: HybridSystem, splits: Sequence[str]) -> StageOutput:
+        """Return the acoustic model of a hybrid trained on some splits."""
+        units = self.units(splits)
+        model = self._hybrid(system, splits, units, 0)
+        for n in range(1, self.config.hybrid.realignments + 1):
+            units = self._realigned(model, splits, n)
+            model = self._hybrid(system, splits, units, n)
+        return model if self.config.hybrid.adaptation == "none" else self._adapting(model, units, splits)
+
+    def _hybrid(
+        self, system: HybridSystem, splits: Sequence[str], units: StageOutput, n_realigned: int
+    ) -> StageOutput:
+        """Return a hybrid trained on units, which hybrids have realigned so many times."""
+        aligner, hybrid = self.gmm(self.aligner, splits), self.config.hybrid
+        config = replace(
+            self.config.front_end, projection=hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0
+        )
+
+        def compute(directory: Path) -> None:
+            data = self._training_data(splits)
+            copies = [data, *(self._like(data, splits, warp) for warp in hybrid.warps)]
+            aligned = load_units(units.path, data)
+            front_end = hybrid_front_end(copies, aligned, config)
+            model = load_model(aligner.path)
+            save_model(train_hybrid(system.classifier, copies, aligned, front_end, hybrid, model), directory)
+
+        used = [split for split in splits if len(self.task.corpus(split))]
+        warped = {f"{s} {w:g}": self.task.features(s, w).digest for w in hybrid.warps for s in used}
+        stem = f"hybrid-{system.classifier.replace(':', '-')}"
+        return self.store.run(
+            split_name(_numbered(stem, n_realigned), splits),
+            compute,
+            inputs={"units": units.digest, "aligner": aligner.digest, **self.task.digests(splits), **warped},
+            config={"front_end": config, "hybrid": hybrid.of_training()},
+        )
+
+    def _realigned(self, model: StageOutput, splits: Sequence[str], n_realigned: int) -> StageOutput:
+        """Return the states of each training frame by a hybrid."""
+
+        def compute(directory: Path) -> None:
+            data, beam = self._training_data(splits), self.config.gmm.beam
+            save_units(own_units(data, load_model(model.path), self.task.lexicon, beam), directory)
+
+        return self.store.run(
+            split_name(_numbered("units", n_realigned), splits),
+            compute,
+            inputs={"model": model.digest, **self.task.digests(splits)},
+            config={"beam": self.config.gmm.beam},
+        )
+
+    def _like(self, data: SpeechData, splits: Sequence[str], warp: float) -> SpeechData:
+        """Return the same utterances with their frequencies warped."""
+        warped = self.task.data(splits, warp)
+        return warped.without(set(warped.corpus.ids) - set(data.corpus.ids))
+
+    def units(self, splits: Sequence[str]) -> StageOutput:
+        """Return the states that hybrids tell apart and that of each training frame."""
+        model, units_name = self.gmm(self.aligner, splits), self.config.hybrid.units
+        is_contextual, crosses_words = units_name != "phone", units_name == "cross-word"
+
+        def compute(directory: Path) -> None:
+            data, aligner = self._training_data(splits), load_model(model.path)
+            lexicon, beam = self.task.lexicon, self.config.gmm.beam
+            if is_contextual:
+                units = context_units(data, aligner, lexicon, beam, self.config.tying, crosses_words)
+            else:
+                units = own_units(data, aligner, lexicon, beam)
+            save_units(units, directory)
+
+        return self.store.run(
+            split_name(f"units-{units_name}", splits),
+            compute,
+            inputs={"model": model.digest, **self.task.digests(splits)},
+            config={"beam": self.config.gmm.beam, "tying": self.config.tying if is_contextual else None},
+        )
+
+    def _training_data(self, splits: Sequence[str]) -> SpeechData:
+        """Return what can be trained on; of dev that is never an error, it was made to be recognised."""
+        for split in splits:
+            if split not in self._usable:
+                leave_out = self.config.unusable == "skip" or split != "train"
+                self._usable[split] = usable_for_training(
+                    self.task.data((split,)), self.task.lexicon, leave_out=leave_out
+                )
+        first, *others = (self._usable[split] for split in splits)
+        return sum(others, first)
+
+    def _start(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
+        """Return the model a training begins with."""
+        return (
+            self._flat_start(splits) if system.projection == "none" else self._projected_start(system, splits)
+        )
+
+    def _flat_start(self, splits: Sequence[str]) -> StageOutput:
+        # What only a projection uses shall not change models that have none.
+        unused = {
+            name: getattr(FrontEndConfig, name)
+            for name in ("projection", "context", "n_components", "keep_cepstra")
+        }
+        config = replace(self.config.front_end, **unused)
+
+        def compute(directory: Path) -> None:
+            data = self._training_data(splits)
+            if tuple(splits) == ("train",):
+                warn_of_untrained_phones(data, self.task.lexicon)
+            save_model(start_flat(data, fit_front_end(config, data), self.task.lexicon), directory)
+
+        return self.store.run(
+            split_name("start-none", splits),
+            compute,
+            inputs=self.task.digests(splits),
+            config={"front_end": config, "unusable": self.config.unusable},
+        )
+
+    def _projected_start(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
+        config = replace(self.config.front_end, projection=system.projection)
+        aligner, alignment = self.gmm(self.aligner, splits), self.alignment(self.aligner, splits)
+
+        def compute(directory: Path) -> None:
+            data = self._training_data(splits)
+            labels = load_labels(alignment.path, data)
+            save_model(start_projected(data, load_model(aligner.path), labels, config), directory)
+
+        return self.store.run(
+            split_name(f"start-{system.projection}", splits),
+            compute,
+            inputs={"aligner": aligner.digest, "alignment": alignment.digest, **self.task.digests(splits)},
+            config=config,
+        )
+
+    def _components(
+        self, system: GmmSystem, splits: Sequence[str], start: StageOutput, stage: int
+    ) -> StageOutput:
+        """Return the model after one training stage with a fixed number of Gaussians."""
+        gmm = self.config.gmm
+        n_components = gmm.mixtures[stage]
+        n_iterations = gmm.iterations[min(stage, len(gmm.iterations) - 1)]
+
+        def compute(directory: Path) -> None:
+            data, model = self._training_data(splits), load_model(start.path)
+            model, history = train_components(data, model, self.task.lexicon, n_components, n_iterations, gmm)
+            save_model(model, directory)
+            write_json(directory / "history.json", [step._asdict() for step in history])
+
+        return self.store.run(
+            split_name(f"gmm-{system.projection}-{n_components}", splits),
+            compute,
+            inputs={"start": start.digest, **self.task.digests(splits)},
+            config={**asdict(gmm), "mixtures": n_components, "iterations": n_iterations},
+        )
+
+
+def _numbered(stage: str, n_realigned: int) -> str:
+    return f"{stage}-realigned-{n_realigned}" if n_realigned else stage

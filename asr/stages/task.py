@@ -1,0 +1,170 @@
+"""The stages that prepare a task: its data directories, its cepstra, its grammars."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from asr.config import ExperimentConfig, GrammarName
+from asr.corpora.corpus import Corpus, read_corpus
+from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
+from asr.decoding.grammars import check_grammar, grammar_names, write_grammar
+from asr.errors import ExperimentError
+from asr.recipe import LoadedRecipe
+from asr.stages.store import StageOutput, StageStore, source_digest
+from asr.version import package_version
+from decoder.lexicon import Lexicon
+from features.frontend import FrontEndConfig
+from foundation.errors import AsrError
+
+logger = logging.getLogger(__name__)
+
+LEXICON = "lexicon.txt"
+
+
+class TaskStages:
+    """A recipe's task in an experiment; each stage runs when its output is first asked for.
+
+    Parameters
+    ----------
+    store : where outputs lie
+    loaded : the recipe
+    corpus_dir : raw corpus, None if the recipe makes its own
+    config : resolved configuration
+    """
+
+    def __init__(
+        self, store: StageStore, loaded: LoadedRecipe, corpus_dir: Path | None, config: ExperimentConfig
+    ) -> None:
+        self.store = store
+        self.loaded = loaded
+        self.corpus_dir = corpus_dir
+        self.config = config
+        self._corpora: dict[str, Corpus] = {}
+        self._features: dict[tuple[str, float], StageOutput] = {}
+
+    @cached_property
+    def prepared(self) -> StageOutput:
+        """``train``, ``dev``, ``test``, ``lexicon.txt`` and grammar files, made by the recipe."""
+        # The place belongs to it: a data directory holds the absolute paths of its recordings.
+        source = f"{self.corpus_dir.absolute()} {source_digest(self.corpus_dir)}" if self.corpus_dir else ""
+        return self.store.run(
+            "task",
+            self._prepare,
+            inputs={"corpus": source, "recipe": self.loaded.source, "package": package_version()},
+        )
+
+    def _prepare(self, directory: Path) -> None:
+        """Let the recipe write the task; a mistake in the recipe is one line, its traceback is in the log."""
+        name = self.loaded.name
+        try:
+            self.loaded.recipe.prepare(self.corpus_dir or self.store.root, directory)
+        except (AsrError, OSError, MemoryError):
+            raise
+        except Exception as error:
+            logger.info("recipe %s", name, exc_info=True)
+            raise ExperimentError(
+                f"recipe {name}: prepare fails ({type(error).__name__}: {error}); correct the script; "
+                f"where it fails is in {self.store.root / 'log.txt'}"
+            ) from error
+        missing = [part for part in ("train", LEXICON) if not (directory / part).exists()]
+        if missing:
+            raise ExperimentError(
+                f"recipe {name}: prepare wrote no {' and no '.join(missing)}; "
+                f"expected train and {LEXICON} at least; correct the script"
+            )
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The task's pronunciations."""
+        return Lexicon.read(self.prepared.path / LEXICON)
+
+    @cached_property
+    def grammars(self) -> tuple[GrammarName, ...]:
+        """The grammars that are evaluated."""
+        return grammar_names(self.config.grammars, self.prepared.path)
+
+    def corpus(self, split: str) -> Corpus:
+        """Return a split, empty where the task has none."""
+        if split not in self._corpora:
+            directory = self.prepared.path / split
+            self._corpora[split] = read_corpus(directory) if directory.is_dir() else Corpus(())
+        return self._corpora[split]
+
+    def features(self, split: str, warp: float = 1.0) -> StageOutput:
+        """Return the cepstra of one split, their frequencies warped beyond what the front end does."""
+        if (split, warp) not in self._features:
+            corpus, front_end = self.corpus(split), self._warped(warp)
+            label = split if warp == 1.0 else f"{split}-warp-{warp:g}"
+
+            def compute(directory: Path) -> None:
+                leave_out = self.config.unusable == "skip"
+                data = compute_cepstra(corpus, front_end, f"features of {label}", leave_out=leave_out)
+                if label == "train":
+                    warn_of_low_rates((u.audio_path for u in data.corpus), front_end.mfcc.sample_rate)
+                save_cepstra(data, directory, split)
+
+            self._features[split, warp] = self.store.run(
+                f"features-{label}",
+                compute,
+                inputs={
+                    "task": self.prepared.digest,
+                    "recordings": recordings_digest(corpus, self.prepared.path),
+                },
+                config={"mfcc": front_end.mfcc, "unusable": self.config.unusable},
+            )
+        return self._features[split, warp]
+
+    def _warped(self, warp: float) -> FrontEndConfig:
+        front_end = self.config.front_end
+        return replace(front_end, mfcc=replace(front_end.mfcc, warp=front_end.mfcc.warp * warp))
+
+    def data(self, splits: Sequence[str], warp: float = 1.0) -> SpeechData:
+        """Return the utterances and cepstra of some splits together."""
+        total = SpeechData(Corpus(()), ())
+        for split in splits:
+            if len(self.corpus(split)):
+                total = total + load_cepstra(self.corpus(split), self.features(split, warp).path, split)
+        return total
+
+    def digests(self, splits: Sequence[str]) -> dict[str, str]:
+        """Return what a stage is made from that uses the data of some splits."""
+        used = [split for split in splits if len(self.corpus(split))]
+        return {"task": self.prepared.digest, **{split: self.features(split).digest for split in used}}
+
+    def grammar_files(self, splits: Sequence[str]) -> StageOutput:
+        """Return the grammars; n-grams are estimated from the text of some splits."""
+
+        def compute(directory: Path) -> None:
+            sentences = [u.words for split in splits for u in self.corpus(split)]
+            for name in self.grammars:
+                grammar = write_grammar(
+                    name, directory, task_dir=self.prepared.path, sentences=sentences, lexicon=self.lexicon
+                )
+                if tuple(splits) == ("train",):
+                    check_grammar(name, grammar, self.lexicon)
+
+        inputs = {"task": self.prepared.digest}
+        return self.store.run(split_name("grammars", splits), compute, inputs=inputs, config=self.grammars)
+
+
+def split_name(stage: str, splits: Sequence[str]) -> str:
+    """Return a stage's name; that it uses more than train is said in it."""
+    return "-".join([stage, *(split for split in splits if split != "train")])
+
+
+def recordings_digest(corpus: Corpus, task_dir: Path) -> str:
+    """Return a mark of all recordings outside the task directory; those inside are in its own digest."""
+    lines = []
+    for utterance in corpus:
+        if not utterance.audio_path.is_relative_to(task_dir.absolute()):
+            try:
+                stat = utterance.audio_path.stat()
+                lines.append(f"{utterance.audio_path} {stat.st_size} {stat.st_mtime_ns}")
+            except OSError:
+                lines.append(f"{utterance.audio_path} missing")
+    return json.dumps(lines)

@@ -1,0 +1,1 @@
+"""Training of acoustic models from a corpus's recordings and transcripts."""

@@ -1,0 +1,227 @@
+"""The work of the acoustic training stages: data and a start in, an acoustic model out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from acoustic.emissions.model_files import AcousticModel
+from acoustic.errors import AlignmentError
+from acoustic.hmm.alignment import Alignment, align
+from acoustic.hmm.gmm import GmmModel
+from acoustic.hmm.graph import UtteranceGraph, utterance_graph
+from acoustic.hmm.topology import Topology
+from acoustic.hmm.training import (
+    GmmConfig,
+    GmmHmm,
+    Progress,
+    TrainingUtterance,
+    flat_start,
+    grow,
+    start_from_labels,
+    train_stage,
+)
+from asr.corpora.speech_data import UNUSABLE_ADVICE, SpeechData
+from asr.errors import CorpusError
+from asr.progress import step_bar
+from decoder.lexicon import Lexicon
+from features.frontend import FrontEnd, FrontEndConfig
+from features.normalization import Standardizer, fit_within_groups
+from features.projection import fit_lda
+from foundation.arrays import Ints, Singles
+from foundation.errors import did_you_mean
+from foundation.threads import parallel_map
+
+logger = logging.getLogger(__name__)
+
+_N_NAMED = 10
+
+
+def usable_for_training(data: SpeechData, lexicon: Lexicon, *, leave_out: bool = False) -> SpeechData:
+    """Return the utterances that have words, all of them in the lexicon.
+
+    If there are others, one error names all their problems; with ``leave_out`` the log does, and they are
+    left out.
+    """
+    empty = [u.utterance_id for u in data.corpus if not u.words]
+    uses: dict[str, list[str]] = {}
+    for utterance in data.corpus:
+        for word in dict.fromkeys(utterance.words):
+            if word not in lexicon:
+                uses.setdefault(word, []).append(utterance.utterance_id)
+    problems = [f"{utterance_id}: empty transcript, expected words" for utterance_id in empty]
+    problems += [_missing_word(word, ids, lexicon) for word, ids in sorted(uses.items())]
+    unusable = {*empty, *(i for ids in uses.values() for i in ids)}
+    if problems and not leave_out:
+        head = f"{len(unusable)} of {len(data.corpus)} transcripts cannot be trained on; {UNUSABLE_ADVICE}"
+        raise CorpusError("\n".join([head, *problems]))
+    if problems:
+        logger.warning("left out of training: %d utterance(s): %s", len(unusable), "; ".join(problems))
+    return data.without(unusable)
+
+
+def _missing_word(word: str, utterance_ids: Sequence[str], lexicon: Lexicon) -> str:
+    uses = f"{len(utterance_ids)} utterance(s), first {utterance_ids[0]}"
+    return f'word "{word}" is not in lexicon.txt{did_you_mean(lexicon.nearest(word))}: {uses}'
+
+
+def warn_of_untrained_phones(data: SpeechData, lexicon: Lexicon) -> None:
+    """Log the phones that no transcript can have: their models stay the average of all speech."""
+    spoken = {p for word in data.corpus.vocabulary for phones in lexicon.pronunciations(word) for p in phones}
+    if untrained := [phone for phone in lexicon.phones if phone not in spoken]:
+        named = ", ".join(untrained[:_N_NAMED]) + (", …" if len(untrained) > _N_NAMED else "")
+        logger.warning(
+            "%d phone(s) of the lexicon are in no training transcript: %s; words with them will hardly be "
+            "recognised; record some or take them out of lexicon.txt",
+            len(untrained),
+            named,
+        )
+
+
+def fit_front_end(config: FrontEndConfig, data: SpeechData) -> FrontEnd:
+    """Return the front end with the statistics of the training data that it needs."""
+    frames = FrontEnd(replace(config, normalize="none")).normalize(data.cepstra)
+    if config.normalize == "global":
+        return FrontEnd(config, Standardizer().fit(frames))
+    if config.normalize == "speaker":
+        return FrontEnd(config, fit_within_groups(frames, data.speakers))
+    return FrontEnd(config)
+
+
+def start_flat(data: SpeechData, front_end: FrontEnd, lexicon: Lexicon) -> AcousticModel:
+    """Return the model every training begins with: one and the same Gaussian in all states."""
+    topology = Topology.monophones(lexicon.phones)
+    utterances = training_utterances(data, front_end, lexicon, topology)
+    return _acoustic_model(front_end, flat_start(topology, utterances))
+
+
+def start_projected(
+    data: SpeechData, aligned: AcousticModel, labels: Sequence[Ints], config: FrontEndConfig
+) -> AcousticModel:
+    """Return a model on a discriminant projection learned from another model's alignment.
+
+    Parameters
+    ----------
+    data : training data
+    aligned : model the labels come from; its topology is kept
+    labels : for each utterance the state of each frame (T,), -1 where unknown
+    config : with the projection
+    """
+    unprojected = fit_front_end(config, data)
+    statics = unprojected.normalize(data.cepstra, data.speakers)
+    n_states = aligned.topology.n_states
+    projection = fit_lda(
+        statics, labels, context=config.context, n_components=config.n_components, n_classes=n_states
+    )
+    front_end = replace(unprojected, projection=projection)
+    frames = [projection.transform(f) for f in statics]
+    return _acoustic_model(front_end, start_from_labels(aligned.topology, frames, labels))
+
+
+def train_components(
+    data: SpeechData,
+    start: AcousticModel,
+    lexicon: Lexicon,
+    n_components: int,
+    n_iterations: int,
+    config: GmmConfig,
+) -> tuple[AcousticModel, list[Progress]]:
+    """Return the model after splitting to ``n_components`` and EM, and the course of its likelihood."""
+    utterances = training_utterances(data, start.front_end, lexicon, start.topology)
+    model = _gmm_hmm(start)
+    if n_components > model.emissions.n_components:
+        model = grow(model, n_components, config)
+    history: list[Progress] = []
+    with step_bar(f"{n_components} Gaussians a state", n_iterations) as bar:
+
+        def report(progress: Progress) -> None:
+            history.append(progress)
+            bar.set_postfix_str(f"{progress.log_likelihood:.3f} a frame")
+            bar.update()
+
+        model = train_stage(model, utterances, n_iterations, config, report=report)
+    _log_history(history, len(utterances))
+    return _acoustic_model(start.front_end, model), history
+
+
+def training_utterances(
+    data: SpeechData, front_end: FrontEnd, lexicon: Lexicon, topology: Topology
+) -> list[TrainingUtterance]:
+    """Return frames and graph of every utterance."""
+    frames = front_end.transform(data.cepstra, data.speakers)
+    graphs = utterance_graphs(data, lexicon, topology)
+    return [
+        TrainingUtterance(u.utterance_id, f, g) for u, f, g in zip(data.corpus, frames, graphs, strict=True)
+    ]
+
+
+def utterance_graphs(data: SpeechData, lexicon: Lexicon, topology: Topology) -> list[UtteranceGraph]:
+    """Return the graph of every transcript."""
+    return [utterance_graph([lexicon.pronunciations(w) for w in u.words], topology) for u in data.corpus]
+
+
+def align_data(
+    data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float
+) -> tuple[list[Alignment | None], dict[str, str]]:
+    """Return the alignment of each utterance, None where there is none, and the reasons by utterance id."""
+    utterances = training_utterances(data, model.front_end, lexicon, model.topology)
+
+    def one(utterance: TrainingUtterance) -> Alignment | AlignmentError:
+        try:
+            return align_frames(utterance.frames, utterance.graph, model, beam)
+        except AlignmentError as error:
+            return error
+
+    results = list(parallel_map(one, utterances))
+    failures = {
+        u.utterance_id: str(r)
+        for u, r in zip(utterances, results, strict=True)
+        if isinstance(r, AlignmentError)
+    }
+    for utterance_id, reason in failures.items():
+        logger.warning("%s cannot be aligned: %s", utterance_id, reason)
+    return [None if isinstance(r, AlignmentError) else r for r in results], failures
+
+
+def align_frames(
+    frames: Singles, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
+) -> Alignment:
+    """Return the alignment of one utterance; where possible only the states of its transcript are scored."""
+    if isinstance(model.emissions, GmmModel):
+        states = np.unique(graph.states)
+        scores = model.emissions.log_likelihoods(frames, states)
+        return align(scores, graph, model.topology, states=states, beam=beam)
+    return align(model.emissions.log_likelihoods(frames), graph, model.topology, beam=beam)
+
+
+def _gmm_hmm(model: AcousticModel) -> GmmHmm:
+    if not isinstance(model.emissions, GmmModel):
+        raise TypeError(f"expected a GMM to go on with, got {type(model.emissions).__name__}")
+    return GmmHmm(model.topology, model.emissions, model.occupancy)
+
+
+def _acoustic_model(front_end: FrontEnd, model: GmmHmm) -> AcousticModel:
+    return AcousticModel(front_end, model.topology, model.emissions, model.occupancy)
+
+
+def _log_history(history: Sequence[Progress], n_utterances: int) -> None:
+    for step in history:
+        logger.info(
+            "%d Gaussians, pass %d of %d: log-likelihood %.4f a frame",
+            step.n_components,
+            step.iteration,
+            step.n_iterations,
+            step.log_likelihood,
+        )
+    if history and history[-1].failed:
+        failed = history[-1].failed
+        named = ", ".join(failed[:_N_NAMED]) + (", …" if len(failed) > _N_NAMED else "")
+        logger.warning(
+            "%d of %d utterances left out of training, no path through their transcript: %s",
+            len(failed),
+            n_utterances,
+            named,
+        )

@@ -1,0 +1,214 @@
+"""The work of the hybrid training stages: aligned data in, tied units and an acoustic model out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from acoustic.emissions.adaptation import fit_targets
+from acoustic.emissions.combined import CombinedModel
+from acoustic.emissions.hybrid import HybridConfig, aligned_frames, train_emissions
+from acoustic.emissions.model_files import AcousticModel, topology_from_record
+from acoustic.hmm.alignment import Alignment
+from acoustic.hmm.contexts import Context, all_contexts
+from acoustic.hmm.topology import Topology
+from acoustic.hmm.tying import (
+    Key,
+    Moments,
+    TyingConfig,
+    base_states,
+    contextual_topology,
+    tied_states,
+)
+from asr.corpora.speech_data import SpeechData
+from asr.progress import progress_bar
+from asr.stages.store import read_json, write_json
+from asr.training.gmm import align_data, fit_front_end
+from decoder.lexicon import Lexicon
+from features.frontend import FrontEnd, FrontEndConfig
+from features.projection import fit_lda
+from foundation.arrays import Ints, Singles
+
+Labels = list[Ints]
+
+
+@dataclass(frozen=True)
+class Units:
+    """What the states of a hybrid stand for, and the state of each training frame.
+
+    Attributes
+    ----------
+    topology : phones, or phones in context
+    labels : of each utterance the states (T,), −1 where unknown
+    failures : utterance id -> why it could not be aligned
+    """
+
+    topology: Topology
+    labels: Labels
+    failures: dict[str, str]
+
+
+def own_units(data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float) -> Units:
+    """Return the states of an aligning model itself."""
+    alignments, failures = align_data(data, model, lexicon, beam)
+    unknown = [np.full(len(c), -1, np.int32) for c in data.cepstra]
+    labels = [u if a is None else a.states for a, u in zip(alignments, unknown, strict=True)]
+    return Units(model.topology, labels, failures)
+
+
+def context_units(
+    data: SpeechData,
+    model: AcousticModel,
+    lexicon: Lexicon,
+    beam: float,
+    config: TyingConfig,
+    crosses_words: bool,
+) -> Units:
+    """Return states of phones in context, tied by trees grown on the frames of an aligning model."""
+    spoken = (p for word in lexicon.words for p in lexicon.pronunciations(word))
+    found = all_contexts(spoken, crosses_words)
+    untied = contextual_topology(model.topology, found, crosses_words=crosses_words)
+    alignments, failures = align_data(data, replace(model, topology=untied), lexicon, beam)
+    frames = model.front_end.transform(data.cepstra, data.speakers)
+    states = tied_states(_moments(frames, alignments, untied, found), found, model.topology, config)
+    topology = contextual_topology(model.topology, found, states, crosses_words)
+    labels = [
+        np.full(len(f), -1, np.int32) if a is None else _relabelled(a, untied, topology)
+        for a, f in zip(alignments, frames, strict=True)
+    ]
+    return Units(topology, labels, failures)
+
+
+def save_units(units: Units, directory: Path) -> None:
+    """Write ``states.npy``, ``topology.json`` and ``failures.json``."""
+    save_labels(units, directory)
+    write_json(directory / "topology.json", units.topology)
+
+
+def load_units(directory: Path, data: SpeechData) -> Units:
+    """Return what `save_units` wrote of the same data."""
+    topology = topology_from_record(read_json(directory / "topology.json"))
+    return Units(topology, load_labels(directory, data), read_json(directory / "failures.json"))
+
+
+def save_labels(units: Units, directory: Path) -> None:
+    """Write ``states.npy`` and ``failures.json``."""
+    with open(directory / "states.npy", "wb") as file:
+        np.save(file, np.concatenate(units.labels))
+    write_json(directory / "failures.json", units.failures)
+
+
+def load_labels(directory: Path, data: SpeechData) -> Labels:
+    """Return the states of each utterance that `save_labels` wrote of the same data."""
+    bounds = np.cumsum([len(c) for c in data.cepstra])[:-1]
+    return np.split(np.load(directory / "states.npy"), bounds)
+
+
+def hybrid_front_end(copies: Sequence[SpeechData], units: Units, config: FrontEndConfig) -> FrontEnd:
+    """Return the front end of a hybrid, its projection learned from the units' labels.
+
+    Parameters
+    ----------
+    copies : the training data, then warped copies of it
+    units : of the training data
+    config : of the front end
+    """
+    front_end = fit_front_end(config, copies[0])
+    if config.projection == "none":
+        return front_end
+    n_static = config.mfcc.n_static
+    normalized = (f for data in copies for f in front_end.normalize(data.cepstra, data.speakers))
+    projection = fit_lda(
+        (f[:, :n_static] for f in normalized),
+        units.labels * len(copies),
+        context=config.context,
+        n_components=config.n_components,
+        n_classes=units.topology.n_states,
+    )
+    return replace(front_end, projection=projection)
+
+
+def train_hybrid(
+    classifier: str,
+    copies: Sequence[SpeechData],
+    units: Units,
+    front_end: FrontEnd,
+    config: HybridConfig,
+    aligner: AcousticModel,
+) -> AcousticModel:
+    """Return the acoustic model whose emission scores come from discriminants.
+
+    Parameters
+    ----------
+    classifier : as of `acoustic.emissions.hybrid.train_emissions`
+    copies : the training data, then warped copies of it; each is normalised by itself
+    units : of the training data
+    front_end : from recordings to the frames discriminants see
+    config : how discriminants are trained
+    aligner : mixture model that is combined with the discriminants
+    """
+    whole = [f for data in copies for f in front_end.transform(data.cepstra, data.speakers)]
+    stop, start = whole[0].shape[1], 0  # columns of the discriminants, of the mixtures
+    if front_end.projection is not None:
+        stop = start = front_end.projection.n_components
+    frames = [f[:, :stop] for f in whole]
+    speakers = [s for data in copies for s in data.speakers]
+    n_states = units.topology.n_states
+    chosen = aligned_frames(frames, units.labels * len(copies), speakers, n_states, config)
+    watch = partial(progress_bar, label=f"pairs of states, {classifier}")
+    emissions = train_emissions(classifier, chosen, config, watch=watch)
+    if config.gmm_weight:
+        states = base_states(units.topology, aligner.topology)
+        emissions = CombinedModel(emissions, aligner.emissions, stop, start, config.gmm_weight, states)
+    known = np.concatenate(units.labels)
+    occupancy = np.bincount(known[known >= 0], minlength=n_states).astype(np.float64)
+    return AcousticModel(front_end, units.topology, emissions, occupancy)
+
+
+def with_targets(
+    data: SpeechData, model: AcousticModel, labels: Labels, prior_frames: float
+) -> AcousticModel:
+    """Return a model that knows where the training frames of its states lie."""
+    frames = model.front_end.transform(data.cepstra, data.speakers)
+    if model.front_end.projection is not None:  # the mixtures' columns stay as they are
+        frames = [f[:, : model.front_end.projection.n_components] for f in frames]
+    targets = fit_targets(frames, labels, model.topology.is_speech(), prior_frames)
+    return replace(model, adaptation=targets)
+
+
+def _moments(
+    frames: Sequence[Singles],
+    alignments: Sequence[Alignment | None],
+    topology: Topology,
+    found: Sequence[Context],
+) -> dict[Key, Moments]:
+    """Return the moments of the frames of each phone in context and state position."""
+    named = {context.name: context for context in found}
+    runs: dict[Key, list[Singles]] = {}
+    for f, alignment in zip(frames, alignments, strict=True):
+        for segment in () if alignment is None else alignment.phones:
+            context = named.get(topology.phones[segment.index])
+            if context is None:  # silence
+                continue
+            inside = slice(segment.start, segment.end)
+            for position, state in enumerate(topology.phone_states[segment.index]):
+                run = f[inside][alignment.states[inside] == state]  # type: ignore[union-attr]
+                if len(run):
+                    runs.setdefault((context, position), []).append(run)
+    return {key: Moments.of(np.concatenate(parts)) for key, parts in runs.items()}
+
+
+def _relabelled(alignment: Alignment, old: Topology, new: Topology) -> Ints:
+    """Return the states (T,) of another topology with the same phones."""
+    labels = alignment.states.copy()
+    for segment in alignment.phones:
+        inside = slice(segment.start, segment.end)
+        for before, after in zip(
+            old.phone_states[segment.index], new.phone_states[segment.index], strict=True
+        ):
+            labels[inside][alignment.states[inside] == before] = after
+    return labels

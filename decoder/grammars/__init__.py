@@ -1,0 +1,1 @@
+"""Which words may follow which, and at what cost."""

@@ -1,0 +1,301 @@
+"""Word lattices: what a search has met, joined wherever times and grammar allow, and its posteriors.
+
+Every record of the search becomes a word hypothesis (word, start, end, acoustic score). Hypotheses are joined
+when one ends where the next starts and the grammar allows it, with the exact grammar score of the join. That
+the start of a hypothesis does not depend on the words before its grammar context is the word-pair
+approximation: S. Ortmanns, H. Ney and X. Aubert, "A word graph algorithm for large vocabulary continuous
+speech recognition", Computer Speech and Language 11(1), 1997.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from decoder.search.network import Network, SearchGraph
+from decoder.search.tokens import BY_WORD, Weights
+from decoder.search.viterbi import SearchResult, final_scores, trace
+from foundation.arrays import Floats, Ints, Longs
+
+IMPOSSIBLE = -1
+MAX_EDGES_PER_FRAME = 500
+MIN_BEAM = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """A directed acyclic graph of V nodes (boundary and grammar context) and E edges (words and silences).
+
+    Attributes
+    ----------
+    boundaries : (V,) int32, ascending
+    final_scores : (V,) float64, what it costs to end in a node, -inf = impossible
+    start : the node all paths start from
+    sources, targets : (E,) int32, nodes; sources ascend
+    words : (E,) int32, word ids, -1 = silence
+    scores : (E,) float64, acoustic and scaled grammar score, penalty included
+    beam : every edge is on a path at most this much worse than the best
+    """
+
+    boundaries: Ints
+    final_scores: Floats
+    start: int
+    sources: Ints
+    targets: Ints
+    words: Ints
+    scores: Floats
+    beam: float
+
+
+def build_lattice(network: Network, result: SearchResult, weights: Weights, beam: float) -> Lattice:
+    """Return the lattice of a search: all edges on some path at most ``beam`` worse than the best one.
+
+    Where that would be more than 500 edges a frame, the beam is halved until it is not: scores so flat have
+    more alternatives than memory could hold.
+    A search without a complete path gives the lattice of the paths that end at the same boundary as its best
+    one.
+    """
+    graph, records = network.graph, result.records
+    is_start = records.chains < 0
+    contexts = np.where(is_start, network.start_context, graph.chain_contexts[records.chains])
+    words = np.where(is_start, IMPOSSIBLE, graph.chain_words[records.chains]).astype(np.int32)
+    ways = np.where(is_start, BY_WORD, words < 0)
+    keys = (records.ends.astype(np.int64) * len(graph.final_log_probs) + contexts) * 2 + ways
+    node_keys, first_records, nodes = np.unique(keys, return_index=True, return_inverse=True)
+    node_scores = np.full(len(node_keys), -np.inf)
+    np.maximum.at(node_scores, nodes, records.scores)
+    boundaries = records.ends[first_records]
+
+    last = boundaries == records.ends[result.best]
+    final = np.where(last, 0.0, -np.inf)
+    if result.complete:
+        final[last] = final_scores(network, records.chains[first_records[last]], weights.lm_scale)
+    # Descending starts: when a record is looked at, all that can follow it is known.
+    order = 1 + np.argsort(-records.ends[records.predecessors[1:]], kind="stable")
+    max_edges = MAX_EDGES_PER_FRAME * (1 + int(boundaries[-1]))
+    while True:
+        n_edges, sources, targets, edge_records, scores = _join(
+            graph,
+            weights,
+            order,
+            words,
+            records.chains,
+            contexts.astype(np.int32),
+            records.predecessors,
+            records.scores,
+            nodes.astype(np.int32),
+            np.searchsorted(boundaries, np.arange(boundaries[-1] + 2)),
+            boundaries,
+            contexts[first_records].astype(np.int32),
+            node_scores,
+            final,
+            # Rounding must not cut the best path.
+            result.log_score - beam - 1e-9 * (1.0 + abs(result.log_score)),
+            max_edges,
+        )
+        if n_edges <= max_edges:
+            break
+        beam /= 2.0
+        if beam < MIN_BEAM:  # endless ties: only the words of the best path
+            order = np.array(trace(records, result.best)[::-1], dtype=np.int64)
+            max_edges = len(order) * len(graph.final_log_probs) * 2
+    order = np.argsort(sources, kind="stable")
+    return Lattice(
+        boundaries=boundaries,
+        final_scores=final,
+        start=int(nodes[0]),
+        sources=sources[order],
+        targets=targets[order],
+        words=words[edge_records[order]],
+        scores=scores[order],
+        beam=beam,
+    )
+
+
+@njit(nogil=True, cache=True)
+def _follow(graph: SearchGraph, context: int, word: int, chain: int) -> float:
+    """Return the log probability of a word, said as in a chain, in a context; -inf if it is not allowed."""
+    offsets, words = graph.arc_offsets, graph.arc_words
+    log_weight = 0.0
+    while context >= 0:
+        low, high = offsets[context], offsets[context + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if words[middle] < word:
+                low = middle + 1
+            else:
+                high = middle
+        if low < offsets[context + 1] and words[low] == word:
+            while low < offsets[context + 1] and words[low] == word:
+                if graph.arc_chain_first[low] <= chain < graph.arc_chain_stop[low]:
+                    return float(log_weight + graph.arc_log_probs[low])
+                low += 1
+            return -np.inf
+        log_weight += graph.backoff_log_weights[context]
+        context = graph.backoff_contexts[context]
+    return -np.inf
+
+
+@njit(nogil=True, cache=True)
+def _join(
+    graph: SearchGraph,
+    weights: Weights,
+    order: Longs,
+    words: Ints,
+    chains: Ints,
+    contexts: Ints,
+    predecessors: Ints,
+    record_scores: Floats,
+    nodes: Ints,
+    node_offsets: Longs,
+    boundaries: Ints,
+    node_contexts: Ints,
+    node_scores: Floats,
+    final: Floats,
+    threshold: float,
+    max_edges: int,
+) -> tuple[int, Ints, Ints, Ints, Floats]:
+    """Return the number of edges on paths not below the threshold; their source, target, record and score.
+
+    Gives up when there are more than ``max_edges``.
+
+    Records are visited in ``order``; the arrays before ``nodes`` are indexed by record, ``nodes`` gives each
+    record's node, the nodes of boundary b are ``node_offsets[b]:node_offsets[b + 1]``, the rest is indexed by
+    node.
+    """
+    n_edges = 0
+    ends = np.empty((64 + 2 * order.size, 3), dtype=np.int32)
+    scores = np.empty(len(ends), dtype=np.float64)
+    remaining = final.copy()  # the best score from a node to the end
+    for record in order:
+        target, before = nodes[record], predecessors[record]
+        if not record_scores[record] + remaining[target] >= threshold:
+            continue
+        word, source = words[record], nodes[before]
+        acoustic, penalty = record_scores[record] - record_scores[before], 0.0
+        first, stop = source, source + 1
+        if word >= 0:
+            penalty = weights.word_penalty
+            acoustic -= weights.lm_scale * _follow(graph, contexts[before], word, chains[record]) + penalty
+            first, stop = node_offsets[boundaries[source]], node_offsets[boundaries[source] + 1]
+        while n_edges + stop - first > len(ends):
+            ends = np.concatenate((ends, np.empty_like(ends)))
+            scores = np.concatenate((scores, np.empty_like(scores)))
+        if n_edges > max_edges:
+            break
+        for node in range(first, stop):
+            score = acoustic
+            # Looking the word up costs most; no word costs less than nothing.
+            if node_scores[node] + acoustic + penalty + remaining[target] < threshold:
+                continue
+            if word >= 0:
+                log_prob = _follow(graph, node_contexts[node], word, chains[record])
+                if log_prob == -np.inf:
+                    continue
+                score += weights.lm_scale * log_prob + penalty
+            if node_scores[node] + score + remaining[target] >= threshold:
+                ends[n_edges, 0], ends[n_edges, 1], ends[n_edges, 2] = node, target, record
+                scores[n_edges] = score
+                n_edges += 1
+                remaining[node] = max(remaining[node], score + remaining[target])
+    kept = ends[:n_edges]
+    return n_edges, kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), scores[:n_edges].copy()
+
+
+def best_remaining(lattice: Lattice) -> Floats:
+    """Return the score of the best path from each node to the end, shape (V,) float64."""
+    remaining: Floats = _best_remaining(
+        lattice.sources, lattice.targets, lattice.scores, lattice.final_scores
+    )
+    return remaining
+
+
+@njit(nogil=True, cache=True)
+def _best_remaining(
+    sources: Ints,
+    targets: Ints,
+    scores: Floats,
+    final: Floats,
+) -> Floats:
+    remaining = final.copy()
+    for edge in range(sources.size - 1, -1, -1):
+        score = scores[edge] + remaining[targets[edge]]
+        remaining[sources[edge]] = max(remaining[sources[edge]], score)
+    return remaining
+
+
+def edge_slacks(lattice: Lattice, remaining: Floats) -> Floats:
+    """Return how much worse than the best path the best path over each edge is, shape (E,) float64."""
+    arrived = _best_arrived(lattice.sources, lattice.targets, lattice.scores, lattice.start, len(remaining))
+    through = arrived[lattice.sources] + lattice.scores + remaining[lattice.targets]
+    slacks: Floats = np.maximum(remaining[lattice.start] - through, 0.0)
+    return slacks
+
+
+@njit(nogil=True, cache=True)
+def _best_arrived(
+    sources: Ints,
+    targets: Ints,
+    scores: Floats,
+    start: int,
+    n_nodes: int,
+) -> Floats:
+    """Return the score of the best path from the start to each node, shape (V,) float64."""
+    arrived = np.full(n_nodes, -np.inf)
+    arrived[start] = 0.0
+    for edge in range(sources.size):
+        arrived[targets[edge]] = max(arrived[targets[edge]], arrived[sources[edge]] + scores[edge])
+    return arrived
+
+
+def edge_posteriors(lattice: Lattice, scale: float) -> Floats:
+    """Return the posterior of each edge when path scores are multiplied by a scale, shape (E,) float64.
+
+    Forward-backward over the lattice; at every frame the posteriors of the edges across it sum to one. F.
+    Wessel, R. Schlüter, K. Macherey and H. Ney, "Confidence measures for large vocabulary continuous speech
+    recognition", IEEE Trans. Speech and Audio Processing 9(3), 2001.
+    """
+    return _edge_posteriors(
+        lattice.sources, lattice.targets, scale * lattice.scores, scale * lattice.final_scores, lattice.start
+    )
+
+
+@njit(nogil=True, cache=True)
+def _edge_posteriors(
+    sources: Ints,
+    targets: Ints,
+    scores: Floats,
+    final: Floats,
+    start: int,
+) -> Floats:
+    forward = np.full(final.size, -np.inf)
+    forward[start] = 0.0
+    backward = final.copy()
+    for edge in range(sources.size):
+        target = targets[edge]
+        forward[target] = np.logaddexp(forward[target], forward[sources[edge]] + scores[edge])
+    for edge in range(sources.size - 1, -1, -1):
+        source = sources[edge]
+        backward[source] = np.logaddexp(backward[source], backward[targets[edge]] + scores[edge])
+    posteriors = np.empty(sources.size)
+    for edge in range(sources.size):
+        score = forward[sources[edge]] + scores[edge] + backward[targets[edge]] - backward[start]
+        posteriors[edge] = np.exp(min(score, 0.0))
+    return posteriors
+
+
+def word_confidence(lattice: Lattice, posteriors: Floats, word: int, start: int, end: int) -> float:
+    """Return the confidence in [0, 1] of a word between two boundaries.
+
+    The highest posterior the word has at any of its frames, summed over all edges of the same word across
+    that frame: C_max of Wessel et al. 2001, which stays within one, as the sum over overlapping
+    hypotheses does not.
+    """
+    starts, ends = lattice.boundaries[lattice.sources], lattice.boundaries[lattice.targets]
+    same = (lattice.words == word) & (starts < end) & (ends > start)
+    change = np.zeros(end - start + 1)
+    np.add.at(change, np.maximum(starts[same], start) - start, posteriors[same])
+    np.add.at(change, np.minimum(ends[same], end) - start, -posteriors[same])
+    return float(np.clip(np.cumsum(change)[:-1].max(), 0.0, 1.0))

@@ -1,0 +1,1 @@
+"""What all rooms share: array types, errors, checks of options, work on many threads."""

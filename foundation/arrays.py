@@ -1,0 +1,20 @@
+"""The types of arrays, named once: the precision is part of a function's contract.
+
+Features are single precision, scores and statistics double; numbers of classes, states and words are 32 bits
+wide, rows of large arrays 64. Shapes are said in docstrings.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Singles: TypeAlias = NDArray[np.float32]
+Floats: TypeAlias = NDArray[np.float64]
+Reals: TypeAlias = NDArray[np.floating]  # of either precision
+
+Ints: TypeAlias = NDArray[np.int32]
+Longs: TypeAlias = NDArray[np.int64]
+Integers: TypeAlias = NDArray[np.integer]  # of any width
+
+Flags: TypeAlias = NDArray[np.bool_]

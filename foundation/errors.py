@@ -1,0 +1,19 @@
+"""The one base class of the errors we raise on a user's data; each package has its own below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class AsrError(Exception):
+    """Something is wrong with what the user gave: one line says what, expected, got, what to do."""
+
+
+def did_you_mean(names: Iterable[str]) -> str:
+    """Return the hint an error puts behind an unknown name, or nothing if there is no name like it.
+
+    >>> did_you_mean(["ONE", "NINE"])
+    ' (did you mean "ONE" or "NINE"?)'
+    """
+    listed = " or ".join(f'"{name}"' for name in names)
+    return f" (did you mean {listed}?)" if listed else ""

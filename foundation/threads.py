@@ -1,0 +1,132 @@
+"""Work on many cores in threads, with results in the order of the work."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+from threadpoolctl import OpenBLASController, ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Watch(Protocol):
+    """Passes results on while someone is shown how many of them there are."""
+
+    def __call__(self, results: Iterable[Result], total: int) -> Iterable[Result]:
+        """Yield the results; there will be ``total``."""
+        ...
+
+
+def unwatched(results: Iterable[Result], total: int) -> Iterable[Result]:
+    """Return the results: nobody watches."""
+    return results
+
+
+def default_workers() -> int:
+    """Return the number of cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows
+        return os.cpu_count() or 1
+
+
+def parallel_map(
+    function: Callable[[Item], Result], items: Sequence[Item], n_workers: int | None = None
+) -> Iterator[Result]:
+    """Yield ``function(item)`` in order, computed by ``n_workers`` threads (default: one a core).
+
+    BLAS and OpenMP are held to one thread until the last item is done: the items are the axis of parallelism,
+    and results then do not depend on the machine's number of cores. Whoever takes the results one by one is
+    not held to it longer than that.
+    """
+    with ThreadPoolExecutor(n_workers or default_workers(), initializer=_LIMIT.hold_this_thread) as pool:
+        with single_threaded_libraries():
+            futures = deque(_submitted(pool, function, item) for item in items)
+        try:
+            while futures:
+                yield futures.popleft().result()
+        finally:
+            for future in futures:  # of a caller who wants no more, or after an error
+                future.cancel()
+
+
+def _submitted(pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item) -> Future[Result]:
+    """Return the future of an item, which holds the limit until it is done."""
+    _LIMIT.hold()
+    try:
+        future = pool.submit(function, item)
+    except BaseException:
+        _LIMIT.release()
+        raise
+    future.add_done_callback(lambda _: _LIMIT.release())
+    return future
+
+
+@contextmanager
+def single_threaded_libraries() -> Iterator[None]:
+    """Hold BLAS to one thread: threads for small products mostly wait for each other."""
+    _LIMIT.hold()
+    try:
+        yield
+    finally:
+        _LIMIT.release()
+
+
+class _Limit:
+    """The process's limit: set by the first who holds it, lifted by the last who releases it.
+
+    BLAS knows one number for all threads of a process, so there is one count of holders for all. OpenMP
+    has a number for each thread, but for Microsoft's, which has one for all as BLAS.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_holders = 0
+        self._limits: Any = None
+        self._controller = ThreadpoolController()
+        self._n_modules = len(sys.modules)
+
+    def hold(self) -> None:
+        with self._lock:
+            if not self._n_holders:
+                _disown()
+                shared = None if _OPENMP_IS_SHARED else "blas"
+                self._limits = self._libraries().limit(limits=1, user_api=shared)
+            self._n_holders += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._n_holders -= 1
+            if not self._n_holders:
+                _disown()
+                self._limits.restore_original_limits()
+                _disown()
+
+    def hold_this_thread(self) -> None:
+        """Hold OpenMP to one thread in the calling thread, for as long as it lives."""
+        if not _OPENMP_IS_SHARED:
+            with self._lock:
+                self._libraries().limit(limits=1, user_api="openmp")
+
+    def _libraries(self) -> ThreadpoolController:
+        if len(sys.modules) != self._n_modules:  # they may have brought a library; looking for it takes 4 ms
+            self._controller, self._n_modules = ThreadpoolController(), len(sys.modules)
+        return self._controller
+
+
+def _disown() -> None:
+    """Let any thread set the limit: threadpoolctl 3.8 ignores all but the one that did so first."""
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
+
+
+_OPENMP_IS_SHARED = sys.platform == "win32"
+_LIMIT = _Limit()

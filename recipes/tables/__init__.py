@@ -1,0 +1,1 @@
+"""The papers' tables of discriminants beside ours."""

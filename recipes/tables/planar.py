@@ -1,0 +1,122 @@
+"""What can be drawn: Ripley's data (thesis figure 3.2) and the two spirals (figure 5.1). Needs matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from acoustic.discriminants import KernelFisherDiscriminant, NPDClassifier
+from foundation.arrays import Longs, Reals
+from recipes.tables.datasets import original_partition, two_spirals
+from recipes.tables.layout import table
+from recipes.tables.published import RIPLEY
+from recipes.tables.width_search import Search, choose_width
+
+RIPLEY_CENTERS = 10
+SPIRAL_CENTERS = (90, 120)
+_COLORS = ("#d95f02", "#1b9e77")  # of the two classes
+_GRID = 300
+_DPI = 110
+
+
+@dataclass(frozen=True)
+class _Boundary:
+    """A fitted classifier whose boundary is drawn, and how."""
+
+    classifier: Any
+    label: str
+    color: str
+    style: str
+
+
+def ripley(folder: Path, figures: Path, search: Search) -> str:
+    """Draw figure 3.2; return the test errors of KFD and NPD beside the thesis's.
+
+    Both have the σ that suits the NPD.
+    """
+    split = original_partition(folder, "synth")
+    width = choose_width(lambda sigma, _: NPDClassifier(sigma, RIPLEY_CENTERS), [(split.x, split.y)], search)
+    fitted = {
+        "KFD": KernelFisherDiscriminant(width.sigma).fit(split.x, split.y),
+        "NPD": NPDClassifier(width.sigma, RIPLEY_CENTERS).fit(split.x, split.y),
+    }
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    axes = figure.subplots()
+    boundaries = [
+        _Boundary(fitted["KFD"], f"KFD, all {len(split.x)} points", "0.45", "--"),
+        _Boundary(fitted["NPD"], f"NPD, {RIPLEY_CENTERS} centres (encircled)", "black", "-"),
+    ]
+    _draw(axes, split.x, split.y, boundaries, fitted["NPD"].center_indices_)
+    axes.legend(
+        loc="lower right",
+        handles=[Line2D([], [], color=b.color, ls=b.style, label=b.label) for b in boundaries],
+    )
+    axes.set_title("Ripley's data, standardised (thesis figure 3.2)")
+    _save(figure, figures / "ripley.png")
+    errors = {
+        name: 100 * np.mean(model.predict(split.x_test) != split.y_test) for name, model in fitted.items()
+    }
+    rows = [(name, f"{RIPLEY[name]}", f"{errors[name]:.1f}", f"{width.sigma:.2f}") for name in RIPLEY]
+    return table(
+        "Thesis 3.4.1, figure 3.2: Ripley's data, test error %", ("method", "paper", "ours", "σ"), rows
+    )
+
+
+def spirals(figures: Path, search: Search) -> str:
+    """Draw figure 5.1; return how many of the 194 points the NPD gets wrong."""
+    x, y = two_spirals()
+    figure = Figure(figsize=(5 * len(SPIRAL_CENTERS), 5), layout="constrained")
+    rows = []
+    for axes, n_centers in zip(figure.subplots(1, len(SPIRAL_CENTERS)), SPIRAL_CENTERS, strict=True):
+        width = choose_width(partial(_in_proportion, n_centers / len(x)), [(x, y)], search)
+        model = NPDClassifier(width.sigma, n_centers).fit(x, y)
+        _draw(axes, x, y, [_Boundary(model, "NPD", "black", "-")], np.asarray(model.center_indices_))
+        axes.set_title(f"NPD, {n_centers} centres (encircled), σ = {width.sigma:.2f}")
+        n_wrong = int(np.sum(model.predict(x) != y))
+        rows.append((str(n_centers), "0", str(n_wrong), f"{width.sigma:.2f}", f"{100 * width.error:.1f}"))
+    _save(figure, figures / "two_spirals.png")
+    header = ("centres", "paper: training points wrong", "ours", "σ", "CV error %")
+    return table("Thesis figure 5.1: two spirals, 194 points", header, rows)
+
+
+def _in_proportion(share: float, sigma: float, n_train: int) -> NPDClassifier:
+    return NPDClassifier(sigma, round(share * n_train))
+
+
+def _draw(
+    axes: Axes,
+    x: Reals,
+    y: NDArray[Any],
+    boundaries: Sequence[_Boundary],
+    centers: Longs,
+) -> None:
+    """Draw points (M, 2) of two classes, the centres among them encircled, and the boundaries."""
+    low, high = x.min(axis=0), x.max(axis=0)
+    margin = 0.08 * (high - low)
+    across, up = (np.linspace(a, b, _GRID) for a, b in zip(low - margin, high + margin, strict=True))
+    points = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    for number, boundary in enumerate(boundaries):
+        height = boundary.classifier.decision_function(points).reshape(_GRID, _GRID)
+        if number == len(boundaries) - 1:
+            axes.contourf(across, up, height > 0, levels=[-0.5, 0.5, 1.5], colors=_COLORS, alpha=0.12)
+        axes.contour(
+            across, up, height, levels=[0.0], colors=boundary.color, linestyles=boundary.style, linewidths=1.3
+        )
+    for label, color in zip(np.unique(y), _COLORS, strict=True):
+        axes.scatter(x[y == label, 0], x[y == label, 1], s=12, color=color)
+    axes.scatter(x[centers, 0], x[centers, 1], s=70, facecolors="none", edgecolors="black", linewidths=0.9)
+    axes.set(xticks=[], yticks=[], aspect="equal")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=_DPI, metadata={"Software": None})

@@ -1,0 +1,64 @@
+"""Every estimator of ours, fitted, through arrays and JSON and back."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import is_classifier
+from sklearn.datasets import make_blobs
+
+import acoustic.discriminants as discriminants
+from acoustic.discriminants import GaussianProjection
+from acoustic.discriminants.files import load_estimator, save_estimator, unpack_estimator
+from acoustic.errors import ModelError
+
+ESTIMATORS = [
+    cls for cls in (getattr(discriminants, n) for n in discriminants.__all__) if cls is not GaussianProjection
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_same_bits_again(cls, n_classes, tmp_path):
+    x, y = make_blobs(80, 3, centers=n_classes, random_state=0)
+    if cls.__name__ == "HoKashyapClassifier" and n_classes > 2:
+        y = np.minimum(y, 1)
+    target = np.array(["no", "yes", "perhaps"])[y] if is_classifier(cls()) else x.sum(axis=1)
+    model = cls().fit(x, target)
+    save_estimator(model, tmp_path / "model.safetensors")
+    again = load_estimator(tmp_path / "model.safetensors")
+    assert_array_equal(again.predict(x), model.predict(x))
+    if is_classifier(model):
+        assert_array_equal(again.predict_proba(x), model.predict_proba(x))
+    if hasattr(model, "partial_fit"):
+        assert_array_equal(
+            again.partial_fit(x[:5], target[:5]).predict(x),
+            model.partial_fit(x[:5], target[:5]).predict(x),
+        )
+
+
+def test_machines_of_pairs_too(tmp_path):
+    x, y = make_blobs(80, 3, centers=4, random_state=0)
+    model = discriminants.OROLSClassifier(max_centers=5, multiclass="ovo").fit(x, y)
+    save_estimator(model, tmp_path / "model.safetensors")
+    again = load_estimator(tmp_path / "model.safetensors")
+    assert_array_equal(again.predict_proba(x), model.predict_proba(x))
+
+
+def test_other_classes_are_not_made():
+    with pytest.raises(ModelError, match=r"subprocess\.Popen: no such scikit-learn estimator"):
+        unpack_estimator({}, {"class": "subprocess.Popen", "state": {}})
+
+
+def test_a_file_that_is_none(tmp_path):
+    path = tmp_path / "model.safetensors"
+    with pytest.raises(ModelError, match="expected a file that save_estimator wrote"):
+        load_estimator(path)
+    path.write_bytes(b"not one")
+    with pytest.raises(ModelError, match="expected a file that save_estimator wrote"):
+        load_estimator(path)
+    x, y = make_blobs(40, 2, centers=2, random_state=0)
+    save_estimator(discriminants.NPDClassifier(max_centers=5).fit(x, y), path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ModelError, match="check the path or restore it"):
+        load_estimator(path)

@@ -1,0 +1,71 @@
+"""Pairwise coupling against the thesis's formula and against exact posteriors."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit, logsumexp, softmax
+
+from acoustic.errors import ModelError
+from acoustic.pairs.coupling import (
+    add_odds,
+    all_pairs,
+    coupled_log_posteriors,
+    log_posteriors_of_sums,
+)
+
+
+def test_coupling_is_formula_4_8_with_the_number_of_classes():
+    n_classes = 6
+    odds = np.random.default_rng(0).normal(scale=3, size=(50, 15))
+    found = coupled_log_posteriors(odds, n_classes)
+    inverse = np.zeros((50, n_classes, n_classes))
+    for p, (i, j) in enumerate(all_pairs(n_classes)):
+        inverse[:, i, j], inverse[:, j, i] = 1 / expit(odds[:, p]), 1 / expit(-odds[:, p])
+    expected = 1 / (inverse.sum(axis=2) - (n_classes - 2))  # thesis (4.8)
+    assert_allclose(np.exp(found), expected, rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 11])
+def test_coupling_gives_back_exact_posteriors(n_classes):
+    rng = np.random.default_rng(n_classes)
+    log_posteriors = np.log(softmax(rng.normal(scale=20, size=(40, n_classes)), axis=1))
+    pairs = all_pairs(n_classes)
+    odds = log_posteriors[:, pairs[:, 0]] - log_posteriors[:, pairs[:, 1]]
+    assert_allclose(coupled_log_posteriors(odds, n_classes), log_posteriors, rtol=1e-12, atol=1e-12)
+
+
+def test_coupling_stands_any_odds():
+    odds = np.random.default_rng(0).choice([-1e6, -800.0, -1e-300, 0.0, 5.0, 800.0, 1e6], size=(200, 10))
+    found = coupled_log_posteriors(odds, 5)
+    negated = np.zeros((200, 5, 5))
+    for p, (i, j) in enumerate(all_pairs(5)):
+        negated[:, i, j], negated[:, j, i] = -odds[:, p], odds[:, p]
+    assert_allclose(found, -logsumexp(negated, axis=2), rtol=1e-12, atol=1e-12)
+
+
+def test_sums_of_odds_are_the_coupling_in_single_precision():
+    odds = np.random.default_rng(0).normal(scale=20, size=(200, 10)).astype(np.float32)
+    odds[0], odds[1] = -1e30, 1e30  # count as 80
+    sums = np.zeros((5, 200), dtype=np.float32)
+    for p, (i, j) in enumerate(all_pairs(5)):
+        add_odds(odds[:, p].copy(), np.array([0, 1, 0], dtype=np.float32), sums[i], sums[j])
+    expected = coupled_log_posteriors(np.clip(odds, -80, 80), 5)
+    expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
+    assert_allclose(log_posteriors_of_sums(sums), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 30, 1000])
+def test_the_farthest_odds_of_many_classes_stay_finite(n_classes):
+    """The first class loses all its pairs, the others are equal."""
+    curve, sums = np.array([0, 1, 0], dtype=np.float32), np.zeros((n_classes, 3), dtype=np.float32)
+    for i, j in all_pairs(n_classes):
+        outputs = np.full(3, -1e9 if i == 0 else 0.0, dtype=np.float32)
+        add_odds(outputs, curve, sums[i], sums[j])
+    found = log_posteriors_of_sums(sums)
+    assert_allclose(found[:, 0], -80 - np.log(n_classes - 1), rtol=1e-4, atol=0)
+    assert_allclose(found[:, 1:], -np.log(n_classes - 1), rtol=1e-4, atol=1e-6)
+
+
+def test_coupling_says_what_it_expects():
+    with pytest.raises(ModelError, match=r"shape \(4, 5\), expected \(frames, 6\)"):
+        coupled_log_posteriors(np.zeros((4, 5)), 4)

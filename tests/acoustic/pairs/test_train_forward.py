@@ -1,0 +1,321 @@
+"""Fits of all pairs against separate forward selections, and their curves against scipy."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
+from scipy.stats import norm
+
+from acoustic.discriminants import NPDClassifier, OROLSClassifier
+from acoustic.errors import ModelError
+from acoustic.kernels.forward import ForwardConfig, forward_selection
+from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.leave_one_out import FARTHEST
+from acoustic.pairs.calibration import fit_curve, quadratics
+from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
+from acoustic.pairs.sparse import PairwiseMachines, pair_outputs
+from acoustic.pairs.train_forward import fit_pairs
+
+SIGMA = 2.5
+CONFIG = ForwardConfig(Kernel("gaussian", SIGMA), (SIGMA,), max_centers=20)
+GRID = np.linspace(-1.5, 1.5, 7)  # outputs
+
+
+def rows_of(codes, i, j):
+    return np.concatenate([np.flatnonzero(codes == i), np.flatnonzero(codes == j)])
+
+
+def separate_path(x, codes, i, j, config, weight=None):
+    rows = rows_of(codes, i, j)
+    targets = np.where(codes[rows] == i, 1.0, -1.0)[:, None]
+    rng = np.random.default_rng((0, i, j))
+    path = forward_selection(
+        x[rows], targets, config, sample_weight=None if weight is None else weight[rows], rng=rng
+    )
+    return rows, path
+
+
+def bayes_odds(outputs, n_first):
+    """Return the log odds at GRID of the Gaussians of the first and the other outputs (M,)."""
+    first, second = np.split(outputs, [n_first])
+    prior = np.log(len(first) / len(second))
+    if first.mean() <= second.mean():
+        return np.full(len(GRID), prior)
+    densities = (norm.logpdf(GRID, part.mean(), part.std()) for part in (first, second))
+    return next(densities) - next(densities) + prior
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"regularize": True},
+        {"block_size": 4},
+        {"block_size": 4, "regularize": True},
+        {"stopping": "tol", "tol": 0.8},
+        {"stopping": "tol", "tol": 2.0},
+        {"epsilon": 0.5},
+        {"selection": "random"},
+        {"stopping": "gcv", "regularize": True},
+        {"sigmas": (1.5, 3.0)},
+        {"kernel": Kernel("polynomial", SIGMA)},
+    ],
+    ids=str,
+)
+def test_each_pair_is_a_separate_forward_selection(overlapping, change):
+    x, codes = overlapping([60, 45, 80, 70])
+    config = replace(CONFIG, **change)
+    machines, curves = fit_pairs(x, codes, 4, config)
+    outputs = pair_outputs(machines, x)
+    assert_array_equal(machines.pairs, all_pairs(4))
+    for p, (i, j) in enumerate(machines.pairs):
+        rows, path = separate_path(x, codes, i, j, config)
+        alpha, bias = path.weights()
+        found = machines.center_indices[p]
+        assert_array_equal(found[: path.size], rows[path.indices[: path.size]])
+        assert (found[path.size :] == -1).all()
+        assert (machines.weights[p, path.size :] == 0).all()
+        # single precision against it: errors of 1e-7 grow with the condition of the columns
+        assert_allclose(machines.weights[p, : path.size], alpha[:, 0], rtol=5e-3, atol=5e-3)
+        assert_allclose(machines.biases[p], bias[0], rtol=5e-3, atol=5e-3)
+        columns = config.kernel.block(
+            x.astype(np.float64), x[rows[path.indices]].astype(np.float64), path.sigmas
+        )
+        assert_allclose(outputs[:, p], columns[:, : path.size] @ alpha[:, 0] + bias[0], rtol=0, atol=2e-4)
+        left_out = np.clip(path.leave_one_out[:, 0], -FARTHEST, FARTHEST)
+        expected = bayes_odds(left_out, np.sum(codes == i))
+        assert_allclose(np.polyval(curves[p], GRID), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_the_paths_are_those_of_the_binary_estimator(overlapping):
+    x, codes = overlapping([50, 60, 40])
+    machines, _ = fit_pairs(x, codes, 3, CONFIG)
+    outputs = pair_outputs(machines, x)
+    for p, (i, j) in enumerate(machines.pairs):
+        rows = rows_of(codes, i, j)
+        # the estimator's +1 is its second label: −codes makes that class i
+        binary = NPDClassifier(SIGMA, 20).fit(x[rows], -codes[rows])
+        assert_array_equal(rows[binary.center_indices_], machines.center_indices[p])
+        assert_allclose(binary.decision_function(x), outputs[:, p], rtol=0, atol=2e-4)
+
+
+def test_the_weights_are_least_squares_on_the_centres(overlapping):
+    x, codes = overlapping([90, 110])
+    machines, curves = fit_pairs(x, codes, 2, CONFIG)
+    rows = rows_of(codes, 0, 1)
+    centers = x[machines.center_indices[0]].astype(np.float64)
+    squared = ((x[rows, None].astype(np.float64) - centers) ** 2).sum(axis=2)
+    columns = np.column_stack([np.ones(len(rows)), np.exp(-squared / (2 * SIGMA**2))])
+    columns[:, 1:] += CONFIG.epsilon * (rows[:, None] == machines.center_indices[0])
+    targets = np.where(codes[rows] == 0, 1.0, -1.0)
+    expected, *_ = np.linalg.lstsq(columns, targets)
+    assert_allclose(machines.weights[0], expected[1:], rtol=1e-3, atol=1e-3)
+    # the curve: refit without each point, the centres kept
+    left_out = np.empty(len(rows))
+    for n in range(len(rows)):
+        keep = np.arange(len(rows)) != n
+        left_out[n] = columns[n] @ np.linalg.lstsq(columns[keep], targets[keep])[0]
+    assert_allclose(np.polyval(curves[0], GRID), bayes_odds(left_out, 90), rtol=1e-3, atol=1e-3)
+
+
+def test_fitted_outputs_may_calibrate(overlapping):
+    x, codes = overlapping([60, 70])
+    _, path = separate_path(x, codes, 0, 1, CONFIG)
+    _, curves = fit_pairs(x, codes, 2, CONFIG, calibration="fitted")
+    assert_allclose(np.polyval(curves[0], GRID), bayes_odds(path.fitted[:, 0], 60), rtol=1e-4, atol=1e-4)
+
+
+def test_a_weight_of_two_is_a_frame_twice(overlapping):
+    x, codes = overlapping([40, 50, 30])
+    weight = 1.0 + (np.arange(len(x)) % 3 == 0)
+    weighted, curves = fit_pairs(x, codes, 3, CONFIG, sample_weight=weight, calibration="fitted")
+    twice = np.repeat(np.arange(len(x)), weight.astype(int))
+    for p, (i, j) in enumerate(weighted.pairs):
+        _, path = separate_path(x, codes, i, j, CONFIG, weight)
+        assert_array_equal(weighted.center_indices[p], rows_of(codes, i, j)[path.indices])
+    columns = weighted.kernel.block(
+        x[twice].astype(np.float64), x[weighted.center_indices[0]].astype(np.float64)
+    )
+    among = np.isin(codes[twice], [0, 1])
+    targets = np.where(codes[twice] == 0, 1.0, -1.0)[among]
+    design = np.column_stack([np.ones(len(twice)), columns])[among]
+    expected, *_ = np.linalg.lstsq(design, targets)
+    fitted = design @ expected
+    odds = bayes_odds(np.concatenate([fitted[targets > 0], fitted[targets < 0]]), np.sum(targets > 0))
+    assert_allclose(np.polyval(curves[0], GRID), odds, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("coupling", ["gaussian", "logistic"])
+def test_prior_odds_are_of_the_counts_given(overlapping, coupling):
+    x, codes = overlapping([40, 50, 30])
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(x))
+    counts = np.array([700.0, 20.0, 90.0])
+    asked = {"sample_weight": weight, "coupling": coupling}
+    _, default = fit_pairs(x, codes, 3, CONFIG, **asked)
+    machines, given = fit_pairs(x, codes, 3, CONFIG, counts=counts, **asked)
+    own = np.bincount(codes, weight)
+    i, j = machines.pairs.T
+    shifts = np.log(counts[i] / counts[j]) - np.log(own[i] / own[j])
+    assert_array_equal(given[:, :2], default[:, :2])
+    assert_allclose(given[:, 2] - default[:, 2], shifts, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("change", [{}, {"block_size": 4}], ids=str)
+@pytest.mark.parametrize("coupling", ["gaussian", "logistic"])
+def test_curves_of_weighted_frames_are_those_of_weighted_left_out_outputs(overlapping, coupling, change):
+    x, codes = overlapping([60, 90, 50], spread=1.5)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(x))
+    config = replace(CONFIG, **change)
+    machines, curves = fit_pairs(x, codes, 3, config, coupling=coupling, sample_weight=weight)
+    assert_array_equal(machines.weights, fit_pairs(x, codes, 3, config, sample_weight=weight)[0].weights)
+    assert (curves[:, 1] > 0).all()
+    own = np.bincount(codes, weight)
+    for p, (i, j) in enumerate(machines.pairs):
+        rows, path = separate_path(x, codes, i, j, config, weight)
+        left_out, n_first = path.leave_one_out[:, 0], np.sum(codes == i)
+        expected = fit_curve(left_out, n_first, (own[i], own[j]), coupling, weight[rows])
+        assert_allclose(curves[p], expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("change", [{}, {"selection": "random"}], ids=str)
+def test_the_number_of_workers_changes_nothing(overlapping, change):
+    x, codes = overlapping([30] * 9)
+    config = replace(CONFIG, **change)
+    (one, curves), (three, others) = (fit_pairs(x, codes, 9, config, n_workers=n) for n in (1, 3))
+    for field in fields(PairwiseMachines):
+        assert_array_equal(getattr(one, field.name), getattr(three, field.name), err_msg=field.name)
+    assert_array_equal(curves, others)
+    assert_array_equal(pair_outputs(one, x, n_workers=1), pair_outputs(one, x, n_workers=3))
+
+
+def test_some_pairs_are_those_of_all(overlapping):
+    x, codes = overlapping([30] * 5)
+    everything, curves = fit_pairs(x, codes, 5, CONFIG)
+    asked = [[1, 4], [0, 2], [3, 0]]
+    some, some_curves = fit_pairs(x, codes, 5, CONFIG, pairs=asked)
+    for p, (i, j) in enumerate(asked[:2]):
+        whole = everything.pairs.tolist().index([i, j])
+        assert_array_equal(some.weights[p], everything.weights[whole])
+        assert_array_equal(some.center_indices[p], everything.center_indices[whole])
+        assert_array_equal(some_curves[p], curves[whole])
+
+
+def test_duplicated_frames(overlapping):
+    x, codes = overlapping([8, 9, 10])
+    x, codes = np.repeat(x, 4, axis=0), np.repeat(codes, 4)
+    machines, _ = fit_pairs(x, codes, 3, replace(CONFIG, max_centers=50, epsilon=0.0))
+    for p, (i, j) in enumerate(machines.pairs):
+        chosen = machines.center_indices[p][machines.center_indices[p] >= 0]
+        assert len(chosen) <= len(np.unique(x[np.isin(codes, [i, j])], axis=0))
+        assert len(np.unique(x[chosen], axis=0)) == len(chosen)
+    assert np.isfinite(pair_outputs(machines, x)).all()
+
+
+def test_the_same_frames_in_two_classes(overlapping):
+    x, _ = overlapping([30])
+    machines, curves = fit_pairs(np.concatenate([x, x]), np.repeat([0, 1], 30), 2, CONFIG)
+    outputs = pair_outputs(machines, x)
+    assert_allclose(outputs, 0, rtol=0, atol=2e-3)
+    assert np.isfinite(quadratics(outputs, curves)).all()
+
+
+@pytest.mark.parametrize("regularize", [False, True])
+@pytest.mark.parametrize("sigma", [1e-300, 1e-30, 1e-3, 1e4, 1e300])
+def test_short_classes_and_odd_widths(overlapping, regularize, sigma):
+    x, codes = overlapping([1, 2, 30, 1])
+    config = replace(CONFIG, sigmas=(sigma,), kernel=Kernel("gaussian", sigma), regularize=regularize)
+    machines, curves = fit_pairs(x, codes, 4, config)
+    odds = quadratics(pair_outputs(machines, np.concatenate([x, 50 + x])), curves)
+    assert np.isfinite(odds).all()
+    assert np.isfinite(coupled_log_posteriors(odds, 4)).all()
+    assert (np.sum(machines.slots >= 0, axis=1) <= [3, 20, 2, 20, 3, 20]).all()
+
+
+def test_more_centres_than_frames(overlapping):
+    x, codes = overlapping([6, 4, 9])
+    machines, _ = fit_pairs(x, codes, 3, replace(CONFIG, max_centers=10**6))
+    assert_array_equal(np.sum(machines.slots >= 0, axis=1), [9, 14, 12])  # with the bias, a basis
+    targets = np.where(codes == 0, 1.0, -1.0)[codes < 2]
+    assert_allclose(pair_outputs(machines, x[codes < 2])[:, 0], targets, rtol=0, atol=1e-3)
+
+
+def test_errors_say_what_to_do(overlapping):
+    x, codes = overlapping([5, 5])
+    with pytest.raises(ModelError, match=r"classes \[2\] have no frames"):
+        fit_pairs(x, codes, 3, CONFIG)
+    with pytest.raises(ModelError, match="codes lie in 0 … 1, expected 0 … 0"):
+        fit_pairs(x, codes, 1, CONFIG)
+    for bad in (np.nan, np.inf, 1e300):
+        with pytest.raises(ModelError, match="not finite in single precision"):
+            fit_pairs(np.where(x > 0, x.astype(np.float64), bad), codes, 2, CONFIG)
+    with pytest.raises(ModelError, match=r"expected \(frames, features\)"):
+        fit_pairs(x, codes[1:], 2, CONFIG)
+    with pytest.raises(ModelError, match="no pairs"):
+        fit_pairs(x, np.zeros(10, dtype=int), 1, CONFIG)
+    with pytest.raises(ModelError, match="two different classes"):
+        fit_pairs(x, codes, 2, CONFIG, pairs=[[1, 1]])
+    with pytest.raises(ModelError, match="sample_weight"):
+        fit_pairs(x, codes, 2, CONFIG, sample_weight=np.zeros(10))
+    for counts in ([1, 1, 1], [0, 1], [np.nan, 1]):
+        with pytest.raises(ModelError, match=r"expected \(2,\) and finite numbers above 0"):
+            fit_pairs(x, codes, 2, CONFIG, counts=counts)
+
+
+@pytest.mark.parametrize("estimator", [NPDClassifier, OROLSClassifier])
+def test_estimator_one_vs_one(overlapping, estimator):
+    x, codes = overlapping([120, 90, 100, 80], spread=1.5)
+    labels = np.array(["ah", "eh", "ih", "oh"])[codes]
+    model = estimator(SIGMA, 20, multiclass="ovo").fit(x, labels)
+    config = replace(CONFIG, regularize=estimator is OROLSClassifier)
+    machines, curves = fit_pairs(x, codes, 4, config)
+    expected = coupled_log_posteriors(quadratics(pair_outputs(machines, x), curves), 4)
+    assert_array_equal(model.curves_, curves)
+    assert_allclose(model.decision_function(x), expected, rtol=1e-12, atol=0)
+    assert_allclose(model.predict_proba(x), softmax(expected, axis=1), rtol=1e-12, atol=0)
+    assert_array_equal(model.predict(x), model.classes_[expected.argmax(axis=1)])
+    assert np.mean(model.predict(x) == labels) > 0.8
+    assert model.n_distinct_centers_ == len(model.centers_)
+    with pytest.raises(ValueError, match="path_predict"):
+        model.path_predict(x, [5])
+
+
+def test_logistic_coupling_of_the_estimator(overlapping):
+    x, codes = overlapping([120, 90, 100, 80], spread=1.5)
+    machines, curves = fit_pairs(x, codes, 4, CONFIG, coupling="logistic")
+    expected = coupled_log_posteriors(quadratics(pair_outputs(machines, x), curves), 4)
+    model = NPDClassifier(SIGMA, CONFIG.max_centers, multiclass="ovo", coupling="logistic").fit(x, codes)
+    assert_allclose(model.decision_function(x), expected, rtol=1e-12, atol=0)
+    with pytest.raises(ModelError, match='coupling is "votes", expected one of: gaussian, logistic'):
+        NPDClassifier(multiclass="ovo", coupling="votes").fit(x, codes)
+
+
+def test_two_classes_are_the_binary_machine(overlapping):
+    x, codes = overlapping([50, 40])
+    pairwise = NPDClassifier(SIGMA, 10, multiclass="ovo").fit(x, codes)
+    binary = NPDClassifier(SIGMA, 10).fit(x, codes)
+    assert_array_equal(pairwise.decision_function(x), binary.decision_function(x))
+    assert_array_equal(pairwise.predict_proba(x), binary.predict_proba(x))
+
+
+def test_estimator_leaves_out_frames_without_weight(overlapping):
+    x, codes = overlapping([40, 40, 40])
+    weight = (np.arange(120) % 4 > 0).astype(float)
+    weighted = NPDClassifier(SIGMA, 10, multiclass="ovo").fit(x, codes, weight)
+    without = NPDClassifier(SIGMA, 10, multiclass="ovo").fit(x[weight > 0], codes[weight > 0])
+    assert_array_equal(weighted.predict_proba(x), without.predict_proba(x))
+    for a, b in zip(weighted.center_indices_, without.center_indices_, strict=True):
+        assert_array_equal(a, np.flatnonzero(weight)[b])
+
+
+def test_outputs_that_point_the_wrong_way_leave_the_prior_odds():
+    # Left-out outputs of a constant model do: read as they are they name the rarer class, for certain.
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(50, 4)), np.repeat([0, 1], [30, 20])
+    config = ForwardConfig(Kernel("gaussian", 1e-3), (1e-3,), 5)
+    _, path = separate_path(x.astype(np.float32), y, 0, 1, config)
+    assert path.leave_one_out[:30].mean() < path.leave_one_out[30:].mean()
+    for coupling in ("gaussian", "logistic"):
+        _, curves = fit_pairs(x, y, 2, config, coupling=coupling)
+        assert_allclose(curves, [[0.0, 0.0, np.log(30 / 20)]], rtol=1e-12, atol=0)

@@ -1,0 +1,99 @@
+"""Cepstra of a corpus: all that is wrong at once, what is left out by name, the same after a round trip."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from numpy.testing import assert_array_equal
+
+from asr.corpora.corpus import Corpus, Utterance, read_corpus
+from asr.corpora.speech_data import (
+    compute_cepstra,
+    load_cepstra,
+    save_cepstra,
+    usable_cepstra,
+    warn_of_low_rates,
+)
+from asr.errors import CorpusError
+from features.errors import FeatureError
+from features.frontend import FrontEndConfig
+from features.mfcc import MfccConfig
+
+CONFIG = FrontEndConfig()
+
+
+@pytest.fixture
+def corpus(tones: Path, tmp_path: Path) -> Corpus:
+    """Return five good utterances and two bad ones."""
+    soundfile.write(tmp_path / "short.wav", np.full(100, 0.1), 16000)
+    (tmp_path / "noise.wav").write_bytes(b"not a sound")
+    bad = [Utterance(f"z-{n}", tmp_path / f"{n}.wav", ("ASA",), "z") for n in ("short", "noise")]
+    return Corpus((*read_corpus(tones / "speaker 0"), *bad))
+
+
+class TestCompute:
+    def test_all_that_is_wrong_at_once(self, corpus: Corpus) -> None:
+        with pytest.raises(CorpusError) as caught:
+            compute_cepstra(corpus, CONFIG)
+        head, noise, short = str(caught.value).splitlines()
+        assert head == (
+            "2 of 7 recordings cannot be used; correct or remove them, or go on without them: "
+            "--set unusable=skip"
+        )
+        assert noise.startswith("z-noise: ")
+        assert short.startswith("z-short: audio too short")
+
+    def test_left_out_by_name(self, corpus: Corpus, caplog: pytest.LogCaptureFixture) -> None:
+        data = compute_cepstra(corpus, CONFIG, leave_out=True)
+        assert data.corpus.ids == ("0", "1", "2", "3", "4")
+        assert [message[:18] for message in caplog.messages] == ["left out: z-noise:", "left out: z-short:"]
+
+    def test_nothing_left(self, corpus: Corpus) -> None:
+        with pytest.raises(CorpusError, match="2 of 2 recordings"):
+            compute_cepstra(corpus.of_speakers(["z"]), CONFIG, leave_out=True)
+
+    def test_usable_and_not(self, corpus: Corpus) -> None:
+        data, errors = usable_cepstra(corpus, CONFIG)
+        assert (len(data.cepstra), sorted(errors)) == (5, ["z-noise", "z-short"])
+
+    def test_wrong_configuration_is_one_error(self, corpus: Corpus) -> None:
+        with pytest.raises(FeatureError, match=r"^n_channels: expected at least 1, got 0"):
+            compute_cepstra(corpus, FrontEndConfig(MfccConfig(n_channels=0)))
+
+
+class TestKept:
+    def test_round_trip(self, corpus: Corpus, tmp_path: Path) -> None:
+        data = compute_cepstra(corpus, CONFIG, leave_out=True)
+        save_cepstra(data, tmp_path, "x")
+        again = load_cepstra(corpus, tmp_path, "x")
+        assert again.corpus == data.corpus
+        for one, other in zip(again.cepstra, data.cepstra, strict=True):
+            assert_array_equal(one, other)
+
+    def test_sum_is_in_order_of_ids(self, corpus: Corpus) -> None:
+        data = compute_cepstra(corpus, CONFIG, leave_out=True)
+        odd, even = data.without(["0", "2", "4"]), data.without(["1", "3"])
+        total = even + odd
+        assert total.corpus == data.corpus
+        assert all(one is other for one, other in zip(total.cepstra, data.cepstra, strict=True))
+
+
+class TestLowRates:
+    def test_named_with_the_cure(self, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        soundfile.write(tmp_path / "low.wav", np.zeros(8000), 8000)
+        low, gone = tmp_path / "low.wav", tmp_path / "gone.wav"
+        others = [u.audio_path for u in read_corpus(tones / "speaker 0")]
+        warn_of_low_rates([low, gone, *others], 16000)
+        (message,) = caplog.messages
+        assert caplog.records[0].levelno == logging.WARNING
+        assert message.startswith("1 of 7 recordings have fewer samples a second")
+        assert "low.wav (8000 Hz)" in message
+        assert message.endswith("train with --set sample_rate=8000")
+
+    def test_no_word_where_nothing_is_lost(self, tones: Path, caplog: pytest.LogCaptureFixture) -> None:
+        paths = [u.audio_path for u in read_corpus(tones)]
+        warn_of_low_rates(paths, 8000)
+        warn_of_low_rates(paths, 16000)
+        assert caplog.messages == []

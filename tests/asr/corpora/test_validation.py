@@ -1,0 +1,231 @@
+"""Every kind of fault planted in a small corpus is found, and nothing else."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from asr.corpora.corpus import Corpus, Utterance, write_corpus
+from asr.corpora.validation import Problem, validate
+from asr.errors import CorpusError
+from decoder.lexicon import Lexicon
+
+RATE = 8000
+LEXICON = Lexicon(
+    {"ZERO": [("Z", "IH", "R", "OW")], "ONE": [("W", "AH", "N")], "NINETY": [("N", "AY", "N", "T", "IY")]}
+)
+
+
+def write_wav(path: Path, duration_s: float = 1.0, sample_rate: int = RATE) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    samples = 0.1 * np.random.default_rng(0).standard_normal(round(duration_s * sample_rate))
+    soundfile.write(path, samples, sample_rate)
+    return path
+
+
+def write_folder(directory: Path, texts: dict[str, str], duration_s: float = 1.0) -> Path:
+    for name, text in texts.items():
+        write_wav(directory / f"{name}.wav", duration_s).with_suffix(".txt").write_text(text)
+    return directory
+
+
+def lines_of(directory: Path, lexicon: Lexicon | None = LEXICON) -> list[str]:
+    return [f"{p.severity}: {p}" for p in validate(directory, lexicon=lexicon)]
+
+
+GOOD = {f"s{i}/u{i}": "ZERO ONE NINETY" for i in range(4)}
+
+
+def test_good_corpora_have_no_problems(tmp_path: Path) -> None:
+    assert validate(write_folder(tmp_path / "plain", GOOD), lexicon=LEXICON) == ()
+    assert validate(write_folder(tmp_path / "letters", {"a": "één", "b": "it's"})) == ()
+
+
+def test_a_problem_is_one_line() -> None:
+    assert str(Problem("text:17", "is wrong")) == "text:17: is wrong"
+
+
+def fill(content: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(content)
+
+
+def put_nan(path: Path) -> None:
+    samples = np.zeros(RATE, dtype=np.float32)
+    samples[17] = np.nan
+    soundfile.write(path, samples, RATE, subtype="FLOAT")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (fill(b""), "empty file"),
+        (fill(b"this is a text, not a recording"), "not audio that libsndfile can read"),
+        (lambda path: path.write_bytes(path.read_bytes()[:5000]), "truncated"),
+        (put_nan, "sample 17; expected a finite number; got nan"),
+        (lambda path: soundfile.write(path, np.zeros(0), RATE), "no samples"),
+        (lambda path: soundfile.write(path, np.zeros(RATE), RATE), "all samples are zero"),
+        (lambda path: write_wav(path, 0.01), r"0.010 s of audio, expected at least 0.1 s"),
+        (lambda path: write_wav(path, 0.3), r"3 words need 36 frames, got 28 (0.30 s)"),
+    ],
+)
+def test_unusable_audio(tmp_path: Path, spoil: Callable[[Path], object], message: str) -> None:
+    write_folder(tmp_path, GOOD)
+    spoil(tmp_path / "s2/u2.wav")
+    (line,) = lines_of(tmp_path)
+    assert line.startswith("error: s2-u2: ")
+    assert message in line
+
+
+def test_long_silence_is_a_warning(tmp_path: Path) -> None:
+    write_folder(tmp_path, GOOD)
+    write_wav(tmp_path / "s1/u1.wav", 31)
+    assert lines_of(tmp_path) == [
+        "warning: s1-u1: 31.0 s of audio for 3 word(s), expected less than 10 s a word; "
+        "correct the transcript or the times, or remove it"
+    ]
+
+
+def test_transcript_exactly_as_long_as_its_audio_is_possible(tmp_path: Path) -> None:
+    # 12 phones × 3 states = 36 frames = 25 ms + 35 × 10 ms.
+    write_folder(tmp_path, GOOD, duration_s=0.375)
+    assert lines_of(tmp_path) == []
+    write_folder(tmp_path, GOOD, duration_s=0.374)
+    assert [line.split(",")[1] for line in lines_of(tmp_path)] == [
+        " got 35 (0.37 s); correct the transcript or the times"
+    ] * 4
+
+
+def test_without_lexicon_letters_are_counted(tmp_path: Path) -> None:
+    write_folder(tmp_path, {"a": "abcde " * 5, "b": "abcde " * 5 + "f"})
+    (line,) = lines_of(tmp_path, None)
+    assert line.startswith(
+        "error: b: transcript too long for its audio: 26 letters in 1.00 s, expected at most 25 a second"
+    )
+
+
+def test_words_that_have_no_spelling_are_warnings_without_lexicon(tmp_path: Path) -> None:
+    write_folder(tmp_path, {"a": "gate 7", "b": "well, yes"})
+    assert [line.split(";")[0] for line in lines_of(tmp_path, None)] == [
+        'warning: a: word "7" has the digit "7", which has no spelling in letters',
+        'warning: b: word "well," has ",", expected letters, apostrophes and hyphens',
+    ]
+
+
+def test_words_that_differ_in_case_only_are_warnings_without_lexicon(tmp_path: Path) -> None:
+    write_folder(tmp_path, {"a": "GATE OPEN", "b": "GATE", "c": "gate open"})
+    assert [line.split(", expected")[0] for line in lines_of(tmp_path, None)] == [
+        'warning: c: word "gate" (1 time(s)) differs only in case from "GATE" (2 time(s))',
+        'warning: c: word "open" (1 time(s)) differs only in case from "OPEN" (1 time(s))',
+    ]
+
+
+def test_empty_transcript(tmp_path: Path) -> None:
+    write_folder(tmp_path, GOOD | {"s1/u1": " \n"})
+    assert lines_of(tmp_path) == [
+        "error: s1-u1: empty transcript, expected the words spoken; write them or remove the utterance"
+    ]
+
+
+def test_unknown_words_come_by_frequency_with_nearest_words_and_counts(tmp_path: Path) -> None:
+    write_folder(tmp_path, GOOD | {"a": "ZERRO xx", "b": "yy xx xx", "c": "xx NINTY"}, duration_s=2)
+    once = "1 time(s) in 1 utterance(s); add it or correct the transcript"
+    assert lines_of(tmp_path) == [
+        'error: a: word "xx" is not in the lexicon, 4 time(s) in 3 utterance(s); '
+        "add it or correct the transcript",
+        f'error: c: word "NINTY" is not in the lexicon (did you mean "NINETY"?), {once}',
+        f'error: a: word "ZERRO" is not in the lexicon (did you mean "ZERO"?), {once}',
+        f'error: b: word "yy" is not in the lexicon, {once}',
+    ]
+
+
+def test_one_utterance_and_untrained_phones_and_mixed_rates_are_warnings(tmp_path: Path) -> None:
+    write_folder(tmp_path / "one", {"a": "ZERO NINETY"})
+    assert [line.split(";")[0] for line in lines_of(tmp_path / "one")] == [
+        "warning: .: one utterance to train on, expected many",
+        'warning: lexicon.txt: 2 phone(s) are in no training utterance: "AH", "W"',
+    ]
+    write_wav(write_folder(tmp_path / "mixed", GOOD) / "s0/u0.wav", sample_rate=16000)
+    assert lines_of(tmp_path / "mixed") == [
+        "warning: .: sample rates are mixed: 8000 Hz (3 recordings), 16000 Hz (1 recordings); "
+        "expected one; all are resampled"
+    ]
+
+
+def test_segments_of_a_bad_recording_are_named_once_and_bad_segments_each(tmp_path: Path) -> None:
+    good, cut = write_wav(tmp_path / "good.wav", 3), write_wav(tmp_path / "cut.wav", 3)
+    cut.write_bytes(cut.read_bytes()[:20000])
+    spans = [("u1", good, 0.0, 1.0), ("u2", good, 1.0, None), ("u3", good, 4.0, 5.0), ("u4", good, 2.0, 2.05)]
+    spans += [("u5", cut, 0.0, 1.0), ("u6", cut, 1.0, 2.0)]
+    words = ("ZERO", "ONE", "NINETY")
+    write_corpus(Corpus(tuple(Utterance(i, p, words, i, a, b) for i, p, a, b in spans)), tmp_path / "data")
+    u3, u4, u5 = lines_of(tmp_path / "data")
+    assert u3.startswith("error: u3: ")
+    assert "segment out of range" in u3
+    assert u4.startswith("error: u4: 0.050 s of audio")
+    assert u5.startswith("error: u5: ")
+    assert u5.endswith("(it has 2 utterances)")
+
+
+def write_root(root: Path) -> Path:
+    """Write a corpus with splits and, in each, faults of several kinds."""
+    write_folder(root / "train", GOOD | {"s9/bad": "ZERO QQ"})
+    write_folder(root / "dev", {"t1/v1": "ZERO", "s1/u1": "ONE"})
+    write_folder(root / "test", {"t2/w1": "ONE ZERRO", "t2/w2": "ONE"})
+    (root / "train/s9/bad.wav").write_bytes(b"")
+    (root / "test/t2/w2.txt").unlink()
+    LEXICON.write(root / "lexicon.txt")
+    return root
+
+
+def test_splits_are_checked_each_and_against_each_other(tmp_path: Path) -> None:
+    assert [line.split(",")[0].split(" (")[0] for line in lines_of(write_root(tmp_path), None)] == [
+        "error: test/t2/w2.wav: no transcript",
+        f"error: train/s9-bad: {tmp_path}/train/s9/bad.wav: empty file; expected an audio file; got 0 bytes; "
+        "copy or record it again",
+        'error: train/s9-bad: word "QQ" is not in the lexicon',
+        'warning: test/t2-w1: word "ZERRO" is not in the lexicon',
+        'error: dev: 1 duplicate utterance id(s) in both train and dev: "s1-u1"; expected distinct ids; '
+        "remove or rename them",
+        'warning: dev: 1 speaker(s) in both train and dev: "s1"; expected different speakers; '
+        "results hold for known speakers only; split by speaker if that is not meant",
+    ]
+
+
+def test_order_and_content_do_not_depend_on_threads(tmp_path: Path) -> None:
+    write_root(tmp_path)
+    one = validate(tmp_path, n_threads=1)
+    assert all(validate(tmp_path, n_threads=n) == one for n in (2, 3, 8))
+
+
+def test_faults_of_the_lexicon_are_each_a_problem(tmp_path: Path) -> None:
+    write_folder(tmp_path, GOOD)
+    (tmp_path / "lexicon.txt").write_text("ZERO Z\nONE\n<s> SIL\n")
+    assert [line.split(",")[0] for line in lines_of(tmp_path, None)] == [
+        'error: lexicon.txt:2: word "ONE" has no phones',
+        'error: lexicon.txt:3: word "<s>" is pronounced with "SIL"',
+    ]
+    (tmp_path / "lexicon.txt").write_text("ZERO Z\nONE W\nONE W\nNINETY N\n")
+    assert lines_of(tmp_path, None) == [
+        "warning: lexicon.txt: 1 pronunciations are repeated, expected each once; the repetitions are ignored"
+    ]
+
+
+def test_structural_problems_and_others_come_together(tmp_path: Path) -> None:
+    path = write_wav(tmp_path / "a.wav")
+    (tmp_path / "wav.scp").write_text(f"a {path}\nb missing.wav\nc x |\n")
+    (tmp_path / "text").write_text("a ZERO ONE QQ NINETY\nb ZERO\nc ZERO\na ONE\n")
+    (tmp_path / "utt2spk").write_text("a s\nb s\nc s\n")
+    assert [line.split(" ")[1] for line in lines_of(tmp_path)] == [
+        "text:4:",
+        "wav.scp:2:",
+        "wav.scp:3:",
+        "a:",
+        ".:",
+    ]
+
+
+def test_no_such_directory(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="no such directory"):
+        validate(tmp_path / "none")

@@ -1,0 +1,90 @@
+"""Grammars written beside a model and read back."""
+
+from pathlib import Path
+
+import pytest
+
+from asr.decoding.grammars import check_grammar, grammar_names, has_lm_scale, read_grammar, write_grammar
+from asr.errors import ExperimentError
+from decoder.errors import LexiconError
+from decoder.grammars.grammar import WordLoop
+from decoder.grammars.ngram import NGram
+from decoder.grammars.word_pair import WordPairGrammar
+from decoder.lexicon import Lexicon
+
+LEXICON = Lexicon({"YES": [("y",)], "NO": [("n",)], "MAYBE": [("m",)]})
+SENTENCES = [("YES", "NO"), ("NO",), ("YES",)]
+
+
+def written(name: str, directory: Path, task_dir: Path) -> object:
+    directory.mkdir(exist_ok=True)
+    made = write_grammar(name, directory, task_dir=task_dir, sentences=SENTENCES, lexicon=LEXICON)  # type: ignore[arg-type]
+    read = read_grammar(name, directory, LEXICON)
+    assert read == made
+    return read
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    (tmp_path / "task").mkdir()
+    return tmp_path / "task"
+
+
+class TestNames:
+    def test_own_files_are_added_once(self, task: Path) -> None:
+        assert grammar_names(("loop",), task) == ("loop",)
+        (task / "word_pairs.txt").touch()
+        (task / "x.arpa").touch()
+        assert grammar_names(("loop", "word-pair", "loop"), task) == ("loop", "word-pair", "arpa")
+
+    def test_what_has_a_scale(self) -> None:
+        scaled = {n for n in ("loop", "unigram", "bigram", "trigram", "word-pair", "arpa") if has_lm_scale(n)}
+        assert scaled == {"unigram", "bigram", "trigram", "arpa"}
+
+
+class TestRoundTrip:
+    def test_loop_needs_no_file(self, task: Path, tmp_path: Path) -> None:
+        assert isinstance(written("loop", tmp_path / "out", task), WordLoop)
+        assert list((tmp_path / "out").iterdir()) == []
+
+    @pytest.mark.parametrize(("name", "order"), [("unigram", 1), ("bigram", 2), ("trigram", 3)])
+    def test_n_grams_know_every_word_of_the_lexicon(
+        self, task: Path, tmp_path: Path, name: str, order: int
+    ) -> None:
+        grammar = written(name, tmp_path / "out", task)
+        assert isinstance(grammar, NGram)
+        assert grammar.order == order
+        assert set(LEXICON.words) <= set(grammar.words)
+
+    def test_own_files(self, task: Path, tmp_path: Path) -> None:
+        WordPairGrammar.from_sentences(SENTENCES).write(task / "word_pairs.txt")
+        NGram.estimate(SENTENCES, 2, vocabulary=LEXICON.words).write(task / "mine.arpa")
+        assert isinstance(written("word-pair", tmp_path / "out", task), WordPairGrammar)
+        assert isinstance(written("arpa", tmp_path / "out", task), NGram)
+
+
+class TestCheck:
+    def test_words_left_out_are_named(self, caplog: pytest.LogCaptureFixture) -> None:
+        check_grammar("bigram", NGram.estimate(SENTENCES, 2), LEXICON)
+        assert not caplog.records
+        check_grammar("arpa", NGram.estimate([*SENTENCES, ("PERHAPS", "NOT")], 2), LEXICON)
+        assert "grammar arpa: 2 word(s) are not in the lexicon" in caplog.text
+        assert ": NOT, PERHAPS; " in caplog.text
+
+    def test_word_pairs_need_every_word(self) -> None:
+        with pytest.raises(LexiconError, match=r"got none for 1: PERHAPS"):
+            check_grammar("word-pair", WordPairGrammar.from_sentences([("PERHAPS",)]), LEXICON)
+
+
+class TestMissing:
+    def test_no_file(self, task: Path, tmp_path: Path) -> None:
+        with pytest.raises(ExperimentError, match=r"no word_pairs\.txt in the corpus, expected one; lay it"):
+            written("word-pair", tmp_path / "out", task)
+        with pytest.raises(ExperimentError, match=r"\.arpa files of the corpus: none; expected exactly one"):
+            written("arpa", tmp_path / "out", task)
+
+    def test_two_language_models(self, task: Path, tmp_path: Path) -> None:
+        for name in ("b", "a"):
+            (task / f"{name}.arpa").touch()
+        with pytest.raises(ExperimentError, match=r"a\.arpa, b\.arpa; expected exactly one"):
+            written("arpa", tmp_path / "out", task)

@@ -1,0 +1,230 @@
+"""Stages: kept while nothing changed, made again when something did, never there by half."""
+
+import errno
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from asr.errors import ExperimentError
+from asr.stages.store import (
+    StageStore,
+    as_plain,
+    directory_digest,
+    read_json,
+    source_digest,
+    storage_errors,
+    write_json,
+    write_text,
+)
+
+
+def writer(text: str, calls: list[str]) -> Callable[[Path], None]:
+    def compute(directory: Path) -> None:
+        calls.append(text)
+        (directory / "out.txt").write_text(text)
+
+    return compute
+
+
+class TestRun:
+    def test_second_run_is_skipped(self, tmp_path: Path) -> None:
+        calls: list[str] = []
+        first = StageStore(tmp_path).run("s", writer("x", calls), inputs={"a": "1"}, config={"b": 2})
+        second = StageStore(tmp_path).run("s", writer("y", calls), inputs={"a": "1"}, config={"b": 2})
+        assert (calls, first) == (["x"], second)
+        assert (second.path / "out.txt").read_text() == "x"
+
+    @pytest.mark.parametrize(
+        "changed", [{"inputs": {"a": "2"}}, {"config": {"b": 3}}, {"version": 2}, {"name": "t"}]
+    )
+    def test_whatever_changes_makes_another_output(self, tmp_path: Path, changed: dict[str, object]) -> None:
+        calls: list[str] = []
+        base = {"name": "s", "inputs": {"a": "1"}, "config": {"b": 2}, "version": 1}
+        for options in (base, base | changed):
+            name = str(options.pop("name"))
+            StageStore(tmp_path).run(name, writer("x", calls), **options)  # type: ignore[arg-type]
+        assert len(calls) == 2
+
+    def test_same_bytes_have_the_same_digest_wherever_they_come_from(self, tmp_path: Path) -> None:
+        store = StageStore(tmp_path)
+        one = store.run("s", writer("x", []), config=1)
+        two = store.run("s", writer("x", []), config=2)
+        assert one.path != two.path
+        assert one.digest == two.digest == directory_digest(one.path)
+
+    def test_a_failed_stage_leaves_nothing(self, tmp_path: Path) -> None:
+        def fails(directory: Path) -> None:
+            (directory / "half.txt").write_text("half")
+            raise ValueError("no")
+
+        with pytest.raises(ValueError, match="no"):
+            StageStore(tmp_path).run("s", fails)
+        assert list((tmp_path / "stages").iterdir()) == []
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda path: (path / "out.txt").write_text("z"),
+            lambda path: (path / "out.txt").unlink(),
+            lambda path: (path / "stage.json").unlink(),
+            lambda path: (path / "stage.json").write_text("{"),
+            lambda path: (path / "stage.json").write_text("[]"),
+        ],
+    )
+    def test_damaged_outputs_are_made_again(
+        self, tmp_path: Path, damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        calls: list[str] = []
+        good = StageStore(tmp_path).run("s", writer("x", calls))
+        damage(good.path)
+        assert StageStore(tmp_path).run("s", writer("x", calls)) == good
+        assert calls == ["x", "x"]
+        assert "s: files were changed or are damaged, made again" in caplog.text
+
+    def test_a_run_reads_an_output_once(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        store = StageStore(tmp_path)
+        store.run("s", writer("x", []))
+        monkeypatch.setattr("asr.stages.store.directory_digest", lambda path: pytest.fail("read again"))
+        store.run("s", writer("x", []))
+
+    def test_times_are_recorded_and_kept(self, tmp_path: Path) -> None:
+        def slow(directory: Path) -> None:
+            (directory / "out.txt").write_text("x")
+            time.sleep(0.02)
+
+        first = StageStore(tmp_path).run("s", slow)
+        record = read_json(first.path / "stage.json")
+        assert set(record["seconds"]) == {"cpu", "wall"}
+        assert 0.02 <= record["seconds"]["wall"] < 5
+        assert 0 <= record["seconds"]["cpu"] < 5
+        assert StageStore(tmp_path).run("s", writer("y", [])) == first
+        assert read_json(first.path / "stage.json") == record
+
+    def test_times_are_no_part_of_the_digest(self, tmp_path: Path) -> None:
+        output = StageStore(tmp_path).run("s", writer("x", []))
+        record = read_json(output.path / "stage.json")
+        write_json(output.path / "stage.json", {**record, "seconds": {"cpu": 1.0, "wall": 2.0}})
+        assert StageStore(tmp_path).run("s", writer("y", [])) == output
+
+    def test_times_are_logged(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        with caplog.at_level(logging.INFO, "asr.stages.store"):
+            StageStore(tmp_path).run("s", writer("x", []))
+            StageStore(tmp_path).run("s", writer("x", []))
+        started, done, kept = caplog.messages
+        assert (started, kept) == ("s: started", "s: unchanged, kept")
+        assert done.startswith("s: done in 0.0 s (")
+
+
+class TestLock:
+    def test_one_at_a_time(self, tmp_path: Path) -> None:
+        with (
+            StageStore(tmp_path).locked(),
+            pytest.raises(ExperimentError, match=r"another run is using this .* choose another --out"),
+            StageStore(tmp_path).locked(),
+        ):
+            pass
+        with StageStore(tmp_path).locked():
+            pass
+
+    def test_lock_of_a_killed_process_is_gone(self, tmp_path: Path) -> None:
+        code = (
+            "import os, sys; from pathlib import Path; from asr.stages.store import StageStore\n"
+            "with StageStore(Path(sys.argv[1])).locked(): os.kill(os.getpid(), 9)"
+        )
+        assert subprocess.run([sys.executable, "-c", code, tmp_path], check=False).returncode == -9
+        with StageStore(tmp_path).locked():
+            pass
+
+    def test_leftovers_are_cleared(self, tmp_path: Path) -> None:
+        leftover = tmp_path / "stages" / ".s-123.partial"
+        leftover.mkdir(parents=True)
+        with StageStore(tmp_path).locked():
+            assert not leftover.exists()
+
+    def test_experiment_directory_is_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "exp").touch()
+        with (
+            pytest.raises(ExperimentError, match=r"exp.*expected to read and write there"),
+            StageStore(tmp_path / "exp").locked(),
+        ):
+            pass
+
+
+class TestFiles:
+    def test_a_failed_write_keeps_what_was_there(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "only copy.mlf"
+        path.write_text("precious")
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("asr.stages.store.os.fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            write_text(path, "new")
+        assert path.read_text() == "precious"
+        assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+    def test_write_json_is_whole_or_not_at_all(self, tmp_path: Path) -> None:
+        path = tmp_path / "x.json"
+        write_json(path, {"b": 1, "a": ("é", Path("p"))})
+        assert path.read_text(encoding="utf-8") == '{\n "a": [\n  "é",\n  "p"\n ],\n "b": 1\n}\n'
+        with pytest.raises(TypeError):
+            write_json(path, {"b": object()})
+        assert read_json(path) == {"a": ["é", "p"], "b": 1}
+        assert os.listdir(tmp_path) == ["x.json"]
+
+    @pytest.mark.parametrize("content", [b"{", b"\xff", b""])
+    def test_read_json_of_no_json(self, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / "x.json").write_bytes(content)
+        with pytest.raises(ExperimentError, match=r"x\.json: cannot be read .*expected JSON"):
+            read_json(tmp_path / "x.json")
+        with pytest.raises(ExperimentError, match=r"y\.json: not found, expected"):
+            read_json(tmp_path / "y.json")
+
+    def test_as_plain(self) -> None:
+        @dataclass(frozen=True)
+        class Options:
+            path: Path = Path("a/b")
+            numbers: tuple[int, ...] = (1, 2)
+
+        assert as_plain({1: Options()}) == {"1": {"path": "a/b", "numbers": [1, 2]}}
+
+    def test_source_digest_sees_text_by_content_and_audio_by_time(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("one")
+        (tmp_path / "a.wav").write_bytes(b"sound")
+        before = source_digest(tmp_path)
+        os.utime(tmp_path / "a.txt", (1, 1))
+        (tmp_path / ".hidden").touch()
+        assert source_digest(tmp_path) == before
+        os.utime(tmp_path / "a.wav", (1, 1))
+        after = source_digest(tmp_path)
+        assert after != before
+        (tmp_path / "a.txt").write_text("two")
+        assert source_digest(tmp_path) != after
+
+
+class TestStorageErrors:
+    @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+    def test_full_disk(self, tmp_path: Path, code: int) -> None:
+        with (
+            pytest.raises(ExperimentError, match=r"no space left .*finished stages are kept"),
+            storage_errors(tmp_path / "not" / "there"),
+        ):
+            raise OSError(code, os.strerror(code))
+
+    def test_numpy_gives_no_number_for_a_full_disk(self, tmp_path: Path) -> None:
+        with pytest.raises(ExperimentError, match="no space left"), storage_errors(tmp_path):
+            raise OSError("1000 requested and 10 written")
+
+    def test_others_name_the_file(self, tmp_path: Path) -> None:
+        with pytest.raises(ExperimentError, match=r"^/a/b: Permission denied; "), storage_errors(tmp_path):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), "/a/b")

@@ -1,0 +1,164 @@
+"""What training leaves out or warns of, and what stops it."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from asr import train
+from asr.corpora.corpus import Corpus, Utterance
+from asr.corpora.speech_data import SpeechData
+from asr.errors import CorpusError
+from asr.training.gmm import usable_for_training, warn_of_untrained_phones
+from decoder.lexicon import Lexicon
+
+LEXICON = Lexicon({"YES": [("y", "e", "s")], "NO": [("n", "o")]})
+
+
+def speech(**transcripts: str) -> SpeechData:
+    utterances = tuple(Utterance(i, Path(f"/{i}.wav"), tuple(t.split()), "s") for i, t in transcripts.items())
+    return SpeechData(Corpus(utterances), tuple(np.zeros((9, 39), np.float32) for _ in utterances))
+
+
+class TestUsable:
+    def test_all_that_is_wrong_at_once(self) -> None:
+        with pytest.raises(CorpusError) as caught:
+            usable_for_training(speech(a="YES", b="", c="YEP NO", d="YEP", e="NO"), LEXICON)
+        head, empty, unknown = str(caught.value).splitlines()
+        assert head.startswith("3 of 5 transcripts cannot be trained on; ")
+        assert empty == "b: empty transcript, expected words"
+        assert unknown.startswith('word "YEP" is not in lexicon.txt')
+        assert unknown.endswith(": 2 utterance(s), first c")
+
+    def test_left_out_by_name(self, caplog: pytest.LogCaptureFixture) -> None:
+        left = usable_for_training(speech(a="YES", b="", c="YEP NO"), LEXICON, leave_out=True)
+        assert left.corpus.ids == ("a",)
+        (message,) = caplog.messages
+        assert message.startswith("left out of training: 2 utterance(s): b: empty transcript")
+
+    def test_good_data_is_passed_on_in_silence(self, caplog: pytest.LogCaptureFixture) -> None:
+        data = speech(a="YES", b="NO")
+        assert usable_for_training(data, LEXICON).corpus == data.corpus
+        assert caplog.messages == []
+
+
+class TestUntrainedPhones:
+    def test_named(self, caplog: pytest.LogCaptureFixture) -> None:
+        warn_of_untrained_phones(speech(a="NO NO"), LEXICON)
+        (message,) = caplog.messages
+        assert message.startswith("3 phone(s) of the lexicon are in no training transcript: e, s, y; ")
+
+    def test_all_spoken(self, caplog: pytest.LogCaptureFixture) -> None:
+        warn_of_untrained_phones(speech(a="NO", b="YES"), LEXICON)
+        assert caplog.messages == []
+
+
+class TestTraining:
+    """The same through `asr.train`, with train, dev and test given by the user."""
+
+    @pytest.fixture
+    def corpus(self, tones: Path, tmp_path: Path) -> Path:
+        for split, speakers in (("train", "0123"), ("dev", "4"), ("test", "5")):
+            for speaker in speakers:
+                shutil.copytree(
+                    tones / f"speaker {speaker}", tmp_path / "corpus" / split / f"speaker{speaker}"
+                )
+        words = {"ASA": "a s a", "IMI": "i m i", "SUS": "s u s", "MAUI": "m a u i", "ZOO": "z o"}
+        lines = "".join(f"{word} {phones}\n" for word, phones in words.items())
+        (tmp_path / "corpus/lexicon.txt").write_text(lines)
+        return tmp_path / "corpus"
+
+    def run(self, corpus: Path, settings: tuple[str, ...], *more: str) -> list[tuple[str, int]]:
+        options = ("grammars=loop", *settings, *more)
+        rows = train("folder", corpus=corpus, out=corpus.parent / "exp", models=["gmm1"], settings=options)
+        return [(row.split, row.words) for row in rows]
+
+    def test_phone_without_data_is_named_once(
+        self, corpus: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        self.run(corpus, settings)
+        warnings = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+        assert [w[:67] for w in warnings] == [
+            "2 phone(s) of the lexicon are in no training transcript: o, z; word"
+        ]
+
+    def test_dev_may_have_what_cannot_be_trained_on(
+        self, corpus: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (corpus / "dev/speaker4/0.txt").write_text("ASA ZULU\n")
+        (corpus / "dev/speaker4/1.txt").write_text("\n")
+        (corpus / "test/speaker5/0.txt").write_text("\n")
+        assert [split for split, _ in self.run(corpus, settings)] == ["dev", "test"]
+        left_out = [m for m in caplog.messages if m.startswith("left out of training")]
+        assert len(left_out) == 1
+        assert "speaker4-1: empty transcript" in left_out[0]
+        assert '"ZULU"' in left_out[0]
+
+    def test_all_of_dev_is_useless_for_training(self, corpus: Path, settings: tuple[str, ...]) -> None:
+        for text in (corpus / "dev").rglob("*.txt"):
+            text.write_text("ZULU\n")
+        assert ("dev", 5) in self.run(corpus, settings)
+
+    def test_train_may_not(self, corpus: Path, settings: tuple[str, ...]) -> None:
+        (corpus / "train/speaker0/0.txt").write_text("\n")
+        with pytest.raises(
+            CorpusError, match=r"1 of 20 transcripts .*--set unusable=skip\nspeaker0-0: empty"
+        ):
+            self.run(corpus, settings)
+        assert self.run(corpus, settings, "unusable=skip")
+        with pytest.raises(CorpusError, match="empty transcript"):  # is not forgotten
+            self.run(corpus, settings)
+
+    def test_words_of_train_outside_the_lexicon(
+        self, corpus: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (corpus / "train/speaker0/0.txt").write_text("ASAA SUS\n")
+        with pytest.raises(CorpusError, match=r'\nword "ASAA" is not in lexicon\.txt \(did you mean "ASA"'):
+            self.run(corpus, settings)
+        assert self.run(corpus, settings, "unusable=skip")
+        assert 'left out of training: 1 utterance(s): word "ASAA"' in caplog.text
+
+    def test_bad_recordings_of_train(self, corpus: Path, settings: tuple[str, ...]) -> None:
+        soundfile.write(corpus / "train/speaker0/0.wav", np.zeros(10), 16000)
+        (corpus / "test/speaker5/1.wav").write_bytes(b"")
+        with pytest.raises(CorpusError, match=r"1 of 20 recordings .*\nspeaker0-0: audio too short"):
+            self.run(corpus, settings)
+        (_, _), (split, n_words) = self.run(corpus, settings, "unusable=skip")
+        assert (split, n_words) == ("test", 12 - 3)
+
+    def test_low_sample_rate(
+        self, corpus: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        for path in corpus.rglob("*.wav"):
+            soundfile.write(path, soundfile.read(path)[0][::2], 8000)
+        self.run(corpus, settings)
+        assert any("20 of 20 recordings have fewer samples" in message for message in caplog.messages)
+        caplog.clear()
+        self.run(corpus, settings, "sample_rate=8000")
+        assert not any("fewer samples" in message for message in caplog.messages)
+
+    def test_hardly_anything(self, corpus: Path, settings: tuple[str, ...]) -> None:
+        for split in ("train", "dev", "test"):
+            recordings = sorted((corpus / split).rglob("*.wav"))
+            for path in recordings[2 if split == "train" else 1 :]:
+                path.unlink()
+                path.with_suffix(".txt").unlink()
+        assert [split for split, _ in self.run(corpus, settings)] == ["dev", "test"]
+
+    def test_one_utterance_at_all(self, tones: Path, tmp_path: Path) -> None:
+        (tmp_path / "c").mkdir()
+        for suffix in (".wav", ".txt"):
+            shutil.copy(tones / f"speaker 0/0{suffix}", tmp_path / "c")
+        with pytest.raises(CorpusError, match=r"train has 1 utterance\(s\), expected at least 10"):
+            train("folder", corpus=tmp_path / "c", out=tmp_path / "exp")
+
+    def test_duplicate_id(self, corpus: Path, settings: tuple[str, ...]) -> None:
+        folder = corpus / "train/speaker0"
+        (folder / "a b.wav").write_bytes((folder / "0.wav").read_bytes())
+        (folder / "a_b.wav").write_bytes((folder / "0.wav").read_bytes())
+        for name in ("a b", "a_b"):
+            (folder / f"{name}.txt").write_text("ASA\n")
+        with pytest.raises(CorpusError, match='duplicate id "speaker0-a_b"'):
+            self.run(corpus, settings)

@@ -1,0 +1,237 @@
+"""Hybrids from recordings to words on the tone language."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from asr import Recognizer, align, sparsity, train
+from asr.cli import main
+from asr.corpora.corpus import read_corpus
+from asr.corpora.speech_data import compute_cepstra
+from asr.decoding.passes import adapted, heard_states, scored_speech
+from asr.errors import ConfigError, ExperimentError
+from asr.scoring.results import read_results
+from asr.sparsity import config_of
+from asr.stages.store import as_plain
+
+SMALL = ("hybrid.n_centers=20", "hybrid.min_frames=5", "tying.min_frames=60", "tying.min_gain=20")
+CHECKED = "speaker 1/2.wav"
+
+
+@pytest.fixture(scope="module")
+def hybrids(tones: Path, trained: Path, settings: tuple[str, ...], tmp_path_factory) -> Path:
+    """Return an experiment with three hybrids of phones in context."""
+    out = tmp_path_factory.mktemp("hybrids") / "exp"
+    shutil.copytree(trained, out)
+    options = (*settings, *SMALL, "hybrid.units=context", "hybrid.warps=0.95,1.05")
+    models = ["npd", "krls", "sklearn:discriminant_analysis.LinearDiscriminantAnalysis"]
+    train("folder", corpus=tones, out=out, models=models, settings=options)
+    return out
+
+
+def test_tones_are_recognised(hybrids: Path) -> None:
+    rows = read_results(hybrids)
+    assert {row.model for row in rows} == {
+        "npd",
+        "krls",
+        "sklearn-discriminant_analysis.LinearDiscriminantAnalysis",
+    }
+    assert all(row.word_accuracy >= 90 for row in rows)
+
+
+def test_a_second_run_changes_nothing(hybrids: Path, tones: Path, settings: tuple[str, ...]) -> None:
+    before = {p: p.stat().st_mtime_ns for p in (hybrids / "stages").rglob("*") if p.is_file()}
+    options = (*settings, *SMALL, "hybrid.units=context", "hybrid.warps=0.95,1.05")
+    train("folder", corpus=tones, out=hybrids, models=["npd"], settings=options)
+    assert {p: p.stat().st_mtime_ns for p in (hybrids / "stages").rglob("*") if p.is_file()} == before
+
+
+def test_decoded_and_aligned_like_any_other(hybrids: Path, tones: Path) -> None:
+    recognizer = Recognizer.load(hybrids, "npd")
+    assert recognizer.model.topology.is_contextual
+    text = (tones / CHECKED).with_suffix(".txt").read_text().split()
+    assert list(recognizer.transcribe(tones / CHECKED).text) == text
+    aligned = align(hybrids, tones / CHECKED, text, model="npd")
+    spoken = [i.label for i in aligned.tiers["phones"] if i.label not in ("sil", "sp")]
+    assert spoken == list("".join(text).lower())
+
+
+def test_a_silent_file_and_one_of_three_frames(hybrids: Path) -> None:
+    recognizer = Recognizer.load(hybrids, "npd")
+    noise = np.random.default_rng(0).normal(size=3 * 160 + 400).astype(np.float32) * 1e-4
+    assert np.isfinite(recognizer.transcribe(noise).log_score)
+    frames = recognizer.model.front_end.transform([recognizer.model.front_end.cepstra(noise)])[0]
+    assert np.isfinite(recognizer.model.emissions.log_likelihoods(frames)).all()
+
+
+def test_contexts_may_reach_across_words(
+    tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(trained, out)
+    options = (*settings, *SMALL, "hybrid.warps=", "hybrid.units=cross-word")
+    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
+    recognizer = Recognizer.load(out)
+    assert recognizer.model.topology.crosses_words
+    text = (tones / CHECKED).with_suffix(".txt").read_text().split()
+    assert list(recognizer.with_options(n_best=3, confidence=True).transcribe(tones / CHECKED).text) == text
+    aligned = align(out, tones / CHECKED, text)
+    spoken = [i.label for i in aligned.tiers["phones"] if i.label not in ("sil", "sp")]
+    assert spoken == list("".join(text).lower())
+    assert all(row.word_accuracy >= 90 for row in read_results(out))
+
+
+def test_words_and_phones_never_heard_stay_reachable(
+    tones: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    corpus, out = tmp_path / "corpus", tmp_path / "exp"
+    shutil.copytree(tones, corpus)
+    known = ("ASA", "IMI", "SUS", "MAUI")
+    lines = [f"{word} {' '.join(word.lower())}" for word in known]
+    (corpus / "lexicon.txt").write_text("\n".join([*lines, "SAMI s a m i", "XU x u"]) + "\n")
+    options = (*settings, *SMALL, "grammars=loop")
+    train("folder", corpus=corpus, out=out, models=["npd"], settings=options)
+    recognizer = Recognizer.load(out)
+    assert np.isfinite(recognizer.align(tones / CHECKED, ["SAMI", "XU"]).log_likelihood)
+    allowed = {
+        recognizer.decoder.network.words[w] for w in recognizer.decoder.network.graph.chain_words if w >= 0
+    }
+    assert allowed == {*known, "SAMI", "XU"}
+    assert all(row.word_accuracy >= 80 for row in read_results(out))
+
+
+def test_frames_are_adapted_to_the_speaker(hybrids: Path, tones: Path) -> None:
+    recognizer = Recognizer.load(hybrids, "npd")
+    assert recognizer.first_pass is not None
+    assert recognizer.model.adaptation is not None
+    data = compute_cepstra(read_corpus(tones), recognizer.model.front_end.config)
+    speech = scored_speech(data.cepstra, data.speakers, recognizer.model)
+    moved = adapted(speech, recognizer.model, recognizer.first_pass, recognizer.lexicon)
+    n_columns = recognizer.model.adaptation.n_columns
+    targets = recognizer.model.adaptation.means
+
+    def overlap(frames: list[np.ndarray]) -> float:
+        """Return how far speech is from the means of its states, as a share of its variance."""
+        pairs = zip(data.corpus, frames, strict=True)
+        states = np.concatenate([recognizer.align_frames(f, u.words).states for u, f in pairs])
+        is_speech = recognizer.model.topology.is_speech()[states]
+        x = np.concatenate(frames)[is_speech, :n_columns]
+        return float(np.mean(np.mean((x - targets[states[is_speech]]) ** 2, axis=0) / x.var(axis=0)))
+
+    assert overlap(moved.frames) < 0.96 * overlap(speech.frames)
+    for before, after in zip(speech.frames, moved.frames, strict=True):
+        assert_array_equal(before[:, n_columns:], after[:, n_columns:])  # what the mixtures see
+    unadapted = replace(recognizer.model, adaptation=None)
+    assert adapted(speech, unadapted, recognizer.first_pass, recognizer.lexicon) is speech
+
+
+def test_a_gmm_may_adapt_too(tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(trained, out)
+    train("folder", corpus=tones, out=out, models=["gmm2-cmllr"], settings=settings)
+    plain, adapting = Recognizer.load(trained), Recognizer.load(out, "gmm2-cmllr")
+    assert plain.first_pass is None
+    assert adapting.first_pass is not None
+    assert_array_equal(plain.model.emissions.means, adapting.model.emissions.means)  # type: ignore[attr-defined]
+    before, after = ({(r.grammar, r.split): r.word_accuracy for r in read_results(e)} for e in (trained, out))
+    assert all(after[key] >= before[key] - 3 for key in before)
+
+
+def test_without_weights_for_the_first_pass_nothing_is_decoded(hybrids: Path, tmp_path: Path) -> None:
+    shutil.copytree(hybrids / "models" / "npd", tmp_path / "npd")
+    path = tmp_path / "npd" / "decoding.json"
+    record = json.loads(path.read_text())
+    del record["first_pass"]["loop"]
+    path.write_text(json.dumps(record))
+    with pytest.raises(ExperimentError, match=r'no "first_pass" for grammar "loop".*run asr train again'):
+        Recognizer.load(tmp_path / "npd", grammar="loop")
+
+
+def test_adaptation_without_projection_or_mixtures(
+    tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(trained, out)
+    options = (*settings, *SMALL, "hybrid.warps=", "hybrid.input_projection=none", "hybrid.gmm_weight=0")
+    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
+    recognizer = Recognizer.load(out)
+    assert recognizer.model.adaptation is not None
+    assert recognizer.model.adaptation.n_columns == 39
+    assert all(row.word_accuracy >= 90 for row in read_results(out))
+
+
+def test_nothing_heard_adapts_nothing(hybrids: Path) -> None:
+    recognizer = Recognizer.load(hybrids, "npd")
+    scores = np.zeros((9, recognizer.model.topology.n_states), dtype=np.float32)
+    assert_array_equal(heard_states(scores, (), recognizer.lexicon, recognizer.model), -1)
+    assert_array_equal(heard_states(scores[:2], ("MAUI",), recognizer.lexicon, recognizer.model), -1)
+
+
+def test_adaptation_may_be_left_out(
+    hybrids: Path, tones: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(hybrids, out)
+    options = (*settings, *SMALL, "hybrid.warps=0.95,1.05", "hybrid.adaptation=none")
+    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
+    assert Recognizer.load(out, "npd").first_pass is None
+
+
+def test_realignment_goes_on_from_the_first_hybrid(
+    hybrids: Path, tones: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(hybrids, out)
+    before = {p.name for p in (out / "stages").iterdir()}
+    options = (*settings, *SMALL, "hybrid.warps=0.95,1.05", "hybrid.realignments=1")
+    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
+    new = sorted(p.name.rsplit("-", 1)[0] for p in (out / "stages").iterdir() if p.name not in before)
+    made = {"adapting-hybrid-npd-realigned-1", "hybrid-npd-realigned-1", "units-realigned-1"}
+    assert made | {f"{name}-dev" for name in made} <= set(new)
+    assert "hybrid-npd" not in new
+    assert all(row.word_accuracy >= 90 for row in read_results(out))
+
+
+def test_sparsity_trains_every_size_and_goes_on(
+    hybrids: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "exp"
+    shutil.copytree(hybrids, out)
+    rows = sparsity(out, sizes=[2, 10])
+    assert [row.n_centers for row in rows] == [2, 2, 10, 10]
+    assert rows[0].distinct_centers < rows[2].distinct_centers
+    assert rows[2].word_accuracy >= 90
+    assert json.loads((out / "sparsity.json").read_text())["rows"][0]["grammar"] == "loop"
+    stages = {p.name for p in (out / "stages").iterdir()}
+    assert main(["sparsity", str(out), "--centers", "2", "10"]) == 0
+    assert {p.name for p in (out / "stages").iterdir()} == stages
+    assert "centres  distinct       loop" in capsys.readouterr().out
+    assert main(["sparsity", str(out), "--model", "gmm2"]) == 2
+    assert "expected npd or orols" in capsys.readouterr().err
+
+
+def test_config_comes_back_from_its_json(hybrids: Path) -> None:
+    record = json.loads((hybrids / "config.json").read_text())
+    assert as_plain(config_of(record)) == record["config"]
+
+
+@pytest.mark.parametrize("model", ["npd", "orols", "svm", "krls"])
+def test_thesis_preset(
+    model: str, tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "exp"
+    train("folder", corpus=tones, out=out, models=[model], preset="thesis", settings=(*settings, *SMALL))
+    assert all(row.word_accuracy >= 80 for row in read_results(out))
+    recognizer = Recognizer.load(out)
+    assert recognizer.model.front_end.projection is None
+    assert recognizer.model.front_end.config.normalize == "global"
+
+
+def test_unknown_classifier(tones: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r'npdd.*did you mean "npd"'):
+        train("folder", corpus=tones, out=tmp_path / "exp", models=["npdd"])

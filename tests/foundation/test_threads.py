@@ -1,0 +1,110 @@
+import threading
+import time
+
+import pytest
+import sklearn.cluster  # noqa: F401 (brings BLAS and OpenMP)
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from foundation.threads import default_workers, parallel_map, single_threaded_libraries
+
+
+@pytest.mark.parametrize("n_workers", [None, 1, 2, 5])
+def test_results_come_in_the_order_of_the_items(n_workers):
+    def late_first(item):
+        time.sleep(0.01 * (3 - item % 4))
+        return item * item
+
+    assert list(parallel_map(late_first, range(12), n_workers)) == [i * i for i in range(12)]
+
+
+def test_nothing_to_do():
+    assert list(parallel_map(str, [])) == []
+
+
+def test_many_workers_work_at_once():
+    both = threading.Barrier(2, timeout=10)
+    assert len(list(parallel_map(lambda _: both.wait(), range(2), 2))) == 2
+
+
+def test_an_error_comes_through():
+    def fail(item):
+        raise ValueError(f"item {item}")
+
+    with pytest.raises(ValueError, match="item 0"):
+        list(parallel_map(fail, range(4), 2))
+
+
+def library_threads(_=None):
+    """Return how many threads each numerical library would use if it were called now."""
+    return [pool["num_threads"] for pool in threadpool_info()]
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.fixture
+def three_threads():
+    """Give every library three threads, so that a limit can be seen on any machine."""
+    with threadpool_limits(limits=3):
+        yield library_threads()
+
+
+def test_libraries_have_one_thread_meanwhile(three_threads):
+    assert set(three_threads) == {3}
+    assert {n for found in parallel_map(library_threads, range(3), 2) for n in found} == {1}
+    assert library_threads() == three_threads
+
+
+def test_overlapping_limits_are_lifted_by_the_last(three_threads):
+    inside, leave = threading.Event(), threading.Event()
+
+    def hold():
+        with single_threaded_libraries():
+            inside.set()
+            leave.wait(10)
+
+    with single_threaded_libraries():
+        thread = threading.Thread(target=hold)
+        thread.start()
+        assert inside.wait(10)
+    assert blas_threads() == {1}  # the other still holds it
+    leave.set()
+    thread.join(10)
+    assert library_threads() == three_threads
+
+
+def test_the_limit_outlives_an_error_in_neither_form(three_threads):
+    with pytest.raises(ZeroDivisionError), single_threaded_libraries():
+        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        list(parallel_map(lambda n: 1 // n, range(3), 2))
+    assert library_threads() == three_threads
+
+
+def test_results_taken_one_by_one_do_not_hold_the_limit(three_threads):
+    results = parallel_map(abs, range(-4, 0), 2)
+    assert next(results) == 4
+    deadline = time.monotonic() + 10
+    while library_threads() != three_threads and time.monotonic() < deadline:
+        time.sleep(0.01)  # the workers finish the rest
+    assert library_threads() == three_threads
+    assert list(results) == [3, 2, 1]
+
+
+def test_a_caller_who_wants_no_more_stops_the_work(three_threads):
+    started = []
+
+    def work(item):
+        started.append(item)
+        time.sleep(0.01)
+
+    results = parallel_map(work, range(1000), 2)
+    next(results)
+    results.close()
+    assert len(started) < 100
+    assert library_threads() == three_threads
+
+
+def test_default_workers():
+    assert default_workers() >= 1
