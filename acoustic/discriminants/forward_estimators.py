@@ -19,7 +19,7 @@ from acoustic.errors import ModelError
 from acoustic.kernels.forward import Selection, Stopping
 from acoustic.kernels.kernel import KernelName
 from acoustic.kernels.leave_one_out import within_reach
-from acoustic.pairs.calibration import CalibrationName, quadratics
+from acoustic.pairs.calibration import CurveName, quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
 from acoustic.pairs.gaussian_outputs import MonotoneProjection
 from acoustic.pairs.sparse import PairwiseMachines, pair_outputs
@@ -51,7 +51,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         n_candidates: int = 60,
         multiclass: Multiclass = "shared",
         calibration: Calibration = "loo",
-        coupling: CalibrationName = "gaussian",
+        coupling: CurveName = "gaussian",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.sigma = sigma
@@ -96,7 +96,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         return self.multiclass == "ovo" and len(self.classes_) > 2
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats | None:
-        choices = {"multiclass": Multiclass, "calibration": Calibration, "coupling": CalibrationName}
+        choices = {"multiclass": Multiclass, "calibration": Calibration, "coupling": CurveName}
         for name, kind in choices.items():
             if (value := getattr(self, name)) not in (allowed := get_args(kind)):
                 raise ModelError(f'{name} is "{value}", expected one of: {", ".join(allowed)}')

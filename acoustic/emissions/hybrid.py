@@ -21,7 +21,7 @@ from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import TrainingError
 from acoustic.kernels.forward import ForwardConfig
 from acoustic.kernels.kernel import Kernel
-from acoustic.pairs.calibration import CalibrationName, fit_curve
+from acoustic.pairs.calibration import CurveName, fit_curve
 from acoustic.pairs.iterative_coupling import CouplingName
 from acoustic.pairs.pool_centers import PoolName, drawn, pool_centers
 from acoustic.pairs.pooled import PooledMachines
@@ -91,7 +91,7 @@ class HybridConfig:
     epsilon: float = 1e-3
     ridge: float = 1e-5
     loss: Loss = "squared-hinge"
-    calibration: CalibrationName = "logistic"
+    calibration: CurveName = "logistic"
     prior_scale: float = 0.5
     floor: float = -40.0
     gmm_weight: float = 0.2

@@ -1,4 +1,4 @@
-"""From a discriminant's output to the log odds of its two classes: a quadratic in the output.
+"""Calibration: from a discriminant's output to the log odds of its two classes, by a quadratic in the output.
 
 Two Gaussians give one (thesis (4.7)), a logistic function (Platt) one without its square. Axes: T frames, P
 pairs, M outputs of a pair.
@@ -6,28 +6,52 @@ pairs, M outputs of a pair.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from acoustic.errors import ModelError
 from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.pairs.gaussian_outputs import GaussianProjection
 from foundation.arrays import Floats, Reals
+from foundation.checks import check_choices
 
-CalibrationName = Literal["gaussian", "logistic"]
+CurveName = Literal["gaussian", "logistic"]
+OutputsName = Literal["fitted", "loo", "held-out"]
 
 _STEPS = 30
 _ENOUGH = 1e-9  # of a Newton step
 _SMALLEST_CURVATURE = 1e-12
 
 
+@dataclass(frozen=True)
+class Calibration:
+    """The rule by which curves from outputs to log odds are fitted, the same for all ways of training.
+
+    Attributes
+    ----------
+    outputs : of the training frames, on which curves rest: ``fitted``, those of the machine that learned them
+        (thesis; nearer to the targets than outputs of new frames); ``loo``, those of the machine without the
+        frame, which least squares gives for nothing; ``held-out``, those of a machine that learned the other
+        folds of the recordings
+    curve : ``gaussian``, Bayes' rule on one Gaussian a class (thesis (4.7)); ``logistic``, Platt's function
+    """
+
+    outputs: OutputsName = "loo"
+    curve: CurveName = "gaussian"
+
+    def __post_init__(self) -> None:
+        check_choices(self, ModelError)
+
+
 def fit_curve(
     outputs: Reals,
     n_first: int,
     counts: tuple[float, float],
-    name: CalibrationName,
+    name: CurveName,
     weight: Floats | None = None,
 ) -> Floats:
     """Return (square, slope, constant) of d(q) = (square q + slope) q + constant, (3,).

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from acoustic.errors import ModelError
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import inverse_square
-from acoustic.pairs.calibration import CalibrationName, fit_curve
+from acoustic.pairs.calibration import CurveName, fit_curve
 from acoustic.pairs.class_frames import ClassFrames
 from acoustic.pairs.compiled_forward import fit_pair
 from acoustic.pairs.sparse import PairwiseMachines
@@ -36,7 +36,7 @@ def fit_pairs(
     n_workers: int | None = None,
     *,
     calibration: Calibration = "loo",
-    coupling: CalibrationName = "gaussian",
+    coupling: CurveName = "gaussian",
     sample_weight: Floats | None = None,
     counts: ArrayLike | None = None,
     seed: int = 0,
@@ -180,7 +180,7 @@ class _Calibrator(NamedTuple):
     """Which outputs of a pair its curve rests on (0 fitted, 1 leave-one-out), and how."""
 
     which: int
-    coupling: CalibrationName
+    coupling: CurveName
     counts: Floats
 
     def curve(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
 from acoustic.errors import ModelError
-from acoustic.pairs.calibration import CalibrationName, fit_curve
+from acoustic.pairs.calibration import CurveName, fit_curve
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.pooled import PooledMachines, ScaledKernel
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
@@ -51,7 +51,7 @@ class PoolConfig:
     ridge: float = 1e-5
     loss: Loss = "squared"
     hinge_steps: int = 1
-    calibration: CalibrationName = "logistic"
+    calibration: CurveName = "logistic"
     outputs: Outputs = "held-out"
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.svm import SVC
 
 from acoustic.kernels.kernel import Kernel
-from acoustic.pairs.calibration import CalibrationName, fit_curve
+from acoustic.pairs.calibration import CurveName, fit_curve
 from acoustic.pairs.class_frames import ClassFrames
 from acoustic.pairs.sparse import PairwiseMachines
 from foundation.arrays import Floats, Integers, Ints, Longs, Reals
@@ -35,7 +35,7 @@ class SvmConfig:
 
     sigma: float = 5.0
     cost: float = 10.0
-    calibration: CalibrationName = "logistic"
+    calibration: CurveName = "logistic"
     outputs: Literal["fitted", "held-out"] = "held-out"
     cache_mb: float = 100.0
 
