@@ -119,12 +119,8 @@ def train_one_vs_rest(
     order = np.random.default_rng(seed).permutation(len(frames.x))
     machine = _learned(frames, order, sigma, config)
     covered = len(np.unique(frames.codes[order[machine.center_indices_]]))
-    logger.info(
-        "krls: a dictionary of %d frames of %d of %d classes",
-        len(machine.centers_),
-        covered,
-        frames.n_classes,
-    )
+    n_centers = len(machine.centers_)
+    logger.info("krls: a dictionary of %d frames of %d of %d classes", n_centers, covered, frames.n_classes)
     outputs = _outputs_for(calibration, machine, frames, order, sigma, config)
     weights, biases = machine.dual_coef_.T, machine.intercept_
     if frames.n_classes == 2:  # one column, positive for the second class
