@@ -6,10 +6,10 @@ import pytest
 from acoustic.hmm.topology import Topology
 from decoder import Decoder, DecoderConfig, Lexicon, NGram, WordLoop
 from decoder.grammars.grammar import pack_tables
+from decoder.search.compiled import Pruning, Weights
 from decoder.search.confidence import edge_posteriors, word_confidence
 from decoder.search.lattice import best_remaining, build_lattice, edge_slacks
 from decoder.search.nbest import best_sequences
-from decoder.search.tokens import Pruning, Weights
 from decoder.search.viterbi import search
 
 WIDE = DecoderConfig(

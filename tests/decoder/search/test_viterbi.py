@@ -8,8 +8,8 @@ from hmmlearn import _hmmc
 
 from acoustic.hmm.topology import Topology
 from decoder import Decoder, DecoderConfig, DecodingError, Lexicon, NGram, WordLoop, WordPairGrammar
+from decoder.search.compiled import Pruning, Weights
 from decoder.search.network import build_network
-from decoder.search.tokens import Pruning, Weights
 from decoder.search.viterbi import search
 
 GRAMMARS = ("loop", "word-pair", "unigram", "bigram", "trigram")
