@@ -136,7 +136,7 @@ def viterbi(
     tokens: Tokens,
     records: Records,
 ) -> tuple[Records, int, int, int]:
-    """Return the records, their number, the last boundary reached, and the record behind the best token there.
+    """Return the records, their number, the last boundary reached and the record before the best token there.
 
     ``tokens`` and ``records`` are new ones (`decoder.search.tokens`).
     """
