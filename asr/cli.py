@@ -284,7 +284,7 @@ def _align(options: argparse.Namespace) -> int:
 
 def _score(options: argparse.Namespace) -> int:
     print(
-        terminal.score_files(
+        terminal.accuracy_of_files(
             options.reference,
             options.hypothesis,
             against=options.against,
@@ -298,12 +298,12 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    score, found = verbs.evaluate(
+    accuracy, found = verbs.evaluate(
         options.experiment, options.corpus, model=options.model, grammar=options.grammar
     )
     if options.hypotheses is not None:
         write_hypotheses(found, options.hypotheses)
-    print(terminal.evaluation(score, found, as_json=options.json))
+    print(terminal.evaluation(accuracy, found, as_json=options.json))
     return 0
 
 

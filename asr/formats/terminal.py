@@ -11,9 +11,9 @@ from asr.corpora.corpus import Problem
 from asr.corpora.validation import validate
 from asr.errors import ScoringError
 from asr.formats.transcripts import read_transcripts
+from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
 from asr.scoring.results import RESULTS, Result, format_results
-from asr.scoring.score_table import format_comparison, format_score, to_json
-from asr.scoring.scoring import Score, compare, score
+from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.sparsity import FILE, SparsityRow
 from asr.stages.store import as_plain, read_json
 from decoder.decoder import Hypothesis
@@ -29,7 +29,7 @@ def word_times(hypothesis: Hypothesis) -> str:
     return "\n".join(lines)
 
 
-def score_files(
+def accuracy_of_files(
     reference: Path,
     hypothesis: Path,
     *,
@@ -39,20 +39,20 @@ def score_files(
     ignore_case: bool,
     as_json: bool,
 ) -> str:
-    """Return the score of a file of transcripts, with ``against`` the comparison with another, too."""
+    """Return the word accuracy of a file of transcripts, with ``against`` how another compares, too."""
     references = read_transcripts(reference, file_format)
     hypotheses = read_transcripts(hypothesis, file_format)
     speakers = None if utt2spk is None else _speakers(utt2spk)
     first = score(references, hypotheses, speakers=speakers, normalize_case=ignore_case)
     if against is None:
-        return json.dumps(to_json(first), indent=1, ensure_ascii=False) if as_json else format_score(first)
+        return json.dumps(to_json(first), indent=1, ensure_ascii=False) if as_json else format_accuracy(first)
     others = read_transcripts(against, file_format)
     comparison = compare(references, hypotheses, others, normalize_case=ignore_case)
     if as_json:
         second = score(references, others, speakers=speakers, normalize_case=ignore_case)
         both = {"a": to_json(first), "b": to_json(second), "comparison": as_plain(comparison)}
         return json.dumps(both, indent=1, ensure_ascii=False)
-    return f"{format_score(first)}\n\n{format_comparison(comparison)}"
+    return f"{format_accuracy(first)}\n\n{format_comparison(comparison)}"
 
 
 def _speakers(path: Path) -> dict[str, str]:
@@ -63,13 +63,13 @@ def _speakers(path: Path) -> dict[str, str]:
     return {utterance: words[0] for utterance, words in table.items()}
 
 
-def evaluation(result: Score, hypotheses: Mapping[str, Hypothesis], *, as_json: bool) -> str:
-    """Return a score; what ended without a complete sentence is counted."""
+def evaluation(result: WordAccuracy, hypotheses: Mapping[str, Hypothesis], *, as_json: bool) -> str:
+    """Return a word accuracy; what ended without a complete sentence is counted."""
     incomplete = sorted(i for i, h in hypotheses.items() if not h.complete)
     if as_json:
         return json.dumps({**to_json(result), "incomplete": incomplete}, indent=1, ensure_ascii=False)
     note = f"\n\n{len(incomplete)} incomplete: {', '.join(incomplete[:10])}" if incomplete else ""
-    return format_score(result) + note
+    return format_accuracy(result) + note
 
 
 def results_table(results: Sequence[Result], directory: Path) -> str:

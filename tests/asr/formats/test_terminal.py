@@ -65,7 +65,7 @@ class TestEvaluation:
         assert (record["words"], record["deletions"], record["incomplete"]) == (3, 1, ["u2"])
 
 
-class TestScoreFiles:
+class TestAccuracyOfFiles:
     def text(self, tmp_path: Path, **changes: object) -> str:
         (tmp_path / "ref").write_text("u1 YES NO\nu2 NO\n")
         (tmp_path / "hyp").write_text("u1 YES no\nu2 NO\n")
@@ -78,7 +78,7 @@ class TestScoreFiles:
             "ignore_case": False,
             "as_json": False,
         }
-        return terminal.score_files(tmp_path / "ref", tmp_path / "hyp", **(options | changes))  # type: ignore[arg-type]
+        return terminal.accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", **(options | changes))  # type: ignore[arg-type]
 
     def test_case_counts_unless_it_is_ignored(self, tmp_path: Path) -> None:
         assert self.text(tmp_path).startswith("word accuracy 66.67 %")

@@ -13,6 +13,8 @@ from numpy.testing import assert_allclose
 
 from asr.errors import ConfigError, ScoringError
 from asr.formats.transcripts import format_transcripts
+from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
+from asr.scoring.bootstrap import resample_accuracies
 from asr.scoring.edit_distance import (
     GAP_COST,
     SUBSTITUTION_COST,
@@ -22,8 +24,7 @@ from asr.scoring.edit_distance import (
     count_confusions,
     count_errors,
 )
-from asr.scoring.score_table import format_comparison, format_score, to_json
-from asr.scoring.scoring import compare, resample_accuracies, score
+from asr.scoring.scoring import compare, score
 
 GOLDEN = Path(__file__).parent / "golden" / "sclite_counts.json"
 
@@ -351,7 +352,9 @@ def test_p_values_of_equal_systems_are_not_small_too_often():
 
 
 def test_score_as_text():
-    assert format_score(score(REFERENCE, HYPOTHESIS, speakers=SPEAKERS), n_confusions=2).split("\n")[1:] == [
+    assert format_accuracy(score(REFERENCE, HYPOTHESIS, speakers=SPEAKERS), n_confusions=2).split("\n")[
+        1:
+    ] == [
         "10 words, 1 substituted, 2 deleted, 1 inserted",
         "sentence accuracy 25.00 %, 4 utterances",
         "no hypothesis for 1 utterances, counted as deleted: ben-2",
