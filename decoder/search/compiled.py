@@ -149,7 +149,7 @@ def viterbi(
     n_reached, n_active, open_record, threshold = 1, 0, 0, -np.inf
     stamp = 0
     for frame in range(n_frames):
-        n_active, stamp = _enter(graph, tokens, n_reached, n_active, stamp, weights, threshold)
+        n_active, stamp = enter(graph, tokens, n_reached, n_active, stamp, weights, threshold)
         best_chain = _move(graph, tokens, n_active, scores[frame])
         if best_chain < 0:
             return records, n_records, frame, open_record
@@ -324,7 +324,7 @@ def _offer(
 
 
 @njit(nogil=True, cache=True)
-def _enter(
+def enter(
     graph: SearchGraph,
     tokens: Tokens,
     n_reached: int,
