@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 from collections.abc import Iterator
-from pathlib import Path
 from types import CodeType, ModuleType
 from typing import get_type_hints
 
@@ -112,6 +112,18 @@ def good(x):
 """
 
 
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    path = tmp_path_factory.mktemp("example") / "foreign_parts_example.py"
+    path.write_text(FOREIGN)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -122,12 +134,9 @@ def good(x):
     ],
 )
 def test_the_rule_sees_functions_constants_and_records(
-    name: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, expected: list[str], example: ModuleType
 ) -> None:
-    (tmp_path / "foreign_parts_example.py").write_text(FOREIGN)
-    monkeypatch.syspath_prepend(tmp_path)
-    module = importlib.import_module("foreign_parts_example")
-    kernel = njit(cache=True)(getattr(module, name))
+    kernel = njit(cache=True)(getattr(example, name))
     assert kernel.stats.cache_path is not None
-    found = list(foreign_parts(module, name, kernel))
+    found = list(foreign_parts(example, name, kernel))
     assert found == [f"foreign_parts_example.{name}: {part}" for part in expected]
