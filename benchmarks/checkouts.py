@@ -49,6 +49,11 @@ class Checkout:
                 "give the directory that holds the packages asr, acoustic, decoder and features"
             )
 
+    def compiled(self) -> frozenset[tuple[Path, int]]:
+        """Return the files of machine code that numba keeps of this checkout, with their times."""
+        kept = Path(os.environ.get("NUMBA_CACHE_DIR", self.directory))
+        return frozenset((path, path.stat().st_mtime_ns) for path in kept.rglob("*.nbc"))
+
     def revision(self) -> str:
         """Return the commit, with ``-changed`` if files differ from it, or ``unknown`` without git."""
         git = ["git", "-C", str(self.directory)]

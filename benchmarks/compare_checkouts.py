@@ -9,6 +9,10 @@ corpus is given. Each is trained by both checkouts on one BLAS thread, in ``WORK
 ``WORK/after-COMMIT/RUN``; what lies there of an earlier call is taken up. An experiment that was made
 elsewhere is taken by ``--before-exp RUN=DIR`` and ``--after-exp RUN=DIR``.
 
+Machine code that numba compiles in a process can differ in the last bits from the same code read from its
+cache, and so can the models of `acoustic.pairs.compiled_forward`: a training that compiled anything is thrown
+away and made again. Of experiments made elsewhere this cannot be seen; make them with a warm cache.
+
 What differs has a name, ``RECIPE-MODEL-PRESET-KIND``, where the kind is
 
     results      a row of results.json
@@ -27,6 +31,7 @@ and the other (`pair_speed`).
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -195,13 +200,26 @@ def experiment(run: Run, side: str, checkout: Checkout, arguments: Namespace) ->
     if run.name in given:
         return given[run.name]
     directory = arguments.work.absolute() / f"{side}-{checkout.revision()}" / run.name
+    is_new, compiled = not directory.exists(), checkout.compiled()
+    train(run, checkout, directory, arguments)
+    if checkout.compiled() != compiled:
+        if is_new:
+            print(f"{run.name} {side}: code was compiled on the way, trained again", flush=True)
+            shutil.rmtree(directory)
+            train(run, checkout, directory, arguments)
+        else:
+            print(f"{run.name} {side}: code was compiled on the way; its last bits may differ by that")
+    return directory
+
+
+def train(run: Run, checkout: Checkout, directory: Path, arguments: Namespace) -> None:
+    """Train the models of a run."""
+    print(f"{run.name}: {directory}", flush=True)
     corpus = getattr(arguments, run.recipe).absolute()
     models = [word for model in chosen_models(run, arguments) for word in ("--model", model)]
     settings = [word for setting in arguments.set for word in ("--set", setting)]
     command = ("train", run.recipe, "--corpus", corpus, "--out", directory, "--preset", run.preset)
-    print(f"{run.name} {side}: {directory}", flush=True)
     checkout.run("-m", "asr.cli", *command, *models, *settings)
-    return directory
 
 
 def names(expected: str, difference: str) -> bool:
@@ -241,18 +259,8 @@ def print_speeds(rows: Sequence[Mapping[str, Any]]) -> None:
 def print_comparisons(comparisons: Sequence[Comparison]) -> None:
     """Print the tables of words, models and seconds."""
     models = [(c.run.name, model) for c in comparisons for model in c.models]
-    head = (
-        "run",
-        "model",
-        "split",
-        "grammar",
-        "results",
-        "utterances",
-        "that differ",
-        "words",
-        "errors",
-        "then",
-    )
+    numbers = ("utterances", "that differ", "words that differ", "word errors before", "after")
+    head = ("run", "model", "split", "grammar", "results", *numbers)
     words = [(run, model.name, *row_cells(row)) for run, model in models for row in model.rows]
     print(markdown_table(head, words), "\n")
     head = ("run", "model", "model.safetensors", "model.json", "decoding.json")
@@ -326,7 +334,6 @@ def print_seconds(comparison: Comparison) -> None:
             print(f"- {stage.name} is taken for {stage.renamed}")
         elif stage.before is None or stage.after is None:
             print(f"- {stage.name} is there only {'after' if stage.before is None else 'before'}")
-    print()
 
 
 def print_verdict(found: Sequence[str], unexpected: Sequence[str], expected: Sequence[str]) -> None:

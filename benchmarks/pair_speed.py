@@ -1,8 +1,8 @@
 """CPU seconds of training and of scoring machines of pairs on fixed synthetic frames, as JSON.
 
-It is run by `compare_checkouts` with each of two checkouts. The names of what it measures have changed between
-them, so there is one adapter for each, and the first whose names can be imported is taken. Beside the seconds
-stands a hash of the outputs: the same bytes from both checkouts, or not.
+It is run by `compare_checkouts` with each of two checkouts. The names of what it measures have changed
+between them, so there is one adapter for each, and the first whose names can be imported is taken. Beside the
+seconds stands a hash of the outputs: the same bytes from both checkouts, or not.
 """
 
 from __future__ import annotations
