@@ -18,7 +18,7 @@ import numpy as np
 N_CLASSES, N_FRAMES, N_FEATURES = 32, 600, 40  # K, of each class, D
 N_CENTERS = {"pair": 100, "pool": 150}
 N_SCORED = 20_000
-SIGMA = 5.0
+SIGMA, EPSILON, RIDGE = 5.0, 1e-3, 1e-5
 
 Array = Any
 Machines = tuple[Any, Array]  # and their curves
@@ -66,6 +66,38 @@ def drawn_frames(n_classes: int, n_each: int, rng: np.random.Generator) -> Frame
     return Frames(x, codes, folds, centers)
 
 
+def of_ways_of_training() -> Adapter:
+    """Return the adapter of ways of training that return machines of one protocol."""
+    from acoustic.pairs import train_forward, train_pools
+    from acoustic.pairs.calibration import Calibration
+    from acoustic.pairs.class_frames import LabelledFrames
+    from acoustic.pairs.train_forward import PairForwardConfig
+
+    def labelled(frames: Frames) -> Any:
+        return LabelledFrames(frames.x, frames.codes, frames.folds, frames.counts)
+
+    def train_pairs(frames: Frames, is_regularized: bool) -> Machines:
+        return train_forward.fit(
+            labelled(frames),
+            SIGMA,
+            PairForwardConfig(N_CENTERS["pair"], EPSILON),
+            Calibration("fitted", "gaussian"),
+            regularize=is_regularized,
+            n_workers=1,
+        )
+
+    def train_on_pools(frames: Frames) -> Machines:
+        rule = Calibration("held-out", "logistic")
+        return train_pools.fit_pools(
+            labelled(frames), frames.centers, SIGMA, RIDGE, rule, hinge_steps=1, n_workers=1
+        )
+
+    def score(machines: Machines, x: Array) -> Array:
+        return machines[0].log_posteriors(machines[1], x, 1)
+
+    return Adapter(train_pairs, train_on_pools, score, score)
+
+
 def of_one_folder() -> Adapter:
     """Return the adapter of the state before the rooms: all in acoustic.discriminants."""
     from acoustic.discriminants.forward import ForwardConfig
@@ -107,7 +139,7 @@ def _of_functions(
 
     def train_pairs(frames: Frames, is_regularized: bool) -> Machines:
         config = forward_config(
-            kernel("gaussian", SIGMA), (SIGMA,), N_CENTERS["pair"], epsilon=1e-3, regularize=is_regularized
+            kernel("gaussian", SIGMA), (SIGMA,), N_CENTERS["pair"], epsilon=EPSILON, regularize=is_regularized
         )
         n_classes, counts = len(frames.centers), frames.counts
         return fit_pairs(
@@ -122,7 +154,7 @@ def _of_functions(
         )
 
     def train_pools(frames: Frames) -> Machines:
-        config = pool_config(SIGMA, 1e-5, "squared-hinge", calibration="logistic")
+        config = pool_config(SIGMA, RIDGE, "squared-hinge", calibration="logistic")
         return fit_pools(frames.x, frames.codes, frames.folds, frames.centers, frames.counts, config, 1)
 
     return Adapter(
@@ -133,7 +165,7 @@ def _of_functions(
     )
 
 
-ADAPTERS = (of_moved_functions, of_one_folder)
+ADAPTERS = (of_ways_of_training, of_moved_functions, of_one_folder)
 
 
 def found_adapter() -> Adapter:
