@@ -1,9 +1,9 @@
-"""What can be counted in the tests: those that assert little, errors whose message nobody reads, missing files.
+"""What can be counted in the tests: those that assert little, errors not looked at, modules without a file.
 
 A test that asserts nothing has no ``assert``, no ``assert_…`` of numpy or its own, no ``raises`` or ``warns``,
 and calls no function of its file that has. One that asserts only form has only assertions about shapes and
-types, or that numbers are finite or something is not None. A module without a file has none named ``test_`` and
-its name in the folder of the tests that mirrors its own.
+types, or that numbers are finite or something is not None. A module without a file has none named ``test_``
+and its name in the folder of the tests that mirrors its own.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ def _assertions(function: Function, module: Module) -> Iterator[ast.AST]:
     while waiting:
         current = waiting.pop()
         for node in ast.walk(current):
-            if isinstance(node, ast.Assert) or (
-                isinstance(node, ast.Call) and _asserts(last_name(node.func))
-            ):
+            if _is_assertion(node):
                 yield node
         called = {name for name in called_names(current) & own.keys() if name not in seen}
         seen |= called
