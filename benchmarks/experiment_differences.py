@@ -223,7 +223,7 @@ def _value_differences(name: str, before: Array, after: Array) -> Iterator[Tenso
         differs = ~((a == b) | (np.isnan(a) & np.isnan(b)))
         with np.errstate(invalid="ignore"):
             gaps = np.abs(a - b)[differs]
-        largest = float(np.nan_to_num(gaps, nan=np.inf).max(initial=0.0))
+        largest = float(np.where(np.isnan(gaps), np.inf, gaps).max(initial=0.0))
         size = float(np.abs(a[np.isfinite(a)]).max(initial=0.0))
         relative = largest / size if size else None
         yield TensorDifference(name, "values", largest, relative, float(differs.mean()))
