@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+_WHERE = "import importlib.util; print(importlib.util.find_spec('asr').origin)"
+
 
 @dataclass(frozen=True)
 class Checkout:
@@ -42,10 +44,10 @@ class Checkout:
 
     def check(self) -> None:
         """SystemExit unless the product is imported from here."""
-        found = Path(self.run("-c", "import asr; print(asr.__file__)").strip())
+        found = Path(self.run("-c", _WHERE).strip())
         if self.directory.resolve() not in found.resolve().parents:
             raise SystemExit(
-                f"{self.directory}: asr is imported from {found}, expected from this directory; "
+                f"{self.directory}: asr would be imported from {found}, expected from this directory; "
                 "give the directory that holds the packages asr, acoustic, decoder and features"
             )
 

@@ -45,7 +45,11 @@ def module(text, path="acoustic/kernels/selection.py"):
 
 
 class TestSizes:
-    TEXT = '"""Head."""\n\nX = 1  # one\n\n\nclass A:\n    """A."""\n\n    def f(self):\n        """F.\n\n        More.\n        """\n        # why\n        y = """a\nb"""\n        return y\n'
+    TEXT = (
+        '"""Head."""\n\nX = 1  # one\n\n\nclass A:\n    """A."""\n\n    def f(self):\n'
+        '        """F.\n\n        More.\n        """\n        # why\n'
+        '        y = """a\nb"""\n        return y\n'
+    )
 
     def test_lines_of_code(self):
         found = module(self.TEXT)
@@ -169,11 +173,11 @@ class TestTests:
 def test_this_checkout(tmp_path):
     out = tmp_path / "house.json"
     script = CHECKOUT / "benchmarks" / "house.py"
-    command = [sys.executable, script, CHECKOUT, CHECKOUT, "--lists", "--out", out]
+    command = [sys.executable, script, CHECKOUT, "--lists", "--out", out]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
-    (house,) = [value for key, value in json.loads(out.read_text()).items() if key.startswith(CHECKOUT.name)]
+    house = next(v for k, v in json.loads(out.read_text()).items() if k.startswith(CHECKOUT.name))
     assert house["modules"]["features"] > 5
     assert "gmm.beam" in house["options"]
     assert house["estimators"]["KRLSClassifier"][:2] == ["sigma", "max_centers"]
-    assert f"| configuration options | {len(house['options'])} | {len(house['options'])} |" in done.stdout
+    assert f"| configuration options | {len(house['options'])} |" in done.stdout
