@@ -2,8 +2,8 @@
 
 A test that asserts nothing has no ``assert``, no ``assert_…`` of numpy or its own, no ``raises`` or
 ``warns``, and calls no function of its file that has. One that asserts only form has only assertions about
-shapes and types, or that numbers are finite or something is not None. A module without a test file has functions,
-but no ``test_NAME.py`` is in the folder of the tests that mirrors its own.
+shapes and types, or that numbers are finite or something is not None. A module without a test file has
+functions, but no ``test_NAME.py`` is in the folder of the tests that mirrors its own.
 """
 
 from __future__ import annotations
