@@ -7,7 +7,8 @@
 The runs are ``RECIPE-best`` (models gmm, npd) and ``RECIPE-thesis`` (npd, orols, svm) of every recipe whose
 corpus is given. Each is trained by both checkouts on one BLAS thread, in ``WORK/before-COMMIT/RUN`` and
 ``WORK/after-COMMIT/RUN``; what lies there of an earlier call is taken up. An experiment that was made
-elsewhere is taken by ``--before-exp RUN=DIR`` and ``--after-exp RUN=DIR``.
+elsewhere is taken by ``--before-exp RUN=DIR`` and ``--after-exp RUN=DIR``. Of a checkout with changed files,
+or without git, the commit does not say what the code is: give such a comparison a ``--work`` of its own.
 
 Machine code that numba compiles in a process can differ in the last bits from the same code read from its
 cache, and so can the models of `acoustic.pairs.compiled_forward`: a training that compiled anything is thrown

@@ -27,7 +27,7 @@ ERRORS = ("substitutions", "deletions", "insertions")
 TENSORS = "model.safetensors"
 DIGEST = "tensors_sha256"  # in model.json: what the tensors say already
 DESCRIPTIONS = {"description": "model.json", "decoding": "decoding.json"}
-_SIMILAR = 0.8  # of the names of two stages that are taken for the same
+_SIMILAR = 0.7  # of the names of two stages that are taken for the same
 _DIVISION = re.compile(r"\d|^(dev|train|test)$")  # parts of a name in which the same stages agree
 
 Array = np.ndarray[Any, Any]

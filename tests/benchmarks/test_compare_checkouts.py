@@ -160,6 +160,7 @@ class TestStages:
     def test_names(self):
         before = ["gmm-none-8", "hybrid-npd", "hybrid-npd-dev", "gmm-none-2", "adapting-hybrid-npd"]
         after = ["gmm-none-8", "hybrids-npd", "hybrids-npd-dev", "gmm-none-4", "grammars"]
+        assert match_names(["hybrid-npd"], ["hybrid-pools", "tuning-npd"]) == {"hybrid-npd": "hybrid-pools"}
         assert match_names(before, after) == {
             "gmm-none-8": "gmm-none-8",
             "hybrid-npd": "hybrids-npd",
