@@ -119,4 +119,6 @@ class TestAlign:
 def test_decode_gives_errors_in_their_places(trained: Path, tones: Path) -> None:
     first, second = decode(trained, ["x.wav", tones / "speaker 0/0.wav"])
     assert isinstance(first, AsrError)
+    assert str(first).startswith("x.wav: ")
     assert not isinstance(second, AsrError)
+    assert list(second.text) == (tones / "speaker 0/0.txt").read_text().split()

@@ -123,9 +123,9 @@ class TestFolder:
         write_folder(tmp_path / "in", *(f"s{i:02d}/{j}" for i in range(n_speakers) for j in range(2)))
         folder.prepare(tmp_path / "in", tmp_path / "out")
         speakers = {name: set(part.speakers) for name, part in prepared(tmp_path / "out")[0].items()}
-        assert len(speakers["test"]) == n_test
-        assert len(speakers["dev"]) == n_dev
-        assert sum(map(len, speakers.values())) == len(set().union(*speakers.values())) == n_speakers
+        sizes = {name: len(found) for name, found in speakers.items()}
+        assert sizes == {"train": n_speakers - n_test - n_dev, "dev": n_dev, "test": n_test}
+        assert set().union(*speakers.values()) == {f"s{i:02d}" for i in range(n_speakers)}
 
     def test_given_parts_are_kept_and_only_missing_ones_cut(self, tmp_path: Path) -> None:
         write_folder(tmp_path / "in/train", *map(str, range(10, 30)))
