@@ -47,7 +47,7 @@ def is_shape(node: ast.expr) -> bool:
     if isinstance(node, ast.Subscript):
         return is_shape(node.value)
     if isinstance(node, ast.Compare):
-        return any(map(is_shape, [node.left, *node.comparators])) or is_none(node)
+        return any(map(is_shape, [node.left, *node.comparators])) or is_not_none(node)
     if isinstance(node, ast.Call) and name_of(node) in {"all", "any"} and node.args:
         argument = node.args[0]
         return is_shape(argument.elt if isinstance(argument, ast.GeneratorExp | ast.ListComp) else argument)
@@ -56,9 +56,10 @@ def is_shape(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in SHAPES
 
 
-def is_none(node: ast.Compare) -> bool:
-    """Say whether a comparison is with None."""
-    return any(isinstance(c, ast.Constant) and c.value is None for c in node.comparators)
+def is_not_none(node: ast.Compare) -> bool:
+    """Say whether a comparison says no more than that something is there."""
+    (operator, *_), (other, *_) = node.ops, node.comparators
+    return isinstance(operator, ast.IsNot) and isinstance(other, ast.Constant) and other.value is None
 
 
 def says_which_message(call: ast.Call) -> bool:
@@ -164,10 +165,6 @@ WEAK_TESTS: frozenset[str] = frozenset(
 # Modules without a test file of their own.
 WITHOUT_TESTS: frozenset[str] = frozenset(
     {
-        "foundation/checks.py",
-        "foundation/errors.py",
-        "features/containers.py",
-        "features/derivatives.py",
         "acoustic/discriminants/base.py",
         "acoustic/discriminants/dictionary.py",
         "acoustic/discriminants/expansion.py",
@@ -175,16 +172,6 @@ WITHOUT_TESTS: frozenset[str] = frozenset(
         "acoustic/discriminants/loo_selection.py",
         "acoustic/discriminants/recursive_least_squares.py",
         "acoustic/discriminants/state.py",
-        "acoustic/emissions/combined.py",
-        "acoustic/emissions/kinds.py",
-        "acoustic/emissions/one_vs_rest.py",
-        "acoustic/emissions/pairwise.py",
-        "acoustic/emissions/sklearn_model.py",
-        "acoustic/emissions/state_priors.py",
-        "acoustic/hmm/contexts.py",
-        "acoustic/pairs/class_frames.py",
-        "acoustic/pairs/pooled.py",
-        "acoustic/pairs/train_svm.py",
         "decoder/decoder.py",
         "decoder/english.py",
         "decoder/grammars/arpa.py",
@@ -195,28 +182,13 @@ WITHOUT_TESTS: frozenset[str] = frozenset(
         "decoder/search/network.py",
         "decoder/search/tokens.py",
         "asr/corpora/utterances.py",
-        "asr/decoding/passes.py",
         "asr/formats/tiers.py",
-        "asr/progress.py",
         "asr/scoring/edit_distance.py",
         "asr/scoring/results.py",
         "asr/scoring/score_table.py",
-        "asr/sparsity.py",
         "asr/stages/decoding.py",
         "asr/stages/models.py",
         "asr/stages/task.py",
-        "asr/verbs.py",
-        "asr/version.py",
-        "recipes/an4.py",
-        "recipes/folder.py",
-        "recipes/fsdd.py",
-        "recipes/tables/classification.py",
-        "recipes/tables/datasets.py",
-        "recipes/tables/layout.py",
-        "recipes/tables/planar.py",
-        "recipes/tables/published.py",
-        "recipes/tables/regression.py",
-        "recipes/tables/width_search.py",
     }
 )
 
@@ -275,6 +247,7 @@ WEAK_EXAMPLES = {
 }
 GOOD_EXAMPLES = [
     "def test_x(): assert f() == 3",
+    "def test_x(): assert f() is None",
     "def test_x():\n    helper()\ndef helper(): assert_allclose(f(), 3)",
     "def test_x():\n    assert len(f()) == 3\n    assert f()[0] == 3",
     "def test_x():\n    with pytest.raises(ValueError, match='x'): f()",
