@@ -5,8 +5,9 @@ residual and blocks of one, without its general parts. A step costs two passes o
 orthogonalisation, which a core's cache holds for the sizes of states' frames, so exact sequential
 selection needs no blocking to be fast. The interpreter lock is free meanwhile: threads scale.
 
-All that `fit_pair` calls is inlined into it. Left to itself the compiler calls some of it, and then the process
-that compiles runs other machine code than those that read it from the disk later, with other last digits.
+All that `fit_pair` calls is inlined into it. Left to itself the compiler calls some of it, and then the
+process that compiles runs other machine code than those that read it from the disk later, with other last
+digits.
 
 Axes: M points of a pair, D features, C centres at most; row 0 of Q is the bias. Points lie in columns,
 (D, M), so that every inner loop runs over neighbouring points.
