@@ -18,7 +18,7 @@ from asr.corpora.speech_data import warn_of_low_rates
 from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import ScoredSpeech, adapted, decode_all, scored_speech
 from asr.errors import ConfigError, CorpusError, ExperimentError
-from asr.stages.store import read_json, write_json
+from asr.files import read_json, write_json
 from asr.training.gmm import align_frames
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon

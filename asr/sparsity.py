@@ -14,9 +14,9 @@ from acoustic.emissions.protocol import EmissionModel
 from asr.config import ExperimentConfig, known_keys, with_settings
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import Experiment
+from asr.files import read_json, storage_errors, write_json
 from asr.logs import log_file
 from asr.recipe import load_recipe
-from asr.stages.store import read_json, storage_errors, write_json
 from asr.systems import HybridSystem, find_system
 
 SIZES = (25, 50, 100, 200)

@@ -16,12 +16,12 @@ from asr.corpora.speech_data import usable_cepstra
 from asr.decoding.passes import score_decoded, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
+from asr.files import read_json
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.recipe import load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
 from asr.scoring.results import Result
 from asr.scoring.scoring import Score
-from asr.stages.store import read_json
 from decoder.decoder import Hypothesis
 from decoder.english import english_lexicon
 from decoder.lexicon import Lexicon

@@ -16,7 +16,8 @@ from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.pairs.pooled import PooledMachines
 from asr.config import ExperimentConfig, with_settings
 from asr.experiment import Experiment
-from asr.stages.store import RECORD, StageOutput, read_json
+from asr.files import read_json
+from asr.stages.store import RECORD, StageOutput
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 
 POOLS = "npd-pools"  # NPD whose centres are shared by the pairs of a state

@@ -10,6 +10,7 @@ from typing import Any
 from asr.corpora.corpus import Problem
 from asr.corpora.validation import validate
 from asr.errors import ConfigError, ScoringError
+from asr.files import as_plain, read_json, write_text
 from asr.formats.alignment_formats import Interval, to_ctm, to_mlf, to_textgrid
 from asr.formats.tiers import AlignedUtterance
 from asr.formats.transcripts import read_transcripts, write_transcripts
@@ -17,7 +18,6 @@ from asr.scoring.results import RESULTS, Result, format_results
 from asr.scoring.score_table import format_comparison, format_score, to_json
 from asr.scoring.scoring import Score, compare, score
 from asr.sparsity import FILE, SparsityRow
-from asr.stages.store import as_plain, read_json, write_text
 from decoder.decoder import Hypothesis
 from decoder.lexicon import Lexicon
 

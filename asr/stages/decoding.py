@@ -14,10 +14,11 @@ from asr.corpora.corpus import Corpus
 from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.passes import ScoredSpeech, Scores, adapted, decode_all, score_decoded, scored_speech
 from asr.decoding.tuning import Tuned, tune
+from asr.files import read_json, write_json
 from asr.formats.transcripts import write_transcripts
 from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
 from asr.scoring.results import Result
-from asr.stages.store import StageOutput, read_json, write_json
+from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
 from decoder.decoder import Decoder, Hypothesis
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from acoustic.emissions.model_files import load_model, save_model
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ConfigError
-from asr.stages.store import StageOutput, write_json
+from asr.files import write_json
+from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages, split_name
 from asr.systems import GmmSystem, HybridSystem, System
 from asr.training.gmm import (

@@ -13,8 +13,6 @@ A killed run leaves a directory whose name begins with a dot; the next run, hold
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import json
 import logging
 import os
@@ -23,11 +21,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from asr.errors import ExperimentError
+from asr.files import as_plain, directory_digest, read_json, storage_errors, text_digest, write_json
 
 RECORD = "stage.json"
 _KEY_LENGTH = 12
@@ -81,7 +80,7 @@ class StageStore:
             "config": as_plain(config),
             "inputs": dict(inputs or {}),
         }
-        path = self.directory / f"{name}-{_hash(_canonical(made_from))[:_KEY_LENGTH]}"
+        path = self.directory / f"{name}-{text_digest(_canonical(made_from))[:_KEY_LENGTH]}"
         if path not in self._finished:
             self._finished[path] = self._kept(path, name) or self._made(path, name, function, made_from)
         return self._finished[path]
@@ -92,7 +91,7 @@ class StageStore:
             return None
         with storage_errors(path):
             digest = _recorded_digest(path)
-            if digest is not None and digest == directory_digest(path):
+            if digest is not None and digest == directory_digest(path, without=RECORD):
                 logger.info("%s: unchanged, kept", name)
                 return StageOutput(path, digest)
             logger.warning("%s: files were changed or are damaged, made again (%s)", name, path)
@@ -112,7 +111,7 @@ class StageStore:
                 started = time.perf_counter(), time.process_time()
                 function(partial)
                 wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
-                digest = directory_digest(partial)
+                digest = directory_digest(partial, without=RECORD)
                 seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}
                 write_json(partial / RECORD, {**made_from, "digest": digest, "seconds": seconds})
                 os.replace(partial, path)
@@ -138,85 +137,8 @@ class StageStore:
             yield
 
 
-def as_plain(value: object) -> Any:
-    """Return dataclasses, mappings, tuples and paths as what JSON can hold."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return as_plain(asdict(value))
-    if isinstance(value, Mapping):
-        return {str(key): as_plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [as_plain(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write a file whole or not at all, the same bytes for the same value."""
-    write_text(path, json.dumps(as_plain(value), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file whole or not at all: what was there before stays until the new one is complete."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with open(partial, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def read_json(path: Path) -> Any:
-    """Return what a JSON file holds; a missing or broken file is one clear line."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ExperimentError(
-            f"{path}: not found, expected a file that asr wrote; check the directory"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise ExperimentError(
-            f"{path}: cannot be read ({error}); expected JSON that asr wrote; run asr train again"
-        ) from None
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def directory_digest(directory: Path) -> str:
-    """Return the SHA-256 over names and bytes of a stage's files but for its record, in order of names."""
-    files = (p for p in directory.rglob("*") if p.is_file() and p != directory / RECORD)
-    names = sorted(p.relative_to(directory).as_posix() for p in files)
-    return _hash("\n".join(f"{name} {file_digest(directory / name)}" for name in names))
-
-
-def source_digest(
-    directory: Path, *, text_suffixes: tuple[str, ...] = (".txt", ".dic", ".lm", ".arpa")
-) -> str:
-    """Return a hash of a user's raw corpus: small text files by content, others by name, size and time.
-
-    Reading every recording of a large corpus to see that nothing changed would cost more than it saves.
-    """
-    lines = []
-    for path in sorted(directory.rglob("*"), key=lambda p: p.as_posix()):
-        if path.is_file() and not path.name.startswith("."):
-            stat = path.stat()
-            by_content = path.suffix in (*text_suffixes, "") and stat.st_size < 1 << 24
-            mark = file_digest(path) if by_content else f"{stat.st_size} {stat.st_mtime_ns}"
-            lines.append(f"{path.relative_to(directory).as_posix()} {mark}")
-    return _hash("\n".join(lines))
-
-
 def _canonical(value: object) -> str:
     return json.dumps(as_plain(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _recorded_digest(path: Path) -> str | None:
@@ -225,32 +147,6 @@ def _recorded_digest(path: Path) -> str | None:
         return str(read_json(path / RECORD)["digest"])
     except (ExperimentError, KeyError, TypeError):
         return None
-
-
-@contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
-    """Turn errors of a disk that is full, read-only or gone into one line; ``path`` is being written."""
-    try:
-        yield
-    except OSError as error:
-        name = Path(error.filename or path)
-        # numpy gives no number, only "1000 requested and 10 written".
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or (
-            not error.errno and "written" in str(error)
-        ):
-            free = shutil.disk_usage(_existing_parent(path)).free
-            raise ExperimentError(
-                f"{name}: no space left on the disk ({free / 1e6:.1f} MB free); finished stages are kept; "
-                "free some space and run the same command again"
-            ) from error
-        reason = error.strerror or error
-        raise ExperimentError(
-            f"{name}: {reason}; expected to read and write there; check the path and --out"
-        ) from error
-
-
-def _existing_parent(path: Path) -> Path:
-    return next(p for p in (path, *path.resolve().parents) if p.exists())
 
 
 if sys.platform == "win32":

@@ -14,8 +14,9 @@ from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
 from asr.decoding.grammars import check_grammar, grammar_names, write_grammar
 from asr.errors import ExperimentError
+from asr.files import source_digest
 from asr.recipe import LoadedRecipe
-from asr.stages.store import StageOutput, StageStore, source_digest
+from asr.stages.store import StageOutput, StageStore
 from asr.version import package_version
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig

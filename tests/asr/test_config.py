@@ -9,7 +9,7 @@ import pytest
 from acoustic.hmm.training import GmmConfig
 from asr.config import ExperimentConfig, TuningConfig, known_keys, with_settings
 from asr.errors import ConfigError
-from asr.stages.store import as_plain
+from asr.files import as_plain
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig
 from features.mfcc import MfccConfig

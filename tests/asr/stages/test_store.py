@@ -1,28 +1,21 @@
 """Stages: kept while nothing changed, made again when something did, never there by half."""
 
-import errno
 import logging
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from asr.errors import ExperimentError
-from asr.stages.store import (
-    StageStore,
-    as_plain,
+from asr.files import (
     directory_digest,
     read_json,
-    source_digest,
-    storage_errors,
     write_json,
-    write_text,
 )
+from asr.stages.store import StageStore
 
 
 def writer(text: str, calls: list[str]) -> Callable[[Path], None]:
@@ -57,7 +50,7 @@ class TestRun:
         one = store.run("s", writer("x", []), config=1)
         two = store.run("s", writer("x", []), config=2)
         assert one.path != two.path
-        assert one.digest == two.digest == directory_digest(one.path)
+        assert one.digest == two.digest == directory_digest(one.path, without="stage.json")
 
     def test_a_failed_stage_leaves_nothing(self, tmp_path: Path) -> None:
         def fails(directory: Path) -> None:
@@ -91,7 +84,7 @@ class TestRun:
     def test_a_run_reads_an_output_once(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         store = StageStore(tmp_path)
         store.run("s", writer("x", []))
-        monkeypatch.setattr("asr.stages.store.directory_digest", lambda path: pytest.fail("read again"))
+        monkeypatch.setattr("asr.stages.store.directory_digest", lambda *_, **__: pytest.fail("read again"))
         store.run("s", writer("x", []))
 
     def test_times_are_recorded_and_kept(self, tmp_path: Path) -> None:
@@ -155,76 +148,3 @@ class TestLock:
             StageStore(tmp_path / "exp").locked(),
         ):
             pass
-
-
-class TestFiles:
-    def test_a_failed_write_keeps_what_was_there(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        path = tmp_path / "only copy.mlf"
-        path.write_text("precious")
-
-        def full(_: int) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr("asr.stages.store.os.fsync", full)
-        with pytest.raises(OSError, match="No space left"):
-            write_text(path, "new")
-        assert path.read_text() == "precious"
-        assert [p.name for p in tmp_path.iterdir()] == [path.name]
-
-    def test_write_json_is_whole_or_not_at_all(self, tmp_path: Path) -> None:
-        path = tmp_path / "x.json"
-        write_json(path, {"b": 1, "a": ("é", Path("p"))})
-        assert path.read_text(encoding="utf-8") == '{\n "a": [\n  "é",\n  "p"\n ],\n "b": 1\n}\n'
-        with pytest.raises(TypeError):
-            write_json(path, {"b": object()})
-        assert read_json(path) == {"a": ["é", "p"], "b": 1}
-        assert os.listdir(tmp_path) == ["x.json"]
-
-    @pytest.mark.parametrize("content", [b"{", b"\xff", b""])
-    def test_read_json_of_no_json(self, tmp_path: Path, content: bytes) -> None:
-        (tmp_path / "x.json").write_bytes(content)
-        with pytest.raises(ExperimentError, match=r"x\.json: cannot be read .*expected JSON"):
-            read_json(tmp_path / "x.json")
-        with pytest.raises(ExperimentError, match=r"y\.json: not found, expected"):
-            read_json(tmp_path / "y.json")
-
-    def test_as_plain(self) -> None:
-        @dataclass(frozen=True)
-        class Options:
-            path: Path = Path("a/b")
-            numbers: tuple[int, ...] = (1, 2)
-
-        assert as_plain({1: Options()}) == {"1": {"path": "a/b", "numbers": [1, 2]}}
-
-    def test_source_digest_sees_text_by_content_and_audio_by_time(self, tmp_path: Path) -> None:
-        (tmp_path / "a.txt").write_text("one")
-        (tmp_path / "a.wav").write_bytes(b"sound")
-        before = source_digest(tmp_path)
-        os.utime(tmp_path / "a.txt", (1, 1))
-        (tmp_path / ".hidden").touch()
-        assert source_digest(tmp_path) == before
-        os.utime(tmp_path / "a.wav", (1, 1))
-        after = source_digest(tmp_path)
-        assert after != before
-        (tmp_path / "a.txt").write_text("two")
-        assert source_digest(tmp_path) != after
-
-
-class TestStorageErrors:
-    @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
-    def test_full_disk(self, tmp_path: Path, code: int) -> None:
-        with (
-            pytest.raises(ExperimentError, match=r"no space left .*finished stages are kept"),
-            storage_errors(tmp_path / "not" / "there"),
-        ):
-            raise OSError(code, os.strerror(code))
-
-    def test_numpy_gives_no_number_for_a_full_disk(self, tmp_path: Path) -> None:
-        with pytest.raises(ExperimentError, match="no space left"), storage_errors(tmp_path):
-            raise OSError("1000 requested and 10 written")
-
-    def test_others_name_the_file(self, tmp_path: Path) -> None:
-        with pytest.raises(ExperimentError, match=r"^/a/b: Permission denied; "), storage_errors(tmp_path):
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES), "/a/b")
