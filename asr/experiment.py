@@ -61,6 +61,7 @@ class Experiment:
         for name, system in systems.items():
             self.models.check(name, system)
         with self.store.locked(), storage_errors(self.out), log_file(self.out / "log.txt"):
+            self.store.tell_of_other_code()
             self._warn_of_another_corpus()
             self._write_config(models)
             # What is wrong with recordings and grammars is said before hours of training.

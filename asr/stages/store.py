@@ -1,10 +1,10 @@
 """Stages: functions whose output directory appears whole or not at all, and only when it is not there yet.
 
-The output of a stage lies in ``EXP/stages/NAME-KEY``; KEY is a hash of the stage's name and version, its
-configuration and the content of what it was made from. The same inputs find the same directory and skip the
-work; a changed option changes the keys of just what depends on it. A stage that made the same bytes from
-other inputs stops the change there, because the next key is made from its content. An output whose bytes are
-no longer those that were written is made again.
+The output of a stage lies in ``EXP/stages/NAME-KEY``; KEY is a hash of the stage's name, the code that makes
+it, its configuration and the content of what it was made from. The same inputs find the same directory and
+skip the work; a changed option changes the keys of just what depends on it. A stage that made the same bytes
+from other inputs stops the change there, because the next key is made from its content. An output whose bytes
+are no longer those that were written is made again. What other code has made lies there unused.
 
 ``stage.json`` beside the output says what it was made from, its hash, and the seconds that making it took.
 
@@ -19,7 +19,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from typing import Any
 
 from asr.errors import ExperimentError
 from asr.files import as_plain, directory_digest, read_json, storage_errors, text_digest, write_json
+from asr.version import own_code
 
 RECORD = "stage.json"
 _KEY_LENGTH = 12
@@ -62,7 +63,7 @@ class StageStore:
         *,
         inputs: Mapping[str, str] | None = None,
         config: object = None,
-        version: int = 1,
+        other_code: Sequence[str] = (),
     ) -> StageOutput:
         """Return the stage's output, made by ``function(directory)`` if it is not there yet.
 
@@ -72,11 +73,11 @@ class StageStore:
         function : writes the output files into the directory it is given; nothing else
         inputs : name and digest of each thing the output is made from
         config : dataclass, mapping or plain value that decides the output
-        version : raised when the code changes so that old outputs must not be used
+        other_code : what makes the output besides this package, as `asr.version.code_of` says it
         """
         made_from = {
             "stage": name,
-            "version": version,
+            "code": [own_code(), *other_code],
             "config": as_plain(config),
             "inputs": dict(inputs or {}),
         }
@@ -90,7 +91,7 @@ class StageStore:
         if not path.exists():
             return None
         with storage_errors(path):
-            digest = _recorded_digest(path)
+            digest = _recorded(path, "digest")
             if digest is not None and digest == directory_digest(path, without=RECORD):
                 logger.info("%s: unchanged, kept", name)
                 return StageOutput(path, digest)
@@ -120,6 +121,20 @@ class StageStore:
         logger.info("%s: done in %.1f s (%.1f CPU s)", name, wall, cpu)
         return StageOutput(path, digest)
 
+    def tell_of_other_code(self) -> None:
+        """Log how many stages other code has made, as a warning where that means to begin anew."""
+        makers = [_recorded(path.parent, "code") for path in self.directory.glob(f"[!.]*/{RECORD}")]
+        n_others = sum(maker is None or maker[0] != own_code() for maker in makers)
+        if n_others:
+            logger.log(
+                logging.WARNING if n_others == len(makers) else logging.INFO,
+                "%s: %d stages were made by other code than this (%s) and are not used; "
+                "delete them if the disk is needed",
+                self.directory,
+                n_others,
+                own_code(),
+            )
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the experiment directory for one run, and clear what a killed one left behind."""
@@ -141,10 +156,10 @@ def _canonical(value: object) -> str:
     return json.dumps(as_plain(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
-def _recorded_digest(path: Path) -> str | None:
-    """Return the digest in a stage's record, None if there is no record that can be read."""
+def _recorded(path: Path, name: str) -> Any:
+    """Return what a stage's record says, None if it does not or there is none that can be read."""
     try:
-        return str(read_json(path / RECORD)["digest"])
+        return read_json(path / RECORD)[name]
     except (ExperimentError, KeyError, TypeError):
         return None
 

@@ -17,7 +17,6 @@ from asr.errors import ExperimentError
 from asr.files import source_digest
 from asr.recipe import LoadedRecipe
 from asr.stages.store import StageOutput, StageStore
-from asr.version import package_version
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig
 from foundation.errors import AsrError
@@ -56,7 +55,7 @@ class TaskStages:
         return self.store.run(
             "task",
             self._prepare,
-            inputs={"corpus": source, "recipe": self.loaded.source, "package": package_version()},
+            inputs={"corpus": source, "recipe": self.loaded.source},
         )
 
     def _prepare(self, directory: Path) -> None:

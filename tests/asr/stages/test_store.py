@@ -16,6 +16,7 @@ from asr.files import (
     write_json,
 )
 from asr.stages.store import StageStore
+from asr.version import own_code
 
 
 def writer(text: str, calls: list[str]) -> Callable[[Path], None]:
@@ -35,11 +36,11 @@ class TestRun:
         assert (second.path / "out.txt").read_text() == "x"
 
     @pytest.mark.parametrize(
-        "changed", [{"inputs": {"a": "2"}}, {"config": {"b": 3}}, {"version": 2}, {"name": "t"}]
+        "changed", [{"inputs": {"a": "2"}}, {"config": {"b": 3}}, {"other_code": ["x 2"]}, {"name": "t"}]
     )
     def test_whatever_changes_makes_another_output(self, tmp_path: Path, changed: dict[str, object]) -> None:
         calls: list[str] = []
-        base = {"name": "s", "inputs": {"a": "1"}, "config": {"b": 2}, "version": 1}
+        base = {"name": "s", "inputs": {"a": "1"}, "config": {"b": 2}, "other_code": ["x 1"]}
         for options in (base, base | changed):
             name = str(options.pop("name"))
             StageStore(tmp_path).run(name, writer("x", calls), **options)  # type: ignore[arg-type]
@@ -113,6 +114,51 @@ class TestRun:
         started, done, kept = caplog.messages
         assert (started, kept) == ("s: started", "s: unchanged, kept")
         assert done.startswith("s: done in 0.0 s (")
+
+
+class TestCode:
+    def test_an_output_of_other_code_is_not_taken(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        calls: list[str] = []
+        outputs = []
+        for code in ("asr 1 aa", "asr 2 aa", "asr 2 bb", "asr 1 aa"):
+            monkeypatch.setattr("asr.stages.store.own_code", lambda code=code: code)
+            outputs.append(StageStore(tmp_path).run("s", writer(code, calls)))
+        assert calls == ["asr 1 aa", "asr 2 aa", "asr 2 bb"]
+        assert outputs[3] == outputs[0]
+        assert (outputs[0].path / "out.txt").read_text() == "asr 1 aa"
+
+    def test_the_record_names_the_code(self, tmp_path: Path) -> None:
+        output = StageStore(tmp_path).run("s", writer("x", []), other_code=["scikit-learn 1.7 ab"])
+        assert read_json(output.path / "stage.json")["code"] == [own_code(), "scikit-learn 1.7 ab"]
+
+    def test_stages_of_other_code_are_counted(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level(logging.INFO, "asr.stages.store")
+        StageStore(tmp_path).tell_of_other_code()
+        for name in ("s", "t"):
+            StageStore(tmp_path).run(name, writer("x", []), other_code=["scikit-learn 1.7 ab"])
+        StageStore(tmp_path).tell_of_other_code()
+        assert "other code" not in caplog.text
+        monkeypatch.setattr("asr.stages.store.own_code", lambda: "asr 2 aa")
+        StageStore(tmp_path).tell_of_other_code()  # all that is there: what follows begins anew
+        assert "2 stages were made by other code than this (asr 2 aa) and are not used" in caplog.text
+        assert caplog.records[-1].levelno == logging.WARNING
+        StageStore(tmp_path).run("s", writer("x", []))
+        StageStore(tmp_path).tell_of_other_code()
+        assert caplog.records[-1].levelno == logging.INFO
+
+    def test_a_record_without_code_is_of_other_code(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        old = tmp_path / "stages/s-0123456789ab"
+        old.mkdir(parents=True)
+        write_json(old / "stage.json", {"stage": "s", "version": 1, "digest": "", "inputs": {}})
+        StageStore(tmp_path).tell_of_other_code()
+        assert "1 stages were made by other code" in caplog.text
+        assert old.is_dir()
 
 
 class TestLock:
