@@ -5,12 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from acoustic.emissions.kinds import plugin_names
-from acoustic.emissions.sklearn_model import PREFIX, make_classifier
 from asr.errors import ConfigError
-from features.frontend import Projection
+from asr.version import code_of
 from foundation.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from features.frontend import Projection
+
+# Whoever only asks for the names shall not wait for numpy and scikit-learn: functions import what they need.
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,9 @@ def find_system(name: str) -> System:
         return SYSTEMS[name]
     if numbered := _NUMBERED.fullmatch(name):
         return GmmSystem(int(numbered[2]), "lda" if numbered[1] else "none", bool(numbered[3]))
+    from acoustic.emissions.kinds import plugin_names
+    from acoustic.emissions.sklearn_model import PREFIX, make_classifier
+
     if name.startswith(PREFIX):
         make_classifier(name)
         return HybridSystem(name)
@@ -74,3 +81,23 @@ def find_system(name: str) -> System:
         f'model "{name}" is not known{hint}; expected one of: {", ".join(SYSTEMS)}, '
         "gmmN, gmm-ldaN with N Gaussians a state, or sklearn:module.Class"
     )
+
+
+def other_code(classifier: str) -> list[str]:
+    """Return which code besides this package's a hybrid's classifier is (see `asr.version.code_of`)."""
+    return [code_of(module) for module in sorted(_modules(classifier))]
+
+
+def _modules(classifier: str) -> set[str]:
+    """Return the modules of other packages that train and score with a classifier."""
+    from acoustic.emissions.kinds import find_kind, plugin_names
+    from acoustic.emissions.sklearn_model import PREFIX, make_classifier
+
+    if classifier in SYSTEMS:
+        return set()
+    if classifier.startswith(PREFIX):
+        return {type(make_classifier(classifier)).__module__}
+    if classifier in plugin_names():
+        kind = find_kind(classifier)
+        return {part.__module__ for part in (kind.type, kind.train) if part is not None}
+    return set()

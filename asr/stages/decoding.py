@@ -48,7 +48,7 @@ class DecodingStages:
         return self.store.run(
             f"tuning-{name}",
             compute,
-            inputs={"model": model.digest, "grammars": grammars.digest, **self.task.digests(("dev",))},
+            inputs={"model": model, "grammars": grammars, **self.task.digests(("dev",))},
             config={
                 "tuning": self.config.tuning,
                 "decoder": self.config.decoder,
@@ -75,7 +75,7 @@ class DecodingStages:
                 if file.suffix in (".arpa", ".txt"):
                     shutil.copyfile(file, directory / file.name)
 
-        inputs = {"model": model.digest, "tuning": tuning.digest, "grammars": grammars.digest}
+        inputs = {"model": model, "tuning": tuning, "grammars": grammars}
         config = {"decoder": self.config.decoder, "grammars": self.task.grammars}
         return self.store.run(f"recognizer-{name}", compute, inputs=inputs, config=config)
 
@@ -89,8 +89,9 @@ class DecodingStages:
                 decoded = Recognizer.load(recognizer.path, grammar=grammar).decode(speech)
                 _write_score(directory, grammar, data.corpus, decoded)
 
-        inputs = {"recognizer": recognizer.digest, **self.task.digests(("test",))}
-        return self.store.run(f"test-{name}", compute, inputs=inputs)
+        return self.store.run(
+            f"test-{name}", compute, inputs={"recognizer": recognizer, **self.task.digests(("test",))}
+        )
 
     def rows(self, output: StageOutput, *, model: str, preset: str, split: str) -> list[Result]:
         """Return the rows of ``results.json`` from a tuning (dev) or an evaluation (test)."""

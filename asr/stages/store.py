@@ -19,7 +19,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,10 +37,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class StageOutput:
-    """A finished stage: its directory and the hash of the files in it."""
+    """A finished stage.
+
+    Attributes
+    ----------
+    path : its directory
+    digest : hash of the files in it
+    other_code : what besides this package's code has made it, and takes part in whatever is made from it
+    """
 
     path: Path
     digest: str
+    other_code: tuple[str, ...] = ()
 
 
 class StageStore:
@@ -61,7 +69,7 @@ class StageStore:
         name: str,
         function: Callable[[Path], None],
         *,
-        inputs: Mapping[str, str] | None = None,
+        inputs: Mapping[str, str | StageOutput] | None = None,
         config: object = None,
         other_code: Sequence[str] = (),
     ) -> StageOutput:
@@ -71,38 +79,42 @@ class StageStore:
         ----------
         name : of the stage, part of the directory's name
         function : writes the output files into the directory it is given; nothing else
-        inputs : name and digest of each thing the output is made from
+        inputs : name, and digest or stage, of each thing the output is made from; what another stage's output
+            needs of other code, this one's needs, too
         config : dataclass, mapping or plain value that decides the output
         other_code : what makes the output besides this package, as `asr.version.code_of` says it
         """
+        given = dict(inputs or {})
+        others = _with_inherited(other_code, given.values())
         made_from = {
             "stage": name,
-            "code": [own_code(), *other_code],
+            "code": [own_code(), *others],
             "config": as_plain(config),
-            "inputs": dict(inputs or {}),
+            "inputs": {key: i.digest if isinstance(i, StageOutput) else i for key, i in given.items()},
         }
         path = self.directory / f"{name}-{text_digest(_canonical(made_from))[:_KEY_LENGTH]}"
         if path not in self._finished:
-            self._finished[path] = self._kept(path, name) or self._made(path, name, function, made_from)
+            digest = self._kept(path, name) or self._made(path, name, function, made_from)
+            self._finished[path] = StageOutput(path, digest, others)
         return self._finished[path]
 
-    def _kept(self, path: Path, name: str) -> StageOutput | None:
-        """Return the output of an earlier run if its files are still those that were written."""
+    def _kept(self, path: Path, name: str) -> str | None:
+        """Return the digest of an earlier run's output if its files are still those that were written."""
         if not path.exists():
             return None
         with storage_errors(path):
             digest = _recorded(path, "digest")
             if digest is not None and digest == directory_digest(path, without=RECORD):
                 logger.info("%s: unchanged, kept", name)
-                return StageOutput(path, digest)
+                return str(digest)
             logger.warning("%s: files were changed or are damaged, made again (%s)", name, path)
             shutil.rmtree(path)
         return None
 
     def _made(
         self, path: Path, name: str, function: Callable[[Path], None], made_from: Mapping[str, Any]
-    ) -> StageOutput:
-        """Run a stage in a temporary directory, rename it, and say how long it took."""
+    ) -> str:
+        """Run a stage in a temporary directory, rename it, say how long it took, and return its digest."""
         logger.info("%s: started", name)
         partial = path.with_name(f".{path.name}.partial")
         try:
@@ -119,7 +131,7 @@ class StageStore:
         finally:
             shutil.rmtree(partial, ignore_errors=True)
         logger.info("%s: done in %.1f s (%.1f CPU s)", name, wall, cpu)
-        return StageOutput(path, digest)
+        return digest
 
     def tell_of_other_code(self) -> None:
         """Log how many stages other code has made, as a warning where that means to begin anew."""
@@ -150,6 +162,12 @@ class StageStore:
             for stale in self.directory.glob(".*.partial"):
                 shutil.rmtree(stale, ignore_errors=True)
             yield
+
+
+def _with_inherited(other_code: Iterable[str], inputs: Iterable[str | StageOutput]) -> tuple[str, ...]:
+    """Return other code with that of the stages something is made from, each once."""
+    inherited = (code for stage in inputs if isinstance(stage, StageOutput) for code in stage.other_code)
+    return tuple(dict.fromkeys([*other_code, *inherited]))
 
 
 def _canonical(value: object) -> str:

@@ -1,9 +1,14 @@
 """Models by name."""
 
+from importlib.metadata import version
+from types import SimpleNamespace
+
 import pytest
 
+from acoustic.emissions import kinds
+from acoustic.emissions.kinds import EmissionKind
 from asr.errors import ConfigError
-from asr.systems import SYSTEMS, GmmSystem, find_system
+from asr.systems import SYSTEMS, GmmSystem, HybridSystem, find_system, other_code
 
 
 def test_names() -> None:
@@ -27,3 +32,25 @@ def test_unknown(name: str) -> None:
 def test_nearest() -> None:
     with pytest.raises(ConfigError, match=r'"gmm-lad" is not known \(did you mean "gmm-lda"\?\)'):
         find_system("gmm-lad")
+
+
+def test_other_code_is_that_of_scikit_learn() -> None:
+    name = "sklearn:linear_model.LogisticRegression"
+    assert find_system(name) == HybridSystem(name)
+    (code,) = other_code(name)
+    assert code.startswith(f"scikit-learn {version('scikit-learn')} ")
+    assert all(other_code(own) == [] for own in SYSTEMS)
+
+
+def test_other_code_is_that_of_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, train = type("Model", (), {"__module__": "soundfile"}), lambda frames: None
+    train.__module__ = "joblib.parallel"
+    kind = EmissionKind(model, lambda model: ({}, {}), lambda tensors, options: model(), train)
+    entry = SimpleNamespace(name="constant", value="plugin:kind", load=lambda: kind)
+    monkeypatch.setattr(kinds, "entry_points", lambda group: [entry])
+    kinds.find_kind.cache_clear()
+    assert find_system("constant") == HybridSystem("constant")
+    joblib, soundfile = other_code("constant")
+    kinds.find_kind.cache_clear()
+    assert joblib.startswith(f"joblib {version('joblib')} ")
+    assert soundfile.startswith(f"soundfile {version('soundfile')} ")

@@ -133,6 +133,23 @@ class TestCode:
         output = StageStore(tmp_path).run("s", writer("x", []), other_code=["scikit-learn 1.7 ab"])
         assert read_json(output.path / "stage.json")["code"] == [own_code(), "scikit-learn 1.7 ab"]
 
+    def test_what_is_made_from_an_output_runs_its_code_too(self, tmp_path: Path) -> None:
+        """A plugin's model may hold the same numbers and score frames otherwise."""
+        calls: list[str] = []
+        for code in ("plugin 1 aa", "plugin 2 bb"):
+            store = StageStore(tmp_path)
+            model = store.run("model", writer("same", []), other_code=[code])
+            words = store.run("words", writer("words", calls), inputs={"model": model})
+            score = store.run("score", writer("score", calls), inputs={"words": words})
+            assert score.other_code == (code,)
+        assert calls == ["words", "score", "words", "score"]
+
+    def test_a_stage_as_input_is_its_digest(self, tmp_path: Path) -> None:
+        store = StageStore(tmp_path)
+        model = store.run("model", writer("x", []))
+        by_stage = store.run("words", writer("y", []), inputs={"model": model})
+        assert store.run("words", writer("z", []), inputs={"model": model.digest}) == by_stage
+
     def test_stages_of_other_code_are_counted(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
