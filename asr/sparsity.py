@@ -11,6 +11,7 @@ from acoustic.emissions.combined import uncombined
 from acoustic.emissions.model_files import load_model
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.emissions.protocol import EmissionModel
+from asr.choices import SPARSITY_SIZES
 from asr.config import ExperimentConfig, known_keys, with_settings
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import Experiment
@@ -19,7 +20,6 @@ from asr.logs import log_file
 from asr.recipe import load_recipe
 from asr.systems import HybridSystem, find_system
 
-SIZES = (25, 50, 100, 200)
 FILE, FIGURE = "sparsity.json", "sparsity.png"
 
 
@@ -44,7 +44,7 @@ class SparsityRow:
 
 
 def sparsity(
-    experiment: str | Path, *, model: str = "npd", sizes: Sequence[int] = SIZES
+    experiment: str | Path, *, model: str = "npd", sizes: Sequence[int] = SPARSITY_SIZES
 ) -> tuple[SparsityRow, ...]:
     """Train a model of an experiment anew with other numbers of centres, and score it on dev.
 

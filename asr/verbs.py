@@ -10,6 +10,7 @@ from pathlib import Path
 
 from acoustic.emissions.hybrid import THESIS
 from acoustic.hmm.gmm import GmmModel
+from asr.choices import PRESETS
 from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
@@ -27,8 +28,6 @@ from decoder.english import english_lexicon
 from decoder.lexicon import Lexicon
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
-
-PRESETS = ("best", "thesis")
 
 logger = logging.getLogger(__name__)
 

@@ -21,8 +21,6 @@ from asr.sparsity import FILE, SparsityRow
 from decoder.decoder import Hypothesis
 from decoder.lexicon import Lexicon
 
-DECODE_FORMATS = ("text", "json", "ctm", "trn")
-ALIGN_FORMATS = ("textgrid", "ctm", "mlf")
 _TEXT_SUFFIXES = (".txt", ".lab")
 
 Decoded = Sequence[tuple[Path, Hypothesis]]
