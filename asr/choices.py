@@ -1,6 +1,5 @@
 """What the command line offers to choose from: names only, so that showing them takes no time."""
 
-PRESETS = ("best", "thesis")
 DECODE_FORMATS = ("text", "json", "ctm", "trn")
 ALIGN_FORMATS = ("textgrid", "ctm", "mlf")
 TRANSCRIPT_FORMATS = ("kaldi", "trn")

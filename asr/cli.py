@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from asr.choices import ALIGN_FORMATS, DECODE_FORMATS, PRESETS, SPARSITY_SIZES, TRANSCRIPT_FORMATS
+from asr.choices import ALIGN_FORMATS, DECODE_FORMATS, SPARSITY_SIZES, TRANSCRIPT_FORMATS
 from asr.recipe_scripts import built_in_recipes
-from asr.systems import SYSTEMS
+from asr.systems import PRESETS, SYSTEMS
 from asr.version import package_version
 from foundation.errors import AsrError
 

@@ -39,10 +39,10 @@ class HybridSystem:
 
     Attributes
     ----------
-    classifier : what tells two states apart
+    way : of training them, as of `acoustic.emissions.hybrid.train_emissions`
     """
 
-    classifier: str
+    way: str
 
 
 System = GmmSystem | HybridSystem
@@ -59,11 +59,24 @@ SYSTEMS: dict[str, System] = {
     "krls": HybridSystem("krls"),
     "svm": HybridSystem("svm"),
 }
+PRESETS = ("best", "thesis")
 _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 
 
-def find_system(name: str) -> System:
-    """Return the system of a name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``."""
+def find_system(name: str, preset: str = "best") -> System:
+    """Return the system of a name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``.
+
+    ``npd`` has centres that all pairs of a state share in the preset ``best``, each pair's own in ``thesis``.
+    """
+    if preset not in PRESETS:
+        raise ConfigError(f'preset "{preset}" is not known; expected one of: {", ".join(PRESETS)}')
+    if preset == "best" and name == "npd":
+        return HybridSystem("pools")
+    if preset == "best" and name == "orols":
+        raise ConfigError(
+            'model "orols" belongs to the preset thesis, where each pair selects its centres; in the preset '
+            "best it would be npd by another name; expected --model npd, or --preset thesis"
+        )
     if name in SYSTEMS:
         return SYSTEMS[name]
     if numbered := _NUMBERED.fullmatch(name):
@@ -83,21 +96,19 @@ def find_system(name: str) -> System:
     )
 
 
-def other_code(classifier: str) -> list[str]:
-    """Return which code besides this package's a hybrid's classifier is (see `asr.version.code_of`)."""
-    return [code_of(module) for module in sorted(_modules(classifier))]
+def other_code(way: str) -> list[str]:
+    """Return which code besides this package's a way of training hybrids runs (see `asr.version.code_of`)."""
+    return [code_of(module) for module in sorted(_modules(way))]
 
 
-def _modules(classifier: str) -> set[str]:
-    """Return the modules of other packages that train and score with a classifier."""
+def _modules(way: str) -> set[str]:
+    """Return the modules of other packages that train and score in a way of training."""
     from acoustic.emissions.kinds import find_kind, plugin_names
     from acoustic.emissions.sklearn_model import PREFIX, make_classifier
 
-    if classifier in SYSTEMS:
-        return set()
-    if classifier.startswith(PREFIX):
-        return {type(make_classifier(classifier)).__module__}
-    if classifier in plugin_names():
-        kind = find_kind(classifier)
+    if way.startswith(PREFIX):
+        return {type(make_classifier(way)).__module__}
+    if way in plugin_names():
+        kind = find_kind(way)
         return {part.__module__ for part in (kind.type, kind.train) if part is not None}
     return set()

@@ -14,9 +14,10 @@ from acoustic.emissions.model_files import TENSORS_NAME, AcousticModel, load_mod
 from acoustic.emissions.one_vs_rest import OneVsRestModel
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.pairs.pooled import PooledMachines
-from asr.config import ExperimentConfig, with_settings
+from asr.config import ExperimentConfig
 from asr.experiment import Experiment
 from asr.files import read_json
+from asr.settings import with_settings
 from asr.stages.store import RECORD, StageOutput
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 

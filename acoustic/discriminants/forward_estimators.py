@@ -19,10 +19,11 @@ from acoustic.errors import ModelError
 from acoustic.kernels.forward import Selection, Stopping
 from acoustic.kernels.kernel import KernelName
 from acoustic.kernels.leave_one_out import within_reach
+from acoustic.pairs.calibration import Calibration as Rule
 from acoustic.pairs.calibration import CurveName, quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
 from acoustic.pairs.gaussian_outputs import MonotoneProjection
-from acoustic.pairs.sparse import PairwiseMachines, pair_outputs
+from acoustic.pairs.sparse import SparseMachines
 from acoustic.pairs.train_forward import fit_pairs
 from foundation.arrays import Floats, Longs
 
@@ -118,15 +119,14 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
             codes,
             len(self.classes_),
             self._config(),
-            calibration=self.calibration,
-            coupling=self.coupling,
+            calibration=Rule(self.calibration, self.coupling),
             sample_weight=sample_weight,
             seed=seed,
         )
         rows = self._rows[machines.center_rows].astype(np.int32)
         self._store_pairs(replace(machines, center_rows=rows), curves)
 
-    def _store_pairs(self, machines: PairwiseMachines, curves: Floats) -> None:
+    def _store_pairs(self, machines: SparseMachines, curves: Floats) -> None:
         """Keep the machines and their curves, and what scikit-learn users look for."""
         self.pairwise_, self.curves_ = machines, curves
         self.center_indices_ = [row[row >= 0] for row in machines.center_indices]
@@ -141,7 +141,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         found = np.empty((len(X), len(self.classes_)))
         for start in range(0, len(X), PREDICT_BLOCK):
             rows = slice(start, start + PREDICT_BLOCK)
-            odds = quadratics(pair_outputs(self.pairwise_, X[rows]), self.curves_)
+            odds = quadratics(self.pairwise_.outputs(X[rows]), self.curves_)
             found[rows] = coupled_log_posteriors(odds, len(self.classes_))
         return found
 
@@ -150,7 +150,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         if self._is_pairwise():
             state |= {
                 f"pairs.{field.name}": getattr(self.pairwise_, field.name)
-                for field in fields(PairwiseMachines)
+                for field in fields(SparseMachines)
                 if field.name != "kernel"
             }
             state["curves"] = self.curves_
@@ -162,7 +162,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
     def _restore(self, header: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> None:
         self.classes_ = unpacked_labels(header["classes"])
         if self._is_pairwise():
-            machines = PairwiseMachines(kernel=self._config().kernel, **part_of(state, "pairs"))
+            machines = SparseMachines(kernel=self._config().kernel, **part_of(state, "pairs"))
             self._store_pairs(machines, np.asarray(state["curves"]))
             return
         super()._restore(header, state)

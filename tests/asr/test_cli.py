@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from asr.choices import ALIGN_FORMATS, DECODE_FORMATS, PRESETS
+from asr.choices import ALIGN_FORMATS, DECODE_FORMATS
 from asr.cli import main
 from asr.commands import COMMANDS
-from asr.systems import SYSTEMS
+from asr.systems import PRESETS, SYSTEMS
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Run = Callable[..., tuple[int, str, str]]

@@ -7,9 +7,10 @@ from dataclasses import asdict
 import pytest
 
 from acoustic.hmm.training import GmmConfig
-from asr.config import ExperimentConfig, TuningConfig, known_keys, with_settings
+from asr.config import ExperimentConfig, TuningConfig
 from asr.errors import ConfigError
 from asr.files import as_plain
+from asr.settings import known_keys, with_settings
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig
 from features.mfcc import MfccConfig
