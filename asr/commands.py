@@ -9,7 +9,7 @@ from collections.abc import Callable
 from asr import verbs
 from asr.errors import ConfigError
 from asr.formats import output
-from asr.sparsity import sparsity
+from asr.sparsity import format_sparsity, sparsity
 from foundation.errors import AsrError
 
 
@@ -113,7 +113,7 @@ def _info(options: argparse.Namespace) -> int:
 
 def _sparsity(options: argparse.Namespace) -> int:
     rows = sparsity(options.experiment, model=options.model, sizes=options.centers)
-    print(output.sparsity_table(rows, options.experiment))
+    print(format_sparsity(rows, options.experiment))
     return 0
 
 

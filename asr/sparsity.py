@@ -69,6 +69,16 @@ def sparsity(
     return rows
 
 
+def format_sparsity(rows: Sequence[SparsityRow], directory: Path) -> str:
+    """Return word accuracies against centres, and where they lie."""
+    grammars = list(dict.fromkeys(row.grammar for row in rows))
+    lines = ["centres  distinct  " + "  ".join(f"{g:>9}" for g in grammars)]
+    for n, distinct in dict.fromkeys((row.n_centers, row.distinct_centers) for row in rows):
+        found = {row.grammar: row.word_accuracy for row in rows if row.n_centers == n}
+        lines.append(f"{n:7d}  {distinct:8d}  " + "  ".join(f"{found[g]:9.2f}" for g in grammars))
+    return "\n".join(["word accuracy on dev, %", *lines, "", str(directory / FILE)])
+
+
 def config_of(record: Mapping[str, Any]) -> ExperimentConfig:
     """Return the configuration that ``config.json`` holds."""
     settings = []

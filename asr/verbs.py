@@ -120,7 +120,7 @@ def align(
     if not words:
         raise CorpusError("empty transcript, expected the words spoken; give them")
     name = "_".join(Path(recording).stem.split())  # ids have no white space
-    return aligned_utterance(name, recognizer, words, recognizer.align(recording, words))
+    return aligned_utterance(name, recognizer.model, words, recognizer.align(recording, words))
 
 
 def align_corpus(
@@ -142,7 +142,7 @@ def align_corpus(
             alignment = recognizer.align_frames(frames_of[name], words)
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
-        return name, aligned_utterance(name, recognizer, words, alignment)
+        return name, aligned_utterance(name, recognizer.model, words, alignment)
 
     return parallel_map(one, speech.utterances)
 
