@@ -18,7 +18,7 @@ _START = {
     "lm_scale": 8.0,
     "word_penalty": 0.0,
     "silence_log_prob": 0.0,
-}  # the values next to these come first
+}  # the values next to these are tried first
 _MAX_ROUNDS = 2
 
 

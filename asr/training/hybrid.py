@@ -195,7 +195,7 @@ def _frames(copies: Sequence[SpeechData], front_end: FrontEnd, stop: int) -> Ite
 
 
 def _folds(data: SpeechData) -> Ints:
-    """Return the half of each utterance: by speaker, else by recording, else by part of a recording."""
+    """Return the half of each utterance: by speaker, else by recording, else by part of the one recording."""
     recordings = [str(u.audio_path) for u in data.corpus]
     return halves(data.speakers, recordings, list(data.corpus.ids))
 
