@@ -65,7 +65,7 @@ def check_settings(settings: Iterable[str], systems: Mapping[str, System], confi
     """Raise an error if a setting belongs to no model that is trained, and say to which it does."""
     for setting in settings:
         key = full_key(_split(setting)[0])
-        home = _home(key)
+        home = home_of(key)
         if home is not None and not any(home.has(system, config) for system in systems.values()):
             raise ConfigError(
                 f"--set {key}: belongs to {home.models}; got {', '.join(systems)}, which it does not change; "
@@ -118,7 +118,7 @@ HOMES: dict[str, Home] = {
 }
 
 
-def _home(key: str) -> Home | None:
+def home_of(key: str) -> Home | None:
     """Return the home of an option, None if it belongs to all models."""
     parts = key.split(".")
     names = (".".join(parts[:n]) for n in range(len(parts), 0, -1))

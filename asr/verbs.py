@@ -192,5 +192,4 @@ def info(experiment: str | Path, *, model: str | None = None) -> dict[str, objec
         "decoder": recognizer.decoder.config,
         "training_minutes": round(float(acoustic.occupancy.sum()) * acoustic.front_end.frame_shift_s / 60, 2),
     }
-    description["emissions"] = describe(acoustic.emissions)
-    return description
+    return description | describe(acoustic.emissions)
