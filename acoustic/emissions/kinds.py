@@ -224,7 +224,8 @@ def _describe_pairwise(model: PairwiseDiscriminantModel) -> dict[str, Any]:
         "classes": machines.n_classes,
         "pairs": machines.n_pairs,
         "centers": machines.n_centers,
-        "centers_of": machines.layout,
+        "centers_a_pair": round(machines.centers_a_pair, 1),
+        "centers_are_chosen_for_each": machines.layout,
         "sigma": machines.sigma,
         "coupling": model.coupling,
     }

@@ -22,6 +22,7 @@ class Machines(Protocol):
     layout : how centres and weights are kept, for model files
     n_classes, n_pairs : K and P
     n_centers : distinct centres of all pairs, each one kernel value a frame
+    centers_a_pair : mean number of centres of one pair
     sigma : width of the Gaussian kernel
     """
 
@@ -35,6 +36,9 @@ class Machines(Protocol):
 
     @property
     def n_centers(self) -> int: ...  # noqa: D102
+
+    @property
+    def centers_a_pair(self) -> float: ...  # noqa: D102
 
     @property
     def sigma(self) -> float: ...  # noqa: D102

@@ -59,6 +59,11 @@ class PooledMachines:
         """Number N of centres of all classes."""
         return len(self.centers)
 
+    @property
+    def centers_a_pair(self) -> float:
+        """Mean number of centres of a pair: those of both classes."""
+        return float(2 * np.diff(self.starts).mean())
+
     @cached_property
     def kernel(self) -> CenteredGaussian:
         """The kernel about the mean of the centres."""

@@ -78,6 +78,11 @@ class SparseMachines:
         return len(self.centers)
 
     @property
+    def centers_a_pair(self) -> float:
+        """Mean number of centres of a pair."""
+        return float(np.mean(np.sum(self.slots >= 0, axis=1)))
+
+    @property
     def sigma(self) -> float:
         """Width of the kernel, where all centres have the same."""
         return self.kernel.sigma
