@@ -11,11 +11,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
-from asr.choices import ALIGN_FORMATS, DECODE_FORMATS, SPARSITY_SIZES, TRANSCRIPT_FORMATS
+from asr.formats.alignments import ALIGN_FORMATS
+from asr.formats.hypotheses import DECODE_FORMATS
+from asr.formats.transcripts import Format
 from asr.recipe_scripts import built_in_recipes
-from asr.systems import PRESETS, SYSTEMS
+from asr.systems import PRESETS, SPARSITY_SIZES, SYSTEMS
 from asr.version import package_version
 from foundation.errors import AsrError
 
@@ -159,7 +161,7 @@ def _add_score(verbs: Verbs) -> argparse.ArgumentParser:
     command = verbs.add_parser("score", help="word accuracy of hypotheses against references")
     command.add_argument("reference", type=Path)
     command.add_argument("hypothesis", type=Path)
-    command.add_argument("--format", choices=TRANSCRIPT_FORMATS, help="of both files; guessed by default")
+    command.add_argument("--format", choices=get_args(Format), help="of both files; guessed by default")
     command.add_argument(
         "--against", type=Path, metavar="HYP2", help="compare with a second recogniser, paired"
     )

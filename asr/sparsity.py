@@ -11,7 +11,6 @@ from acoustic.emissions.combined import uncombined
 from acoustic.emissions.hybrid import WAYS
 from acoustic.emissions.kinds import describe
 from acoustic.emissions.model_files import load_model
-from asr.choices import SPARSITY_SIZES
 from asr.config import ExperimentConfig
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import Experiment
@@ -19,7 +18,7 @@ from asr.files import read_json, storage_errors, write_json
 from asr.logs import log_file
 from asr.recipe import load_recipe
 from asr.settings import known_keys, with_settings
-from asr.systems import HybridSystem, find_system
+from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
 
 FILE, FIGURE = "sparsity.json", "sparsity.png"
 

@@ -60,6 +60,7 @@ SYSTEMS: dict[str, System] = {
     "svm": HybridSystem("svm"),
 }
 PRESETS = ("best", "thesis")
+SPARSITY_SIZES = (25, 50, 100, 200)  # numbers of centres that ``asr sparsity`` tries
 _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.alignment import Alignment, Segment
 from acoustic.hmm.contexts import base_phone
-from asr.formats.alignment_formats import Interval
+from asr.formats.intervals import Interval
 
 
 @dataclass(frozen=True)

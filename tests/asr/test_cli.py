@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from asr.choices import ALIGN_FORMATS, DECODE_FORMATS
 from asr.cli import main
 from asr.commands import COMMANDS
+from asr.formats.alignments import ALIGN_FORMATS
+from asr.formats.hypotheses import DECODE_FORMATS
 from asr.systems import PRESETS, SYSTEMS
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
