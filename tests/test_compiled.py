@@ -22,10 +22,6 @@ from numba import njit
 from numba.core.dispatcher import Dispatcher
 
 PACKAGES = ("acoustic", "asr", "decoder", "features", "foundation", "recipes")
-KNOWN = {
-    "acoustic.pairs.pooled._couple: add_odds of acoustic.pairs.coupling",
-    "acoustic.pairs.sparse._couple: add_odds of acoustic.pairs.coupling",
-}
 
 
 def our_modules() -> Iterator[ModuleType]:
@@ -83,8 +79,7 @@ def test_what_goes_into_a_cached_kernel_stands_in_its_own_module() -> None:
         n_kernels += len(kernels)
         found |= {part for name, kernel in kernels.items() for part in foreign_parts(module, name, kernel)}
     assert n_kernels > 50
-    assert sorted(found - KNOWN) == []
-    assert sorted(KNOWN - found) == [], "mended: take it out of KNOWN"
+    assert sorted(found) == []
 
 
 FOREIGN = """
