@@ -11,18 +11,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
-from asr import verbs
-from asr.errors import ConfigError
-from asr.formats import terminal
-from asr.formats.alignments import ALIGN_FORMATS, write_aligned
-from asr.formats.hypotheses import DECODE_FORMATS, decoded, write_hypotheses
-from asr.formats.transcripts import text_or_file
-from asr.logs import terminal_messages
-from asr.recipe import built_in_recipes
-from asr.sparsity import SIZES, sparsity
-from asr.systems import PRESETS, SYSTEMS
+from asr.formats.alignments import ALIGN_FORMATS
+from asr.formats.hypotheses import DECODE_FORMATS
+from asr.formats.transcripts import Format
+from asr.recipe_scripts import built_in_recipes
+from asr.systems import PRESETS, SPARSITY_SIZES, SYSTEMS
 from asr.version import package_version
 from foundation.errors import AsrError
 
@@ -30,12 +25,8 @@ from foundation.errors import AsrError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     _speak_utf8()
-    options = _parser().parse_args(arguments)
     try:
-        with terminal_messages(verbose=options.verbose):
-            code: int = options.run(options)
-            sys.stdout.flush()
-            return code
+        return _run(_parser().parse_args(arguments))
     except AsrError as error:
         print(f"asr: {error}", file=sys.stderr)
         return 2
@@ -63,6 +54,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run a verb; only now is imported what it needs, for help shall not wait for it."""
+    from asr.commands import COMMANDS
+    from asr.logs import terminal_messages
+
+    with terminal_messages(verbose=options.verbose):
+        code = COMMANDS[options.verb](options)
+        sys.stdout.flush()
+        return code
 
 
 def _speak_utf8() -> None:
@@ -98,15 +100,14 @@ def _parser() -> argparse.ArgumentParser:
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def _add_demo(verbs_: Verbs) -> argparse.ArgumentParser:
-    command = verbs_.add_parser("demo", help="train and test on a small synthetic corpus, made on the spot")
+def _add_demo(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("demo", help="train and test on a small synthetic corpus, made on the spot")
     command.add_argument("--out", type=Path, default=Path("exp/demo"), help="experiment directory (exp/demo)")
-    command.set_defaults(run=_demo)
     return command
 
 
-def _add_train(verbs_: Verbs) -> argparse.ArgumentParser:
-    command = verbs_.add_parser("train", help="train, tune and test by a recipe; goes on where it stopped")
+def _add_train(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("train", help="train, tune and test by a recipe; goes on where it stopped")
     command.add_argument(
         "recipe", help=f"one of {', '.join(built_in_recipes())}, or the path of a recipe script"
     )
@@ -126,12 +127,11 @@ def _add_train(verbs_: Verbs) -> argparse.ArgumentParser:
         dest="settings",
         help="change an option; may be repeated",
     )
-    command.set_defaults(run=_train)
     return command
 
 
-def _add_decode(verbs_: Verbs) -> argparse.ArgumentParser:
-    command = verbs_.add_parser("decode", help="print the words of recordings")
+def _add_decode(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("decode", help="print the words of recordings")
     command.add_argument("experiment", type=Path)
     command.add_argument("recordings", nargs="+", type=Path, metavar="WAV")
     _add_model_options(command)
@@ -140,12 +140,11 @@ def _add_decode(verbs_: Verbs) -> argparse.ArgumentParser:
         "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
     )
     command.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
-    command.set_defaults(run=_decode)
     return command
 
 
-def _add_align(verbs_: Verbs) -> argparse.ArgumentParser:
-    command = verbs_.add_parser("align", help="find when each word and phone of a transcript is spoken")
+def _add_align(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("align", help="find when each word and phone of a transcript is spoken")
     command.add_argument("experiment", type=Path)
     command.add_argument("recording", nargs="?", type=Path, metavar="WAV")
     command.add_argument("text", nargs="?", metavar="TEXT", help="the transcript, or a file that holds it")
@@ -155,193 +154,71 @@ def _add_align(verbs_: Verbs) -> argparse.ArgumentParser:
     command.add_argument(
         "--out", type=Path, help="file (ctm, mlf) or directory (textgrid); default: standard output"
     )
-    command.set_defaults(run=_align)
     return command
 
 
-def _add_score(verbs_: Verbs) -> argparse.ArgumentParser:
-    command = verbs_.add_parser("score", help="word accuracy of hypotheses against references")
+def _add_score(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("score", help="word accuracy of hypotheses against references")
     command.add_argument("reference", type=Path)
     command.add_argument("hypothesis", type=Path)
-    command.add_argument("--format", choices=("kaldi", "trn"), help="of both files; guessed by default")
+    command.add_argument("--format", choices=get_args(Format), help="of both files; guessed by default")
     command.add_argument(
         "--against", type=Path, metavar="HYP2", help="compare with a second recogniser, paired"
     )
     command.add_argument("--utt2spk", type=Path, help="speakers, for a table of them")
     command.add_argument("--ignore-case", action="store_true")
     command.add_argument("--json", action="store_true")
-    command.set_defaults(run=_score)
     return command
 
 
-def _add_evaluate(verbs_: Verbs) -> argparse.ArgumentParser:
-    command = verbs_.add_parser("evaluate", help="decode and score a data directory or folder")
+def _add_evaluate(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("evaluate", help="decode and score a data directory or folder")
     command.add_argument("experiment", type=Path)
     command.add_argument("--corpus", type=Path, required=True)
     _add_model_options(command)
     command.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
     command.add_argument("--json", action="store_true")
-    command.set_defaults(run=_evaluate)
     return command
 
 
-def _add_validate(verbs_: Verbs) -> argparse.ArgumentParser:
-    command = verbs_.add_parser("validate", help="list everything that is wrong with a corpus")
+def _add_validate(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("validate", help="list everything that is wrong with a corpus")
     command.add_argument("corpus", type=Path)
     command.add_argument("--lexicon", type=Path, help="pronunciations; lexicon.txt of the corpus by default")
-    command.set_defaults(run=_validate)
     return command
 
 
-def _add_lexicon(verbs_: Verbs) -> argparse.ArgumentParser:
-    command = verbs_.add_parser("lexicon", help="print a lexicon for the words of a corpus")
+def _add_lexicon(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("lexicon", help="print a lexicon for the words of a corpus")
     command.add_argument("corpus", type=Path)
     command.add_argument("--english", action="store_true", help="phones of the CMU dictionary, not letters")
-    command.set_defaults(run=_lexicon)
     return command
 
 
-def _add_info(verbs_: Verbs) -> argparse.ArgumentParser:
-    command = verbs_.add_parser("info", help="say what a model is made of")
+def _add_info(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("info", help="say what a model is made of")
     command.add_argument("experiment", type=Path)
     command.add_argument("--model")
-    command.set_defaults(run=_info)
     return command
 
 
-def _add_sparsity(verbs_: Verbs) -> argparse.ArgumentParser:
-    command = verbs_.add_parser("sparsity", help="accuracy on dev against the number of centres")
+def _add_sparsity(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("sparsity", help="accuracy on dev against the number of centres")
     command.add_argument("experiment", type=Path)
     command.add_argument("--model", default="npd", help="npd (default) or orols")
     command.add_argument(
-        "--centers", type=int, nargs="+", default=list(SIZES), help=f"{', '.join(map(str, SIZES))} by default"
+        "--centers",
+        type=int,
+        nargs="+",
+        default=list(SPARSITY_SIZES),
+        help=f"{', '.join(map(str, SPARSITY_SIZES))} by default",
     )
-    command.set_defaults(run=_sparsity)
     return command
 
 
 def _add_model_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--model", help="name of the model; the best on dev by default")
     command.add_argument("--grammar", help="name of the grammar; the recipe's last by default")
-
-
-def _demo(options: argparse.Namespace) -> int:
-    results, hypothesis, spoken = verbs.demo(options.out)
-    print(terminal.results_table(results, options.out))
-    print(f"\na new synthetic recording, spoken: {spoken}\n{terminal.word_times(hypothesis)}")
-    return 0
-
-
-def _train(options: argparse.Namespace) -> int:
-    results = verbs.train(
-        options.recipe,
-        corpus=options.corpus,
-        out=options.out,
-        models=options.model,
-        preset=options.preset,
-        settings=options.settings,
-    )
-    print(terminal.results_table(results, options.out))
-    return 0
-
-
-def _decode(options: argparse.Namespace) -> int:
-    found = verbs.decode(
-        options.experiment,
-        options.recordings,
-        model=options.model,
-        grammar=options.grammar,
-        n_best=options.nbest,
-        same_speaker=options.same_speaker,
-    )
-    several = len(options.recordings) > 1
-    return _print_found(
-        options.recordings,
-        found,
-        lambda pairs: decoded(pairs, options.format, with_path=several, with_rank=options.nbest > 1),
-    )
-
-
-def _align(options: argparse.Namespace) -> int:
-    if options.corpus is not None:
-        if options.recording is not None:
-            raise ConfigError("align: got both WAV and --corpus; expected one of them")
-        if options.format == "textgrid" and options.out is None:
-            raise ConfigError("align: TextGrid is one file an utterance; expected --out DIR for a corpus")
-        pairs = list(verbs.align_corpus(options.experiment, options.corpus, model=options.model))
-    else:
-        if options.recording is None or options.text is None:
-            raise ConfigError("align: expected WAV and TEXT, or --corpus DIR")
-        text = text_or_file(options.text)
-        aligned = verbs.align(options.experiment, options.recording, text, model=options.model)
-        pairs = [(aligned.utterance_id, aligned)]
-    return _print_found(
-        [name for name, _ in pairs],
-        [result for _, result in pairs],
-        lambda good: write_aligned([a for _, a in good], options.format, options.out),
-    )
-
-
-def _score(options: argparse.Namespace) -> int:
-    print(
-        terminal.accuracy_of_files(
-            options.reference,
-            options.hypothesis,
-            against=options.against,
-            file_format=options.format,
-            utt2spk=options.utt2spk,
-            ignore_case=options.ignore_case,
-            as_json=options.json,
-        )
-    )
-    return 0
-
-
-def _evaluate(options: argparse.Namespace) -> int:
-    accuracy, found = verbs.evaluate(
-        options.experiment, options.corpus, model=options.model, grammar=options.grammar
-    )
-    if options.hypotheses is not None:
-        write_hypotheses(found, options.hypotheses)
-    print(terminal.evaluation(accuracy, found, as_json=options.json))
-    return 0
-
-
-def _validate(options: argparse.Namespace) -> int:
-    lines, has_errors = terminal.problems(options.corpus, options.lexicon)
-    print("\n".join(lines))
-    return 2 if has_errors else 0
-
-
-def _lexicon(options: argparse.Namespace) -> int:
-    print(verbs.make_lexicon(options.corpus, english=options.english).format(), end="")
-    return 0
-
-
-def _info(options: argparse.Namespace) -> int:
-    print(terminal.description(verbs.info(options.experiment, model=options.model)))
-    return 0
-
-
-def _sparsity(options: argparse.Namespace) -> int:
-    rows = sparsity(options.experiment, model=options.model, sizes=options.centers)
-    print(terminal.sparsity_table(rows, options.experiment))
-    return 0
-
-
-def _print_found(names, results, write) -> int:  # type: ignore[no-untyped-def]
-    """Write what was found, name on standard error what was not, and return the exit code."""
-    good = [
-        (name, result)
-        for name, result in zip(names, results, strict=True)
-        if not isinstance(result, AsrError)
-    ]
-    if good:
-        print(write(good), end="")
-    failed = [result for result in results if isinstance(result, AsrError)]
-    for error in failed:
-        print(f"asr: {error}", file=sys.stderr)
-    return 2 if failed else 0
 
 
 if __name__ == "__main__":

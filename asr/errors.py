@@ -2,6 +2,8 @@
 
 from foundation.errors import AsrError
 
+__all__ = ["AsrError", "ConfigError", "CorpusError", "ExperimentError", "ScoringError"]
+
 
 class CorpusError(AsrError):
     """A corpus on disk cannot be used."""

@@ -15,13 +15,14 @@ from pathlib import Path
 
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Corpus
+from asr.files import read_json, storage_errors, write_json
 from asr.logs import log_file
 from asr.recipe import LoadedRecipe
 from asr.recognizer import DEFAULT_MODEL, MODELS
 from asr.scoring.results import Result, write_results
 from asr.stages.decoding import DecodingStages
 from asr.stages.models import ModelStages
-from asr.stages.store import StageStore, read_json, storage_errors, write_json
+from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
 from asr.systems import System, find_system
 
@@ -62,6 +63,7 @@ class Experiment:
         for name, system in systems.items():
             self.models.check(name, system)
         with self.store.locked(), storage_errors(self.out), log_file(self.out / "log.txt"):
+            self.store.tell_of_other_code()
             self._warn_of_another_corpus()
             self._write_config(models)
             # What is wrong with recordings and grammars is said before hours of training.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
-import pkgutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,9 +13,8 @@ from types import ModuleType
 
 from asr.config import ExperimentConfig
 from asr.errors import ExperimentError
+from asr.recipe_scripts import BUILT_IN_PACKAGE, built_in_recipes, built_in_script
 from foundation.errors import did_you_mean
-
-BUILT_IN_PACKAGE = "recipes"
 
 
 @dataclass(frozen=True)
@@ -49,13 +47,6 @@ class LoadedRecipe:
     source: str
 
 
-def built_in_recipes() -> tuple[str, ...]:
-    """Return the names of the recipes that come with the package, sorted."""
-    package = importlib.import_module(BUILT_IN_PACKAGE)
-    names = (module.name for module in pkgutil.iter_modules(package.__path__))
-    return tuple(sorted(name for name in names if _defines_recipe(built_in_script(name))))
-
-
 def load_recipe(name_or_path: str) -> LoadedRecipe:
     """Return the recipe of a built-in name, or of a path to a script that defines ``RECIPE``."""
     if name_or_path in built_in_recipes():
@@ -76,20 +67,6 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
             f"{name_or_path}: no recipe in it; expected RECIPE = asr.Recipe(prepare=…); add one"
         )
     return LoadedRecipe(name, recipe, path.read_text(encoding="utf-8"))
-
-
-def built_in_script(name: str) -> Path:
-    """Return ``recipes/NAME.py``, or ``recipes/NAME/NAME.py`` of a recipe with modules of its own."""
-    package = importlib.import_module(BUILT_IN_PACKAGE)
-    folder = Path(str(package.__path__[0]))
-    return (folder / name if (folder / name).is_dir() else folder) / f"{name}.py"
-
-
-def _defines_recipe(path: Path) -> bool:
-    """Return whether a script has a line ``RECIPE = …``, without importing it."""
-    return path.is_file() and any(
-        line.startswith("RECIPE") for line in path.read_text(encoding="utf-8").splitlines()
-    )
 
 
 def _import_script(path: Path) -> ModuleType:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from acoustic.emissions.alignment import align_frames
 from acoustic.emissions.model_files import AcousticModel, load_model, save_model
 from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.graph import utterance_graph
@@ -18,8 +19,7 @@ from asr.corpora.speech_data import warn_of_low_rates
 from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import ScoredSpeech, adapted, decode_all, scored_speech
 from asr.errors import ConfigError, CorpusError, ExperimentError
-from asr.stages.store import read_json, write_json
-from asr.training.gmm import align_frames
+from asr.files import read_json, write_json
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from features.audio import read_audio

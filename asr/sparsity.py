@@ -14,13 +14,12 @@ from acoustic.emissions.model_files import load_model
 from asr.config import ExperimentConfig
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import Experiment
+from asr.files import read_json, storage_errors, write_json
 from asr.logs import log_file
 from asr.recipe import load_recipe
 from asr.settings import known_keys, with_settings
-from asr.stages.store import read_json, storage_errors, write_json
-from asr.systems import HybridSystem, find_system
+from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
 
-SIZES = (25, 50, 100, 200)
 FILE, FIGURE = "sparsity.json", "sparsity.png"
 
 
@@ -45,7 +44,7 @@ class SparsityRow:
 
 
 def sparsity(
-    experiment: str | Path, *, model: str = "npd", sizes: Sequence[int] = SIZES
+    experiment: str | Path, *, model: str = "npd", sizes: Sequence[int] = SPARSITY_SIZES
 ) -> tuple[SparsityRow, ...]:
     """Train a model of an experiment anew with other numbers of centres, and score it on dev.
 
@@ -67,6 +66,16 @@ def sparsity(
         write_json(out / FILE, {"model": model, "rows": [asdict(row) for row in rows]})
     _draw(rows, out / FIGURE)
     return rows
+
+
+def format_sparsity(rows: Sequence[SparsityRow], directory: Path) -> str:
+    """Return word accuracies against centres, and where they lie."""
+    grammars = list(dict.fromkeys(row.grammar for row in rows))
+    lines = ["centres  distinct  " + "  ".join(f"{g:>9}" for g in grammars)]
+    for n, distinct in dict.fromkeys((row.n_centers, row.distinct_centers) for row in rows):
+        found = {row.grammar: row.word_accuracy for row in rows if row.n_centers == n}
+        lines.append(f"{n:7d}  {distinct:8d}  " + "  ".join(f"{found[g]:9.2f}" for g in grammars))
+    return "\n".join(["word accuracy on dev, %", *lines, "", str(directory / FILE)])
 
 
 def config_of(record: Mapping[str, Any]) -> ExperimentConfig:

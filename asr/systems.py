@@ -5,12 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from acoustic.emissions.kinds import plugin_names
-from acoustic.emissions.sklearn_model import PREFIX, make_classifier
 from asr.errors import ConfigError
-from features.frontend import Projection
+from asr.version import code_of
 from foundation.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from features.frontend import Projection
+
+# Whoever only asks for the names shall not wait for numpy and scikit-learn: functions import what they need.
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ SYSTEMS: dict[str, System] = {
     "svm": HybridSystem("svm"),
 }
 PRESETS = ("best", "thesis")
+SPARSITY_SIZES = (25, 50, 100, 200)  # numbers of centres that ``asr sparsity`` tries
 _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 
 
@@ -77,6 +82,9 @@ def find_system(name: str, preset: str = "best") -> System:
         return SYSTEMS[name]
     if numbered := _NUMBERED.fullmatch(name):
         return GmmSystem(int(numbered[2]), "lda" if numbered[1] else "none", bool(numbered[3]))
+    from acoustic.emissions.kinds import plugin_names
+    from acoustic.emissions.sklearn_model import PREFIX, make_classifier
+
     if name.startswith(PREFIX):
         make_classifier(name)
         return HybridSystem(name)
@@ -87,3 +95,21 @@ def find_system(name: str, preset: str = "best") -> System:
         f'model "{name}" is not known{hint}; expected one of: {", ".join(SYSTEMS)}, '
         "gmmN, gmm-ldaN with N Gaussians a state, or sklearn:module.Class"
     )
+
+
+def other_code(way: str) -> list[str]:
+    """Return which code besides this package's a way of training hybrids runs (see `asr.version.code_of`)."""
+    return [code_of(module) for module in sorted(_modules(way))]
+
+
+def _modules(way: str) -> set[str]:
+    """Return the modules of other packages that train and score in a way of training."""
+    from acoustic.emissions.kinds import find_kind, plugin_names
+    from acoustic.emissions.sklearn_model import PREFIX, make_classifier
+
+    if way.startswith(PREFIX):
+        return {type(make_classifier(way)).__module__}
+    if way in plugin_names():
+        kind = find_kind(way)
+        return {part.__module__ for part in (kind.type, kind.train) if part is not None}
+    return set()

@@ -16,13 +16,13 @@ from asr.corpora.speech_data import usable_cepstra
 from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
+from asr.files import read_json
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.recipe import load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
 from asr.scoring.results import Result
 from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings
-from asr.stages.store import read_json
 from asr.systems import find_system
 from decoder.decoder import Hypothesis
 from decoder.english import english_lexicon
@@ -120,7 +120,7 @@ def align(
     if not words:
         raise CorpusError("empty transcript, expected the words spoken; give them")
     name = "_".join(Path(recording).stem.split())  # ids have no white space
-    return aligned_utterance(name, recognizer, words, recognizer.align(recording, words))
+    return aligned_utterance(name, recognizer.model, words, recognizer.align(recording, words))
 
 
 def align_corpus(
@@ -142,7 +142,7 @@ def align_corpus(
             alignment = recognizer.align_frames(frames_of[name], words)
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
-        return name, aligned_utterance(name, recognizer, words, alignment)
+        return name, aligned_utterance(name, recognizer.model, words, alignment)
 
     return parallel_map(one, speech.utterances)
 

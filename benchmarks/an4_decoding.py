@@ -27,9 +27,9 @@ from asr.corpora.speech_data import SpeechData
 from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import accuracy_of
 from asr.experiment import Experiment
+from asr.files import read_json
 from asr.recipe import load_recipe
 from asr.recognizer import Recognizer
-from asr.stages.store import read_json
 from asr.systems import find_system
 from decoder import Decoder, Hypothesis
 from features import read_audio

@@ -36,12 +36,13 @@ from asr.config import ExperimentConfig, GrammarName
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import scored_speech
+from asr.files import as_plain
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.settings import with_settings
 from asr.stages.models import ModelStages
-from asr.stages.store import StageStore, as_plain
+from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
 from asr.systems import SYSTEMS, find_system
 from decoder import Decoder, DecoderConfig, Lexicon

@@ -15,7 +15,8 @@ from acoustic.emissions.kinds import describe
 from acoustic.emissions.model_files import TENSORS_NAME, AcousticModel, load_model
 from asr.config import ExperimentConfig
 from asr.experiment import Experiment
-from asr.stages.store import RECORD, StageOutput, read_json
+from asr.files import read_json
+from asr.stages.store import RECORD, StageOutput
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 
 POOLS = "npd-pools"  # NPD whose centres are shared by the pairs of a state

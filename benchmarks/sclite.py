@@ -21,10 +21,10 @@ from typing import Any
 
 from report import argument_parser, print_table, write_report
 
+from asr.files import read_json
 from asr.formats.transcripts import read_transcripts, write_transcripts
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
-from asr.stages.store import read_json
 
 STAGE_SPLITS = {"test": "test", "tuning": "dev"}
 COMMAND = "sctk sclite -s -r ref.trn trn -h hyp.trn trn -i rm -o pra stdout"

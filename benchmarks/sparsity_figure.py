@@ -19,8 +19,8 @@ import numpy as np
 from report import argument_parser, print_table, write_report
 
 from asr.errors import ExperimentError
+from asr.files import read_json
 from asr.sparsity import FILE
-from asr.stages.store import read_json
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

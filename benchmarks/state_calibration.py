@@ -45,9 +45,10 @@ from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.decoding.passes import emission_scores, heard_states
 from asr.errors import ConfigError, ExperimentError
+from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
 from asr.recognizer import DECODING, MODELS
-from asr.stages.store import RECORD, read_json
+from asr.stages.store import RECORD
 from asr.training.gmm import usable_for_training, utterance_graphs
 from decoder.lexicon import Lexicon
 from foundation.threads import parallel_map

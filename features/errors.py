@@ -2,6 +2,8 @@
 
 from foundation.errors import AsrError
 
+__all__ = ["AsrError", "AudioError", "FeatureError"]
+
 
 class AudioError(AsrError):
     """A recording cannot be used."""

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from acoustic.pairs.gaussian_outputs import GaussianProjection as GaussianProjection  # of the public names
 from acoustic.pairs.gaussian_outputs import MonotoneProjection, agreeing_posteriors
 from foundation.arrays import Floats, Integers, Longs
 

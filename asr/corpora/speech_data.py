@@ -12,8 +12,8 @@ import numpy as np
 
 from asr.corpora.corpus import Corpus, Utterance
 from asr.errors import CorpusError
+from asr.files import read_json, write_json
 from asr.progress import progress_bar
-from asr.stages.store import read_json, write_json
 from features.audio import audio_info, read_audio
 from features.frontend import FrontEnd, FrontEndConfig
 from foundation.arrays import Singles

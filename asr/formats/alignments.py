@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from asr.files import write_text
 from asr.formats.ctm import to_ctm
 from asr.formats.mlf import to_mlf
 from asr.formats.textgrid import to_textgrid
-from asr.stages.store import write_text
 
 if TYPE_CHECKING:  # the command line reads the names of the formats, and should not wait for the recogniser
     from asr.formats.tiers import AlignedUtterance

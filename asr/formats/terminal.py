@@ -10,12 +10,11 @@ from typing import Any
 from asr.corpora.corpus import Problem
 from asr.corpora.validation import validate
 from asr.errors import ScoringError
+from asr.files import as_plain, read_json
 from asr.formats.transcripts import read_transcripts
 from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
 from asr.scoring.results import RESULTS, Result, format_results
 from asr.scoring.scoring import WordAccuracy, compare, score
-from asr.sparsity import FILE, SparsityRow
-from asr.stages.store import as_plain, read_json
 from decoder.decoder import Hypothesis
 from decoder.lexicon import Lexicon
 
@@ -76,16 +75,6 @@ def results_table(results: Sequence[Result], directory: Path) -> str:
     """Return the table of an experiment's results and where they lie."""
     synthetic = bool(read_json(directory / RESULTS)["synthetic"])
     return f"{format_results(results, synthetic=synthetic)}\n\n{directory / RESULTS}"
-
-
-def sparsity_table(rows: Sequence[SparsityRow], directory: Path) -> str:
-    """Return word accuracies against centres, and where they lie."""
-    grammars = list(dict.fromkeys(row.grammar for row in rows))
-    lines = ["centres  distinct  " + "  ".join(f"{g:>9}" for g in grammars)]
-    for n, distinct in dict.fromkeys((row.n_centers, row.distinct_centers) for row in rows):
-        found = {row.grammar: row.word_accuracy for row in rows if row.n_centers == n}
-        lines.append(f"{n:7d}  {distinct:8d}  " + "  ".join(f"{found[g]:9.2f}" for g in grammars))
-    return "\n".join(["word accuracy on dev, %", *lines, "", str(directory / FILE)])
 
 
 def problems(corpus: Path, lexicon: Path | None) -> tuple[list[str], bool]:

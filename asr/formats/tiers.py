@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.alignment import Alignment, Segment
 from acoustic.hmm.contexts import base_phone
 from asr.formats.intervals import Interval
-from asr.recognizer import Recognizer
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class AlignedUtterance:
 
 
 def aligned_utterance(
-    utterance_id: str, recognizer: Recognizer, words: Sequence[str], alignment: Alignment
+    utterance_id: str, model: AcousticModel, words: Sequence[str], alignment: Alignment
 ) -> AlignedUtterance:
     """Return an alignment with names and times."""
-    topology, shift_s = recognizer.model.topology, recognizer.model.front_end.frame_shift_s
+    topology, shift_s = model.topology, model.front_end.frame_shift_s
     n_frames = len(alignment.states)
 
     def intervals(segments: Sequence[Segment], names: Sequence[str]) -> tuple[Interval, ...]:

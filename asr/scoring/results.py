@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from asr.config import GrammarName
+from asr.files import read_json, write_json
 from asr.scoring.scoring import WordAccuracy
-from asr.stages.store import read_json, write_json
 
 RESULTS = "results.json"
 

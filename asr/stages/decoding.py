@@ -14,10 +14,11 @@ from asr.corpora.corpus import Corpus
 from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.passes import ScoredSpeech, Scores, accuracy_of, adapted, decode_all, scored_speech
 from asr.decoding.tuning import Tuned, tune
+from asr.files import read_json, write_json
 from asr.formats.transcripts import write_transcripts
 from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
 from asr.scoring.results import Result
-from asr.stages.store import StageOutput, read_json, write_json
+from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 
@@ -52,7 +53,7 @@ class DecodingStages:
         return self.store.run(
             f"tuning-{name}",
             compute,
-            inputs={"model": model.digest, "grammars": grammars.digest, **self.task.digests(("dev",))},
+            inputs={"model": model, "grammars": grammars, **self.task.digests(("dev",))},
             config={
                 "tuning": self.config.tuning,
                 "decoder": self.config.decoder,
@@ -78,7 +79,7 @@ class DecodingStages:
                 if file.suffix in (".arpa", ".txt"):
                     shutil.copyfile(file, directory / file.name)
 
-        inputs = {"model": model.digest, "tuning": tuning.digest, "grammars": grammars.digest}
+        inputs = {"model": model, "tuning": tuning, "grammars": grammars}
         config = {"decoder": self.config.decoder, "grammars": self.task.grammars}
         return self.store.run(f"recognizer-{name}", compute, inputs=inputs, config=config)
 
@@ -92,8 +93,9 @@ class DecodingStages:
                 decoded = Recognizer.load(recognizer.path, grammar=grammar).decode(speech)
                 _write_accuracy(directory, grammar, data.corpus, decoded)
 
-        inputs = {"recognizer": recognizer.digest, **self.task.digests(("test",))}
-        return self.store.run(f"test-{name}", compute, inputs=inputs)
+        return self.store.run(
+            f"test-{name}", compute, inputs={"recognizer": recognizer, **self.task.digests(("test",))}
+        )
 
     def rows(self, output: StageOutput, *, model: str, preset: str, split: str) -> list[Result]:
         """Return the rows of ``results.json`` from a tuning (dev) or an evaluation (test)."""

@@ -9,9 +9,10 @@ from pathlib import Path
 from acoustic.emissions.model_files import load_model, save_model
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ConfigError
-from asr.stages.store import StageOutput, write_json
+from asr.files import write_json
+from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages, split_name
-from asr.systems import GmmSystem, HybridSystem, System
+from asr.systems import GmmSystem, HybridSystem, System, other_code
 from asr.training.gmm import (
     fit_front_end,
     start_flat,
@@ -84,7 +85,7 @@ class ModelStages:
         return self.store.run(
             f"adapting-{model.path.name.rsplit('-', 1)[0]}",
             compute,
-            inputs={"model": model.digest, "labels": labels.digest, **self.task.digests(splits)},
+            inputs={"model": model, "labels": labels, **self.task.digests(splits)},
         )
 
     def gmm(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
@@ -138,6 +139,7 @@ class ModelStages:
             compute,
             inputs={"units": units.digest, "aligner": aligner.digest, **self.task.digests(splits), **warped},
             config={"front_end": config, "hybrid": hybrid.of_training(), "own": own},
+            other_code=other_code(system.way),
         )
 
     def _like(self, data: SpeechData, splits: Sequence[str], warp: float) -> SpeechData:

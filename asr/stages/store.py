@@ -1,10 +1,10 @@
 """Stages: functions whose output directory appears whole or not at all, and only when it is not there yet.
 
-The output of a stage lies in ``EXP/stages/NAME-KEY``; KEY is a hash of the stage's name and version, its
-configuration and the content of what it was made from. The same inputs find the same directory and skip the
-work; a changed option changes the keys of just what depends on it. A stage that made the same bytes from
-other inputs stops the change there, because the next key is made from its content. An output whose bytes are
-no longer those that were written is made again.
+The output of a stage lies in ``EXP/stages/NAME-KEY``; KEY is a hash of the stage's name, the code that makes
+it, its configuration and the content of what it was made from. The same inputs find the same directory and
+skip the work; a changed option changes the keys of just what depends on it. A stage that made the same bytes
+from other inputs stops the change there, because the next key is made from its content. An output whose bytes
+are no longer those that were written is made again. What other code has made lies there unused.
 
 ``stage.json`` beside the output says what it was made from, its hash, and the seconds that making it took.
 
@@ -13,21 +13,21 @@ A killed run leaves a directory whose name begins with a dot; the next run, hold
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import json
 import logging
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from asr.errors import ExperimentError
+from asr.files import as_plain, directory_digest, read_json, storage_errors, text_digest, write_json
+from asr.version import own_code
 
 RECORD = "stage.json"
 _KEY_LENGTH = 12
@@ -37,10 +37,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class StageOutput:
-    """A finished stage: its directory and the hash of the files in it."""
+    """A finished stage.
+
+    Attributes
+    ----------
+    path : its directory
+    digest : hash of the files in it
+    other_code : what besides this package's code has made it, and takes part in whatever is made from it
+    """
 
     path: Path
     digest: str
+    other_code: tuple[str, ...] = ()
 
 
 class StageStore:
@@ -61,9 +69,9 @@ class StageStore:
         name: str,
         function: Callable[[Path], None],
         *,
-        inputs: Mapping[str, str] | None = None,
+        inputs: Mapping[str, str | StageOutput] | None = None,
         config: object = None,
-        version: int = 1,
+        other_code: Sequence[str] = (),
     ) -> StageOutput:
         """Return the stage's output, made by ``function(directory)`` if it is not there yet.
 
@@ -71,38 +79,42 @@ class StageStore:
         ----------
         name : of the stage, part of the directory's name
         function : writes the output files into the directory it is given; nothing else
-        inputs : name and digest of each thing the output is made from
+        inputs : name, and digest or stage, of each thing the output is made from; what another stage's output
+            needs of other code, this one's needs, too
         config : dataclass, mapping or plain value that decides the output
-        version : raised when the code changes so that old outputs must not be used
+        other_code : what makes the output besides this package, as `asr.version.code_of` says it
         """
+        given = dict(inputs or {})
+        others = _with_inherited(other_code, given.values())
         made_from = {
             "stage": name,
-            "version": version,
+            "code": [own_code(), *others],
             "config": as_plain(config),
-            "inputs": dict(inputs or {}),
+            "inputs": {key: i.digest if isinstance(i, StageOutput) else i for key, i in given.items()},
         }
-        path = self.directory / f"{name}-{_hash(_canonical(made_from))[:_KEY_LENGTH]}"
+        path = self.directory / f"{name}-{text_digest(_canonical(made_from))[:_KEY_LENGTH]}"
         if path not in self._finished:
-            self._finished[path] = self._kept(path, name) or self._made(path, name, function, made_from)
+            digest = self._kept(path, name) or self._made(path, name, function, made_from)
+            self._finished[path] = StageOutput(path, digest, others)
         return self._finished[path]
 
-    def _kept(self, path: Path, name: str) -> StageOutput | None:
-        """Return the output of an earlier run if its files are still those that were written."""
+    def _kept(self, path: Path, name: str) -> str | None:
+        """Return the digest of an earlier run's output if its files are still those that were written."""
         if not path.exists():
             return None
         with storage_errors(path):
-            digest = _recorded_digest(path)
-            if digest is not None and digest == directory_digest(path):
+            digest = _recorded(path, "digest")
+            if digest is not None and digest == directory_digest(path, without=RECORD):
                 logger.info("%s: unchanged, kept", name)
-                return StageOutput(path, digest)
+                return str(digest)
             logger.warning("%s: files were changed or are damaged, made again (%s)", name, path)
             shutil.rmtree(path)
         return None
 
     def _made(
         self, path: Path, name: str, function: Callable[[Path], None], made_from: Mapping[str, Any]
-    ) -> StageOutput:
-        """Run a stage in a temporary directory, rename it, and say how long it took."""
+    ) -> str:
+        """Run a stage in a temporary directory, rename it, say how long it took, and return its digest."""
         logger.info("%s: started", name)
         partial = path.with_name(f".{path.name}.partial")
         try:
@@ -112,14 +124,28 @@ class StageStore:
                 started = time.perf_counter(), time.process_time()
                 function(partial)
                 wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
-                digest = directory_digest(partial)
+                digest = directory_digest(partial, without=RECORD)
                 seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}
                 write_json(partial / RECORD, {**made_from, "digest": digest, "seconds": seconds})
                 os.replace(partial, path)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
         logger.info("%s: done in %.1f s (%.1f CPU s)", name, wall, cpu)
-        return StageOutput(path, digest)
+        return digest
+
+    def tell_of_other_code(self) -> None:
+        """Log how many stages other code has made, as a warning where that means to begin anew."""
+        makers = [_recorded(path.parent, "code") for path in self.directory.glob(f"[!.]*/{RECORD}")]
+        n_others = sum(maker is None or maker[0] != own_code() for maker in makers)
+        if n_others:
+            logger.log(
+                logging.WARNING if n_others == len(makers) else logging.INFO,
+                "%s: %d stages were made by other code than this (%s) and are not used; "
+                "delete them if the disk is needed",
+                self.directory,
+                n_others,
+                own_code(),
+            )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -138,119 +164,22 @@ class StageStore:
             yield
 
 
-def as_plain(value: object) -> Any:
-    """Return dataclasses, mappings, tuples and paths as what JSON can hold."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return as_plain(asdict(value))
-    if isinstance(value, Mapping):
-        return {str(key): as_plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [as_plain(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write a file whole or not at all, the same bytes for the same value."""
-    write_text(path, json.dumps(as_plain(value), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file whole or not at all: what was there before stays until the new one is complete."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with open(partial, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def read_json(path: Path) -> Any:
-    """Return what a JSON file holds; a missing or broken file is one clear line."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ExperimentError(
-            f"{path}: not found, expected a file that asr wrote; check the directory"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise ExperimentError(
-            f"{path}: cannot be read ({error}); expected JSON that asr wrote; run asr train again"
-        ) from None
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def directory_digest(directory: Path) -> str:
-    """Return the SHA-256 over names and bytes of a stage's files but for its record, in order of names."""
-    files = (p for p in directory.rglob("*") if p.is_file() and p != directory / RECORD)
-    names = sorted(p.relative_to(directory).as_posix() for p in files)
-    return _hash("\n".join(f"{name} {file_digest(directory / name)}" for name in names))
-
-
-def source_digest(
-    directory: Path, *, text_suffixes: tuple[str, ...] = (".txt", ".dic", ".lm", ".arpa")
-) -> str:
-    """Return a hash of a user's raw corpus: small text files by content, others by name, size and time.
-
-    Reading every recording of a large corpus to see that nothing changed would cost more than it saves.
-    """
-    lines = []
-    for path in sorted(directory.rglob("*"), key=lambda p: p.as_posix()):
-        if path.is_file() and not path.name.startswith("."):
-            stat = path.stat()
-            by_content = path.suffix in (*text_suffixes, "") and stat.st_size < 1 << 24
-            mark = file_digest(path) if by_content else f"{stat.st_size} {stat.st_mtime_ns}"
-            lines.append(f"{path.relative_to(directory).as_posix()} {mark}")
-    return _hash("\n".join(lines))
+def _with_inherited(other_code: Iterable[str], inputs: Iterable[str | StageOutput]) -> tuple[str, ...]:
+    """Return other code with that of the stages something is made from, each once."""
+    inherited = (code for stage in inputs if isinstance(stage, StageOutput) for code in stage.other_code)
+    return tuple(dict.fromkeys([*other_code, *inherited]))
 
 
 def _canonical(value: object) -> str:
     return json.dumps(as_plain(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _recorded_digest(path: Path) -> str | None:
-    """Return the digest in a stage's record, None if there is no record that can be read."""
+def _recorded(path: Path, name: str) -> Any:
+    """Return what a stage's record says, None if it does not or there is none that can be read."""
     try:
-        return str(read_json(path / RECORD)["digest"])
+        return read_json(path / RECORD)[name]
     except (ExperimentError, KeyError, TypeError):
         return None
-
-
-@contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
-    """Turn errors of a disk that is full, read-only or gone into one line; ``path`` is being written."""
-    try:
-        yield
-    except OSError as error:
-        name = Path(error.filename or path)
-        # numpy gives no number, only "1000 requested and 10 written".
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or (
-            not error.errno and "written" in str(error)
-        ):
-            free = shutil.disk_usage(_existing_parent(path)).free
-            raise ExperimentError(
-                f"{name}: no space left on the disk ({free / 1e6:.1f} MB free); finished stages are kept; "
-                "free some space and run the same command again"
-            ) from error
-        reason = error.strerror or error
-        raise ExperimentError(
-            f"{name}: {reason}; expected to read and write there; check the path and --out"
-        ) from error
-
-
-def _existing_parent(path: Path) -> Path:
-    return next(p for p in (path, *path.resolve().parents) if p.exists())
 
 
 if sys.platform == "win32":

@@ -14,9 +14,9 @@ from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
 from asr.decoding.grammars import check_grammar, grammar_names, write_grammar
 from asr.errors import ExperimentError
+from asr.files import source_digest
 from asr.recipe import LoadedRecipe
-from asr.stages.store import StageOutput, StageStore, source_digest
-from asr.version import package_version
+from asr.stages.store import StageOutput, StageStore
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig
 from foundation.errors import AsrError
@@ -55,7 +55,7 @@ class TaskStages:
         return self.store.run(
             "task",
             self._prepare,
-            inputs={"corpus": source, "recipe": self.loaded.source, "package": package_version()},
+            inputs={"corpus": source, "recipe": self.loaded.source},
         )
 
     def _prepare(self, directory: Path) -> None:

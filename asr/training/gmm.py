@@ -6,11 +6,10 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
+from acoustic.emissions.alignment import align_frames
 from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment, align
+from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import Topology
@@ -31,7 +30,7 @@ from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer, fit_within_groups
 from features.projection import fit_lda
-from foundation.arrays import Ints, Singles
+from foundation.arrays import Ints
 from foundation.errors import did_you_mean
 from foundation.threads import parallel_map
 
@@ -184,17 +183,6 @@ def align_data(
     for utterance_id, reason in failures.items():
         logger.warning("%s cannot be aligned: %s", utterance_id, reason)
     return [None if isinstance(r, AlignmentError) else r for r in results], failures
-
-
-def align_frames(
-    frames: Singles, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
-) -> Alignment:
-    """Return the alignment of one utterance; where possible only the states of its transcript are scored."""
-    if isinstance(model.emissions, GmmModel):
-        states = np.unique(graph.states)
-        scores = model.emissions.log_likelihoods(frames, states)
-        return align(scores, graph, model.topology, states=states, beam=beam)
-    return align(model.emissions.log_likelihoods(frames), graph, model.topology, beam=beam)
 
 
 def _gmm_hmm(model: AcousticModel) -> GmmHmm:

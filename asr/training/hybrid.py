@@ -26,8 +26,8 @@ from acoustic.hmm.tying import (
     tied_states,
 )
 from asr.corpora.speech_data import SpeechData
+from asr.files import read_json, write_json
 from asr.progress import progress_bar
-from asr.stages.store import read_json, write_json
 from asr.training.gmm import align_data, fit_front_end
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig

@@ -10,8 +10,8 @@ import pytest
 from acoustic.hmm.training import GmmConfig
 from asr.config import ExperimentConfig, FrontEndOptions, TuningConfig
 from asr.errors import ConfigError
+from asr.files import as_plain
 from asr.settings import HOMES, check_settings, known_keys, with_settings
-from asr.stages.store import as_plain
 from asr.systems import find_system
 from asr.verbs import with_preset
 from decoder.decoder import DecoderConfig

@@ -181,6 +181,24 @@ class TestSecondRun:
         )  # fmt: skip
         assert {row.model for row in read_results(tmp_path / "exp")} == {"gmm2", "gmm-lda2"}
 
+    def test_stages_of_other_code_are_left_and_made_anew(
+        self,
+        tones: Path,
+        trained: Path,
+        tmp_path: Path,
+        settings: tuple[str, ...],
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        out, before = tmp_path / "exp", stage_names(trained)
+        monkeypatch.setattr("asr.stages.store.own_code", lambda: "asr-sparse-kernel 99.0 abc")
+        made = new_stages(tones, trained, out, settings)
+        assert made == sorted(name.rpartition("-")[0] for name in before)
+        assert before < stage_names(out)
+        assert read_results(out) == read_results(trained)
+        (line,) = [text for text in caplog.messages if "other code" in text]
+        assert f"{len(before)} stages were made by other code" in line
+
     def test_a_corpus_moved_elsewhere(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:
         first = tmp_path / "first"
         shutil.copytree(tones, first)

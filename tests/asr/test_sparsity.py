@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from asr import sparsity
-from asr.config import ExperimentConfig, with_settings
+from asr.config import ExperimentConfig
+from asr.settings import with_settings
 from asr.errors import ConfigError, ExperimentError
 from asr.recipe import built_in_recipes, load_recipe
-from asr.sparsity import config_of
-from asr.stages.store import as_plain
+from asr.sparsity import SparsityRow, config_of, format_sparsity
+from asr.files import as_plain
 from asr.verbs import with_preset
 
 SETTINGS = (
@@ -49,3 +50,19 @@ def test_an_experiment_is_needed(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"config": as_plain(ExperimentConfig())}))
     with pytest.raises(ExperimentError, match=r"config\.json: no 'recipe'; run asr train again"):
         sparsity(tmp_path)
+
+
+class TestSparsityTable:
+    def test_a_row_for_each_size_a_column_for_each_grammar(self, tmp_path: Path) -> None:
+        rows = [
+            SparsityRow(n, 10 * n, grammar, accuracy, (0.0, 100.0))
+            for n, grammar, accuracy in [(25, "loop", 50.0), (25, "bigram", 60.5), (50, "loop", 55.25)]
+        ]
+        rows.append(SparsityRow(50, 500, "bigram", 70.0, (0.0, 100.0)))
+        title, head, *body, empty, place = format_sparsity(rows, tmp_path).splitlines()
+        assert (title, empty, place) == ("word accuracy on dev, %", "", str(tmp_path / "sparsity.json"))
+        assert head.split() == ["centres", "distinct", "loop", "bigram"]
+        assert [line.split() for line in body] == [
+            ["25", "250", "50.00", "60.50"],
+            ["50", "500", "55.25", "70.00"],
+        ]

@@ -1,9 +1,14 @@
 """Models by name."""
 
+from importlib.metadata import version
+from types import SimpleNamespace
+
 import pytest
 
+from acoustic.emissions import kinds
+from acoustic.emissions.kinds import EmissionKind
 from asr.errors import ConfigError
-from asr.systems import SYSTEMS, GmmSystem, HybridSystem, find_system
+from asr.systems import SYSTEMS, GmmSystem, HybridSystem, find_system, other_code
 
 
 def test_names() -> None:
@@ -40,3 +45,25 @@ def test_no_two_names_for_one_thing() -> None:
 def test_unknown_preset() -> None:
     with pytest.raises(ConfigError, match='preset "fast" is not known; expected one of: best, thesis'):
         find_system("npd", "fast")
+
+
+def test_other_code_is_that_of_scikit_learn() -> None:
+    name = "sklearn:linear_model.LogisticRegression"
+    assert find_system(name) == HybridSystem(name)
+    (code,) = other_code(name)
+    assert code.startswith(f"scikit-learn {version('scikit-learn')} ")
+    assert all(other_code(own) == [] for own in SYSTEMS)
+
+
+def test_other_code_is_that_of_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, train = type("Model", (), {"__module__": "soundfile"}), lambda frames: None
+    train.__module__ = "joblib.parallel"
+    kind = EmissionKind(model, lambda model: ({}, {}), lambda tensors, options: model(), train)
+    entry = SimpleNamespace(name="constant", value="plugin:kind", load=lambda: kind)
+    monkeypatch.setattr(kinds, "entry_points", lambda group: [entry])
+    kinds.find_kind.cache_clear()
+    assert find_system("constant") == HybridSystem("constant")
+    joblib, soundfile = other_code("constant")
+    kinds.find_kind.cache_clear()
+    assert joblib.startswith(f"joblib {version('joblib')} ")
+    assert soundfile.startswith(f"soundfile {version('soundfile')} ")

@@ -9,7 +9,6 @@ from asr.errors import ScoringError
 from asr.formats import terminal
 from asr.scoring.results import Result, write_results
 from asr.scoring.scoring import score
-from asr.sparsity import SparsityRow
 from decoder.decoder import Hypothesis, HypothesisWord
 
 WORDS = (HypothesisWord("YES", 0.0, 0.25, -1.0, 0.5), HypothesisWord("NO", 0.3, 0.62, -2.0))
@@ -33,22 +32,6 @@ class TestResultsTable:
         table = terminal.results_table([ROW], tmp_path)
         assert "SYNTHETIC" not in table
         assert table.endswith(f"\n\n{tmp_path / 'results.json'}")
-
-
-class TestSparsityTable:
-    def test_a_row_for_each_size_a_column_for_each_grammar(self, tmp_path: Path) -> None:
-        rows = [
-            SparsityRow(n, 10 * n, grammar, accuracy, (0.0, 100.0))
-            for n, grammar, accuracy in [(25, "loop", 50.0), (25, "bigram", 60.5), (50, "loop", 55.25)]
-        ]
-        rows.append(SparsityRow(50, 500, "bigram", 70.0, (0.0, 100.0)))
-        title, head, *body, empty, place = terminal.sparsity_table(rows, tmp_path).splitlines()
-        assert (title, empty, place) == ("word accuracy on dev, %", "", str(tmp_path / "sparsity.json"))
-        assert head.split() == ["centres", "distinct", "loop", "bigram"]
-        assert [line.split() for line in body] == [
-            ["25", "250", "50.00", "60.50"],
-            ["50", "500", "55.25", "70.00"],
-        ]
 
 
 class TestEvaluation:

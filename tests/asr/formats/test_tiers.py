@@ -26,7 +26,7 @@ def test_frames_become_seconds_and_numbers_names() -> None:
         log_likelihood=-45.0,
     )
     model = SimpleNamespace(topology=topology, front_end=SimpleNamespace(frame_shift_s=0.01))
-    found = aligned_utterance("u1", SimpleNamespace(model=model), ["AB", "B"], alignment)  # type: ignore[arg-type]
+    found = aligned_utterance("u1", model, ["AB", "B"], alignment)  # type: ignore[arg-type]
     assert (found.utterance_id, found.duration_s) == ("u1", 0.09)
     assert found.log_likelihood == pytest.approx(-5.0)
     assert found.tiers["words"] == (Interval(0.0, 0.06, "AB"), Interval(0.06, 0.09, "B"))

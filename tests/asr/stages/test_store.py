@@ -1,28 +1,22 @@
 """Stages: kept while nothing changed, made again when something did, never there by half."""
 
-import errno
 import logging
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from asr.errors import ExperimentError
-from asr.stages.store import (
-    StageStore,
-    as_plain,
+from asr.files import (
     directory_digest,
     read_json,
-    source_digest,
-    storage_errors,
     write_json,
-    write_text,
 )
+from asr.stages.store import StageStore
+from asr.version import own_code
 
 
 def writer(text: str, calls: list[str]) -> Callable[[Path], None]:
@@ -42,11 +36,11 @@ class TestRun:
         assert (second.path / "out.txt").read_text() == "x"
 
     @pytest.mark.parametrize(
-        "changed", [{"inputs": {"a": "2"}}, {"config": {"b": 3}}, {"version": 2}, {"name": "t"}]
+        "changed", [{"inputs": {"a": "2"}}, {"config": {"b": 3}}, {"other_code": ["x 2"]}, {"name": "t"}]
     )
     def test_whatever_changes_makes_another_output(self, tmp_path: Path, changed: dict[str, object]) -> None:
         calls: list[str] = []
-        base = {"name": "s", "inputs": {"a": "1"}, "config": {"b": 2}, "version": 1}
+        base = {"name": "s", "inputs": {"a": "1"}, "config": {"b": 2}, "other_code": ["x 1"]}
         for options in (base, base | changed):
             name = str(options.pop("name"))
             StageStore(tmp_path).run(name, writer("x", calls), **options)  # type: ignore[arg-type]
@@ -57,7 +51,7 @@ class TestRun:
         one = store.run("s", writer("x", []), config=1)
         two = store.run("s", writer("x", []), config=2)
         assert one.path != two.path
-        assert one.digest == two.digest == directory_digest(one.path)
+        assert one.digest == two.digest == directory_digest(one.path, without="stage.json")
 
     def test_a_failed_stage_leaves_nothing(self, tmp_path: Path) -> None:
         def fails(directory: Path) -> None:
@@ -91,7 +85,7 @@ class TestRun:
     def test_a_run_reads_an_output_once(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         store = StageStore(tmp_path)
         store.run("s", writer("x", []))
-        monkeypatch.setattr("asr.stages.store.directory_digest", lambda path: pytest.fail("read again"))
+        monkeypatch.setattr("asr.stages.store.directory_digest", lambda *_, **__: pytest.fail("read again"))
         store.run("s", writer("x", []))
 
     def test_times_are_recorded_and_kept(self, tmp_path: Path) -> None:
@@ -120,6 +114,68 @@ class TestRun:
         started, done, kept = caplog.messages
         assert (started, kept) == ("s: started", "s: unchanged, kept")
         assert done.startswith("s: done in 0.0 s (")
+
+
+class TestCode:
+    def test_an_output_of_other_code_is_not_taken(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        calls: list[str] = []
+        outputs = []
+        for code in ("asr 1 aa", "asr 2 aa", "asr 2 bb", "asr 1 aa"):
+            monkeypatch.setattr("asr.stages.store.own_code", lambda code=code: code)
+            outputs.append(StageStore(tmp_path).run("s", writer(code, calls)))
+        assert calls == ["asr 1 aa", "asr 2 aa", "asr 2 bb"]
+        assert outputs[3] == outputs[0]
+        assert (outputs[0].path / "out.txt").read_text() == "asr 1 aa"
+
+    def test_the_record_names_the_code(self, tmp_path: Path) -> None:
+        output = StageStore(tmp_path).run("s", writer("x", []), other_code=["scikit-learn 1.7 ab"])
+        assert read_json(output.path / "stage.json")["code"] == [own_code(), "scikit-learn 1.7 ab"]
+
+    def test_what_is_made_from_an_output_runs_its_code_too(self, tmp_path: Path) -> None:
+        """A plugin's model may hold the same numbers and score frames otherwise."""
+        calls: list[str] = []
+        for code in ("plugin 1 aa", "plugin 2 bb"):
+            store = StageStore(tmp_path)
+            model = store.run("model", writer("same", []), other_code=[code])
+            words = store.run("words", writer("words", calls), inputs={"model": model})
+            score = store.run("score", writer("score", calls), inputs={"words": words})
+            assert score.other_code == (code,)
+        assert calls == ["words", "score", "words", "score"]
+
+    def test_a_stage_as_input_is_its_digest(self, tmp_path: Path) -> None:
+        store = StageStore(tmp_path)
+        model = store.run("model", writer("x", []))
+        by_stage = store.run("words", writer("y", []), inputs={"model": model})
+        assert store.run("words", writer("z", []), inputs={"model": model.digest}) == by_stage
+
+    def test_stages_of_other_code_are_counted(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level(logging.INFO, "asr.stages.store")
+        StageStore(tmp_path).tell_of_other_code()
+        for name in ("s", "t"):
+            StageStore(tmp_path).run(name, writer("x", []), other_code=["scikit-learn 1.7 ab"])
+        StageStore(tmp_path).tell_of_other_code()
+        assert "other code" not in caplog.text
+        monkeypatch.setattr("asr.stages.store.own_code", lambda: "asr 2 aa")
+        StageStore(tmp_path).tell_of_other_code()  # all that is there: what follows begins anew
+        assert "2 stages were made by other code than this (asr 2 aa) and are not used" in caplog.text
+        assert caplog.records[-1].levelno == logging.WARNING
+        StageStore(tmp_path).run("s", writer("x", []))
+        StageStore(tmp_path).tell_of_other_code()
+        assert caplog.records[-1].levelno == logging.INFO
+
+    def test_a_record_without_code_is_of_other_code(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        old = tmp_path / "stages/s-0123456789ab"
+        old.mkdir(parents=True)
+        write_json(old / "stage.json", {"stage": "s", "version": 1, "digest": "", "inputs": {}})
+        StageStore(tmp_path).tell_of_other_code()
+        assert "1 stages were made by other code" in caplog.text
+        assert old.is_dir()
 
 
 class TestLock:
@@ -155,76 +211,3 @@ class TestLock:
             StageStore(tmp_path / "exp").locked(),
         ):
             pass
-
-
-class TestFiles:
-    def test_a_failed_write_keeps_what_was_there(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        path = tmp_path / "only copy.mlf"
-        path.write_text("precious")
-
-        def full(_: int) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr("asr.stages.store.os.fsync", full)
-        with pytest.raises(OSError, match="No space left"):
-            write_text(path, "new")
-        assert path.read_text() == "precious"
-        assert [p.name for p in tmp_path.iterdir()] == [path.name]
-
-    def test_write_json_is_whole_or_not_at_all(self, tmp_path: Path) -> None:
-        path = tmp_path / "x.json"
-        write_json(path, {"b": 1, "a": ("é", Path("p"))})
-        assert path.read_text(encoding="utf-8") == '{\n "a": [\n  "é",\n  "p"\n ],\n "b": 1\n}\n'
-        with pytest.raises(TypeError):
-            write_json(path, {"b": object()})
-        assert read_json(path) == {"a": ["é", "p"], "b": 1}
-        assert os.listdir(tmp_path) == ["x.json"]
-
-    @pytest.mark.parametrize("content", [b"{", b"\xff", b""])
-    def test_read_json_of_no_json(self, tmp_path: Path, content: bytes) -> None:
-        (tmp_path / "x.json").write_bytes(content)
-        with pytest.raises(ExperimentError, match=r"x\.json: cannot be read .*expected JSON"):
-            read_json(tmp_path / "x.json")
-        with pytest.raises(ExperimentError, match=r"y\.json: not found, expected"):
-            read_json(tmp_path / "y.json")
-
-    def test_as_plain(self) -> None:
-        @dataclass(frozen=True)
-        class Options:
-            path: Path = Path("a/b")
-            numbers: tuple[int, ...] = (1, 2)
-
-        assert as_plain({1: Options()}) == {"1": {"path": "a/b", "numbers": [1, 2]}}
-
-    def test_source_digest_sees_text_by_content_and_audio_by_time(self, tmp_path: Path) -> None:
-        (tmp_path / "a.txt").write_text("one")
-        (tmp_path / "a.wav").write_bytes(b"sound")
-        before = source_digest(tmp_path)
-        os.utime(tmp_path / "a.txt", (1, 1))
-        (tmp_path / ".hidden").touch()
-        assert source_digest(tmp_path) == before
-        os.utime(tmp_path / "a.wav", (1, 1))
-        after = source_digest(tmp_path)
-        assert after != before
-        (tmp_path / "a.txt").write_text("two")
-        assert source_digest(tmp_path) != after
-
-
-class TestStorageErrors:
-    @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
-    def test_full_disk(self, tmp_path: Path, code: int) -> None:
-        with (
-            pytest.raises(ExperimentError, match=r"no space left .*finished stages are kept"),
-            storage_errors(tmp_path / "not" / "there"),
-        ):
-            raise OSError(code, os.strerror(code))
-
-    def test_numpy_gives_no_number_for_a_full_disk(self, tmp_path: Path) -> None:
-        with pytest.raises(ExperimentError, match="no space left"), storage_errors(tmp_path):
-            raise OSError("1000 requested and 10 written")
-
-    def test_others_name_the_file(self, tmp_path: Path) -> None:
-        with pytest.raises(ExperimentError, match=r"^/a/b: Permission denied; "), storage_errors(tmp_path):
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES), "/a/b")

@@ -15,9 +15,9 @@ from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import compute_cepstra
 from asr.decoding.passes import adapted, heard_states, scored_speech
 from asr.errors import ConfigError, ExperimentError
+from asr.files import as_plain
 from asr.scoring.results import read_results
 from asr.sparsity import config_of
-from asr.stages.store import as_plain
 
 SMALL = ("hybrid.min_frames=5", "tying.min_frames=60", "tying.min_gain=20", "pools.n_centers=20")
 CHECKED = "speaker 1/2.wav"

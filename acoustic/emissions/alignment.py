@@ -1,0 +1,30 @@
+"""Where the words, phones and states of a transcript lie in an utterance, by an acoustic model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from acoustic.emissions.model_files import AcousticModel
+from acoustic.hmm.alignment import Alignment, align
+from acoustic.hmm.gmm import GmmModel
+from acoustic.hmm.graph import UtteranceGraph
+from foundation.arrays import Singles
+
+
+def align_frames(
+    frames: Singles, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
+) -> Alignment:
+    """Return the alignment of one utterance; where possible only the states of its transcript are scored.
+
+    Parameters
+    ----------
+    frames : of the model's front end, (T, D) float32
+    graph : of the transcript
+    model : whose emissions score the frames
+    beam : paths this much worse than the best one of a frame are given up, in nats
+    """
+    if isinstance(model.emissions, GmmModel):
+        states = np.unique(graph.states)
+        scores = model.emissions.log_likelihoods(frames, states)
+        return align(scores, graph, model.topology, states=states, beam=beam)
+    return align(model.emissions.log_likelihoods(frames), graph, model.topology, beam=beam)

@@ -1,0 +1,149 @@
+"""What each verb of the command line does: calls the function of the same name and prints what it returns."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from asr import verbs
+from asr.errors import ConfigError
+from asr.formats import terminal
+from asr.formats.alignments import write_aligned
+from asr.formats.hypotheses import decoded, write_hypotheses
+from asr.formats.transcripts import text_or_file
+from asr.sparsity import format_sparsity, sparsity
+from foundation.errors import AsrError
+
+
+def _demo(options: argparse.Namespace) -> int:
+    results, hypothesis, spoken = verbs.demo(options.out)
+    print(terminal.results_table(results, options.out))
+    print(f"\na new synthetic recording, spoken: {spoken}\n{terminal.word_times(hypothesis)}")
+    return 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    results = verbs.train(
+        options.recipe,
+        corpus=options.corpus,
+        out=options.out,
+        models=options.model,
+        preset=options.preset,
+        settings=options.settings,
+    )
+    print(terminal.results_table(results, options.out))
+    return 0
+
+
+def _decode(options: argparse.Namespace) -> int:
+    found = verbs.decode(
+        options.experiment,
+        options.recordings,
+        model=options.model,
+        grammar=options.grammar,
+        n_best=options.nbest,
+        same_speaker=options.same_speaker,
+    )
+    several = len(options.recordings) > 1
+    return _print_found(
+        options.recordings,
+        found,
+        lambda pairs: decoded(pairs, options.format, with_path=several, with_rank=options.nbest > 1),
+    )
+
+
+def _align(options: argparse.Namespace) -> int:
+    if options.corpus is not None:
+        if options.recording is not None:
+            raise ConfigError("align: got both WAV and --corpus; expected one of them")
+        if options.format == "textgrid" and options.out is None:
+            raise ConfigError("align: TextGrid is one file an utterance; expected --out DIR for a corpus")
+        pairs = list(verbs.align_corpus(options.experiment, options.corpus, model=options.model))
+    else:
+        if options.recording is None or options.text is None:
+            raise ConfigError("align: expected WAV and TEXT, or --corpus DIR")
+        text = text_or_file(options.text)
+        aligned = verbs.align(options.experiment, options.recording, text, model=options.model)
+        pairs = [(aligned.utterance_id, aligned)]
+    return _print_found(
+        [name for name, _ in pairs],
+        [result for _, result in pairs],
+        lambda good: write_aligned([a for _, a in good], options.format, options.out),
+    )
+
+
+def _score(options: argparse.Namespace) -> int:
+    print(
+        terminal.accuracy_of_files(
+            options.reference,
+            options.hypothesis,
+            against=options.against,
+            file_format=options.format,
+            utt2spk=options.utt2spk,
+            ignore_case=options.ignore_case,
+            as_json=options.json,
+        )
+    )
+    return 0
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    accuracy, found = verbs.evaluate(
+        options.experiment, options.corpus, model=options.model, grammar=options.grammar
+    )
+    if options.hypotheses is not None:
+        write_hypotheses(found, options.hypotheses)
+    print(terminal.evaluation(accuracy, found, as_json=options.json))
+    return 0
+
+
+def _validate(options: argparse.Namespace) -> int:
+    lines, has_errors = terminal.problems(options.corpus, options.lexicon)
+    print("\n".join(lines))
+    return 2 if has_errors else 0
+
+
+def _lexicon(options: argparse.Namespace) -> int:
+    print(verbs.make_lexicon(options.corpus, english=options.english).format(), end="")
+    return 0
+
+
+def _info(options: argparse.Namespace) -> int:
+    print(terminal.description(verbs.info(options.experiment, model=options.model)))
+    return 0
+
+
+def _sparsity(options: argparse.Namespace) -> int:
+    rows = sparsity(options.experiment, model=options.model, sizes=options.centers)
+    print(format_sparsity(rows, options.experiment))
+    return 0
+
+
+def _print_found(names, results, write) -> int:  # type: ignore[no-untyped-def]
+    """Write what was found, name on standard error what was not, and return the exit code."""
+    good = [
+        (name, result)
+        for name, result in zip(names, results, strict=True)
+        if not isinstance(result, AsrError)
+    ]
+    if good:
+        print(write(good), end="")
+    failed = [result for result in results if isinstance(result, AsrError)]
+    for error in failed:
+        print(f"asr: {error}", file=sys.stderr)
+    return 2 if failed else 0
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "demo": _demo,
+    "train": _train,
+    "decode": _decode,
+    "align": _align,
+    "score": _score,
+    "evaluate": _evaluate,
+    "validate": _validate,
+    "lexicon": _lexicon,
+    "info": _info,
+    "sparsity": _sparsity,
+}

@@ -1,0 +1,120 @@
+"""Files: written whole or not at all, known by their hash, and errors of a disk in one line."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from asr.errors import ExperimentError
+
+
+def as_plain(value: object) -> Any:
+    """Return dataclasses, mappings, tuples and paths as what JSON can hold."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return as_plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a file whole or not at all, the same bytes for the same value."""
+    write_text(path, json.dumps(as_plain(value), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file whole or not at all: what was there before stays until the new one is complete."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with open(partial, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file holds; a missing or broken file is one clear line."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ExperimentError(
+            f"{path}: not found, expected a file that asr wrote; check the directory"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ExperimentError(
+            f"{path}: cannot be read ({error}); expected JSON that asr wrote; run asr train again"
+        ) from None
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def directory_digest(directory: Path, *, without: str = "") -> str:
+    """Return the SHA-256 over names and bytes of a directory's files, but for one, in order of names."""
+    files = (p for p in directory.rglob("*") if p.is_file() and p != directory / without)
+    names = sorted(p.relative_to(directory).as_posix() for p in files)
+    return text_digest("\n".join(f"{name} {file_digest(directory / name)}" for name in names))
+
+
+def source_digest(
+    directory: Path, *, text_suffixes: tuple[str, ...] = (".txt", ".dic", ".lm", ".arpa")
+) -> str:
+    """Return a hash of a user's raw corpus: small text files by content, others by name, size and time.
+
+    Reading every recording of a large corpus to see that nothing changed would cost more than it saves.
+    """
+    lines = []
+    for path in sorted(directory.rglob("*"), key=lambda p: p.as_posix()):
+        if path.is_file() and not path.name.startswith("."):
+            stat = path.stat()
+            by_content = path.suffix in (*text_suffixes, "") and stat.st_size < 1 << 24
+            mark = file_digest(path) if by_content else f"{stat.st_size} {stat.st_mtime_ns}"
+            lines.append(f"{path.relative_to(directory).as_posix()} {mark}")
+    return text_digest("\n".join(lines))
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn errors of a disk that is full, read-only or gone into one line; ``path`` is being written."""
+    try:
+        yield
+    except OSError as error:
+        name = Path(error.filename or path)
+        # numpy gives no number, only "1000 requested and 10 written".
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or (
+            not error.errno and "written" in str(error)
+        ):
+            free = shutil.disk_usage(_existing_parent(path)).free
+            raise ExperimentError(
+                f"{name}: no space left on the disk ({free / 1e6:.1f} MB free); finished stages are kept; "
+                "free some space and run the same command again"
+            ) from error
+        reason = error.strerror or error
+        raise ExperimentError(
+            f"{name}: {reason}; expected to read and write there; check the path and --out"
+        ) from error
+
+
+def _existing_parent(path: Path) -> Path:
+    return next(p for p in (path, *path.resolve().parents) if p.exists())

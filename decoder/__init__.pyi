@@ -1,0 +1,23 @@
+from .decoder import Decoder, DecoderConfig, Hypothesis, HypothesisWord
+from .errors import DecodingError, GrammarError, LexiconError
+from .grammars.grammar import Grammar, GrammarTables
+from .grammars.ngram import NGram
+from .grammars.word_loop import WordLoop
+from .grammars.word_pair import WordPairGrammar
+from .lexicon import Lexicon
+
+__all__ = [
+    "Decoder",
+    "DecoderConfig",
+    "DecodingError",
+    "Grammar",
+    "GrammarError",
+    "GrammarTables",
+    "Hypothesis",
+    "HypothesisWord",
+    "Lexicon",
+    "LexiconError",
+    "NGram",
+    "WordLoop",
+    "WordPairGrammar",
+]

@@ -1,0 +1,35 @@
+from .audio import AudioInfo, audio_info, read_audio
+from .derivatives import add_derivatives
+from .errors import AsrError, AudioError, FeatureError
+from .frontend import FrontEnd, FrontEndConfig
+from .htk import HtkFile, read_htk, write_htk
+from .mfcc import MfccConfig, mfcc, n_frames, static_mfcc
+from .normalization import Standardizer, normalize, normalize_groups
+from .projection import LinearProjection, fit_lda, splice
+from .stream import MfccStream
+
+__all__ = [
+    "AsrError",
+    "AudioError",
+    "AudioInfo",
+    "FeatureError",
+    "FrontEnd",
+    "FrontEndConfig",
+    "HtkFile",
+    "LinearProjection",
+    "MfccConfig",
+    "MfccStream",
+    "Standardizer",
+    "add_derivatives",
+    "audio_info",
+    "fit_lda",
+    "mfcc",
+    "n_frames",
+    "normalize",
+    "normalize_groups",
+    "read_audio",
+    "read_htk",
+    "splice",
+    "static_mfcc",
+    "write_htk",
+]

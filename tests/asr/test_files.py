@@ -1,0 +1,112 @@
+"""Files: there whole or not at all, known by their bytes, errors of the disk in one line."""
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from asr.errors import ExperimentError
+from asr.files import (
+    as_plain,
+    directory_digest,
+    file_digest,
+    read_json,
+    source_digest,
+    storage_errors,
+    write_json,
+    write_text,
+)
+
+
+class TestFiles:
+    def test_a_failed_write_keeps_what_was_there(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "only copy.mlf"
+        path.write_text("precious")
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("asr.files.os.fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            write_text(path, "new")
+        assert path.read_text() == "precious"
+        assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+    def test_write_json_is_whole_or_not_at_all(self, tmp_path: Path) -> None:
+        path = tmp_path / "x.json"
+        write_json(path, {"b": 1, "a": ("é", Path("p"))})
+        assert path.read_text(encoding="utf-8") == '{\n "a": [\n  "é",\n  "p"\n ],\n "b": 1\n}\n'
+        with pytest.raises(TypeError, match="object is not JSON serializable"):
+            write_json(path, {"b": object()})
+        assert read_json(path) == {"a": ["é", "p"], "b": 1}
+        assert os.listdir(tmp_path) == ["x.json"]
+
+    @pytest.mark.parametrize("content", [b"{", b"\xff", b""])
+    def test_read_json_of_no_json(self, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / "x.json").write_bytes(content)
+        with pytest.raises(ExperimentError, match=r"x\.json: cannot be read .*expected JSON"):
+            read_json(tmp_path / "x.json")
+        with pytest.raises(ExperimentError, match=r"y\.json: not found, expected"):
+            read_json(tmp_path / "y.json")
+
+    def test_file_digest(self, tmp_path: Path) -> None:
+        (tmp_path / "x").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
+        assert (
+            file_digest(tmp_path / "x") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        )
+
+    def test_directory_digest_sees_names_and_bytes_but_of_the_file_left_out(self, tmp_path: Path) -> None:
+        (tmp_path / "sub").mkdir()
+        (tmp_path / "sub/a").write_text("one")
+        (tmp_path / "note").write_text("now")
+        before = directory_digest(tmp_path, without="note")
+        assert before != directory_digest(tmp_path)
+        (tmp_path / "note").write_text("later")
+        assert directory_digest(tmp_path, without="note") == before
+        (tmp_path / "sub/a").rename(tmp_path / "sub/b")
+        renamed = directory_digest(tmp_path, without="note")
+        (tmp_path / "sub/b").write_text("two")
+        assert len({before, renamed, directory_digest(tmp_path, without="note")}) == 3
+
+    def test_as_plain(self) -> None:
+        @dataclass(frozen=True)
+        class Options:
+            path: Path = Path("a/b")
+            numbers: tuple[int, ...] = (1, 2)
+
+        assert as_plain({1: Options()}) == {"1": {"path": "a/b", "numbers": [1, 2]}}
+
+    def test_source_digest_sees_text_by_content_and_audio_by_time(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("one")
+        (tmp_path / "a.wav").write_bytes(b"sound")
+        before = source_digest(tmp_path)
+        os.utime(tmp_path / "a.txt", (1, 1))
+        (tmp_path / ".hidden").touch()
+        assert source_digest(tmp_path) == before
+        os.utime(tmp_path / "a.wav", (1, 1))
+        after = source_digest(tmp_path)
+        assert after != before
+        (tmp_path / "a.txt").write_text("two")
+        assert source_digest(tmp_path) != after
+
+
+class TestStorageErrors:
+    @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+    def test_full_disk(self, tmp_path: Path, code: int) -> None:
+        with (
+            pytest.raises(ExperimentError, match=r"no space left .*finished stages are kept"),
+            storage_errors(tmp_path / "not" / "there"),
+        ):
+            raise OSError(code, os.strerror(code))
+
+    def test_numpy_gives_no_number_for_a_full_disk(self, tmp_path: Path) -> None:
+        with pytest.raises(ExperimentError, match="no space left"), storage_errors(tmp_path):
+            raise OSError("1000 requested and 10 written")
+
+    def test_others_name_the_file(self, tmp_path: Path) -> None:
+        with pytest.raises(ExperimentError, match=r"^/a/b: Permission denied; "), storage_errors(tmp_path):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), "/a/b")
