@@ -19,9 +19,14 @@ class OrthogonalBasis:
     n_rows : M
     capacity : columns there is room for
     dtype : of the columns
+    least_share : of its length a column must have outside the span of those before, to be added; by default
+        what is more than rounding
     """
 
-    def __init__(self, n_rows: int, capacity: int, dtype: np.dtype[np.floating]) -> None:
+    def __init__(
+        self, n_rows: int, capacity: int, dtype: np.dtype[np.floating], least_share: float | None = None
+    ) -> None:
+        self._least_share = _VANISHED * np.finfo(dtype).eps if least_share is None else least_share
         self._q = np.empty((n_rows, capacity), dtype=dtype, order="F")
         self._u = np.zeros((capacity, capacity))
         self._kappa = np.empty(capacity)
@@ -67,6 +72,11 @@ class OrthogonalBasis:
             added[j] = self._append_one(block[:, j], coefficients[:, j], n_before, lengths[j])
         return added
 
+    def without_newest(self, residual: Floats) -> Floats:
+        """Return a residual (M, R) without its part along the newest column, thesis (3.64)."""
+        q = self.q[:, -1]
+        return residual - np.outer(q, q @ residual / self.kappa[-1])
+
     def _remove(self, block: Reals, first: int = 0) -> Floats:
         """Take the parts along the columns from ``first`` on out of the block; return them (m − first, b)."""
         q = self._q[:, first : self.size]
@@ -83,13 +93,13 @@ class OrthogonalBasis:
             before = np.linalg.norm(column)
             u[n_before:] = self._remove(column[:, None], n_before)[:, 0]
             # Relative to what its neighbours in the block left of it, it may not be orthogonal to the rest.
-            while _VANISHED * np.finfo(column.dtype).eps * length < (now := np.linalg.norm(column)):
+            while self._least_share * length < (now := np.linalg.norm(column)):
                 if now >= _REORTHOGONALIZE * before:
                     break
                 before = now
                 u += self._remove(column[:, None])[:, 0]
         kappa = float(column @ column)
-        if not kappa > (_VANISHED * np.finfo(column.dtype).eps * length) ** 2:
+        if not kappa > (self._least_share * length) ** 2:
             return False
         self._q[:, m] = column
         self._u[:m, m] = u

@@ -23,7 +23,8 @@ from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import basis_left_out_residuals
 from acoustic.kernels.parameters import check_not_negative, check_whole
 from acoustic.kernels.ridge import gcv_score, settled_ridge
-from foundation.arrays import Floats, Longs, Reals
+from acoustic.kernels.selection import select_greedily
+from foundation.arrays import Flags, Floats, Longs, Reals
 from foundation.checks import check_choices
 
 Selection = Literal["residual", "error_reduction", "random"]
@@ -145,14 +146,12 @@ def forward_selection(
         rows are scaled by their roots, and so is the residual that selects
     rng : for what is drawn
     """
-    run = _Run(x, targets, config, sample_weight, rng or np.random.default_rng(0))
-    while run.wants_more():
-        run.add_block()
-    return run.path()
+    scorer = _Forward(x, targets, config, sample_weight, rng or np.random.default_rng(0))
+    return scorer.path(select_greedily(scorer, scorer.basis, scorer.n_most))
 
 
-class _Run:
-    """The state of one forward selection."""
+class _Forward:
+    """The scorer of NPD and OROLS: what one forward selection keeps account of."""
 
     def __init__(
         self,
@@ -167,43 +166,65 @@ class _Run:
         self.is_weighted = sample_weight is not None
         self.root = np.ones(n) if sample_weight is None else np.sqrt(sample_weight / np.mean(sample_weight))
         self.targets = (targets * self.root[:, None]).astype(x.dtype)
-        self.capacity = 1 + min(config.max_centers, n)
-        self.basis = OrthogonalBasis(n, self.capacity, x.dtype)
+        self.n_most = min(config.max_centers, n)
+        self.basis = OrthogonalBasis(n, 1 + self.n_most, x.dtype)
         self.unselected = np.ones(n, dtype=bool)
         self.order = self.rng.permutation(n) if config.selection == "random" else np.arange(n)
-        self.indices: list[int] = []
-        self.sigmas: list[float] = []
+        self.chosen_sigmas, self.sigmas = np.empty(0), np.empty(0)  # of the last block, of all centres
         self.ridge = 0.0
         self.ridges: list[float] = []
         self.gcv: list[float] = []
         self.press: list[float] = []
-        self.projections = np.zeros((self.capacity, targets.shape[1]))
+        self.projections = np.zeros((1 + self.n_most, targets.shape[1]))
         self.unregularized = self.targets  # the residual for λ = 0: the recursion (3.64) holds for it always
         self.residual = self.targets
         self.basis.append(self.root[:, None].astype(x.dtype))  # the bias column, thesis Alg. 1
-        self._account(0)
-        self.is_done = config.stopping == "tol" and self._should_stop()
+        self._update(0)
 
-    def wants_more(self) -> bool:
-        """Return whether another block may be added."""
-        return not self.is_done and self.basis.size < self.capacity and bool(self.unselected.any())
+    def choose(self) -> Longs:
+        """Return the points of the next block, the best first."""
+        config = self.config
+        free = self.order[self.unselected[self.order]]
+        if config.selection == "random" or not len(free):
+            return free[: config.block_size]
+        if config.selection == "error_reduction":
+            n = min(max(config.n_candidates, config.block_size), len(free))
+            candidates = np.sort(self.rng.choice(free, size=n, replace=False))
+            gains = self._gains(candidates).max(axis=0)
+            return candidates[np.argsort(-gains, kind="stable")[: config.block_size]]
+        squares = np.einsum("ij,ij->i", self.residual, self.residual)[free]
+        return free[[np.argmax(squares)]] if config.block_size == 1 else self._drawn_block(free, squares)
 
-    def add_block(self) -> None:
-        """Select a block of points, add their columns, update residual and λ, and see whether to stop."""
-        # The block is chosen as if there were room for all of it: a path does not depend on max_centers.
-        chosen = self._choose()[: self.capacity - self.basis.size]
-        columns, sigmas = self._columns(chosen)
-        self.unselected[chosen] = False
-        before = self.basis.size
-        added = self.basis.append(columns)
-        self.indices += chosen[added].tolist()
-        self.sigmas += sigmas[added].tolist()
-        if self.basis.size > before:
-            self._account(before)
-            self.is_done = self._should_stop()
+    def columns(self, points: Longs) -> Reals:
+        """Return the weighted columns of K + εI of some points, each with its best width."""
+        sigmas = np.array(self.config.sigmas)
+        best = np.zeros(len(points), dtype=int) if len(sigmas) == 1 else self._gains(points).argmax(axis=0)
+        self.chosen_sigmas = sigmas[best]
+        return self._columns_of_width(points, self.chosen_sigmas)
 
-    def path(self) -> ForwardPath:
-        """Return what was found."""
+    def account(self, points: Longs, added: Flags) -> None:
+        """Take note of the centres that were added; update residual, λ and the scores."""
+        self.unselected[points] = False
+        self.sigmas = np.append(self.sigmas, self.chosen_sigmas[added])
+        if added.any():
+            self._update(self.basis.size - int(added.sum()))
+
+    def is_done(self) -> bool:
+        """Return whether the stopping rule says so."""
+        config = self.config
+        if config.stopping == "tol":
+            return bool((np.abs(self.residual).max(axis=1) <= config.tol * self.root).all())
+        if config.stopping == "lambda":
+            recent = np.array(self.ridges[-1 - config.patience :])
+            has_settled = recent.min() > 0 and np.ptp(recent) <= config.tol * recent.max()
+            return len(recent) > config.patience and bool(has_settled)
+        if config.stopping in ("gcv", "loo"):
+            scores = self.gcv if config.stopping == "gcv" else self.press
+            return len(scores) - 1 - int(np.argmin(scores)) >= config.patience
+        return False
+
+    def path(self, indices: Longs) -> ForwardPath:
+        """Return what was found, the selected points (C,) being known."""
         size, basis = self._best_size(), self.basis
         n, ridge, residual = size + 1, self.ridges[size], self.residual
         if n < basis.size:
@@ -214,8 +235,8 @@ class _Run:
         )
         root = self.root[:, None]
         return ForwardPath(
-            np.array(self.indices, dtype=np.int64),
-            np.array(self.sigmas),
+            indices,
+            self.sigmas,
             basis.u.copy(),
             basis.kappa.copy(),
             self.projections[: basis.size].copy(),
@@ -226,35 +247,14 @@ class _Run:
             (self.targets - left_out) / root,
         )
 
-    def _choose(self) -> Longs:
-        """Return the points of the next block, the best first."""
-        config = self.config
-        free = self.order[self.unselected[self.order]]
-        if config.selection == "random":
-            return free[: config.block_size]
-        if config.selection == "error_reduction":
-            n = min(max(config.n_candidates, config.block_size), len(free))
-            candidates = np.sort(self.rng.choice(free, size=n, replace=False))
-            gains = self._gains(candidates).max(axis=0)
-            return candidates[np.argsort(-gains, kind="stable")[: config.block_size]]
-        squares = np.einsum("ij,ij->i", self.residual, self.residual)
-        if config.block_size == 1:
-            return free[[np.argmax(squares[free])]]
+    def _drawn_block(self, free: Longs, squares: Reals) -> Longs:
+        """Return what Algorithm 1 takes from free points drawn by their squared residuals, (n,) both."""
         # The first of n points drawn without replacement, with probabilities ∝ residual² (Gumbel's maxima).
-        keys = np.log(np.maximum(squares[free], np.finfo(self.x.dtype).tiny)) + self.rng.gumbel(
-            size=len(free)
-        )
-        drawn = free[np.argsort(-keys)[: _CANDIDATES_PER_CENTER * config.block_size]]
-        block = config.kernel.block(self.x[drawn], self.x[drawn]) * self.root[drawn, None].astype(
-            self.x.dtype
-        )
-        return drawn[greedy_order(block, self.residual[drawn], config.block_size)]
-
-    def _columns(self, points: Longs) -> tuple[Reals, Floats]:
-        """Return the weighted columns of K + εI of some points, each with its best width, and the widths."""
-        sigmas = np.array(self.config.sigmas)
-        best = np.zeros(len(points), dtype=int) if len(sigmas) == 1 else self._gains(points).argmax(axis=0)
-        return self._columns_of_width(points, sigmas[best]), sigmas[best]
+        keys = np.log(np.maximum(squares, np.finfo(self.x.dtype).tiny)) + self.rng.gumbel(size=len(free))
+        drawn = free[np.argsort(-keys)[: _CANDIDATES_PER_CENTER * self.config.block_size]]
+        block = self.config.kernel.block(self.x[drawn], self.x[drawn])
+        block = block * self.root[drawn, None].astype(self.x.dtype)
+        return drawn[greedy_order(block, self.residual[drawn], self.config.block_size)]
 
     def _columns_of_width(self, points: Longs, sigmas: Floats) -> Reals:
         """Return the weighted columns of K + εI of some points with these widths."""
@@ -272,7 +272,7 @@ class _Run:
             [error_reductions(self.basis, block, self.unregularized, self.ridge) for block in blocks]
         )
 
-    def _account(self, before: int) -> None:
+    def _update(self, before: int) -> None:
         """Update projections, λ, residual and the scores of each size for the columns from ``before`` on."""
         n, basis = self.basis.size, self.basis
         new, kappa = basis.q[:, before:], basis.kappa
@@ -308,19 +308,6 @@ class _Run:
         projections = self.projections[: basis.size]
         errors = basis_left_out_residuals(basis.q, basis.kappa, projections, self.ridge, self.residual)
         return float(np.sum(errors**2))
-
-    def _should_stop(self) -> bool:
-        config = self.config
-        if config.stopping == "tol":
-            return bool((np.abs(self.residual).max(axis=1) <= config.tol * self.root).all())
-        if config.stopping == "lambda":
-            recent = np.array(self.ridges[-1 - config.patience :])
-            has_settled = recent.min() > 0 and np.ptp(recent) <= config.tol * recent.max()
-            return len(recent) > config.patience and bool(has_settled)
-        if config.stopping in ("gcv", "loo"):
-            scores = self.gcv if config.stopping == "gcv" else self.press
-            return len(scores) - 1 - int(np.argmin(scores)) >= config.patience
-        return False
 
     def _best_size(self) -> int:
         """Return the number of centres of the chosen model."""

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import qr_insert
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from acoustic.discriminants.ols import OLSClassifier, OLSRegressor, fisher_targets
+from acoustic.discriminants.ols import OLSClassifier, OLSRegressor
+from acoustic.discriminants.ols_selection import fisher_targets
 from acoustic.errors import ModelError
 
 CLASSIFIERS = ["chen", "billings_lee", "nair"]
@@ -88,6 +90,29 @@ def test_nair_takes_the_largest_residual():
         selected.append(int(residual.argmax()))
     model = OLSRegressor(max_centers=20, algorithm="nair", stopping="size").fit(x, y)
     assert_array_equal(model.center_indices_, selected)
+
+
+def qr_insert_reference(x, y, n_centers, sigma=1.0):
+    """Nair et al. (2002): the centres and outputs of a thin QR decomposition that scipy updates."""
+    columns = design(x, x, sigma)
+    q, r = np.linalg.qr(columns[:, :1])
+    residual, selected = y - q[:, 0] * (q[:, 0] @ y), []
+    for _ in range(n_centers):
+        free = np.setdiff1d(np.arange(len(x)), selected)
+        chosen = int(free[np.abs(residual[free]).argmax()])
+        q, r = qr_insert(q, r, columns[:, 1 + chosen], q.shape[1], which="col")
+        selected.append(chosen)
+        residual = residual - q[:, -1] * (q[:, -1] @ residual)
+    return selected, q @ (q.T @ y)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 2.0])
+def test_nair_is_the_updated_qr_decomposition(sigma):
+    x, y = wave(150)
+    selected, outputs = qr_insert_reference(x, y, 30, sigma)
+    model = OLSRegressor(sigma, 30, algorithm="nair", stopping="size").fit(x, y)
+    assert_array_equal(model.center_indices_, selected)
+    assert_allclose(model.predict(x), outputs, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("algorithm", REGRESSORS)
