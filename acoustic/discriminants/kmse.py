@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from acoustic.discriminants.penalized import PenalizedKernel, gram, random_points
-from acoustic.errors import ModelError
+from acoustic.discriminants.base import warn_without_effect
+from acoustic.discriminants.kernel_ridge import PenalizedKernel, gram, random_points
+from acoustic.errors import ParameterError
 from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.candidates import error_reductions
 from acoustic.kernels.kernel import Kernel, KernelName
@@ -39,7 +40,7 @@ class KMSEClassifier(PenalizedKernel):
     selection : ``greedy`` adds the node whose column reduces the squared error most, ``random`` takes any
     n_candidates : random candidates for each ``greedy`` node; None = all other points. Among 59 there is, 19
         times of 20, one of the best 5 %.
-    kernel, theta, degree, radius : see `Kernel`
+    kernel, kernel_params : see `make_kernel`
     random_state : of nodes and candidates
 
     Attributes
@@ -58,9 +59,7 @@ class KMSEClassifier(PenalizedKernel):
         selection: NodeSelection = "greedy",
         n_candidates: int | None = 59,
         kernel: KernelName = "gaussian",
-        theta: float = 1.0,
-        degree: int = 3,
-        radius: float = 3.0,
+        kernel_params: dict[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.sigma = sigma
@@ -69,9 +68,7 @@ class KMSEClassifier(PenalizedKernel):
         self.selection = selection
         self.n_candidates = n_candidates
         self.kernel = kernel
-        self.theta = theta
-        self.degree = degree
-        self.radius = radius
+        self.kernel_params = kernel_params
         self.random_state = random_state
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
@@ -81,11 +78,15 @@ class KMSEClassifier(PenalizedKernel):
 
     def _nodes(self, x: Floats, targets: Floats, weight: Floats | None) -> Longs:
         if self.selection not in ("random", "greedy"):
-            raise ModelError(f'selection is "{self.selection}", expected one of: random, greedy')
+            raise ParameterError(f'selection is "{self.selection}", expected one of: random, greedy')
         if self.n_candidates is not None:
             check_whole("n_candidates", self.n_candidates, ", or None for all")
         if self.n_nodes is not None:
             check_whole("n_nodes", self.n_nodes, ", or None for all")
+        if self.n_nodes is None:
+            warn_without_effect(self, ["selection", "n_candidates"], "n_nodes=None")
+        elif self.selection == "random":
+            warn_without_effect(self, ["n_candidates"], 'selection="random"')
         if self.selection == "random" or self.n_nodes is None or self.n_nodes >= len(x):
             return random_points(len(x), self.n_nodes, "n_nodes", self.random_state)
         root = np.ones(len(x)) if weight is None else np.sqrt(weight)
@@ -116,7 +117,7 @@ def greedy_nodes(
     scorer = _Nodes(kernel, x, targets, root, n_nodes, n_candidates, rng)
     chosen = select_greedily(scorer, scorer.basis, n_nodes)
     if not len(chosen):
-        raise ModelError(
+        raise ParameterError(
             f"the {kernel.name} kernel is 0 for all points, expected a node; take another kernel or sigma"
         )
     return chosen

@@ -21,7 +21,7 @@ from numba import njit
 from scipy.linalg import solve_triangular
 
 from acoustic.discriminants.expansion import gram_block, gram_diagonal
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import basis_left_out_residuals
@@ -59,7 +59,7 @@ class LooConfig:
         check_not_negative("ridge", self.ridge)
         if self.stopping not in get_args(LooStopping):
             known = ", ".join(get_args(LooStopping))
-            raise ModelError(f'stopping is "{self.stopping}", expected one of: {known}')
+            raise ParameterError(f'stopping is "{self.stopping}", expected one of: {known}')
         check_whole("patience", self.patience)
 
 
@@ -185,9 +185,9 @@ class _LeaveOneOut:
         """Return the model of the best size."""
         state, ridge, n = self.state, self.config.ridge, self.n_first + self.best_size
         q, kappa, target = self.basis.q[:, :n], self.basis.kappa[:n], (state.root * state.y)[:, None]
-        projections = q.T @ target
-        gamma = projections[:, 0] / (kappa + ridge)  # LOO slides, γ_j
-        left_out = basis_left_out_residuals(q, kappa, projections, ridge, target - q @ gamma[:, None])
+        products = q.T @ target
+        gamma = products[:, 0] / (kappa + ridge)  # LOO slides, γ_j
+        left_out = basis_left_out_residuals(q, kappa, products, ridge, target - q @ gamma[:, None])
         u = self.basis.u[:n, :n]
         theta = solve_triangular(u, gamma, unit_diagonal=True) if n else gamma  # θ = A⁻¹γ
         return LooModel(
@@ -241,16 +241,16 @@ def _try_candidates(
             continue
         w = columns[c]
         a = np.dot(newest, w) / length  # LOO slides, a_jk
-        kappa, projection = 0.0, 0.0
+        kappa, product = 0.0, 0.0
         for i in range(n_points):
             w[i] -= a * newest[i]
             kappa += w[i] * w[i]
-            projection += w[i] * target[i]
+            product += w[i] * target[i]
         if kappa <= floor[c]:
             floor[c] = np.inf
             continue
         d = kappa + ridge
-        g, h = projection / d, 1.0 / d
+        g, h = product / d, 1.0 / d
         n_wrong = 0.0
         for i in range(n_points):
             value = alpha[i] + w[i] * (g * signed[i] - h * w[i])

@@ -10,9 +10,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from acoustic.discriminants.base import warn_without_effect
 from acoustic.discriminants.expansion import ExpansionClassifier, ExpansionRegressor, KernelExpansion
 from acoustic.discriminants.ols_selection import OlsAlgorithm, OlsProblem, fisher_targets, select_columns
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from acoustic.kernels.kernel import KernelName
 from acoustic.kernels.leave_one_out import basis_left_out_residuals, within_reach
 from acoustic.kernels.parameters import check_not_negative
@@ -41,17 +42,19 @@ class _OLS(KernelExpansion):
         self.centers_, self.center_indices_ = problem.x[found.indices], self._rows[found.indices]
         self.dual_coef_, self.intercept_ = found.alpha.T.copy(), found.bias
         q, kappa, wanted = found.basis.q, found.basis.kappa, problem.weighted_targets()
-        projections = q.T @ wanted
-        residual = wanted - q @ (projections / kappa[:, None])
-        left_out = basis_left_out_residuals(q, kappa, projections, 0.0, residual)
+        products = q.T @ wanted
+        residual = wanted - q @ (products / kappa[:, None])
+        left_out = basis_left_out_residuals(q, kappa, products, 0.0, residual)
         return np.asarray(targets - left_out / problem.root[:, None])
 
     def _problem(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> OlsProblem:
         if self.stopping not in get_args(OlsStopping):
             known = ", ".join(get_args(OlsStopping))
-            raise ModelError(f'stopping is "{self.stopping}", expected one of: {known}')
+            raise ParameterError(f'stopping is "{self.stopping}", expected one of: {known}')
         check_not_negative("epsilon", self.epsilon)
         check_not_negative("tol", self.tol)
+        if self.stopping == "size":
+            warn_without_effect(self, ["tol"], 'stopping="size"')
         root = np.ones(len(X)) if sample_weight is None else np.sqrt(sample_weight)
         return OlsProblem(
             X.astype(np.float64),
@@ -76,7 +79,7 @@ class OLSClassifier(_OLS, ExpansionClassifier):
     stopping : ``tol``: when no more than the share ``tol`` of the targets' energy about their means is
         left, or at max_centers; ``size``: at max_centers
     tol : ρ of Chen et al.
-    kernel, theta, degree, radius : see `Kernel`
+    kernel, kernel_params : see `make_kernel`
 
     Attributes
     ----------
@@ -98,9 +101,7 @@ class OLSClassifier(_OLS, ExpansionClassifier):
         stopping: OlsStopping = "tol",
         tol: float = 1e-3,
         kernel: KernelName = "gaussian",
-        theta: float = 1.0,
-        degree: int = 3,
-        radius: float = 3.0,
+        kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.sigma = sigma
         self.max_centers = max_centers
@@ -109,14 +110,12 @@ class OLSClassifier(_OLS, ExpansionClassifier):
         self.stopping = stopping
         self.tol = tol
         self.kernel = kernel
-        self.theta = theta
-        self.degree = degree
-        self.radius = radius
+        self.kernel_params = kernel_params
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
         if self.algorithm not in get_args(OlsAlgorithm):
             known = ", ".join(get_args(OlsAlgorithm))
-            raise ModelError(f'algorithm is "{self.algorithm}", expected one of: {known}')
+            raise ParameterError(f'algorithm is "{self.algorithm}", expected one of: {known}')
         if self.algorithm == "billings_lee":
             targets = fisher_targets(targets, sample_weight)
         self.loo_decision_ = self._fit_with(self.algorithm, X, targets, sample_weight)
@@ -139,9 +138,7 @@ class OLSRegressor(_OLS, ExpansionRegressor):
         stopping: OlsStopping = "tol",
         tol: float = 1e-3,
         kernel: KernelName = "gaussian",
-        theta: float = 1.0,
-        degree: int = 3,
-        radius: float = 3.0,
+        kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.sigma = sigma
         self.max_centers = max_centers
@@ -150,12 +147,10 @@ class OLSRegressor(_OLS, ExpansionRegressor):
         self.stopping = stopping
         self.tol = tol
         self.kernel = kernel
-        self.theta = theta
-        self.degree = degree
-        self.radius = radius
+        self.kernel_params = kernel_params
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
         if self.algorithm not in get_args(OlsRegression):
             known = ", ".join(get_args(OlsRegression))
-            raise ModelError(f'algorithm is "{self.algorithm}", expected for regression one of: {known}')
+            raise ParameterError(f'algorithm is "{self.algorithm}", expected for regression one of: {known}')
         return self._fit_with(self.algorithm, X, targets, sample_weight)

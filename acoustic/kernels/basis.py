@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from foundation.arrays import Flags, Floats, Reals
 
 _REORTHOGONALIZE = 0.5  # a column of which less is left is orthogonalised again; 0.1 loses orthogonality
@@ -56,9 +56,9 @@ class OrthogonalBasis:
         block = np.array(columns, order="F")
         lengths = _lengths(block)
         if not np.isfinite(lengths).all():
-            raise ModelError(
+            raise ParameterError(
                 "kernel columns are not finite, expected numbers that can be squared; "
-                "standardise the features or change sigma, theta or degree"
+                "standardise the features or change sigma or kernel_params"
             )
         coefficients = self._remove(block)
         short = _lengths(block) < _REORTHOGONALIZE * lengths

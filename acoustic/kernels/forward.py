@@ -2,7 +2,7 @@
 
 Both grow an orthogonal basis of kernel columns and differ in the ridge λ: NPD has none beside ε on the Gram
 matrix' diagonal, OROLS re-estimates it by generalised cross-validation. Several targets share one basis: only
-the small projections yᵀq_i are kept for each. The residual, the weights, the GCV score and the leave-one-out
+the small products yᵀq_i are kept for each. The residual, the weights, the GCV score and the leave-one-out
 outputs of every size follow from the basis, so one run gives the models of all sizes.
 
 Axes: M training points, D features, R targets, C centres; column 0 of the basis is the bias.
@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.candidates import error_reductions, greedy_order
 from acoustic.kernels.kernel import Kernel
@@ -31,6 +31,7 @@ Selection = Literal["residual", "error_reduction", "random"]
 Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]
 
 _CANDIDATES_PER_CENTER = 4  # drawn for a place in a block
+_GIVEN_AT_ONCE = 32  # centres added at once where none need be selected
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,13 @@ class ForwardConfig:
     regularize: bool = False
 
     def __post_init__(self) -> None:
-        check_choices(self, ModelError)
+        check_choices(self, ParameterError)
         for name in ("max_centers", "patience", "block_size", "n_candidates"):
             check_whole(name, getattr(self, name))
         for name in ("tol", "epsilon"):
             check_not_negative(name, getattr(self, name))
         if self.stopping == "lambda" and not self.regularize:
-            raise ModelError(
+            raise ParameterError(
                 'stopping is "lambda", but NPD has no λ; use OROLS, or another of the stopping rules'
             )
 
@@ -92,7 +93,7 @@ class ForwardPath:
     sigmas : (C,) width of each
     u : (C + 1, C + 1) unit upper triangular, K_m = Q_m U_m
     kappa : (C + 1,) κ_i = q_iᵀq_i
-    projections : (C + 1, R) q_iᵀy
+    products : (C + 1, R) q_iᵀy
     ridges : (C + 1,) λ of each size
     gcv : (C + 1,) GCV score of each size
     size : chosen number of centres
@@ -104,7 +105,7 @@ class ForwardPath:
     sigmas: Floats
     u: Floats
     kappa: Floats
-    projections: Floats
+    products: Floats
     ridges: Floats
     gcv: Floats
     size: int
@@ -114,7 +115,7 @@ class ForwardPath:
     def weights(self, size: int | None = None) -> tuple[Floats, Floats]:
         """Return centre weights (C, R) and biases (R,) of the model with so many centres."""
         n = 1 + (self.size if size is None else size)
-        orthogonal = self.projections[:n] / (self.kappa[:n] + self.ridges[n - 1])[:, None]  # thesis (3.83)
+        orthogonal = self.products[:n] / (self.kappa[:n] + self.ridges[n - 1])[:, None]  # thesis (3.83)
         alpha = solve_triangular(self.u[:n, :n], orthogonal, unit_diagonal=True)  # thesis (3.84)
         return alpha[1:], alpha[0]
 
@@ -123,7 +124,7 @@ class ForwardPath:
 
         ``rows`` (M,) says which points of a larger set the training points were; ``indices`` become those.
         """
-        nothing = np.empty((0, self.projections.shape[1]))
+        nothing = np.empty((0, self.products.shape[1]))
         return replace(self, indices=rows[self.indices], fitted=nothing, leave_one_out=nothing)
 
 
@@ -148,6 +149,51 @@ def forward_selection(
     """
     scorer = _Forward(x, targets, config, sample_weight, rng or np.random.default_rng(0))
     return scorer.path(select_greedily(scorer, scorer.basis, scorer.n_most))
+
+
+def path_of_centers(
+    x: Reals,
+    targets: Floats,
+    indices: Longs,
+    sigmas: Floats,
+    config: ForwardConfig,
+    sample_weight: Floats | None = None,
+) -> ForwardPath:
+    """Return the path of models on these centres in this order, as if they had been selected.
+
+    Parameters
+    ----------
+    x, targets, config, sample_weight : see `forward_selection`; nothing is selected or stopped
+    indices : (C,) points
+    sigmas : (C,) width of each
+    """
+    plain = replace(config, selection="residual", stopping="size", max_centers=max(len(indices), 1))
+    scorer = _Forward(x, targets, plain, sample_weight, np.random.default_rng(0))
+    return scorer.path(select_greedily(_Given(scorer, indices, sigmas), scorer.basis, len(indices)))
+
+
+class _Given:
+    """A scorer that takes what it is given, and keeps the account of NPD and OROLS."""
+
+    def __init__(self, forward: _Forward, indices: Longs, sigmas: Floats) -> None:
+        self.forward, self.indices, self.sigmas, self.n_taken = forward, indices, sigmas, 0
+
+    def choose(self) -> Longs:
+        """Return the next points."""
+        return self.indices[self.n_taken : self.n_taken + _GIVEN_AT_ONCE]
+
+    def columns(self, points: Longs) -> Reals:
+        """Return their weighted columns of K + εI in the widths that are given."""
+        return self.forward.columns_of(points, self.sigmas[self.n_taken : self.n_taken + len(points)])
+
+    def account(self, points: Longs, added: Flags) -> None:
+        """Pass it on."""
+        self.n_taken += len(points)
+        self.forward.account(points, added)
+
+    def is_done(self) -> bool:
+        """Return False: all are taken."""
+        return False
 
 
 class _Forward:
@@ -175,7 +221,7 @@ class _Forward:
         self.ridges: list[float] = []
         self.gcv: list[float] = []
         self.press: list[float] = []
-        self.projections = np.zeros((1 + self.n_most, targets.shape[1]))
+        self.products = np.zeros((1 + self.n_most, targets.shape[1]))
         self.unregularized = self.targets  # the residual for λ = 0: the recursion (3.64) holds for it always
         self.residual = self.targets
         self.basis.append(self.root[:, None].astype(x.dtype))  # the bias column, thesis Alg. 1
@@ -199,8 +245,12 @@ class _Forward:
         """Return the weighted columns of K + εI of some points, each with its best width."""
         sigmas = np.array(self.config.sigmas)
         best = np.zeros(len(points), dtype=int) if len(sigmas) == 1 else self._gains(points).argmax(axis=0)
-        self.chosen_sigmas = sigmas[best]
-        return self._columns_of_width(points, self.chosen_sigmas)
+        return self.columns_of(points, sigmas[best])
+
+    def columns_of(self, points: Longs, sigmas: Floats) -> Reals:
+        """Return the weighted columns of K + εI of some points in these widths, which become those chosen."""
+        self.chosen_sigmas = sigmas
+        return self._columns_of_width(points, sigmas)
 
     def account(self, points: Longs, added: Flags) -> None:
         """Take note of the centres that were added; update residual, λ and the scores."""
@@ -228,10 +278,10 @@ class _Forward:
         size, basis = self._best_size(), self.basis
         n, ridge, residual = size + 1, self.ridges[size], self.residual
         if n < basis.size:
-            orthogonal = self.projections[:n] / (basis.kappa[:n] + ridge)[:, None]
+            orthogonal = self.products[:n] / (basis.kappa[:n] + ridge)[:, None]
             residual = self.targets - basis.q[:, :n] @ orthogonal.astype(self.x.dtype)
         left_out = basis_left_out_residuals(
-            basis.q[:, :n], basis.kappa[:n], self.projections[:n], ridge, residual
+            basis.q[:, :n], basis.kappa[:n], self.products[:n], ridge, residual
         )
         root = self.root[:, None]
         return ForwardPath(
@@ -239,7 +289,7 @@ class _Forward:
             self.sigmas,
             basis.u.copy(),
             basis.kappa.copy(),
-            self.projections[: basis.size].copy(),
+            self.products[: basis.size].copy(),
             np.array(self.ridges),
             np.array(self.gcv),
             size,
@@ -273,15 +323,15 @@ class _Forward:
         )
 
     def _update(self, before: int) -> None:
-        """Update projections, λ, residual and the scores of each size for the columns from ``before`` on."""
+        """Update products, λ, residual and the scores of each size for the columns from ``before`` on."""
         n, basis = self.basis.size, self.basis
         new, kappa = basis.q[:, before:], basis.kappa
         # qᵀe is qᵀy, since e lacks what earlier columns explain; it cancels less.
-        projections = np.asarray(new.T @ self.unregularized, dtype=np.float64)
-        self.projections[before:n] = projections
-        step = projections / kappa[before:, None]
+        products = np.asarray(new.T @ self.unregularized, dtype=np.float64)
+        self.products[before:n] = products
+        step = products / kappa[before:, None]
         self.unregularized = self.unregularized - new @ step.astype(self.x.dtype)  # thesis (3.64)
-        explained = np.append(np.sum(projections * step, axis=1)[1:], 0.0)
+        explained = np.append(np.sum(products * step, axis=1)[1:], 0.0)
         later = np.cumsum(explained[::-1])[::-1]  # by the columns of the block behind each
         unexplained = float(np.sum(self.unregularized**2, dtype=np.float64)) + later
         for size, error in enumerate(unexplained, before + 1):
@@ -289,14 +339,14 @@ class _Forward:
         self.residual = self.unregularized
         if self.ridge > 0:
             # (3.82) holds only while λ is fixed: what λ holds back of each column is put in anew.
-            held = self.projections[:n] * (self.ridge / (kappa * (kappa + self.ridge)))[:, None]
+            held = self.products[:n] * (self.ridge / (kappa * (kappa + self.ridge)))[:, None]
             self.residual = self.unregularized + basis.q @ held.astype(self.x.dtype)
         if self.config.stopping == "loo":
             self.press += [np.inf] * (n - before - 1) + [self._press()]  # only whole blocks can be the best
 
     def _score(self, size: int, unexplained: float) -> None:
         """Note λ and the GCV score of the model with so many columns."""
-        state = self.basis.kappa[:size], self.projections[:size], unexplained, len(self.x)
+        state = self.basis.kappa[:size], self.products[:size], unexplained, len(self.x)
         if self.config.regularize:
             self.ridge = settled_ridge(*state, self.ridge)
         self.ridges.append(self.ridge)
@@ -305,8 +355,8 @@ class _Forward:
     def _press(self) -> float:
         """Return the squared leave-one-out error of the present model."""
         basis = self.basis
-        projections = self.projections[: basis.size]
-        errors = basis_left_out_residuals(basis.q, basis.kappa, projections, self.ridge, self.residual)
+        products = self.products[: basis.size]
+        errors = basis_left_out_residuals(basis.q, basis.kappa, products, self.ridge, self.residual)
         return float(np.sum(errors**2))
 
     def _best_size(self) -> int:

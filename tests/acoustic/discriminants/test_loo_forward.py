@@ -221,7 +221,9 @@ def test_float32_is_computed_in_float64():
 
 
 def test_no_column_at_all_leaves_no_centers():
-    model = LOOForwardClassifier(kernel="sigmoid", theta=0.0).fit(np.zeros((6, 2)), [0, 1] * 3)
+    model = LOOForwardClassifier(kernel="sigmoid", kernel_params={"theta": 0.0}).fit(
+        np.zeros((6, 2)), [0, 1] * 3
+    )
     assert len(model.centers_) == 0
     assert_array_equal(model.decision_function(np.zeros((2, 2))), [0.0, 0.0])
 
@@ -246,3 +248,8 @@ def test_what_overflows_is_said():
     x, y = two_moons(20)
     with pytest.raises(ModelError, match="polynomial kernel overflows"):
         LOOForwardClassifier(kernel="polynomial").fit(1e160 * x, y)
+
+
+def test_a_patience_without_effect_is_named():
+    with pytest.warns(UserWarning, match='patience is 3, which has no effect with stopping="size"'):
+        LOOForwardClassifier(max_centers=3, stopping="size", patience=3).fit(*two_moons(20))

@@ -276,3 +276,11 @@ def test_what_overflows_is_said():
     x, y = two_classes(20)
     with pytest.raises(ModelError, match="polynomial kernel overflows"):
         OLSClassifier(kernel="polynomial").fit(1e160 * x, y)
+
+
+def test_a_tolerance_without_effect_is_named():
+    x, y = two_classes(20)
+    with pytest.warns(
+        UserWarning, match='OLSClassifier: tol is 0.1, which has no effect with stopping="size"'
+    ):
+        OLSClassifier(max_centers=3, stopping="size", tol=0.1).fit(x, y)

@@ -62,7 +62,7 @@ class TestNpd:
         q, u = orthogonal(design(x, path, NPD))
         assert_allclose(path.u, u, rtol=1e-7, atol=1e-8)
         assert_allclose(path.kappa, np.sum(q**2, axis=0), rtol=1e-9, atol=0)
-        assert_allclose(path.projections, q.T @ y, rtol=1e-8, atol=1e-10)
+        assert_allclose(path.products, q.T @ y, rtol=1e-8, atol=1e-10)
 
     def test_next_centre_has_the_largest_residual(self, problem, design):
         x, y = problem(n_targets=2)

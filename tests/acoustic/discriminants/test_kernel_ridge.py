@@ -8,10 +8,10 @@ from sklearn.datasets import make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from acoustic import ModelError
-from acoustic.discriminants import penalized
+from acoustic.discriminants import kernel_ridge
 from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
+from acoustic.discriminants.kernel_ridge import penalized_least_squares, random_points
 from acoustic.discriminants.kmse import KMSEClassifier
-from acoustic.discriminants.penalized import penalized_least_squares, random_points
 from acoustic.kernels.kernel import Kernel
 
 ESTIMATORS = [KernelFisherDiscriminant(), KMSEClassifier()]
@@ -90,7 +90,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
         1e-3,
     )
     whole = penalized_least_squares(*args, has_bias=True)
-    monkeypatch.setattr(penalized, "_BLOCK", 13)
+    monkeypatch.setattr(kernel_ridge, "_BLOCK", 13)
     parts = penalized_least_squares(*args, has_bias=True)
     assert_allclose(parts.alpha, whole.alpha, rtol=1e-8, atol=1e-10)
     assert_allclose(parts.leave_one_out, whole.leave_one_out, rtol=1e-8, atol=1e-10)
@@ -106,6 +106,10 @@ def test_rings_are_learned_and_probabilities_agree_with_predictions():
         )
         assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-12, atol=0)
         assert_array_equal(found.classes_[probability.argmax(axis=1)], found.predict(x_test))
+
+
+def polynomial(estimator, degree, sigma):
+    return clone(estimator).set_params(kernel="polynomial", kernel_params={"degree": degree}, sigma=sigma)
 
 
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, *SPARSE], ids=str)
@@ -168,9 +172,9 @@ class TestEdges:
         with pytest.raises(ValueError, match="y has 1 class"):
             clone(estimator).fit(x, np.zeros(len(x)))
         with pytest.raises(ModelError, match="kernel overflows for sigma"):
-            clone(estimator).set_params(kernel="polynomial", degree=9, sigma=1e-40).fit(x, y)
+            polynomial(estimator, 9, 1e-40).fit(x, y)
         with pytest.raises(ModelError, match="squares of the polynomial kernel overflow for sigma"):
-            clone(estimator).set_params(kernel="polynomial", degree=1, sigma=1e-90).fit(x, y)
+            polynomial(estimator, 1, 1e-90).fit(x, y)
 
     @pytest.mark.parametrize("epsilon", [0.0, -1.0, 1e-16, np.nan, np.inf])
     def test_a_ridge_that_leaves_the_equations_singular_is_refused(self, estimator, epsilon):
