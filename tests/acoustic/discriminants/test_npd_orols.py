@@ -17,7 +17,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from acoustic import ModelError
 from acoustic.discriminants import Calibration, NPDClassifier, NPDRegressor, OROLSClassifier, OROLSRegressor
 from acoustic.discriminants.files import load_estimator, pack_estimator, save_estimator
-from acoustic.discriminants.forward_machine import generator
 
 CLASSIFIERS = [NPDClassifier, OROLSClassifier]
 REGRESSORS = [NPDRegressor, OROLSRegressor]
@@ -495,9 +494,3 @@ def test_centres_are_rows_of_x_under_weights(multiclass):
     assert min(rows.min() for rows in model.machine_center_indices_) >= 100
     assert_allclose(model.centers_, x[model.center_indices_], rtol=1e-6, atol=0)
     assert len(model.loo_decision_) == 200
-
-
-def test_generator_follows_random_state():
-    assert generator(3).random() == generator(3).random() != generator(4).random()
-    state = np.random.RandomState(0)
-    assert generator(state).random() != generator(state).random()

@@ -145,13 +145,6 @@ def test_billings_lee_is_fishers_discriminant():
     assert_allclose(billings.decision_function(x).mean(), 0.0, rtol=0, atol=1e-10)
 
 
-def test_fisher_targets_balance_the_classes():
-    weight = np.array([2.0, 1.0, 1.0])
-    assert_allclose(
-        fisher_targets(np.array([[1.0], [-1.0], [-1.0]]), weight)[:, 0], [2.0, -2.0, -2.0], rtol=1e-15, atol=0
-    )
-
-
 @pytest.mark.parametrize("algorithm", CLASSIFIERS)
 def test_leave_one_out_is_leaving_out(algorithm):
     x, y = two_classes()

@@ -49,7 +49,7 @@ def test_a_weight_counts_as_so_many_outputs():
         assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-12, atol=1e-14)
 
 
-def test_moments_give_the_projection_of_the_outputs():
+def test_moments_give_the_curve_of_the_outputs():
     outputs, positive = outputs_and_classes()
     groups = (outputs[~positive], outputs[positive])
     found = GaussianCurve.from_moments(
