@@ -114,14 +114,17 @@ def polynomial(estimator, degree, sigma):
 
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, *SPARSE], ids=str)
 class TestEdges:
-    def test_shapes(self, estimator):
+    def test_learned_values_predict(self, estimator):
         x, y = moons()
         found = clone(estimator).fit(x, y)
         n = len(found.centers_)
         assert found.dual_coef_.shape == (1, n)
         assert found.intercept_.shape == (1,)
         assert found.center_indices_.shape == (n,)
-        assert found.decision_function(x).shape == (len(x),)
+        columns = found._make_kernel().block(x, found.centers_)
+        expected = columns @ found.dual_coef_[0] + found.intercept_
+        assert_allclose(found.decision_function(x), expected, rtol=1e-12, atol=1e-12)
+        assert_array_equal(found.centers_, x[found.center_indices_])
         assert found.loo_decision_.shape == (len(x), 1)
 
     def test_single_precision(self, estimator):
@@ -137,6 +140,11 @@ class TestEdges:
         for values in (found.dual_coef_, found.decision_function(x + 0.1), found.predict_proba(x + 0.1)):
             assert np.isfinite(values).all()
         assert np.isfinite(found.loo_decision_).all()
+        outputs = found.decision_function(x + 0.1)
+        if sigma <= 1e-3:  # no centre is near
+            assert_allclose(outputs, np.tile(found.intercept_, (len(x), 1)), rtol=0, atol=1e-50)
+        elif sigma == 1e8:  # all points look alike
+            assert_allclose(outputs, np.tile(outputs[:1], (len(x), 1)), rtol=0, atol=1e-3)
 
     def test_repeated_and_constant_features(self, estimator):
         x, y = three_rings()

@@ -293,8 +293,13 @@ def test_extreme_widths_give_numbers(sigma, kernel):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # three centres are few
                 learn(x, labels)
-            assert np.isfinite(model.decision_function(x)).all()
+            outputs = model.decision_function(x + 0.1)
+            assert np.isfinite(outputs).all()
             assert np.isfinite(model.predict_proba(x)).all()
+            if sigma <= 1e-3 and kernel != "sigmoid":  # no centre is near
+                assert_array_equal(outputs, np.full(60, model.intercept_[0]))
+            elif sigma >= 1e8:  # all points look alike
+                assert_allclose(outputs, outputs[0], rtol=0, atol=1e-6)
 
 
 def test_huge_sigma_is_the_mean():

@@ -125,7 +125,9 @@ def test_stops_when_the_rate_no_longer_falls(patience):
 def test_squared_error_goes_further():
     x, y = two_moons(300, noise=0.0)
     few, more = (LOOForwardClassifier(stopping=rule, patience=3).fit(x, y) for rule in ("loo", "loo_error"))
-    assert len(more.centers_) >= len(few.centers_)
+    assert len(more.centers_) > len(few.centers_)
+    at_few, at_more = more.loo_errors_[0][[len(few.centers_), len(more.centers_)]]
+    assert tuple(at_more) < tuple(at_few)  # the rate, at the same rate the squared error
 
 
 def test_weights_count_copies():
@@ -191,6 +193,11 @@ def test_extreme_widths_give_numbers(sigma, ridge):
         assert np.isfinite(model.decision_function(x)).all()
         assert np.isfinite(model.predict_proba(x)).all()
         assert np.isfinite(model.loo_decision_).all()
+        outputs = model.decision_function(x + 0.1)
+        if sigma <= 1e-3:  # no centre is near
+            assert_allclose(outputs, 0.0, rtol=0, atol=1e-100)
+        elif sigma >= 1e8:  # all points look alike
+            assert_allclose(outputs, outputs[0], rtol=0, atol=1e-6)
 
 
 def test_duplicates_and_constant_features():

@@ -300,6 +300,7 @@ class TestAll:
             np.repeat(x[:30], 4, axis=0), np.repeat(y[:30], 4, axis=0)
         )
         assert np.isfinite(self.output(model)(x)).all()
+        assert model.score(x[:30], y[:30]) > 0.95
 
     @pytest.mark.parametrize("sigma", [1e-150, 1e-8, 1e8, 1e150])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -310,6 +311,11 @@ class TestAll:
         assert np.isfinite(model.loo_decision_).all()
         if hasattr(model, "predict_proba"):
             assert np.isfinite(model.predict_proba(x)).all()
+        elsewhere = self.output(model)((x + dtype(0.1)).astype(dtype))
+        if sigma < 1:  # no centre is near
+            assert_array_equal(elsewhere, np.tile(model.intercept_, (len(x), 1)))
+        else:  # all points look alike
+            assert_allclose(elsewhere, np.tile(elsewhere[:1], (len(x), 1)), rtol=0, atol=1e-3)
 
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_nan_is_an_error(self, estimator, value):
@@ -332,6 +338,7 @@ class TestAll:
         model = estimator(1.0, 10_000).fit(x[:25], y[:25])
         assert len(model.centers_) <= 25
         assert np.isfinite(self.output(model)(x)).all()
+        assert model.score(x[:25], y[:25]) > 0.95
 
     def test_parameters(self, estimator):
         model = estimator((0.5, 2.0), 7, stopping="gcv", random_state=3)

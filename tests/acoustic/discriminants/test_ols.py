@@ -219,6 +219,11 @@ def test_extreme_widths_give_numbers(algorithm, sigma, stopping):
     model = OLSClassifier(sigma, algorithm=algorithm, stopping=stopping).fit(x, y)
     for values in (model.decision_function(x), model.predict_proba(x), model.loo_decision_):
         assert np.isfinite(values).all()
+    outputs = model.decision_function(x + 0.1)
+    if sigma <= 1e-3:  # no centre is near
+        assert_array_equal(outputs, np.full(60, model.intercept_[0]))
+    elif sigma >= 1e8:  # all points look alike
+        assert_allclose(outputs, outputs[0], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("algorithm", REGRESSORS)
