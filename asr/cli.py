@@ -19,7 +19,7 @@ from asr.formats import output
 from asr.logs import terminal_messages
 from asr.recipe import built_in_recipes
 from asr.sparsity import SIZES, sparsity
-from asr.systems import SYSTEMS
+from asr.systems import PRESETS, SYSTEMS
 from asr.version import package_version
 from foundation.errors import AsrError
 
@@ -113,7 +113,7 @@ def _add_train(verbs_: Verbs) -> argparse.ArgumentParser:
         "--model", action="append", default=[], help=f"one of {', '.join(SYSTEMS)}; may be repeated"
     )
     command.add_argument(
-        "--preset", choices=verbs.PRESETS, default="best", help="best (default), or as in the thesis"
+        "--preset", choices=PRESETS, default="best", help="best (default), or as in the thesis"
     )
     command.add_argument(
         "--set",

@@ -55,7 +55,9 @@ class Experiment:
 
     def run(self, models: Sequence[str]) -> tuple[Result, ...]:
         """Train, tune and evaluate models; return the rows of ``results.json``."""
-        systems = {name.replace(":", "-"): find_system(name) for name in models}  # Windows has no such files
+        systems = {
+            name.replace(":", "-"): find_system(name, self.preset) for name in models
+        }  # Windows has no such files
         models = tuple(systems)
         for name, system in systems.items():
             self.models.check(name, system)

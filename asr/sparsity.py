@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from acoustic.emissions.combined import uncombined
+from acoustic.emissions.hybrid import WAYS
+from acoustic.emissions.kinds import describe
 from acoustic.emissions.model_files import load_model
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
-from acoustic.emissions.protocol import EmissionModel
-from asr.config import ExperimentConfig, known_keys, with_settings
+from asr.config import ExperimentConfig
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import Experiment
 from asr.logs import log_file
 from asr.recipe import load_recipe
+from asr.settings import known_keys, with_settings
 from asr.stages.store import read_json, storage_errors, write_json
 from asr.systems import HybridSystem, find_system
 
@@ -57,11 +58,11 @@ def sparsity(
     sizes : numbers of centres
     """
     out = Path(experiment)
-    system = find_system(model)
-    if not isinstance(system, HybridSystem) or system.classifier not in ("npd", "orols"):
-        raise ConfigError(f'model "{model}" has no number of centres to change; expected npd or orols')
     record = read_json(out / "config.json")
-    rows = tuple(_rows(out, record, system, sizes))
+    system = find_system(model, record.get("preset", "best"))
+    if not isinstance(system, HybridSystem) or _section(system) not in ("pools", "forward"):
+        raise ConfigError(f'model "{model}" has no number of centres to change; expected npd or orols')
+    rows = tuple(_rows(out, record, model, system, sizes))
     with storage_errors(out):
         write_json(out / FILE, {"model": model, "rows": [asdict(row) for row in rows]})
     _draw(rows, out / FIGURE)
@@ -81,31 +82,28 @@ def config_of(record: Mapping[str, Any]) -> ExperimentConfig:
 
 
 def _rows(
-    out: Path, record: Mapping[str, Any], system: HybridSystem, sizes: Sequence[int]
+    out: Path, record: Mapping[str, Any], model: str, system: HybridSystem, sizes: Sequence[int]
 ) -> Iterator[SparsityRow]:
     try:
         config, loaded, corpus = config_of(record), load_recipe(record["recipe"]), record["corpus"]
     except KeyError as error:
         raise ExperimentError(f"{out / 'config.json'}: no {error}; run asr train again") from None
     for n in sizes:
-        changed = replace(config, hybrid=replace(config.hybrid, n_centers=n))
+        changed = with_settings(config, [f"{_section(system)}.n_centers={n}"])
         run = Experiment(loaded, Path(corpus) if corpus else None, out, changed, record["preset"])
         with run.store.locked(), log_file(out / "log.txt"):
             if not len(run.task.corpus("dev")):
                 raise ExperimentError(f"{out}: the task has no dev set, expected one to score on")
             trained = run.models.acoustic_model(system, ("train",))
-            tuned = run.decoding.tuning(f"{system.classifier}-{n}", trained)
-            results = run.decoding.rows(tuned, model=system.classifier, preset="", split="dev")
-        distinct = _distinct_centers(load_model(trained.path).emissions)
+            tuned = run.decoding.tuning(f"{model}-{n}", trained)
+            results = run.decoding.rows(tuned, model=model, preset="", split="dev")
+        n_distinct = describe(uncombined(load_model(trained.path).emissions))["centers"]
         for row in results:
-            yield SparsityRow(n, distinct, row.grammar, row.word_accuracy, row.interval)
+            yield SparsityRow(n, n_distinct, row.grammar, row.word_accuracy, row.interval)
 
 
-def _distinct_centers(emissions: EmissionModel) -> int:
-    pairs = uncombined(emissions)
-    if not isinstance(pairs, PairwiseDiscriminantModel):
-        raise TypeError(f"expected pairs of discriminants, got {type(pairs).__name__}")
-    return len(pairs.machines.centers)
+def _section(system: HybridSystem) -> str:
+    return WAYS[system.way].section if system.way in WAYS else ""
 
 
 def _draw(rows: Sequence[SparsityRow], path: Path) -> None:

@@ -35,10 +35,10 @@ class HybridSystem:
 
     Attributes
     ----------
-    classifier : what tells two states apart
+    way : of training them, as of `acoustic.emissions.hybrid.train_emissions`
     """
 
-    classifier: str
+    way: str
 
 
 System = GmmSystem | HybridSystem
@@ -55,11 +55,24 @@ SYSTEMS: dict[str, System] = {
     "krls": HybridSystem("krls"),
     "svm": HybridSystem("svm"),
 }
+PRESETS = ("best", "thesis")
 _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 
 
-def find_system(name: str) -> System:
-    """Return the system of a name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``."""
+def find_system(name: str, preset: str = "best") -> System:
+    """Return the system of a name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``.
+
+    ``npd`` has centres that all pairs of a state share in the preset ``best``, each pair's own in ``thesis``.
+    """
+    if preset not in PRESETS:
+        raise ConfigError(f'preset "{preset}" is not known; expected one of: {", ".join(PRESETS)}')
+    if preset == "best" and name == "npd":
+        return HybridSystem("pools")
+    if preset == "best" and name == "orols":
+        raise ConfigError(
+            'model "orols" belongs to the preset thesis, where each pair selects its centres; in the preset '
+            "best it would be npd by another name; expected --model npd, or --preset thesis"
+        )
     if name in SYSTEMS:
         return SYSTEMS[name]
     if numbered := _NUMBERED.fullmatch(name):

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from acoustic.emissions.hybrid import THESIS
-from acoustic.hmm.gmm import GmmModel
-from asr.config import ExperimentConfig, with_settings
+from acoustic.emissions.kinds import describe
+from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
 from asr.decoding.passes import score_decoded, scored_speech
@@ -21,14 +21,14 @@ from asr.recipe import load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
 from asr.scoring.results import Result
 from asr.scoring.scoring import Score
+from asr.settings import check_settings, with_settings
 from asr.stages.store import read_json
+from asr.systems import find_system
 from decoder.decoder import Hypothesis
 from decoder.english import english_lexicon
 from decoder.lexicon import Lexicon
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
-
-PRESETS = ("best", "thesis")
 
 logger = logging.getLogger(__name__)
 
@@ -69,8 +69,9 @@ def train(
             f"{out}: lies in the corpus {corpus}; expected a place outside, or the next run would take what "
             "this one writes for recordings; choose another --out"
         )
-    names = [models] if isinstance(models, str) else models
-    return Experiment(loaded, corpus_dir, Path(out), config, preset).run(names or loaded.recipe.models)
+    names = ([models] if isinstance(models, str) else models) or loaded.recipe.models
+    check_settings(settings, {name: find_system(name, preset) for name in names}, config)
+    return Experiment(loaded, corpus_dir, Path(out), config, preset).run(names)
 
 
 def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
@@ -91,8 +92,6 @@ def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
 
 def with_preset(config: ExperimentConfig, preset: str) -> ExperimentConfig:
     """Return the configuration of a preset."""
-    if preset not in PRESETS:
-        raise ConfigError(f'preset "{preset}" is not known; expected one of: {", ".join(PRESETS)}')
     if preset == "thesis":
         return replace(config, front_end=replace(config.front_end, normalize="global"), hybrid=THESIS)
     return config
@@ -183,7 +182,6 @@ def info(experiment: str | Path, *, model: str | None = None) -> dict[str, objec
     acoustic = recognizer.model
     description: dict[str, object] = {
         "model": recognizer.name,
-        "kind": type(acoustic.emissions).__name__,
         "words": len(recognizer.lexicon),
         "phones": len(acoustic.topology.phones),
         "states": acoustic.topology.n_states,
@@ -194,7 +192,4 @@ def info(experiment: str | Path, *, model: str | None = None) -> dict[str, objec
         "decoder": recognizer.decoder.config,
         "training_minutes": round(float(acoustic.occupancy.sum()) * acoustic.front_end.frame_shift_s / 60, 2),
     }
-    if isinstance(acoustic.emissions, GmmModel):
-        description["gaussians"] = int((acoustic.emissions.log_weights > -float("inf")).sum())
-        description["features"] = acoustic.emissions.n_features
-    return description
+    return description | describe(acoustic.emissions)

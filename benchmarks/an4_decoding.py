@@ -61,9 +61,9 @@ def load_task(experiment: Experiment, name: str) -> Task:
     grammars = experiment.task.grammar_files(("train",))
     model, lexicon = load_model(output.path), experiment.task.lexicon
     decoders = {
-        grammar: Decoder(
-            lexicon, read_grammar(grammar, grammars.path, lexicon), model.topology, experiment.config.decoder
-        ).with_config(**read_json(tuning.path / f"{grammar}.json")["weights"])
+        grammar: Decoder(lexicon, read_grammar(grammar, grammars.path, lexicon), model.topology).with_config(
+            **read_json(tuning.path / f"{grammar}.json")["weights"]
+        )
         for grammar in GRAMMARS
     }
     return Task(model, experiment.task.data(("dev",)), experiment.task.data(("test",)), decoders)

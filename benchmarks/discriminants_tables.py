@@ -51,7 +51,8 @@ class Settings(NamedTuple):
 
 
 # Chosen by cross-validation on the training sets alone; `discriminants_choice` does it again, and the errors
-# found are in docs/benchmarks.md. SVC: the lowest error over σ in steps of 2^¼, C in 3 … 100 and both scales.
+# found are in docs/results/discriminants.md. SVC: the lowest error over σ in steps of 2^¼, C in 3 … 100 and
+# both scales.
 # Ours: the lowest error of NPD and OROLS over σ, centres, ε and both curves among what was fitted in no
 # more CPU time than that SVC. Shared: the best NPD of a few, whatever its time; letter's was not tried.
 # CV errors, %, of SVC, ours, shared: optdigits 0.81, 0.79, 0.89; satimage 7.81, 7.88, 8.75; usps 2.00, 1.73,

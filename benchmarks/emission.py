@@ -19,8 +19,6 @@ from report import argument_parser, print_table, write_report
 
 from acoustic.emissions.combined import uncombined
 from acoustic.emissions.model_files import TENSORS_NAME, AcousticModel, load_model
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
-from acoustic.pairs.pooled import PooledMachines
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import load_cepstra
 from asr.recognizer import MODELS
@@ -49,8 +47,8 @@ def wall(call) -> float:
 def least_seconds(model: AcousticModel, n_frames: int) -> float:
     """Return the time of the products alone, one thread, for so many frames; 0 where there are none."""
     emissions = uncombined(model.emissions)
-    machines = emissions.machines if isinstance(emissions, PairwiseDiscriminantModel) else None
-    if not isinstance(machines, PooledMachines):
+    machines = getattr(emissions, "machines", None)
+    if machines is None or machines.layout != "state":
         return 0.0
     rng = np.random.default_rng(0)
     frames = rng.normal(size=(BLOCK, machines.centers.shape[1] + 2)).astype(np.float32)

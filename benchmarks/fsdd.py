@@ -91,7 +91,7 @@ def recognise(task: TaskStages, recognizer: WholeWordRecognizer, split: str) -> 
 
 def frames(task: TaskStages, data: SpeechData) -> list[Singles]:
     """Return the same frames (T, 39) the phone models are trained on."""
-    return FrontEnd(task.config.front_end).transform(data.cepstra, data.speakers)
+    return FrontEnd(task.config.front_end.front_end()).transform(data.cepstra, data.speakers)
 
 
 def print_report(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from acoustic.emissions.aligned_frames import aligned_frames, halves
 from acoustic.emissions.combined import uncombined
-from acoustic.emissions.hybrid import aligned_frames, train_emissions
+from acoustic.emissions.hybrid import train_emissions
+from acoustic.emissions.kinds import describe
 from acoustic.emissions.model_files import TENSORS_NAME, AcousticModel, load_model
-from acoustic.emissions.one_vs_rest import OneVsRestModel
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
-from acoustic.pairs.pooled import PooledMachines
-from asr.config import ExperimentConfig, with_settings
+from asr.config import ExperimentConfig
 from asr.experiment import Experiment
 from asr.stages.store import RECORD, StageOutput, read_json
 from asr.systems import GmmSystem, HybridSystem, System, find_system
@@ -55,10 +54,9 @@ class Row:
 
 def row_of(experiment: Experiment, name: str) -> Row:
     """Return the row of a model's name, or of `POOLS`."""
-    if name != POOLS:
-        return Row(name, find_system(name), experiment)
-    pools = with_settings(experiment.config, ["hybrid.centers=state"])
-    return Row(name, find_system("npd"), reconfigured(experiment, pools))
+    if name == POOLS:
+        return Row(name, HybridSystem("pools"), experiment)
+    return Row(name, find_system(name, experiment.preset), experiment)
 
 
 def reconfigured(experiment: Experiment, config: ExperimentConfig) -> Experiment:
@@ -71,10 +69,13 @@ def compile_kernels(rows: Sequence[Row]) -> None:
     rng = np.random.default_rng(0)
     labels = [np.repeat(np.arange(3, dtype=np.int32), 20)] * 4
     frames = [rng.normal(size=(60, 4)).astype(np.float32) for _ in labels]
+    chosen = aligned_frames(
+        lambda: enumerate(frames), labels, halves("abcd"), 3, max_frames=100, min_frames=1
+    )
     for row in rows:
         if isinstance(row.system, HybridSystem):
-            config = replace(row.experiment.config.hybrid, n_centers=2, n_dictionary=2, min_frames=1)
-            train_emissions(row.system.classifier, aligned_frames(frames, labels, "abcd", 3, config), config)
+            config = row.experiment.config
+            train_emissions(row.system.way, chosen, config.hybrid, config.of_way(row.system.way))
 
 
 @dataclass(frozen=True)
@@ -107,15 +108,8 @@ def cost_of(row: Row, splits: Sequence[str]) -> Cost | None:
 
 def n_centers(model: AcousticModel) -> tuple[float, int]:
     """Return the mean number of centres of a machine, and that of distinct ones."""
-    emissions = uncombined(model.emissions)
-    if isinstance(emissions, OneVsRestModel):
-        return float(len(emissions.centers)), len(emissions.centers)
-    if not isinstance(emissions, PairwiseDiscriminantModel):
-        raise TypeError(f"expected discriminants with centres, got {type(emissions).__name__}")
-    machines = emissions.machines
-    if isinstance(machines, PooledMachines):
-        return float(2 * np.diff(machines.starts).mean()), len(machines.centers)
-    return float(np.mean(np.sum(machines.slots >= 0, axis=1))), len(machines.centers)
+    made_of = describe(uncombined(model.emissions))
+    return made_of.get("centers_a_pair", made_of["centers"]), made_of["centers"]
 
 
 def scoring_speed(row: Row) -> float:

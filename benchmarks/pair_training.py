@@ -14,7 +14,10 @@ from pathlib import Path
 
 from report import argument_parser, print_table, write_report
 
-from acoustic.emissions.hybrid import THESIS, AlignedFrames, HybridConfig, aligned_frames, train_emissions
+from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
+from acoustic.emissions.hybrid import THESIS, HybridConfig, train_emissions
+from acoustic.pairs.train_forward import PairForwardConfig
+from acoustic.pairs.train_pools import PoolsConfig
 from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
 from asr.stages.models import ModelStages
@@ -25,31 +28,44 @@ from foundation.threads import default_workers
 
 BEST = HybridConfig(units="phone")
 RUNS = (
-    ("NPD, 100 centres a pair (preset thesis)", "npd", THESIS),
-    ("OROLS, 100 centres a pair (preset thesis)", "orols", THESIS),
-    ("100 shared centres a state, least squares", "npd", replace(BEST, n_centers=100, loss="squared")),
-    ("200 shared centres a state, least squares", "npd", replace(BEST, loss="squared")),
-    ("200 shared centres a state, squared hinge (preset best)", "npd", BEST),
+    ("NPD, 100 centres a pair (preset thesis)", "npd", THESIS, PairForwardConfig()),
+    ("OROLS, 100 centres a pair (preset thesis)", "orols", THESIS, PairForwardConfig()),
+    ("100 shared centres a state, least squares", "pools", BEST, PoolsConfig(100, loss="squared")),
+    ("200 shared centres a state, least squares", "pools", BEST, PoolsConfig(200, loss="squared")),
+    ("200 shared centres a state, squared hinge (preset best)", "pools", BEST, PoolsConfig()),
 )
 
 
 def frames_of(data: SpeechData, units: Units, config: HybridConfig, stages: ModelStages) -> AlignedFrames:
     """Return what discriminants of a configuration are trained on."""
-    normalize = "global" if config.input_projection == "none" else "speaker"
-    front_end_config = replace(
-        stages.config.front_end, projection=config.input_projection, normalize=normalize
+    options = replace(
+        stages.config.front_end, normalize="global" if config.input_projection == "none" else "speaker"
     )
-    front_end = hybrid_front_end([data], units, front_end_config)
+    front_end = hybrid_front_end([data], units, options.front_end(config.input_projection))
     frames = front_end.transform(data.cepstra, data.speakers)
-    return aligned_frames(frames, units.labels, data.speakers, units.topology.n_states, config)
+    return aligned_frames(
+        lambda: enumerate(frames),
+        units.labels,
+        halves(data.speakers),
+        units.topology.n_states,
+        max_frames=config.max_frames,
+        min_frames=config.min_frames,
+    )
 
 
-def measure(name: str, classifier: str, config: HybridConfig, chosen: AlignedFrames) -> dict[str, object]:
+def few_of(chosen: AlignedFrames) -> AlignedFrames:
+    """Return a twentieth of the frames."""
+    return replace(chosen, x=chosen.x[::20], codes=chosen.codes[::20], folds=chosen.folds[::20])
+
+
+def measure(
+    name: str, way: str, config: HybridConfig, own: object, chosen: AlignedFrames
+) -> dict[str, object]:
     """Return the seconds of one training."""
     started = time.perf_counter(), time.process_time()
-    train_emissions(classifier, chosen, config)
+    train_emissions(way, chosen, config, own)
     wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
-    n_classes = len(chosen.counts)
+    n_classes = chosen.n_classes
     pairs = n_classes * (n_classes - 1) // 2
     return {"machines": name, "pairs": pairs, "frames": len(chosen.x), "wall_s": wall, "cpu_s": cpu}
 
@@ -65,11 +81,10 @@ def main() -> None:
     data = stages.task.data(("train",))
     units = load_units(stages.units(("train",)).path, data)
     rows = []
-    for name, classifier, hybrid in RUNS:
+    for name, way, hybrid, own in RUNS:
         chosen = frames_of(data, units, hybrid, stages)
-        few = aligned_frames([chosen.x[::20]], [chosen.codes[::20]], ["a"], len(chosen.counts), hybrid)
-        train_emissions(classifier, few, replace(hybrid, n_centers=2))  # compiles
-        rows.append(measure(name, classifier, hybrid, chosen))
+        train_emissions(way, few_of(chosen), hybrid, replace(own, n_centers=2))  # compiles
+        rows.append(measure(name, way, hybrid, own, chosen))
         print(rows[-1], flush=True)
     print(f"{default_workers()} cores")
     print_table(tuple(rows[0]), [tuple(row.values()) for row in rows])

@@ -169,7 +169,7 @@ def log_odds(model: AcousticModel, frames: Singles, posteriors: Floats, codes: I
     """Return those of each frame's class against every other, (T, K − 1)."""
     n_classes, pairs = posteriors.shape[1], uncombined(model.emissions)
     rows = np.arange(len(frames))[:, None]
-    if isinstance(pairs, PairwiseDiscriminantModel):
+    if hasattr(pairs, "log_odds"):
         first, second = all_pairs(n_classes).T
         place, sign = np.zeros((2, n_classes, n_classes), dtype=np.int32)
         place[first, second] = place[second, first] = np.arange(len(first))

@@ -24,13 +24,13 @@ from hybrid_growth import GROWING, WARPS, growth_record, measure_growth, print_g
 from hybrid_rows import EVERYTHING, POOLS, Cost, Row, compile_kernels, cost_of, row_of, scoring_speed
 from report import argument_parser, print_table, write_report
 
-from asr.config import with_settings
 from asr.experiment import Experiment
 from asr.formats.transcripts import read_transcripts
 from asr.logs import log_file
 from asr.recipe import load_recipe
 from asr.scoring.results import Result
 from asr.scoring.scoring import compare
+from asr.settings import with_settings
 from asr.verbs import with_preset
 
 NAMES = ("gmm", "svm", "npd", "orols", "krls", POOLS)

@@ -4,7 +4,7 @@ Features are single precision, scores and statistics double; numbers of classes,
 wide, rows of large arrays 64. Shapes are said in docstrings.
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,3 +18,5 @@ Longs: TypeAlias = NDArray[np.int64]
 Integers: TypeAlias = NDArray[np.integer]  # of any width
 
 Flags: TypeAlias = NDArray[np.bool_]
+
+Tensors: TypeAlias = dict[str, NDArray[Any]]  # by the names under which a file holds them

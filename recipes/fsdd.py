@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, FrontEndOptions
 from asr.corpora.corpus import Corpus, Utterance, write_corpus
 from asr.errors import CorpusError
 from asr.recipe import Recipe
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
-from features.frontend import FrontEndConfig
-from features.mfcc import MfccConfig
 
 DIGITS = ("ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE")
 PRONUNCIATIONS = {
@@ -68,7 +66,7 @@ def part_of(index: int) -> str:
 RECIPE = Recipe(
     prepare,
     ExperimentConfig(
-        FrontEndConfig(MfccConfig(sample_rate=8000)),
+        FrontEndOptions(sample_rate=8000),
         grammars=("loop", "word-pair"),
     ),
 )

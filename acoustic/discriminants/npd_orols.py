@@ -26,7 +26,6 @@ from acoustic.kernels.forward import Selection, Stopping
 from acoustic.kernels.kernel import KernelName
 from acoustic.kernels.leave_one_out import within_reach
 from acoustic.pairs.calibration import Calibration
-from acoustic.pairs.sparse import pair_outputs
 from foundation.arrays import Flags, Floats, Longs
 
 Multiclass = Literal["shared", "ovr", "ovo"]
@@ -131,7 +130,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         found = np.empty((len(X), len(self.classes_)))
         for start in range(0, len(X), PREDICT_BLOCK):
             rows = slice(start, start + PREDICT_BLOCK)
-            found[rows] = coupled(pair_outputs(self.pairwise_, X[rows]), self.curves_, len(self.classes_))  # type: ignore[arg-type]
+            found[rows] = coupled(self.pairwise_.outputs(X[rows]), self.curves_, len(self.classes_))  # type: ignore[arg-type]
         return found
 
     def _checked_calibration(self) -> Calibration:

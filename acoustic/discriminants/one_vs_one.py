@@ -1,6 +1,6 @@
 """One machine for each pair of classes, with what estimators offer beside predictions.
 
-The machines and their curves are those of `fit_pairs`. Models of every size, λ and left-out outputs follow
+The machines, their curves and left-out outputs are those of `fit_pairs`. Models of every size and λ follow
 from the selected centres again: the basis is made anew, which is cheap, as nothing need be selected.
 
 Axes: M training points, D features, P pairs, K classes, C centres.
@@ -19,7 +19,7 @@ from acoustic.kernels.forward import ForwardConfig, ForwardPath, path_of_centers
 from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.pairs.calibration import Calibration, quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
-from acoustic.pairs.sparse import PairwiseMachines, pair_outputs
+from acoustic.pairs.sparse import SparseMachines
 from acoustic.pairs.train_forward import fit_pairs
 from foundation.arrays import Floats, Longs, Reals, Singles
 from foundation.threads import parallel_map
@@ -37,7 +37,7 @@ class OneVsOne(NamedTuple):
         pairs are those without it
     """
 
-    pairwise: PairwiseMachines
+    pairwise: SparseMachines
     machines: list[Machine]
     curves: list[QuadraticCurve]
     left_out: Floats
@@ -65,15 +65,16 @@ def fit_one_vs_one(
     sample_weight : (M,) above 0
     seed : of selection by chance
     """
+    left_out = np.full((len(x), n_classes * (n_classes - 1) // 2), np.nan, dtype=np.float32)
     pairwise, coefficients = fit_pairs(
         x,
         codes,
         n_classes,
         config,
-        calibration=calibration.outputs,  # type: ignore[arg-type]
-        coupling=calibration.curve,
+        calibration=calibration,
         sample_weight=sample_weight,
         seed=seed,
+        left_out=left_out,
     )
     singles = np.asarray(x, dtype=np.float32)
 
@@ -87,16 +88,13 @@ def fit_one_vs_one(
         return path, inside
 
     replayed = list(parallel_map(replay, range(len(pairwise.pairs))))
-    own = np.zeros((len(x), n_classes))  # output at a point of the pair of its class and each other
-    for (path, inside), pair in zip(replayed, pairwise.pairs, strict=True):
-        own[inside, pair.sum() - codes[inside]] = path.leave_one_out[:, 0]
     machines = [
         _machine(pairwise, p, path, singles[inside], rows[inside])
         for p, (path, inside) in enumerate(replayed)
     ]
-    left_out = _left_out_decision(pairwise, coefficients, singles, codes, own)
+    decision = _left_out_decision(pairwise, coefficients, singles, left_out)
     named = replace(pairwise, center_rows=rows[pairwise.center_rows].astype(np.int32))
-    return OneVsOne(named, machines, quadratic_curves(coefficients), left_out)
+    return OneVsOne(named, machines, quadratic_curves(coefficients), decision)
 
 
 def coupled(outputs: Reals, curves: list[QuadraticCurve], n_classes: int) -> Floats:
@@ -104,7 +102,7 @@ def coupled(outputs: Reals, curves: list[QuadraticCurve], n_classes: int) -> Flo
     return coupled_log_posteriors(quadratics(outputs, coefficients_of(curves)), n_classes)
 
 
-def _machine(pairwise: PairwiseMachines, p: int, path: ForwardPath, x: Singles, rows: Longs) -> Machine:
+def _machine(pairwise: SparseMachines, p: int, path: ForwardPath, x: Singles, rows: Longs) -> Machine:
     """Return the machine of a pair: its weights as they were trained, the path for all other sizes.
 
     Parameters
@@ -120,23 +118,15 @@ def _machine(pairwise: PairwiseMachines, p: int, path: ForwardPath, x: Singles, 
     return Machine(path.without_points(rows), x[path.indices], pairwise.kernel, weights, biases)
 
 
-def _left_out_decision(
-    pairwise: PairwiseMachines, curves: Floats, x: Singles, codes: Longs, own: Floats
-) -> Floats:
-    """Return coupled log posteriors (M, K) with the left-out outputs (M, K) of each point's own pairs.
+def _left_out_decision(pairwise: SparseMachines, curves: Floats, x: Singles, left_out: Singles) -> Floats:
+    """Return coupled log posteriors (M, K) with the left-out outputs (M, P), NaN where a point is in no pair.
 
     Left-out outputs are held at `FARTHEST`, as where curves are fitted.
     """
-    n_classes = own.shape[1]
-    found = np.empty((len(x), n_classes))
-    held = np.clip(own, -FARTHEST, FARTHEST)
+    found = np.empty((len(x), pairwise.n_classes))
+    held = np.clip(left_out, -FARTHEST, FARTHEST)
     for start in range(0, len(x), PREDICT_BLOCK):
-        block = slice(start, start + PREDICT_BLOCK)
-        outputs = pair_outputs(pairwise, x[block])
-        for k in range(n_classes):
-            members = np.flatnonzero(codes[block] == k)
-            pairs = np.flatnonzero((pairwise.pairs == k).any(axis=1))
-            others = pairwise.pairs[pairs].sum(axis=1) - k
-            outputs[np.ix_(members, pairs)] = held[block][np.ix_(members, others)]
-        found[block] = coupled_log_posteriors(quadratics(outputs, curves), n_classes)
+        rows = slice(start, start + PREDICT_BLOCK)
+        outputs = np.where(np.isnan(held[rows]), pairwise.outputs(x[rows]), held[rows])
+        found[rows] = coupled_log_posteriors(quadratics(outputs, curves), pairwise.n_classes)
     return found

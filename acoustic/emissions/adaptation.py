@@ -17,6 +17,7 @@ from acoustic.errors import ModelError
 from foundation.arrays import Flags, Floats, Integers, Reals, Singles
 from foundation.threads import parallel_map
 
+PRIOR_FRAMES = 100.0  # of the prior against the speaker's own, of GMMs and hybrids alike
 _SWEEPS = 50
 _ENOUGH = 1e-7  # nats a frame that a sweep over the rows gains at least
 _LEAST_VARIANCE = 1e-6
@@ -73,7 +74,10 @@ class AdaptationTargets:
 
 
 def fit_targets(
-    frames: Sequence[Singles], states: Sequence[Integers], is_used: Flags, prior_frames: float
+    frames: Sequence[Singles],
+    states: Sequence[Integers],
+    is_used: Flags,
+    prior_frames: float = PRIOR_FRAMES,
 ) -> AdaptationTargets:
     """Return the targets of training frames.
 

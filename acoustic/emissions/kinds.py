@@ -24,13 +24,13 @@ from acoustic.emissions.sklearn_model import SklearnModel
 from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import ModelError
 from acoustic.hmm.gmm import GmmModel
-from acoustic.kernels.kernel import Kernel
+from acoustic.pairs.machines import Machines
 from acoustic.pairs.pooled import PooledMachines
-from acoustic.pairs.sparse import PairwiseMachines
+from acoustic.pairs.sparse import SparseMachines
+from foundation.arrays import Tensors
 
 GROUP = "asr.emission_models"
 
-Tensors = dict[str, NDArray[Any]]
 Options = dict[str, Any]
 
 
@@ -43,14 +43,16 @@ class EmissionKind:
     type : class of the models
     pack : model -> tensors and options that JSON can hold
     unpack : the way back
-    train : aligned frames (`acoustic.emissions.hybrid.AlignedFrames`) -> model; None where the package itself
-        trains
+    train : aligned frames (`acoustic.emissions.aligned_frames.AlignedFrames`) -> model; None where the
+        package itself trains
+    describe : model -> what it is made of, by name, for people
     """
 
     type: type[Any]
     pack: Callable[[Any], tuple[Tensors, Options]]
     unpack: Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], EmissionModel]
     train: Callable[[Any], EmissionModel] | None = None
+    describe: Callable[[Any], dict[str, Any]] = lambda model: {}
 
 
 def kind_of(model: EmissionModel) -> str:
@@ -106,8 +108,10 @@ def _unpack_gmm(tensors: Mapping[str, NDArray[Any]], _: Mapping[str, Any]) -> Gm
     return GmmModel(tensors["gmm.log_weights"], tensors["gmm.means"], tensors["gmm.variances"])
 
 
-_SPARSE = ("pairs", "centers", "sigmas", "center_rows", "slots", "weights", "biases")
-_POOLED = ("centers", "starts", "weights", "biases")
+_LAYOUTS: dict[str, tuple[str, type[Machines]]] = {
+    SparseMachines.layout: ("pairs.", SparseMachines),
+    PooledMachines.layout: ("pools.", PooledMachines),
+}
 _DENSE = ("centers", "weights", "biases", "curves")
 
 
@@ -141,30 +145,23 @@ def _pack_pairwise(model: PairwiseDiscriminantModel) -> tuple[Tensors, Options]:
     machines = model.machines
     tensors, options = _pack_states(model.states)
     tensors["pairwise.curves"] = model.curves
+    tensors |= {f"{_LAYOUTS[machines.layout][0]}{name}": t for name, t in machines.tensors().items()}
     options |= {"coupling": model.coupling, "n_coupled": model.n_coupled}
-    if isinstance(machines, PooledMachines):
-        tensors |= {f"pools.{name}": getattr(machines, name) for name in _POOLED}
-        return tensors, options | {"centers": "state", "sigma": machines.sigma}
-    tensors |= {f"pairs.{name}": getattr(machines, name) for name in _SPARSE}
-    return tensors, options | {"centers": "pair", "sigma": machines.kernel.sigma}
+    return tensors, options | {"centers": machines.layout, "sigma": machines.sigma}
 
 
 def _unpack_pairwise(
     tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]
 ) -> PairwiseDiscriminantModel:
-    machines: PairwiseMachines | PooledMachines
-    if options["centers"] == "state":
-        machines = PooledMachines(sigma=float(options["sigma"]), **_below("pools.", tensors))
-    else:
-        kernel = Kernel("gaussian", float(options["sigma"]))
-        machines = PairwiseMachines(kernel, **{name: tensors[f"pairs.{name}"] for name in _SPARSE})
+    prefix, layout = _LAYOUTS[options["centers"]]
+    machines = layout.from_tensors(_below(prefix, tensors), float(options["sigma"]))
     states, curves = _unpack_states(tensors, options), tensors["pairwise.curves"]
     n_classes = len(states.log_priors)
     n_pairs = n_classes * (n_classes - 1) // 2
-    if (len(curves), len(machines.biases)) != (n_pairs, n_pairs):
+    if (len(curves), machines.n_pairs) != (n_pairs, n_pairs):
         raise ModelError(
             f"expected curves and biases of {n_pairs} pairs of {n_classes} classes, got {len(curves)} and "
-            f"{len(machines.biases)}; train again"
+            f"{machines.n_pairs}; train again"
         )
     return PairwiseDiscriminantModel(machines, curves, states, options["coupling"], int(options["n_coupled"]))
 
@@ -217,10 +214,50 @@ def _unpack_combined(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, 
     return CombinedModel(first, second, *columns, float(options["weight"]), states)
 
 
+def _describe_gmm(model: GmmModel) -> dict[str, Any]:
+    return {"gaussians": int((model.log_weights > -np.inf).sum()), "features": model.n_features}
+
+
+def _describe_pairwise(model: PairwiseDiscriminantModel) -> dict[str, Any]:
+    machines = model.machines
+    return {
+        "classes": machines.n_classes,
+        "pairs": machines.n_pairs,
+        "centers": machines.n_centers,
+        "centers_a_pair": round(machines.centers_a_pair, 1),
+        "centers_are_chosen_for_each": machines.layout,
+        "sigma": machines.sigma,
+        "coupling": model.coupling,
+    }
+
+
+def _describe_one_vs_rest(model: OneVsRestModel) -> dict[str, Any]:
+    return {"classes": len(model.biases), "centers": len(model.centers), "sigma": model.sigma}
+
+
+def _describe_sklearn(model: SklearnModel) -> dict[str, Any]:
+    return {"classes": len(model.states.log_priors), "classifier": type(model.classifier).__name__}
+
+
+def _describe_combined(model: CombinedModel) -> dict[str, Any]:
+    parts = {name: describe(part) for name, part in (("first", model.first), ("second", model.second))}
+    return {**parts, "weight_of_second": model.weight}
+
+
+def describe(model: EmissionModel) -> dict[str, Any]:
+    """Return the kind of an emission model and what it is made of."""
+    kind = kind_of(model)
+    return {"kind": kind, **find_kind(kind).describe(model)}
+
+
 BUILT_IN: dict[str, EmissionKind] = {
-    "gmm": EmissionKind(GmmModel, _pack_gmm, _unpack_gmm),
-    "pairwise": EmissionKind(PairwiseDiscriminantModel, _pack_pairwise, _unpack_pairwise),
-    "one-vs-rest": EmissionKind(OneVsRestModel, _pack_one_vs_rest, _unpack_one_vs_rest),
-    "combined": EmissionKind(CombinedModel, _pack_combined, _unpack_combined),
-    "sklearn": EmissionKind(SklearnModel, _pack_sklearn, _unpack_sklearn),
+    "gmm": EmissionKind(GmmModel, _pack_gmm, _unpack_gmm, describe=_describe_gmm),
+    "pairwise": EmissionKind(
+        PairwiseDiscriminantModel, _pack_pairwise, _unpack_pairwise, describe=_describe_pairwise
+    ),
+    "one-vs-rest": EmissionKind(
+        OneVsRestModel, _pack_one_vs_rest, _unpack_one_vs_rest, describe=_describe_one_vs_rest
+    ),
+    "combined": EmissionKind(CombinedModel, _pack_combined, _unpack_combined, describe=_describe_combined),
+    "sklearn": EmissionKind(SklearnModel, _pack_sklearn, _unpack_sklearn, describe=_describe_sklearn),
 }

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from acoustic.emissions.adaptation import AdaptationTargets
-from acoustic.emissions.kinds import Tensors, find_kind, kind_of
+from acoustic.emissions.kinds import find_kind, kind_of
 from acoustic.emissions.protocol import EmissionModel
 from acoustic.errors import ModelError
 from acoustic.hmm.topology import Topology
@@ -25,7 +25,7 @@ from features.frontend import FrontEnd, FrontEndConfig
 from features.mfcc import MfccConfig, check_config
 from features.normalization import Standardizer
 from features.projection import LinearProjection
-from foundation.arrays import Floats
+from foundation.arrays import Floats, Tensors
 from foundation.errors import AsrError
 
 FORMAT = "asr-acoustic-model"

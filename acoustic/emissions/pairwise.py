@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from acoustic.emissions.state_priors import StatePriors
 from acoustic.pairs.calibration import quadratics
+from acoustic.pairs.coupling import coupled_log_posteriors
 from acoustic.pairs.iterative_coupling import CouplingName, recoupled
-from acoustic.pairs.pooled import PooledMachines, pooled_log_posteriors, pooled_outputs
-from acoustic.pairs.sparse import PairwiseMachines, pair_log_posteriors, pair_outputs
+from acoustic.pairs.machines import Machines
 from foundation.arrays import Floats, Reals, Singles
 
 
@@ -21,10 +23,11 @@ class PairwiseDiscriminantModel:
     machines : discriminants of all pairs of classes
     curves : (P, 3) from their outputs to log odds
     states : the emission states that the classes stand for
-    coupling, n_coupled : as of `acoustic.emissions.hybrid.HybridConfig`
+    coupling : of the log odds
+    n_coupled : classes of each frame that another coupling than Price's is over, the best ones; 0 for all
     """
 
-    machines: PairwiseMachines | PooledMachines
+    machines: Machines
     curves: Floats
     states: StatePriors
     coupling: CouplingName = "price"
@@ -37,22 +40,16 @@ class PairwiseDiscriminantModel:
 
     def log_posteriors(self, frames: Singles, n_workers: int | None = 1) -> Reals:
         """Return log P(class | frame), (T, D) -> (T, K)."""
-        if isinstance(self.machines, PooledMachines):
-            coupled = pooled_log_posteriors(self.machines, self.curves, frames, n_workers)
-        else:
-            coupled = pair_log_posteriors(self.machines, self.curves, frames, n_workers)
         if self.coupling == "price":
-            return coupled
-        return recoupled(coupled, self.log_odds(frames, n_workers), self.coupling, self.n_coupled)
+            return self.machines.log_posteriors(self.curves, frames, n_workers)
+        log_odds = self.log_odds(frames, n_workers)
+        coupled = coupled_log_posteriors(log_odds, self.machines.n_classes)
+        coupled -= np.logaddexp.reduce(coupled, axis=1, keepdims=True)
+        return recoupled(coupled, log_odds, self.coupling, self.n_coupled)
 
     def log_odds(self, frames: Singles, n_workers: int | None = 1) -> Floats:
         """Return those of the first class of all pairs i < j, (T, D) -> (T, P)."""
-        outputs: Singles
-        if isinstance(self.machines, PooledMachines):
-            outputs = pooled_outputs(self.machines, frames, n_workers)
-        else:
-            outputs = pair_outputs(self.machines, frames, n_workers)
-        return quadratics(outputs, self.curves)
+        return quadratics(self.machines.outputs(frames, n_workers), self.curves)
 
     def log_likelihoods(self, frames: Singles) -> Singles:
         """Return log p(frame | state), up to a constant per frame: (T, D) float32 -> (T, S) float32."""

@@ -53,6 +53,8 @@ def fit_curve(
     counts: tuple[float, float],
     name: CurveName,
     weight: Floats | None = None,
+    *,
+    reach: float = FARTHEST,
 ) -> Floats:
     """Return (square, slope, constant) of d(q) = (square q + slope) q + constant, (3,).
 
@@ -63,8 +65,10 @@ def fit_curve(
     counts : of both classes in all; their ratio is the prior odds
     name : ``gaussian``, or ``logistic`` with the two classes weighted equally
     weight : (M,) of the frames within their class; equal by default
+    reach : outputs farther out count as so far. Machines that aim at ±1 miss by thousands where a centre has
+        a column almost to itself and is left out; support vector machines have no such aim: infinity
     """
-    values = np.clip(outputs, -FARTHEST, FARTHEST, dtype=np.float64)
+    values = np.clip(outputs, -reach, reach, dtype=np.float64)
     is_first = np.arange(len(values)) < n_first
     if name == "logistic":
         weight = np.ones(len(values)) if weight is None else weight

@@ -1,23 +1,63 @@
-"""Frames ordered by class, of which the pairs of classes take theirs.
+"""Frames of known class, and the order by class from which the pairs take theirs.
 
 Axes: M training frames, D features, P pairs, K classes.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from acoustic.errors import ModelError
-from acoustic.kernels.forward import ForwardConfig
 from acoustic.pairs.coupling import all_pairs
-from foundation.arrays import Floats, Ints, Longs, Reals
+from foundation.arrays import Floats, Integers, Ints, Longs, Reals, Singles
+
+
+@dataclass(frozen=True)
+class LabelledFrames:
+    """What discriminants of classes are trained on.
+
+    Attributes
+    ----------
+    x : (M, D) float32
+    codes : (M,) int32 class of each, 0 … K − 1
+    folds : (M,) int32 fold of each; frames of one recording are in one fold
+    counts : (K,) frames of each class before any were left out: the prior odds
+    """
+
+    x: Singles
+    codes: Ints
+    folds: Ints
+    counts: Floats
+
+    @property
+    def n_classes(self) -> int:
+        """Number K of classes."""
+        return len(self.counts)
 
 
 class ClassFrames:
-    """Frames ordered by class, and where each class lies among them."""
+    """Frames ordered by class, and where each class lies among them.
 
-    def __init__(self, x: Reals, codes: ArrayLike, n_classes: int, sample_weight: Floats | None) -> None:
+    Parameters
+    ----------
+    x : (M, D)
+    codes : (M,) their classes
+    n_classes : K
+    sample_weight : (M,) above 0; all equal by default
+    folds : (M,) of each; one for all by default
+    """
+
+    def __init__(
+        self,
+        x: Reals,
+        codes: ArrayLike,
+        n_classes: int,
+        sample_weight: Floats | None = None,
+        folds: Integers | None = None,
+    ) -> None:
         labels = np.asarray(codes)
         if x.ndim != 2 or labels.shape != (len(x),):
             raise ModelError(
@@ -39,6 +79,7 @@ class ClassFrames:
             if not (np.isfinite(sample_weight).all() and (sample_weight > 0).all()):
                 raise ModelError("sample_weight holds numbers that are not above 0; leave those frames out")
             self.weight = np.asarray(sample_weight, dtype=np.float64)[self.order]
+        self.folds = np.zeros(len(x), dtype=np.int32) if folds is None else np.asarray(folds)[self.order]
         self.counts = np.bincount(labels, minlength=n_classes)
         self.weighted_counts = np.bincount(labels, sample_weight, minlength=n_classes).astype(np.float64)
         self.starts = np.concatenate([[0], np.cumsum(self.counts)])
@@ -59,10 +100,6 @@ class ClassFrames:
                 f"classes {empty} have no frames, expected at least one each; leave them out of pairs"
             )
         return asked
-
-    def most_centers(self, config: ForwardConfig) -> int:
-        """Return how many centres any pair may have: no more than it has frames."""
-        return min(config.max_centers, int(np.sort(self.counts)[-2:].sum()))
 
     def rows(self, pair: Ints) -> Longs:
         """Return where the frames of the pair lie, those of class i first."""

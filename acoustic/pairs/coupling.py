@@ -80,7 +80,7 @@ def _couple(log_odds: Floats, n_classes: int) -> Floats:
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles) -> None:
+def _add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles) -> None:
     """Add a pair's e^{−d} to its first class's sums and e^d to its second's, (T,) each.
 
     Log odds beyond ±80 count as that. Outputs are overwritten. One loop for each array: the compiler need not
@@ -100,6 +100,35 @@ def add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles) 
         second[t] += outputs[t]
     for t in range(len(outputs)):
         first[t] += _ONE / outputs[t]
+
+
+@njit(nogil=True, cache=True)
+def couple_outputs(outputs: Singles, pairs: Ints, curves: Singles, sums: Singles) -> None:
+    """Add e^{−d_ij} of all pairs' outputs (P, T) to their classes' sums (K, T); outputs are overwritten."""
+    for p in range(len(pairs)):
+        _add_odds(outputs[p], curves[p], sums[pairs[p, 0]], sums[pairs[p, 1]])
+
+
+@njit(nogil=True, cache=True)
+def couple_sides(sides: Singles, biases: Singles, curves: Singles, sums: Singles) -> None:
+    """Add e^{−d_ij} of all pairs to their classes' sums (K, T), of outputs q_ij = side_ij − side_ji + b_ij.
+
+    Parameters
+    ----------
+    sides : (K, K, T) each class's share of its pairs' outputs
+    biases : (P,)
+    curves : (P, 3)
+    sums : (K, T) added to
+    """
+    n_classes = len(sides)
+    outputs = np.empty(sums.shape[1], dtype=np.float32)
+    pair = 0
+    for i in range(n_classes):
+        for j in range(i + 1, n_classes):
+            for t in range(len(outputs)):
+                outputs[t] = sides[i, j, t] - sides[j, i, t] + biases[pair]
+            _add_odds(outputs, curves[pair], sums[i], sums[j])
+            pair += 1
 
 
 def log_posteriors_of_sums(sums: Singles) -> Singles:

@@ -10,45 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
 
-from acoustic.pairs.coupling import add_odds, log_posteriors_of_sums
-from foundation.arrays import Floats, Ints, Reals, Singles
-from foundation.threads import parallel_map
+from acoustic.kernels.gaussian import CenteredGaussian, mean_point
+from acoustic.pairs.coupling import couple_sides, log_posteriors_of_sums
+from acoustic.pairs.machines import for_blocks_of_frames
+from foundation.arrays import Floats, Ints, Reals, Singles, Tensors
 
-_FRAMES_AT_ONCE = 128
-
-
-class ScaledKernel(NamedTuple):
-    """The Gaussian kernel as one product and one exponential.
-
-    −‖x−c‖²/2 is the product of [x, −‖x‖²/2, 1] and [c, 1, −‖c‖²/2]; both are divided by σ first.
-    """
-
-    sigma: float
-
-    def left(self, x: Reals) -> Singles:
-        """Return frames (M, D) as `values` wants them."""
-        scaled, half = self._scaled(x)
-        return np.column_stack([scaled, -half, np.ones_like(half)])
-
-    def right(self, centers: Reals) -> Singles:
-        """Return centres (C, D) as `values` wants them."""
-        scaled, half = self._scaled(centers)
-        return np.column_stack([scaled, np.ones_like(half), -half])
-
-    def _scaled(self, x: Reals) -> tuple[Singles, Singles]:
-        scaled = np.asarray(x, dtype=np.float32) / np.float32(self.sigma)
-        return scaled, np.float32(0.5) * np.einsum("ij,ij->i", scaled, scaled)
-
-    def values(self, left: Singles, right: Singles) -> Singles:
-        """Return k(x, c), (M, C)."""
-        exponents = left @ right.T
-        np.minimum(exponents, 0.0, out=exponents)
-        return np.asarray(np.exp(exponents, out=exponents))
+_TENSORS = ("centers", "starts", "weights", "biases")
 
 
 @dataclass(frozen=True)
@@ -64,6 +36,8 @@ class PooledMachines:
     biases : (P,) in the order of `acoustic.pairs.coupling.all_pairs`
     """
 
+    layout: ClassVar[str] = "state"
+
     sigma: float
     centers: Singles
     starts: Ints
@@ -75,94 +49,87 @@ class PooledMachines:
         """Number K of classes."""
         return len(self.starts) - 1
 
+    @property
+    def n_pairs(self) -> int:
+        """Number P of pairs."""
+        return len(self.biases)
+
+    @property
+    def n_centers(self) -> int:
+        """Number N of centres of all classes."""
+        return len(self.centers)
+
+    @property
+    def centers_a_pair(self) -> float:
+        """Mean number of centres of a pair: those of both classes."""
+        return float(2 * np.diff(self.starts).mean())
+
+    @cached_property
+    def kernel(self) -> CenteredGaussian:
+        """The kernel about the mean of the centres."""
+        return CenteredGaussian(self.sigma, mean_point(self.centers))
+
     @cached_property
     def center_blocks(self) -> tuple[Singles, ...]:
-        """Each class's centres as `ScaledKernel.values` wants them."""
-        kernel = ScaledKernel(self.sigma)
-        return tuple(kernel.right(self.centers[a:b]) for a, b in pairwise(self.starts))
+        """Each class's centres as `CenteredGaussian.values` wants them."""
+        return tuple(self.kernel.right(self.centers[a:b]) for a, b in pairwise(self.starts))
 
+    def outputs(self, frames: Reals, n_workers: int | None = None) -> Singles:
+        """Return q_ij of all pairs at frames (T, D), (T, P) float32."""
+        outputs = np.empty((len(frames), self.n_pairs), dtype=np.float32)
+        biases = self.biases.astype(np.float32)
 
-def pooled_outputs(machines: PooledMachines, x: Reals, n_workers: int | None = None) -> Singles:
-    """Return q_ij of all pairs at frames (T, D), (T, P) float32."""
-    outputs = np.empty((len(x), len(machines.biases)), dtype=np.float32)
-    biases = machines.biases.astype(np.float32)
+        def fill(rows: slice, sides: Singles) -> None:
+            found = np.empty((len(biases), sides.shape[2]), dtype=np.float32)
+            _join(sides, biases, found)
+            outputs[rows] = found.T
 
-    def fill(rows: slice, sides: Singles) -> None:
-        found = np.empty((len(biases), sides.shape[2]), dtype=np.float32)
-        _join(sides, biases, found)
-        outputs[rows] = found.T
+        self._on_blocks(fill, frames, n_workers)
+        return outputs
 
-    _on_blocks(fill, machines, x, n_workers)
-    return outputs
+    def log_posteriors(self, curves: Floats, frames: Reals, n_workers: int | None = None) -> Singles:
+        """Return log P(class | frame) by Price's coupling, (T, K) float32, see `Machines`."""
+        posteriors = np.empty((len(frames), self.n_classes), dtype=np.float32)
+        biases, singles = self.biases.astype(np.float32), curves.astype(np.float32)
 
+        def fill(rows: slice, sides: Singles) -> None:
+            sums = np.zeros(sides.shape[1:], dtype=np.float32)
+            couple_sides(sides, biases, singles, sums)
+            posteriors[rows] = log_posteriors_of_sums(sums)
 
-def pooled_log_posteriors(
-    machines: PooledMachines, curves: Floats, x: Reals, n_workers: int | None = None
-) -> Singles:
-    """Return log P(class | frame) by Price's coupling, (T, K) float32, of frames (T, D).
+        self._on_blocks(fill, frames, n_workers)
+        return posteriors
 
-    Parameters
-    ----------
-    machines : all pairs
-    curves : (P, 3) from their outputs to log odds
-    x : frames
-    n_workers : threads; one a core by default. The result does not depend on it.
-    """
-    posteriors = np.empty((len(x), machines.n_classes), dtype=np.float32)
-    biases, singles = machines.biases.astype(np.float32), curves.astype(np.float32)
+    def tensors(self) -> Tensors:
+        """Return what a file must hold."""
+        return {name: getattr(self, name) for name in _TENSORS}
 
-    def fill(rows: slice, sides: Singles) -> None:
-        sums = np.zeros(sides.shape[1:], dtype=np.float32)
-        _couple(sides, biases, singles, sums)
-        posteriors[rows] = log_posteriors_of_sums(sums)
+    @classmethod
+    def from_tensors(cls, tensors: Tensors, sigma: float) -> PooledMachines:
+        """Return the machines again."""
+        return cls(sigma, **{name: tensors[name] for name in _TENSORS})
 
-    _on_blocks(fill, machines, x, n_workers)
-    return posteriors
+    def _on_blocks(self, fill: Callable[[slice, Singles], None], x: Reals, n_workers: int | None) -> None:
+        """Call ``fill`` with some frames' rows and each class's shares of its pairs' outputs (K, K, T)."""
+        frames, centers, n_classes = self.kernel.left(x), self.center_blocks, self.n_classes
+        weights = [self.weights[a:b].T for a, b in pairwise(self.starts)]
 
+        def work(rows: slice) -> None:
+            sides = np.empty((n_classes, n_classes, rows.stop - rows.start), dtype=np.float32)
+            for k in range(n_classes):
+                np.matmul(weights[k], self.kernel.values(frames[rows], centers[k]).T, out=sides[k])
+            fill(rows, sides)
 
-def _on_blocks(
-    fill: Callable[[slice, Singles], None],
-    machines: PooledMachines,
-    x: Reals,
-    n_workers: int | None,
-) -> None:
-    """Call ``fill`` with some frames' rows and each class's share of its pairs' outputs there (K, K, T)."""
-    kernel, centers, n_classes = ScaledKernel(machines.sigma), machines.center_blocks, machines.n_classes
-    frames = kernel.left(x)
-    weights = [machines.weights[a:b].T for a, b in pairwise(machines.starts)]
-
-    def work(start: int) -> None:
-        rows = slice(start, min(start + _FRAMES_AT_ONCE, len(frames)))
-        sides = np.empty((n_classes, n_classes, rows.stop - start), dtype=np.float32)
-        for k in range(n_classes):
-            np.matmul(weights[k], kernel.values(frames[rows], centers[k]).T, out=sides[k])
-        fill(rows, sides)
-
-    for _ in parallel_map(work, range(0, len(frames), _FRAMES_AT_ONCE), n_workers):
-        pass
+        for_blocks_of_frames(work, len(frames), n_workers)
 
 
 @njit(nogil=True, cache=True)
 def _join(sides: Singles, biases: Singles, outputs: Singles) -> None:
-    """Fill q_ij = side_i + side_j + b_ij, (P, T)."""
+    """Fill q_ij = side_ij − side_ji + b_ij, (P, T)."""
     n_classes = len(sides)
     pair = 0
     for i in range(n_classes):
         for j in range(i + 1, n_classes):
             for t in range(outputs.shape[1]):
                 outputs[pair, t] = sides[i, j, t] - sides[j, i, t] + biases[pair]
-            pair += 1
-
-
-@njit(nogil=True, cache=True)
-def _couple(sides: Singles, biases: Singles, curves: Singles, sums: Singles) -> None:
-    """Add e^{−d_ij} of all pairs to their classes' sums (K, T)."""
-    n_classes = len(sides)
-    outputs = np.empty(sums.shape[1], dtype=np.float32)
-    pair = 0
-    for i in range(n_classes):
-        for j in range(i + 1, n_classes):
-            for t in range(len(outputs)):
-                outputs[t] = sides[i, j, t] - sides[j, i, t] + biases[pair]
-            add_odds(outputs, curves[pair], sums[i], sums[j])
             pair += 1

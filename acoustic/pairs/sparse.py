@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from acoustic.kernels.kernel import Kernel
-from acoustic.pairs.coupling import add_odds, log_posteriors_of_sums
-from foundation.arrays import Floats, Ints, Reals, Singles
-from foundation.threads import parallel_map
+from acoustic.pairs.coupling import couple_outputs, log_posteriors_of_sums
+from acoustic.pairs.machines import for_blocks_of_frames
+from foundation.arrays import Floats, Ints, Reals, Singles, Tensors
 
-_FRAMES_AT_ONCE = 128
-_CENTERS_AT_ONCE = 1024  # with the frames above, a kernel block of 0.5 MB: a core's cache holds it
+_CENTERS_AT_ONCE = 1024  # with the frames of a block, a kernel block of 0.5 MB: a core's cache holds it
+
+
+_TENSORS = ("pairs", "centers", "sigmas", "center_rows", "slots", "weights", "biases")
 
 
 class CenterBlock(NamedTuple):
@@ -34,7 +36,7 @@ class CenterBlock(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PairwiseMachines:
+class SparseMachines:
     """The discriminants q_ij(x) = Σ α_n k(x, x_n) + b of pairs of classes, positive for i; thesis (4.6).
 
     Attributes
@@ -49,6 +51,8 @@ class PairwiseMachines:
     biases : (P,)
     """
 
+    layout: ClassVar[str] = "pair"
+
     kernel: Kernel
     pairs: Ints
     centers: Singles
@@ -62,6 +66,26 @@ class PairwiseMachines:
     def n_classes(self) -> int:
         """Number K of classes, the last of which is in a pair."""
         return int(self.pairs.max()) + 1
+
+    @property
+    def n_pairs(self) -> int:
+        """Number P of pairs."""
+        return len(self.pairs)
+
+    @property
+    def n_centers(self) -> int:
+        """Number N of distinct centres."""
+        return len(self.centers)
+
+    @property
+    def centers_a_pair(self) -> float:
+        """Mean number of centres of a pair."""
+        return float(np.mean(np.sum(self.slots >= 0, axis=1)))
+
+    @property
+    def sigma(self) -> float:
+        """Width of the kernel, where all centres have the same."""
+        return self.kernel.sigma
 
     @property
     def center_indices(self) -> Ints:
@@ -86,75 +110,65 @@ class PairwiseMachines:
             blocks.append(CenterBlock(first, last, users.astype(np.int32), starts, local, weights[a:b]))
         return tuple(blocks)
 
+    def outputs(self, frames: Reals, n_workers: int | None = None) -> Singles:
+        """Return q_ij of all pairs at frames (T, D), (T, P) float32."""
+        outputs = np.empty((len(frames), self.n_pairs), dtype=np.float32)
 
-def pair_outputs(machines: PairwiseMachines, x: Reals, n_workers: int | None = None) -> Singles:
-    """Return q_ij of all pairs at frames (T, D), (T, P) float32.
+        def fill(rows: slice, found: Singles) -> None:
+            outputs[rows] = found.T
 
-    The kernel is evaluated once for every distinct centre, block by block; each block is multiplied by the
-    sparse weights of the pairs that use it while it is in the cache.
-    """
-    outputs = np.empty((len(x), len(machines.pairs)), dtype=np.float32)
+        self._on_blocks(fill, frames, n_workers)
+        return outputs
 
-    def fill(rows: slice, found: Singles) -> None:
-        outputs[rows] = found.T
+    def log_posteriors(self, curves: Floats, frames: Reals, n_workers: int | None = None) -> Singles:
+        """Return log P(class | frame) by Price's coupling, (T, K) float32, see `Machines`."""
+        posteriors = np.empty((len(frames), self.n_classes), dtype=np.float32)
+        singles = curves.astype(np.float32)
 
-    _on_blocks(fill, machines, x, n_workers)
-    return outputs
+        def fill(rows: slice, found: Singles) -> None:
+            sums = np.zeros((self.n_classes, found.shape[1]), dtype=np.float32)
+            couple_outputs(found, self.pairs, singles, sums)
+            posteriors[rows] = log_posteriors_of_sums(sums)
 
+        self._on_blocks(fill, frames, n_workers)
+        return posteriors
 
-def pair_log_posteriors(
-    machines: PairwiseMachines, curves: Floats, x: Reals, n_workers: int | None = None
-) -> Singles:
-    """Return log P(class | frame) by Price's coupling, (T, K) float32, of machines for all pairs.
+    def tensors(self) -> Tensors:
+        """Return what a file must hold of machines with one width."""
+        return {name: getattr(self, name) for name in _TENSORS}
 
-    Parameters
-    ----------
-    machines : of all pairs i < j
-    curves : (P, 3) from their outputs to log odds
-    x : (T, D) frames
-    n_workers : threads; one a core by default
-    """
-    n_classes = machines.n_classes
-    posteriors = np.empty((len(x), n_classes), dtype=np.float32)
-    singles = curves.astype(np.float32)
+    @classmethod
+    def from_tensors(cls, tensors: Tensors, sigma: float) -> SparseMachines:
+        """Return the machines again."""
+        return cls(Kernel("gaussian", sigma), **{name: tensors[name] for name in _TENSORS})
 
-    def fill(rows: slice, found: Singles) -> None:
-        sums = np.zeros((n_classes, found.shape[1]), dtype=np.float32)
-        _couple(found, machines.pairs, singles, sums)
-        posteriors[rows] = log_posteriors_of_sums(sums)
+    def _on_blocks(self, fill: Callable[[slice, Singles], None], x: Reals, n_workers: int | None) -> None:
+        """Call ``fill`` with some frames' rows and the outputs of all pairs there (P, T).
 
-    _on_blocks(fill, machines, x, n_workers)
-    return posteriors
+        The kernel is evaluated once for every distinct centre, block by block; each block is multiplied by
+        the sparse weights of the pairs that use it while it is in the cache.
+        """
+        frames = np.ascontiguousarray(x, dtype=np.float32)
+        blocks, biases = self.center_blocks, self.biases.astype(np.float32)
+        widths = self.sigmas if len(np.unique(self.sigmas)) > 1 else None
 
+        def work(chosen: slice) -> None:
+            rows = frames[chosen]
+            found = np.repeat(biases[:, None], len(rows), axis=1)
+            for block in blocks:
+                inside = slice(block.first, block.last)
+                values = self._kernel_values(rows, inside, None if widths is None else widths[inside])
+                _accumulate(values, block.pairs, block.starts, block.slots, block.weights, found)
+            fill(chosen, found)
 
-def _on_blocks(
-    fill: Callable[[slice, Singles], None],
-    machines: PairwiseMachines,
-    x: Reals,
-    n_workers: int | None,
-) -> None:
-    """Call ``fill`` with some frames' rows and the outputs of all pairs there (P, T)."""
-    frames = np.ascontiguousarray(x, dtype=np.float32)
-    blocks, biases = machines.center_blocks, machines.biases.astype(np.float32)
-    widths = machines.sigmas if len(np.unique(machines.sigmas)) > 1 else None
+        for_blocks_of_frames(work, len(frames), n_workers)
 
-    def work(start: int) -> None:
-        chosen = slice(start, min(start + _FRAMES_AT_ONCE, len(frames)))
-        rows = frames[chosen]
-        found = np.repeat(biases[:, None], len(rows), axis=1)
-        for block in blocks:
-            centers = machines.centers[block.first : block.last]
-            if widths is None:
-                values = machines.kernel.block(centers, rows)
-            else:
-                values = np.ascontiguousarray(
-                    machines.kernel.block(rows, centers, widths[block.first : block.last]).T
-                )
-            _accumulate(values, block.pairs, block.starts, block.slots, block.weights, found)
-        fill(chosen, found)
-
-    for _ in parallel_map(work, range(0, len(frames), _FRAMES_AT_ONCE), n_workers):
-        pass
+    def _kernel_values(self, rows: Singles, inside: slice, widths: Floats | None) -> Singles:
+        """Return the kernel of some centres at frames (T, D), (centres, T)."""
+        centers = self.centers[inside]
+        if widths is None:
+            return self.kernel.block(centers, rows)
+        return np.ascontiguousarray(self.kernel.block(rows, centers, widths).T)
 
 
 @njit(nogil=True, cache=True, fastmath=True)
@@ -177,10 +191,3 @@ def _accumulate(
             for t in range(n_frames):
                 out[t] += wa * a[t]
             entry += 1
-
-
-@njit(nogil=True, cache=True)
-def _couple(outputs: Singles, pairs: Ints, curves: Singles, sums: Singles) -> None:
-    """Add e^{−d_ij} of all pairs' outputs (P, T) to their classes' sums (K, T); outputs are overwritten."""
-    for p in range(len(pairs)):
-        add_odds(outputs[p], curves[p], sums[pairs[p, 0]], sums[pairs[p, 1]])

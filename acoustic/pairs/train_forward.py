@@ -1,30 +1,90 @@
-"""One discriminant for each pair of classes over shared frames, by forward selection.
+"""One discriminant for each pair of classes, each with centres of its own by forward selection.
 
-Axes: M training frames, D features, P pairs, K classes.
+Axes: M training frames, D features, P pairs, K classes, C centres of a pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from acoustic.errors import ModelError
 from acoustic.kernels.forward import ForwardConfig, forward_selection
-from acoustic.kernels.kernel import inverse_square
-from acoustic.pairs.calibration import CurveName, fit_curve
-from acoustic.pairs.class_frames import ClassFrames
+from acoustic.kernels.kernel import Kernel, inverse_square
+from acoustic.kernels.parameters import check_not_negative, check_whole
+from acoustic.pairs.calibration import Calibration, fit_curve
+from acoustic.pairs.class_frames import ClassFrames, LabelledFrames
 from acoustic.pairs.compiled_forward import fit_pair
-from acoustic.pairs.sparse import PairwiseMachines
-from foundation.arrays import Floats, Ints, Longs, Reals
+from acoustic.pairs.sparse import SparseMachines
+from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
 from foundation.threads import Watch, parallel_map, unwatched
-
-Calibration = Literal["fitted", "loo"]
 
 _STEEPEST = np.float32(1e25)  # 1/σ² of compiled kernels: finite when multiplied by squared distances
 _PAIRS_AT_ONCE = 16  # of one task of a thread
+_LEAVE_ONE_OUT = Calibration()
+
+
+@dataclass(frozen=True)
+class PairForwardConfig:
+    """How each pair's centres are selected, by thesis Algorithm 1 or 2.
+
+    Attributes
+    ----------
+    n_centers : of a pair, at most
+    epsilon : added to the diagonal of a pair's Gram matrix
+    """
+
+    n_centers: int = 100
+    epsilon: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_whole("n_centers", self.n_centers)
+        check_not_negative("epsilon", self.epsilon)
+
+
+def fit(
+    frames: LabelledFrames,
+    sigma: float,
+    config: PairForwardConfig,
+    calibration: Calibration,
+    *,
+    regularize: bool = False,
+    n_workers: int | None = None,
+    watch: Watch = unwatched,
+) -> tuple[SparseMachines, Floats]:
+    """Return the machines of all pairs and the curves (P, 3) from their outputs to log odds.
+
+    Parameters
+    ----------
+    frames : of known class
+    sigma : width of the Gaussian kernel
+    config, calibration : see there
+    regularize : λ is re-estimated (OROLS, Algorithm 2), or 0 (NPD, Algorithm 1)
+    n_workers : threads; one a core by default
+    watch : shows how many groups of pairs are done
+    """
+    selection = ForwardConfig(
+        Kernel("gaussian", sigma),
+        (sigma,),
+        config.n_centers,
+        epsilon=config.epsilon,
+        regularize=regularize,
+    )
+    return fit_pairs(
+        frames.x,
+        frames.codes,
+        frames.n_classes,
+        selection,
+        n_workers=n_workers,
+        calibration=calibration,
+        counts=frames.counts,
+        folds=frames.folds,
+        watch=watch,
+    )
 
 
 def fit_pairs(
@@ -35,13 +95,14 @@ def fit_pairs(
     pairs: ArrayLike | None = None,
     n_workers: int | None = None,
     *,
-    calibration: Calibration = "loo",
-    coupling: CurveName = "gaussian",
+    calibration: Calibration = _LEAVE_ONE_OUT,
     sample_weight: Floats | None = None,
     counts: ArrayLike | None = None,
+    folds: Integers | None = None,
     seed: int = 0,
+    left_out: Reals | None = None,
     watch: Watch = unwatched,
-) -> tuple[PairwiseMachines, Floats]:
+) -> tuple[SparseMachines, Floats]:
     """Return a discriminant for every pair of classes, and the curves (P, 3) from outputs to log odds.
 
     Centres are selected forward among the frames of the two classes, taken class by class, in single
@@ -57,23 +118,29 @@ def fit_pairs(
     config : how centres are selected
     pairs : (P, 2) classes; all i < j by default
     n_workers : threads; one a core by default
-    calibration : outputs that the curves rest on, fitted or leave-one-out
-    coupling : what gives the log odds of a pair, two Gaussians (thesis) or Platt's logistic function
+    calibration : how curves are fitted; leave-one-out outputs and Gaussians by default
     sample_weight : (M,) weights of the squared errors, and of the outputs in the curves
     counts : (K,) from which prior odds are taken; the weights of each class's frames by default
+    folds : (M,) for held-out outputs
     seed : of selection by chance
+    left_out : (M, P) filled with leave-one-out outputs; frames of other classes stay as they are
     watch : shows how many groups of pairs are done
     """
-    frames = ClassFrames(x, codes, n_classes, sample_weight)
+    frames = ClassFrames(x, codes, n_classes, sample_weight, folds)
     asked = frames.checked_pairs(pairs)
-    parts = [asked[a : a + _PAIRS_AT_ONCE] for a in range(0, len(asked), _PAIRS_AT_ONCE)]
-    fit = _fit_fast if _is_fast(config) else _fit_general
-    frequencies = _checked_counts(counts, frames, asked)
-    after = _Calibrator(0 if calibration == "fitted" else 1, coupling, frequencies)
-    fits = parallel_map(lambda part: fit(frames, part, config, after, seed), parts, n_workers)
-    done = watch(fits, len(parts))
-    fitted = _Fitted(*map(np.concatenate, zip(*done, strict=True)))
-    return _gather(frames, asked, config, fitted), fitted.curves
+    if calibration.outputs == "held-out" and folds is None:
+        raise ModelError('calibration.outputs is "held-out", expected folds of the frames with it; give them')
+    trainer = _Trainer(frames, config, calibration, _checked_counts(counts, frames, asked), seed)
+    starts = range(0, len(asked), _PAIRS_AT_ONCE)
+    parts = [list(enumerate(asked))[a : a + _PAIRS_AT_ONCE] for a in starts]
+
+    def work(part: list[tuple[int, Ints]]) -> list[_FittedPair]:
+        room = trainer.room([pair for _, pair in part])
+        return [trainer.fit(pair, room, None if left_out is None else left_out[:, p]) for p, pair in part]
+
+    done = watch(parallel_map(work, parts, n_workers), len(parts))
+    fitted = [pair for part in done for pair in part]
+    return _gather(frames, asked, config, fitted), np.stack([f.curve for f in fitted])
 
 
 def _checked_counts(counts: ArrayLike | None, frames: ClassFrames, pairs: Ints) -> Floats:
@@ -90,20 +157,78 @@ def _checked_counts(counts: ArrayLike | None, frames: ClassFrames, pairs: Ints) 
     return found
 
 
-class _Fitted(NamedTuple):
-    """What is left of some pairs' fits; centres as rows of the ordered frames."""
+class _Machine(NamedTuple):
+    """One pair's discriminant: centres as rows of the ordered frames, their widths and weights."""
 
     rows: Longs
     sigmas: Floats
     weights: Floats
-    biases: Floats
-    curves: Floats
+    bias: float
+
+    def outputs(self, frames: ClassFrames, rows: Longs, kernel: Kernel) -> Floats:
+        """Return the outputs (n,) at some of the frames."""
+        values = kernel.block(frames.x[rows], frames.x[self.rows], self.sigmas)
+        return np.asarray(values.astype(np.float64) @ self.weights + self.bias)
 
 
-def _empty_fitted(n_pairs: int, n_centers: int) -> _Fitted:
-    shape = (n_pairs, n_centers)
-    biases, curves = np.empty(n_pairs), np.empty((n_pairs, 3))
-    return _Fitted(np.full(shape, -1), np.zeros(shape), np.zeros(shape), biases, curves)
+class _FittedPair(NamedTuple):
+    machine: _Machine
+    curve: Floats
+
+
+@dataclass(frozen=True)
+class _Trainer:
+    """Fits pairs, one after the other, in any thread."""
+
+    frames: ClassFrames
+    config: ForwardConfig
+    calibration: Calibration
+    counts: Floats
+    seed: int
+
+    def room(self, pairs: list[Ints]) -> Singles:
+        """Return the work space of the compiled selection for the largest of some pairs."""
+        n = int(self.frames.counts[np.stack(pairs)].sum(axis=1).max()) if _is_fast(self.config) else 0
+        return np.empty((1 + min(self.config.max_centers, n)) * n, dtype=np.float32)
+
+    def fit(self, pair: Ints, room: Singles, left_out: Reals | None) -> _FittedPair:
+        """Return the machine of a pair and its curve; fill ``left_out`` (M,) with its outputs."""
+        frames, rows = self.frames, self.frames.rows(pair)
+        n_first = int(frames.counts[pair[0]])
+        machine, fitted, loo = self._machine(pair, rows, n_first, room)
+        outputs: Reals = {"fitted": fitted, "loo": loo}.get(self.calibration.outputs, fitted)
+        if self.calibration.outputs == "held-out":
+            outputs = self._held_out(pair, rows, n_first, fitted, room)
+        if left_out is not None:
+            left_out[frames.order[rows]] = loo
+        first, second = self.counts[pair]
+        weight = frames.weight[rows]
+        curve = fit_curve(outputs, n_first, (first, second), self.calibration.curve, weight)
+        return _FittedPair(machine, curve)
+
+    def _held_out(self, pair: Ints, rows: Longs, n_first: int, fitted: Reals, room: Singles) -> Floats:
+        """Return the outputs (n,) of each fold by a machine of the others, where these have both classes."""
+        outputs = fitted.astype(np.float64)
+        for is_own in self._folds(rows):
+            n_first_left = int(np.sum(~is_own[:n_first]))
+            if 0 < n_first_left < np.sum(~is_own):
+                machine, *_ = self._machine(pair, rows[~is_own], n_first_left, room)
+                outputs[is_own] = machine.outputs(self.frames, rows[is_own], self.config.kernel)
+        return outputs
+
+    def _folds(self, rows: Longs) -> Iterator[Flags]:
+        folds = self.frames.folds[rows]
+        return (folds == fold for fold in np.unique(folds))
+
+    def _machine(self, pair: Ints, rows: Longs, n_first: int, room: Singles) -> tuple[_Machine, Reals, Reals]:
+        """Return the machine of some frames, the first ones of the first class, and its outputs on them.
+
+        These are the fitted and the leave-one-out ones, (n,) each.
+        """
+        if _is_fast(self.config):
+            return _fit_compiled(self.frames, rows, n_first, self.config, room)
+        rng = np.random.default_rng((self.seed, *map(int, pair)))
+        return _fit_general(self.frames, rows, n_first, self.config, rng)
 
 
 def _is_fast(config: ForwardConfig) -> bool:
@@ -117,99 +242,72 @@ def _is_fast(config: ForwardConfig) -> bool:
     )
 
 
-def _fit_fast(
-    frames: ClassFrames, pairs: Ints, config: ForwardConfig, after: _Calibrator, seed: int
-) -> _Fitted:
-    """Return the fits of some pairs by the compiled selection."""
-    sizes = frames.counts[pairs]
-    largest = int(sizes.sum(axis=1).max())
-    found = _empty_fitted(len(pairs), frames.most_centers(config))
-    room = np.empty((1 + min(config.max_centers, largest)) * largest, dtype=np.float32)
-    chosen = np.empty(found.rows.shape[1], dtype=np.int32)
-    scale = np.float32(-0.5) * np.minimum(inverse_square(config.sigmas, np.float32), _STEEPEST)[0]
-    for p, pair in enumerate(pairs):
-        n, n_first = int(sizes[p].sum()), int(sizes[p, 0])
-        capacity = 1 + min(config.max_centers, n)
-        rows = frames.rows(pair)
-        weight = frames.weight[rows]
-        root = np.sqrt(weight / weight.mean()).astype(np.float32)
-        targets = np.where(np.arange(n) < n_first, root, -root)
-        outputs = np.empty((2, n), dtype=np.float32)
-        n_centers, found.biases[p] = fit_pair(
-            np.ascontiguousarray(frames.x[rows].T),
-            root,
-            targets,
-            scale,
-            np.float32(config.epsilon),
-            np.float32(config.tol if config.stopping == "tol" else -1.0),
-            config.regularize,
-            room[: capacity * n].reshape(capacity, n),
-            chosen,
-            found.weights[p],
-            outputs,
-        )
-        found.rows[p, :n_centers] = rows[chosen[:n_centers]]
-        found.curves[p] = after.curve(pair, outputs, weight, n_first)
-    found.sigmas[:] = config.sigmas[0]
-    return found
+def _fit_compiled(
+    frames: ClassFrames, rows: Longs, n_first: int, config: ForwardConfig, room: Singles
+) -> tuple[_Machine, Singles, Singles]:
+    """Return machine, fitted and leave-one-out outputs by the compiled selection."""
+    n = len(rows)
+    weight = frames.weight[rows]
+    root = np.sqrt(weight / weight.mean()).astype(np.float32)
+    capacity = min(config.max_centers, n)
+    chosen, weights = np.empty(capacity, dtype=np.int32), np.zeros(capacity)
+    outputs = np.empty((2, n), dtype=np.float32)
+    n_centers, bias = fit_pair(
+        np.ascontiguousarray(frames.x[rows].T),
+        root,
+        np.where(np.arange(n) < n_first, root, -root),
+        np.float32(-0.5) * np.minimum(inverse_square(config.sigmas, np.float32), _STEEPEST)[0],
+        np.float32(config.epsilon),
+        np.float32(config.tol if config.stopping == "tol" else -1.0),
+        config.regularize,
+        room[: (1 + capacity) * n].reshape(1 + capacity, n),
+        chosen,
+        weights,
+        outputs,
+    )
+    sigmas = np.full(n_centers, config.sigmas[0])
+    machine = _Machine(rows[chosen[:n_centers]], sigmas, weights[:n_centers], float(bias))
+    return machine, outputs[0], outputs[1]
 
 
 def _fit_general(
-    frames: ClassFrames, pairs: Ints, config: ForwardConfig, after: _Calibrator, seed: int
-) -> _Fitted:
-    """Return the fits of some pairs by `forward_selection`."""
-    found = _empty_fitted(len(pairs), frames.most_centers(config))
-    for p, pair in enumerate(pairs):
-        rows, n_first = frames.rows(pair), int(frames.counts[pair[0]])
-        targets = np.where(np.arange(len(rows)) < n_first, 1.0, -1.0)[:, None]
-        weight = frames.weight[rows]
-        rng = np.random.default_rng((seed, *map(int, pair)))
-        path = forward_selection(
-            frames.x[rows], targets, config, sample_weight=weight if frames.is_weighted else None, rng=rng
-        )
-        alpha, bias = path.weights()
-        found.rows[p, : path.size] = rows[path.indices[: path.size]]
-        found.sigmas[p, : path.size] = path.sigmas[: path.size]
-        found.weights[p, : path.size], found.biases[p] = alpha[:, 0], bias[0]
-        outputs = path.fitted[:, 0], path.leave_one_out[:, 0]
-        found.curves[p] = after.curve(pair, outputs, weight, n_first)
-    return found
+    frames: ClassFrames, rows: Longs, n_first: int, config: ForwardConfig, rng: np.random.Generator
+) -> tuple[_Machine, Floats, Floats]:
+    """Return machine, fitted and leave-one-out outputs by `forward_selection`."""
+    targets = np.where(np.arange(len(rows)) < n_first, 1.0, -1.0)[:, None]
+    weight = frames.weight[rows] if frames.is_weighted else None
+    path = forward_selection(frames.x[rows], targets, config, sample_weight=weight, rng=rng)
+    alpha, bias = path.weights()
+    chosen = slice(path.size)
+    machine = _Machine(rows[path.indices[chosen]], path.sigmas[chosen], alpha[:, 0], float(bias[0]))
+    return machine, path.fitted[:, 0], path.leave_one_out[:, 0]
 
 
-class _Calibrator(NamedTuple):
-    """Which outputs of a pair its curve rests on (0 fitted, 1 leave-one-out), and how."""
-
-    which: int
-    coupling: CurveName
-    counts: Floats
-
-    def curve(
-        self,
-        pair: Ints,
-        outputs: Sequence[Reals] | Reals,
-        weight: Floats,
-        n_first: int,
-    ) -> Floats:
-        """Return the curve (3,) of fitted and leave-one-out outputs (M,) and the frames' weights (M,)."""
-        first, second = self.counts[pair]
-        return fit_curve(outputs[self.which], n_first, (first, second), self.coupling, weight)
-
-
-def _gather(frames: ClassFrames, pairs: Ints, config: ForwardConfig, fitted: _Fitted) -> PairwiseMachines:
+def _gather(
+    frames: ClassFrames, pairs: Ints, config: ForwardConfig, fitted: list[_FittedPair]
+) -> SparseMachines:
     """Return the machines over their distinct centres, which lie class by class."""
-    used = fitted.rows >= 0
-    keys = np.stack([fitted.rows[used].astype(np.float64), fitted.sigmas[used]])
+    most = min(config.max_centers, int(np.sort(frames.counts)[-2:].sum()))  # of any pair
+    slots, weights = np.full((len(pairs), most), -1, dtype=np.int32), np.zeros((len(pairs), most))
+    keys = np.stack(
+        [
+            np.concatenate([f.machine.rows for f in fitted]).astype(np.float64),
+            np.concatenate([f.machine.sigmas for f in fitted]),
+        ]
+    )
     distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
-    rows = distinct[0].astype(np.int64)
-    slots = np.full(used.shape, -1, dtype=np.int32)
+    sizes = np.array([len(f.machine.rows) for f in fitted])
+    used = np.arange(most) < sizes[:, None]
     slots[used] = inverse
-    return PairwiseMachines(
+    weights[used] = np.concatenate([f.machine.weights for f in fitted])
+    rows = distinct[0].astype(np.int64)
+    return SparseMachines(
         config.kernel,
         pairs,
         frames.x[rows],
         distinct[1],
         frames.order[rows].astype(np.int32),
         slots,
-        fitted.weights,
-        fitted.biases,
+        weights,
+        np.array([f.machine.bias for f in fitted]),
     )

@@ -14,7 +14,12 @@ from foundation.arrays import Singles
 from foundation.threads import parallel_map
 
 Weights = dict[str, float]
-_START_LM_SCALE = 8.0
+_START = {
+    "lm_scale": 8.0,
+    "word_penalty": 0.0,
+    "silence_log_prob": 0.0,
+}  # the values next to these are tried first
+_MAX_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ def tune(
 
     Parameters
     ----------
-    decoder : with the weights to begin from
+    decoder : without weights of its own
     scores : for each dev utterance the emission scores (T, S)
     references : for each dev utterance its words
     config : values to try
@@ -57,12 +62,10 @@ def tune(
     if with_lm_scale:
         axes = {"lm_scale": config.lm_scales, **axes}
     axes["silence_log_prob"] = config.silence_log_probs
-    start = {"word_penalty": decoder.config.word_penalty, "silence_log_prob": decoder.config.silence_log_prob}
-    if with_lm_scale:
-        start["lm_scale"] = _START_LM_SCALE
+    start = {name: min(values, key=lambda v: abs(v - _START[name])) for name, values in axes.items()}
     if not scores:
         return Tuned(start, 0, ())
-    return coordinate_search(word_errors, axes, start, config.max_rounds)
+    return coordinate_search(word_errors, axes, start, _MAX_ROUNDS)
 
 
 def coordinate_search(

@@ -19,7 +19,7 @@ from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
 from asr.scoring.results import Result
 from asr.stages.store import StageOutput, read_json, write_json
 from asr.stages.task import TaskStages
-from decoder.decoder import Decoder, Hypothesis
+from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 
 _TUNED, _FIRST_PASS = "{}.json", "{}-first-pass.json"  # weights of a grammar
 
@@ -32,6 +32,11 @@ class DecodingStages:
         self.store = task.store
         self.config = task.config
 
+    @property
+    def _decoder(self) -> DecoderConfig:
+        """The decoder's configuration before its weights are tuned."""
+        return self.config.decoder.decoder(self.config.front_end.shift_ms / 1000)
+
     def tuning(self, name: str, model: StageOutput) -> StageOutput:
         """Return the decoder weights of each grammar, tuned on dev, and the dev score with them."""
         grammars = self.task.grammar_files(("train",))
@@ -41,7 +46,7 @@ class DecodingStages:
             speech = scored_speech(data.cepstra, data.speakers, acoustic_model)
             for grammar in self.task.grammars:
                 loaded = read_grammar(grammar, grammars.path, self.task.lexicon)
-                decoder = Decoder(self.task.lexicon, loaded, acoustic_model.topology, self.config.decoder)
+                decoder = Decoder(self.task.lexicon, loaded, acoustic_model.topology, self._decoder)
                 self._tune_one(directory, (name, grammar), decoder, data.corpus, speech, acoustic_model)
 
         return self.store.run(
@@ -62,11 +67,10 @@ class DecodingStages:
         grammars = self.task.grammar_files(splits)
 
         def compute(directory: Path) -> None:
-            shift_s = self.config.front_end.mfcc.shift_ms / 1000
             acoustic_model = load_model(model.path)
-            options = self._options(tuning.path, _TUNED, shift_s)
+            options = self._options(tuning.path, _TUNED)
             adapts, default = acoustic_model.adaptation is not None, self.task.grammars[-1]
-            first_pass = self._options(tuning.path, _FIRST_PASS, shift_s) if adapts else {}
+            first_pass = self._options(tuning.path, _FIRST_PASS) if adapts else {}
             write_recognizer(directory, acoustic_model, self.task.lexicon, options, first_pass, default)
             heard = [u.utterance_id for split in splits for u in self.task.corpus(split)]
             write_json(directory / TRAINED_ON, sorted(heard))
@@ -97,9 +101,9 @@ class DecodingStages:
         named = {"model": model, "preset": preset, "split": split}
         return [Result(**{**row, **named, "interval": tuple(row["interval"])}) for row in rows]
 
-    def _options(self, tuning: Path, file: str, shift_s: float) -> dict[GrammarName, dict[str, Any]]:
+    def _options(self, tuning: Path, file: str) -> dict[GrammarName, dict[str, Any]]:
         """Return the decoder options of each grammar with the weights in a tuning's files."""
-        decoder = replace(self.config.decoder, frame_shift_s=shift_s)
+        decoder = self._decoder
         weights = {g: read_json(tuning / file.format(g))["weights"] for g in self.task.grammars}
         return {grammar: asdict(replace(decoder, **found)) for grammar, found in weights.items()}
 

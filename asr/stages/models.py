@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 from acoustic.emissions.model_files import load_model, save_model
@@ -31,7 +31,7 @@ from asr.training.hybrid import (
     train_hybrid,
     with_targets,
 )
-from features.frontend import FrontEndConfig
+from features.frontend import Projection
 
 _ALIGNER_COMPONENTS = 8  # at most; more know too well what they were trained on
 
@@ -62,16 +62,10 @@ class ModelStages:
                 f"train {' or '.join(f'{stem}{n}' for n in schedule)}, "
                 "or change gmm.mixtures"
             )
-        if self.config.front_end.projection != "none" or self.config.front_end.keep_cepstra:
-            raise ConfigError(
-                f'front_end.projection is "{self.config.front_end.projection}", expected none, and '
-                "keep_cepstra false: the model decides; train gmm-lda instead (--model gmm-lda), or set "
-                "hybrid.input_projection"
-            )
-        projection = (
-            system.projection if isinstance(system, GmmSystem) else self.config.hybrid.input_projection
-        )
-        replace(self.config.front_end, projection=projection).check()
+        self.config.front_end.front_end(self._projection(system)).check()
+
+    def _projection(self, system: System) -> Projection:
+        return system.projection if isinstance(system, GmmSystem) else self.config.hybrid.input_projection
 
     def acoustic_model(self, system: System, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a system trained on some splits."""
@@ -81,18 +75,16 @@ class ModelStages:
         return self._adapting(model, self.alignment(system, splits), splits) if system.adapts else model
 
     def _adapting(self, model: StageOutput, labels: StageOutput, splits: Sequence[str]) -> StageOutput:
-        """Return a model that adapts to speakers; the prior of GMMs is that of hybrids, too."""
-        prior_frames = self.config.hybrid.adaptation_frames
+        """Return a model that adapts to speakers."""
 
         def compute(directory: Path) -> None:
             data, trained = self._training_data(splits), load_model(model.path)
-            save_model(with_targets(data, trained, load_labels(labels.path, data), prior_frames), directory)
+            save_model(with_targets(data, trained, load_labels(labels.path, data)), directory)
 
         return self.store.run(
             f"adapting-{model.path.name.rsplit('-', 1)[0]}",
             compute,
             inputs={"model": model.digest, "labels": labels.digest, **self.task.digests(splits)},
-            config={"prior_frames": prior_frames},
         )
 
     def gmm(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
@@ -121,20 +113,14 @@ class ModelStages:
     def hybrid(self, system: HybridSystem, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model of a hybrid trained on some splits."""
         units = self.units(splits)
-        model = self._hybrid(system, splits, units, 0)
-        for n in range(1, self.config.hybrid.realignments + 1):
-            units = self._realigned(model, splits, n)
-            model = self._hybrid(system, splits, units, n)
+        model = self._hybrid(system, splits, units)
         return model if self.config.hybrid.adaptation == "none" else self._adapting(model, units, splits)
 
-    def _hybrid(
-        self, system: HybridSystem, splits: Sequence[str], units: StageOutput, n_realigned: int
-    ) -> StageOutput:
-        """Return a hybrid trained on units, which hybrids have realigned so many times."""
+    def _hybrid(self, system: HybridSystem, splits: Sequence[str], units: StageOutput) -> StageOutput:
+        """Return a hybrid trained on units, before it adapts."""
         aligner, hybrid = self.gmm(self.aligner, splits), self.config.hybrid
-        config = replace(
-            self.config.front_end, projection=hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0
-        )
+        own = self.config.of_way(system.way)
+        config = self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0)
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
@@ -142,30 +128,16 @@ class ModelStages:
             aligned = load_units(units.path, data)
             front_end = hybrid_front_end(copies, aligned, config)
             model = load_model(aligner.path)
-            save_model(train_hybrid(system.classifier, copies, aligned, front_end, hybrid, model), directory)
+            trained = train_hybrid(system.way, copies, aligned, front_end, hybrid, own, model)
+            save_model(trained, directory)
 
         used = [split for split in splits if len(self.task.corpus(split))]
         warped = {f"{s} {w:g}": self.task.features(s, w).digest for w in hybrid.warps for s in used}
-        stem = f"hybrid-{system.classifier.replace(':', '-')}"
         return self.store.run(
-            split_name(_numbered(stem, n_realigned), splits),
+            split_name(f"hybrid-{system.way.replace(':', '-')}", splits),
             compute,
             inputs={"units": units.digest, "aligner": aligner.digest, **self.task.digests(splits), **warped},
-            config={"front_end": config, "hybrid": hybrid.of_training()},
-        )
-
-    def _realigned(self, model: StageOutput, splits: Sequence[str], n_realigned: int) -> StageOutput:
-        """Return the states of each training frame by a hybrid."""
-
-        def compute(directory: Path) -> None:
-            data, beam = self._training_data(splits), self.config.gmm.beam
-            save_units(own_units(data, load_model(model.path), self.task.lexicon, beam), directory)
-
-        return self.store.run(
-            split_name(_numbered("units", n_realigned), splits),
-            compute,
-            inputs={"model": model.digest, **self.task.digests(splits)},
-            config={"beam": self.config.gmm.beam},
+            config={"front_end": config, "hybrid": hybrid.of_training(), "own": own},
         )
 
     def _like(self, data: SpeechData, splits: Sequence[str], warp: float) -> SpeechData:
@@ -212,12 +184,7 @@ class ModelStages:
         )
 
     def _flat_start(self, splits: Sequence[str]) -> StageOutput:
-        # What only a projection uses shall not change models that have none.
-        unused = {
-            name: getattr(FrontEndConfig, name)
-            for name in ("projection", "context", "n_components", "keep_cepstra")
-        }
-        config = replace(self.config.front_end, **unused)
+        config = self.config.front_end.front_end()
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
@@ -233,7 +200,7 @@ class ModelStages:
         )
 
     def _projected_start(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
-        config = replace(self.config.front_end, projection=system.projection)
+        config = self.config.front_end.front_end(system.projection)
         aligner, alignment = self.gmm(self.aligner, splits), self.alignment(self.aligner, splits)
 
         def compute(directory: Path) -> None:
@@ -268,7 +235,3 @@ class ModelStages:
             inputs={"start": start.digest, **self.task.digests(splits)},
             config={**asdict(gmm), "mixtures": n_components, "iterations": n_iterations},
         )
-
-
-def _numbered(stage: str, n_realigned: int) -> str:
-    return f"{stage}-realigned-{n_realigned}" if n_realigned else stage

@@ -120,7 +120,7 @@ class TaskStages:
         return self._features[split, warp]
 
     def _warped(self, warp: float) -> FrontEndConfig:
-        front_end = self.config.front_end
+        front_end = self.config.front_end.front_end()
         return replace(front_end, mfcc=replace(front_end.mfcc, warp=front_end.mfcc.warp * warp))
 
     def data(self, splits: Sequence[str], warp: float = 1.0) -> SpeechData:

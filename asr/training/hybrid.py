@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from acoustic.emissions.adaptation import fit_targets
+from acoustic.emissions.aligned_frames import aligned_frames, halves
 from acoustic.emissions.combined import CombinedModel
-from acoustic.emissions.hybrid import HybridConfig, aligned_frames, train_emissions
+from acoustic.emissions.hybrid import HybridConfig, train_emissions
 from acoustic.emissions.model_files import AcousticModel, topology_from_record
 from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.contexts import Context, all_contexts
@@ -133,34 +134,42 @@ def hybrid_front_end(copies: Sequence[SpeechData], units: Units, config: FrontEn
 
 
 def train_hybrid(
-    classifier: str,
+    way: str,
     copies: Sequence[SpeechData],
     units: Units,
     front_end: FrontEnd,
     config: HybridConfig,
+    own: object,
     aligner: AcousticModel,
 ) -> AcousticModel:
     """Return the acoustic model whose emission scores come from discriminants.
 
     Parameters
     ----------
-    classifier : as of `acoustic.emissions.hybrid.train_emissions`
+    way : of training, as of `acoustic.emissions.hybrid.train_emissions`
     copies : the training data, then warped copies of it; each is normalised by itself
     units : of the training data
     front_end : from recordings to the frames discriminants see
-    config : how discriminants are trained
+    config : what all ways have in common
+    own : configuration of this way
     aligner : mixture model that is combined with the discriminants
     """
-    whole = [f for data in copies for f in front_end.transform(data.cepstra, data.speakers)]
-    stop, start = whole[0].shape[1], 0  # columns of the discriminants, of the mixtures
-    if front_end.projection is not None:
-        stop = start = front_end.projection.n_components
-    frames = [f[:, :stop] for f in whole]
-    speakers = [s for data in copies for s in data.speakers]
     n_states = units.topology.n_states
-    chosen = aligned_frames(frames, units.labels * len(copies), speakers, n_states, config)
-    watch = partial(progress_bar, label=f"pairs of states, {classifier}")
-    emissions = train_emissions(classifier, chosen, config, watch=watch)
+    projection = front_end.projection
+    # Columns of the discriminants, of the mixtures.
+    stop = front_end.config.mfcc.n_features if projection is None else projection.n_components
+    start = 0 if projection is None else stop
+    chosen = aligned_frames(
+        partial(_frames, copies, front_end, stop),
+        units.labels * len(copies),
+        np.tile(_folds(copies[0]), len(copies)),
+        n_states,
+        max_frames=config.max_frames,
+        min_frames=config.min_frames,
+        seed=config.seed,
+    )
+    watch = partial(progress_bar, label=f"pairs of states, {way}")
+    emissions = train_emissions(way, chosen, config, own, watch=watch)
     if config.gmm_weight:
         states = base_states(units.topology, aligner.topology)
         emissions = CombinedModel(emissions, aligner.emissions, stop, start, config.gmm_weight, states)
@@ -169,14 +178,34 @@ def train_hybrid(
     return AcousticModel(front_end, units.topology, emissions, occupancy)
 
 
-def with_targets(
-    data: SpeechData, model: AcousticModel, labels: Labels, prior_frames: float
-) -> AcousticModel:
+def _frames(copies: Sequence[SpeechData], front_end: FrontEnd, stop: int) -> Iterator[tuple[int, Singles]]:
+    """Yield the number of each utterance, copies counted on, and its first columns (T, stop).
+
+    One speaker after the other: no more is normalised together, and no more is held at once.
+    """
+    for k, data in enumerate(copies):
+        spoken: dict[str, list[int]] = {}
+        for n, speaker in enumerate(data.speakers):
+            spoken.setdefault(speaker, []).append(n)
+        for speaker, numbers in spoken.items():
+            frames = front_end.transform([data.cepstra[n] for n in numbers], [speaker] * len(numbers))
+            yield from (
+                (k * len(data.cepstra) + n, f[:, :stop]) for n, f in zip(numbers, frames, strict=True)
+            )
+
+
+def _folds(data: SpeechData) -> Ints:
+    """Return the half of each utterance: by speaker, else by recording, else by part of the one recording."""
+    recordings = [str(u.audio_path) for u in data.corpus]
+    return halves(data.speakers, recordings, list(data.corpus.ids))
+
+
+def with_targets(data: SpeechData, model: AcousticModel, labels: Labels) -> AcousticModel:
     """Return a model that knows where the training frames of its states lie."""
     frames = model.front_end.transform(data.cepstra, data.speakers)
     if model.front_end.projection is not None:  # the mixtures' columns stay as they are
         frames = [f[:, : model.front_end.projection.n_components] for f in frames]
-    targets = fit_targets(frames, labels, model.topology.is_speech(), prior_frames)
+    targets = fit_targets(frames, labels, model.topology.is_speech())
     return replace(model, adaptation=targets)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acoustic.emissions.hybrid import HybridConfig
+from acoustic.pairs.train_pools import PoolsConfig
 from asr.config import ExperimentConfig
 from asr.recipe import Recipe
 from recipes.demo.corpus import CommandTask, write_demo_corpus
@@ -88,7 +89,9 @@ def prepare(corpus_dir: Path | None, output_dir: Path) -> None:
 # Half the centres and no warped copies: a quarter of the time, for something one waits for.
 RECIPE = Recipe(
     prepare,
-    ExperimentConfig(grammars=("loop", "word-pair"), hybrid=HybridConfig(n_centers=100, warps=())),
+    ExperimentConfig(
+        grammars=("loop", "word-pair"), hybrid=HybridConfig(warps=()), pools=PoolsConfig(n_centers=100)
+    ),
     needs_corpus=False,
     is_synthetic=True,
 )

@@ -22,7 +22,7 @@ def commands(snippet: str) -> list[list[str]]:
 
 
 def test_snippets_are_found() -> None:
-    assert [language for language, _ in SNIPPETS] == ["bash", "python", "python", "python"]
+    assert [language for language, _ in SNIPPETS] == ["bash", "python", "python"]
 
 
 def test_snippets_run(

@@ -3,11 +3,14 @@
 import pytest
 
 from asr.errors import ConfigError
-from asr.systems import SYSTEMS, GmmSystem, find_system
+from asr.systems import SYSTEMS, GmmSystem, HybridSystem, find_system
 
 
 def test_names() -> None:
-    assert {name: find_system(name) for name in SYSTEMS} == SYSTEMS
+    assert {name: find_system(name, "thesis") for name in SYSTEMS} == SYSTEMS
+    recommended = {name: find_system(name) for name in SYSTEMS if name != "orols"}
+    assert {name for name in recommended if recommended[name] != SYSTEMS[name]} == {"npd"}
+    assert find_system("npd") == HybridSystem("pools")
     assert find_system("gmm4") == GmmSystem(4)
     assert find_system("gmm-lda32") == GmmSystem(32, "lda")
     assert find_system("gmm-lda4-cmllr") == GmmSystem(4, "lda", adapts=True)
@@ -27,3 +30,13 @@ def test_unknown(name: str) -> None:
 def test_nearest() -> None:
     with pytest.raises(ConfigError, match=r'"gmm-lad" is not known \(did you mean "gmm-lda"\?\)'):
         find_system("gmm-lad")
+
+
+def test_no_two_names_for_one_thing() -> None:
+    with pytest.raises(ConfigError, match=r'"orols" belongs to the preset thesis.*--model npd, or --preset'):
+        find_system("orols", "best")
+
+
+def test_unknown_preset() -> None:
+    with pytest.raises(ConfigError, match='preset "fast" is not known; expected one of: best, thesis'):
+        find_system("npd", "fast")

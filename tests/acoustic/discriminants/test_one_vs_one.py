@@ -14,7 +14,6 @@ from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
-from acoustic.pairs.sparse import pair_outputs
 from acoustic.pairs.train_forward import fit_pairs
 
 SIGMA = 3.0
@@ -42,8 +41,8 @@ def test_decisions_are_those_of_fit_pairs(overlapping, estimator, curve):
     labels = np.array(["ah", "eh", "ih", "oh"])[codes]
     model = estimator(SIGMA, 20, multiclass="ovo", calibration=Calibration("loo", curve)).fit(x, labels)
     config = replace(CONFIG, regularize=estimator is OROLSClassifier)
-    machines, curves = fit_pairs(x, codes, 4, config, coupling=curve)
-    expected = coupled_log_posteriors(quadratics(pair_outputs(machines, x), curves), 4)
+    machines, curves = fit_pairs(x, codes, 4, config, calibration=Calibration("loo", curve))
+    expected = coupled_log_posteriors(quadratics(machines.outputs(x), curves), 4)
     assert_array_equal(coefficients_of(model.curves_), curves)
     assert_allclose(model.decision_function(x), expected, rtol=1e-12, atol=0)
     assert_allclose(model.predict_proba(x), softmax(expected, axis=1), rtol=1e-12, atol=0)
@@ -59,7 +58,7 @@ def test_dense_weights_are_the_machines_of_all_pairs(overlapping, estimator):
     assert model.dual_coef_.shape == (6, len(model.center_indices_))
     assert_array_equal(model.centers_, x[model.center_indices_])
     outputs = CONFIG.kernel.block(x.astype(float), model.centers_.astype(float)) @ model.dual_coef_.T
-    assert_allclose(outputs + model.intercept_, pair_outputs(model.pairwise_, x), rtol=0, atol=2e-4)
+    assert_allclose(outputs + model.intercept_, model.pairwise_.outputs(x), rtol=0, atol=2e-4)
     for p, chosen in enumerate(model.machine_center_indices_):
         assert_array_equal(np.sort(chosen), np.sort(model.center_indices_[model.dual_coef_[p] != 0]))
 
@@ -89,7 +88,7 @@ def test_paths_and_ridges_are_those_of_separate_selections(overlapping, estimato
 def test_left_out_decisions_have_the_left_out_outputs_of_each_points_own_pairs(overlapping, estimator):
     x, codes = sounds(overlapping)
     model = estimator(SIGMA, 20, multiclass="ovo").fit(x, codes)
-    outputs = pair_outputs(model.pairwise_, x).astype(float)
+    outputs = model.pairwise_.outputs(x).astype(float)
     config = replace(CONFIG, regularize=estimator is OROLSClassifier)
     for p, (rows, path) in enumerate(paths_of_pairs(x, codes, config, 20)):
         outputs[rows, p] = np.clip(path.leave_one_out[:, 0], -3.0, 3.0)
@@ -116,7 +115,7 @@ def test_general_selections_too(overlapping, options):
     assert set(widths) <= ({1.5, 3.0} if "sigma" in options else {SIGMA})
     block = Kernel().block(x.astype(float), model.centers_.astype(float), model.center_sigmas_)
     outputs = block @ model.dual_coef_.T + model.intercept_
-    assert_allclose(outputs, pair_outputs(model.pairwise_, x), rtol=0, atol=1e-3)
+    assert_allclose(outputs, model.pairwise_.outputs(x), rtol=0, atol=1e-3)
     assert np.mean(model.path_predict(x, [30])[0] == model.predict(x)) > 0.99
     assert np.mean(model.loo_decision_.argmax(axis=1) == codes) > 0.7
 

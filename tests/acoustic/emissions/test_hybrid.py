@@ -1,5 +1,6 @@
 """Hybrid emission models on synthetic states whose posteriors are known."""
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,15 +19,25 @@ from acoustic import (
     save_model,
 )
 from acoustic.emissions import kinds
+from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
 from acoustic.emissions.combined import CombinedModel, uncombined
-from acoustic.emissions.hybrid import THESIS, HybridConfig, aligned_frames, train_emissions
+from acoustic.emissions.hybrid import THESIS, HybridConfig, train_emissions
 from acoustic.emissions.kinds import EmissionKind
+from acoustic.emissions.one_vs_rest import KrlsConfig
 from acoustic.hmm.gmm import single_gaussian
+from acoustic.kernels.gaussian import CenteredGaussian
+from acoustic.pairs.calibration import Calibration
+from acoustic.pairs.train_forward import PairForwardConfig
+from acoustic.pairs.train_pools import PoolsConfig
+from acoustic.pairs.train_svm import SvmConfig
 from asr.systems import HybridSystem, find_system
 from features.frontend import FrontEnd, FrontEndConfig
 
-BEST = HybridConfig(n_centers=40, sigma=2.0, ridge=1e-4)
-PAIRS = replace(THESIS, n_centers=15, sigma=2.0)
+BEST = HybridConfig(sigma=2.0)
+PAIRS = replace(THESIS, sigma=2.0)
+POOLS = PoolsConfig(n_centers=40, ridge=1e-4, loss="squared")
+OWN = {"pools": POOLS, "npd": PairForwardConfig(15), "orols": PairForwardConfig(15), "svm": SvmConfig()}
+OWN["krls"] = KrlsConfig()
 MEANS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.5], [3.0, 3.0]])
 
 
@@ -38,63 +49,83 @@ def utterances(seed: int, n: int = 24, counts: tuple[int, ...] = (14, 10, 8, 6))
     return frames, labels, [f"s{k % 6}" for k in range(n)]
 
 
-def trained(config: HybridConfig, classifier="npd", data=None, n_states: int = 4):
-    chosen = aligned_frames(*(utterances(0) if data is None else data), n_states, config)
-    return train_emissions(classifier, chosen, config)
+def chosen_frames(config: HybridConfig, data=None, n_states: int = 4) -> AlignedFrames:
+    frames, labels, speakers = utterances(0) if data is None else data
+    return aligned_frames(
+        lambda: enumerate(frames),
+        labels,
+        halves(speakers),
+        n_states,
+        max_frames=config.max_frames,
+        min_frames=config.min_frames,
+        seed=config.seed,
+    )
+
+
+def trained(config: HybridConfig, way="pools", own=None, data=None, n_states: int = 4):
+    return train_emissions(way, chosen_frames(config, data, n_states), config, own or OWN.get(way))
 
 
 @pytest.mark.parametrize(
-    ("config", "classifier"),
+    ("config", "way", "own"),
     [
-        (BEST, "npd"),
-        (replace(BEST, loss="squared-hinge"), "npd"),
-        (replace(BEST, calibration="gaussian"), "npd"),
-        (replace(BEST, pool="kmeans"), "npd"),
-        (replace(BEST, pool="npd"), "npd"),
-        (replace(BEST, pool="orols"), "orols"),
-        (PAIRS, "npd"),
-        (PAIRS, "orols"),
-        (BEST, "svm"),
-        (PAIRS, "svm"),
-        (BEST, "krls"),
-        (PAIRS, "krls"),
-        (BEST, "sklearn:linear_model.LogisticRegression"),
-        (replace(BEST, coupling="wu-lin-weng"), "npd"),
-        (replace(BEST, coupling="hastie-tibshirani", n_coupled=3), "npd"),
+        (BEST, "pools", POOLS),
+        (BEST, "pools", replace(POOLS, loss="squared-hinge")),
+        (replace(BEST, calibration=Calibration("held-out", "gaussian")), "pools", POOLS),
+        (replace(BEST, calibration=Calibration("loo", "logistic")), "pools", POOLS),
+        (BEST, "pools", replace(POOLS, choice="kmeans")),
+        (BEST, "pools", replace(POOLS, choice="npd")),
+        (BEST, "pools", replace(POOLS, choice="orols")),
+        (PAIRS, "npd", None),
+        (PAIRS, "orols", None),
+        (replace(PAIRS, calibration=Calibration("held-out", "logistic")), "npd", None),
+        (replace(PAIRS, calibration=Calibration("loo", "logistic")), "orols", None),
+        (BEST, "svm", None),
+        (PAIRS, "svm", None),
+        (BEST, "krls", None),
+        (PAIRS, "krls", None),
+        (replace(BEST, calibration=Calibration("loo", "logistic")), "krls", None),
+        (BEST, "sklearn:linear_model.LogisticRegression", None),
+        (replace(BEST, coupling="wu-lin-weng"), "pools", POOLS),
+        (replace(BEST, coupling="hastie-tibshirani"), "pools", POOLS),
     ],
     ids=lambda value: (
         value
         if isinstance(value, str)
-        else f"{value.centers}-{value.pool}-{value.loss}-{value.coupling}-{value.calibration}"
+        else f"{value.choice}-{value.loss}"
+        if isinstance(value, PoolsConfig)
+        else f"{value.calibration.outputs}-{value.calibration.curve}-{value.coupling}"
+        if value
+        else ""
     ),
 )
-def test_posteriors_are_close_to_the_true_ones(config, classifier) -> None:
+def test_posteriors_are_close_to_the_true_ones(config, way, own) -> None:
     frames, labels, _ = utterances(1)
     x, y = np.concatenate(frames), np.concatenate(labels)
     priors = np.bincount(y) / len(y)
     joint = np.column_stack([multivariate_normal(m).logpdf(x) for m in MEANS]) + np.log(priors)
     true = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
-    model = trained(config, classifier)
+    model = trained(config, way, own)
     found = model.log_posteriors(x)
     assert_allclose(np.exp(found).sum(axis=1), 1.0, rtol=0, atol=1e-6)
     best_possible = np.mean(true.argmax(axis=1) == y)
     assert np.mean(found.argmax(axis=1) == y) > best_possible - 0.04
     log_loss = -found[np.arange(len(y)), y].mean()
-    allowed = 0.4 if config.calibration == "gaussian" else 0.1
+    allowed = 0.4 if config.calibration.curve == "gaussian" else 0.1
     assert log_loss < -true[np.arange(len(y)), y].mean() + allowed
     scores = model.log_likelihoods(x)
     assert scores.dtype == np.float32
-    expected = np.maximum(found, config.floor) - config.prior_scale * np.log(priors)
+    expected = np.maximum(found, -40) - config.prior_scale * np.log(priors)
     assert_allclose(scores, expected, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("config", [BEST, PAIRS], ids=["best", "pairs"])
-def test_states_with_few_frames_or_none(config) -> None:
+@pytest.mark.parametrize(("config", "way"), [(BEST, "pools"), (PAIRS, "npd")], ids=["best", "pairs"])
+def test_states_with_few_frames_or_none(config, way) -> None:
     """State 4 has three frames like those of state 1 and shares its class; 5 has none and tells nothing."""
     frames, labels, speakers = utterances(0)
     labels = [y.copy() for y in labels]
     labels[0][14:17] = 4
-    model = trained(config, data=(frames, labels, speakers), n_states=6)
+    model = trained(config, way, data=(frames, labels, speakers), n_states=6)
     scores = model.log_likelihoods(np.concatenate(frames))
     assert np.isfinite(scores).all()
     assert_array_equal(scores[:, 4], scores[:, 1])
@@ -102,24 +133,24 @@ def test_states_with_few_frames_or_none(config) -> None:
     assert model.n_states == 6
 
 
-@pytest.mark.parametrize("config", [BEST, PAIRS], ids=["best", "pairs"])
-def test_two_identical_states_share_the_posterior(config) -> None:
+@pytest.mark.parametrize(("config", "way"), [(BEST, "pools"), (PAIRS, "npd")], ids=["best", "pairs"])
+def test_two_identical_states_share_the_posterior(config, way) -> None:
     rng = np.random.default_rng(2)
     labels = [np.repeat([0, 1, 2], 20).astype(np.int32) for _ in range(12)]
     means = np.array([[0.0, 0.0], [0.0, 0.0], [3.0, 0.0]])
     frames = [(means[y] + rng.normal(size=(60, 2))).astype(np.float32) for y in labels]
-    model = trained(config, data=(frames, labels, [f"s{k % 4}" for k in range(12)]), n_states=3)
+    model = trained(config, way, data=(frames, labels, [f"s{k % 4}" for k in range(12)]), n_states=3)
     found = np.exp(model.log_posteriors(np.zeros((5, 2), np.float32)))
     assert np.isfinite(found).all()
     assert_allclose(found[:, 0], found[:, 1], rtol=0.5, atol=0)
 
 
 def test_same_seed_same_bytes_other_seed_other_centers() -> None:
-    chosen = aligned_frames(*utterances(0), 4, BEST)
-    one, two = (train_emissions("npd", chosen, BEST, n) for n in (1, 2))
+    chosen = chosen_frames(BEST)
+    one, two = (train_emissions("pools", chosen, BEST, POOLS, n) for n in (1, 2))
     assert_array_equal(one.machines.weights, two.machines.weights)
     assert_array_equal(one.curves, two.curves)
-    other = train_emissions("npd", chosen, replace(BEST, seed=1))
+    other = train_emissions("pools", chosen, replace(BEST, seed=1), POOLS)
     assert not np.array_equal(one.machines.centers, other.machines.centers)
 
 
@@ -132,29 +163,36 @@ def test_scores_do_not_depend_on_neighbours() -> None:
     assert model.log_likelihoods(x[:0]).shape == (0, 4)
 
 
-def test_few_frames_are_drawn_but_priors_are_of_all() -> None:
-    chosen = aligned_frames(*utterances(0), 4, replace(BEST, max_frames=50))
-    assert_array_equal(np.bincount(chosen.codes), [50] * 4)
-    assert_array_equal(chosen.counts, [14 * 24, 10 * 24, 8 * 24, 6 * 24])
-    assert set(chosen.folds) == {0, 1}
-    alone = aligned_frames(*utterances(0)[:2], ["one"] * 24, 4, BEST)
-    assert set(alone.folds) == {0, 1}
+@pytest.mark.parametrize("curve", ["gaussian", "logistic"])
+@pytest.mark.parametrize("way", ["npd", "pools", "svm"])
+def test_prior_odds_of_pairs_are_of_all_frames(way, curve) -> None:
+    config = replace(PAIRS, calibration=Calibration("fitted", curve), max_frames=50)
+    chosen = chosen_frames(config)
+    one = train_emissions(way, chosen, config, OWN[way]).curves
+    more = replace(chosen, counts=chosen.counts * [5, 1, 1, 1])
+    shifted = train_emissions(way, more, config, OWN[way]).curves
+    assert_allclose(shifted - one, np.log(5) * np.outer([1, 1, 1, 0, 0, 0], [0, 0, 1]), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("calibration", ["gaussian", "logistic"])
-@pytest.mark.parametrize("centers", ["pair", "state"])
-def test_prior_odds_of_pairs_are_of_all_frames(centers, calibration) -> None:
-    config = replace(PAIRS, centers=centers, calibration=calibration, max_frames=50)
-    chosen = aligned_frames(*utterances(0), 4, config)
-    one = train_emissions("npd", chosen, config).curves
-    more = train_emissions("npd", chosen._replace(counts=chosen.counts * [5, 1, 1, 1]), config).curves
-    assert_allclose(more - one, np.log(5) * np.outer([1, 1, 1, 0, 0, 0], [0, 0, 1]), rtol=0, atol=1e-12)
+@pytest.mark.parametrize("coupling", ["wu-lin-weng", "hastie-tibshirani"])
+def test_no_coupling_evaluates_the_machines_twice(coupling, monkeypatch) -> None:
+    model = trained(replace(BEST, coupling=coupling))
+    calls = []
+    values = CenteredGaussian.values
+    monkeypatch.setattr(CenteredGaussian, "values", lambda *arguments: calls.append(1) or values(*arguments))
+    model.log_posteriors(np.zeros((10, 2), np.float32))
+    assert len(calls) == 4  # once for each class
+
+
+def test_a_support_vector_machine_has_no_outputs_of_frames_left_out() -> None:
+    with pytest.raises(ModelError, match=r'calibration\.outputs is "loo", expected fitted or held-out'):
+        trained(replace(BEST, calibration=Calibration("loo", "logistic")), "svm")
 
 
 @pytest.mark.parametrize(
-    ("config", "classifier"),
+    ("config", "way"),
     [
-        (BEST, "npd"),
+        (BEST, "pools"),
         (PAIRS, "npd"),
         (replace(BEST, coupling="wu-lin-weng"), "svm"),
         (BEST, "krls"),
@@ -165,9 +203,9 @@ def test_prior_odds_of_pairs_are_of_all_frames(centers, calibration) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_saved_and_loaded_is_the_same(config, classifier, tmp_path: Path) -> None:
+def test_saved_and_loaded_is_the_same(config, way, tmp_path: Path) -> None:
     topology = Topology.monophones(["A"], n_states=2)
-    model = AcousticModel(FrontEnd(FrontEndConfig()), topology, trained(config, classifier), np.ones(4))
+    model = AcousticModel(FrontEnd(FrontEndConfig()), topology, trained(config, way), np.ones(4))
     save_model(model, tmp_path)
     x = np.concatenate(utterances(4)[0])
     loaded = load_model(tmp_path)
@@ -211,17 +249,16 @@ def test_a_classifier_that_cannot_be_stored_without_pickle(tmp_path: Path) -> No
 def test_errors_name_what_to_change() -> None:
     with pytest.raises(TrainingError, match='units is "triphone", expected one of: phone, context'):
         HybridConfig(units="triphone")
-    with pytest.raises(TrainingError, match="n_centers: expected at least 1, got 0"):
-        HybridConfig(n_centers=0)
-    frames, labels, speakers = utterances(0)
+    with pytest.raises(TrainingError, match="sigma: expected above 0, got 0"):
+        HybridConfig(sigma=0)
+    with pytest.raises(ModelError, match='outputs is "left-out", expected one of: fitted, loo, held-out'):
+        Calibration("left-out")
     with pytest.raises(TrainingError, match="0 states have 1000 frames or more"):
-        aligned_frames(frames, labels, speakers, 4, replace(BEST, min_frames=1000))
+        chosen_frames(replace(BEST, min_frames=1000))
 
 
 def test_combined_with_a_mixture_model_and_stored(tmp_path: Path) -> None:
-    frames, labels, speakers = utterances(0)
-    chosen = aligned_frames(frames, labels, speakers, 4, BEST)
-    hybrid = train_emissions("npd", chosen, BEST)
+    hybrid = trained(BEST)
     mixtures = single_gaussian(6, np.zeros(3), np.ones(3))
     states = np.array([5, 0, 0, 2], dtype=np.int32)
     model = CombinedModel(hybrid, mixtures, 2, 1, 0.3, states)
@@ -268,7 +305,28 @@ def test_a_plugin_trains_and_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_what_no_one_trains() -> None:
-    with pytest.raises(TrainingError, match='classifier "gmm" cannot be trained here'):
+    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: pools, npd, orols'):
         trained(BEST, "gmm")
     with pytest.raises(ModelError, match='kind "forest" is not known'):
         trained(BEST, "forest")
+
+
+def test_people_are_told_what_a_model_is_made_of() -> None:
+    model = CombinedModel(trained(BEST), single_gaussian(6, np.zeros(3), np.ones(3)), 2, 1, 0.3, np.zeros(4))
+    described = kinds.describe(model)
+    assert described["kind"] == "combined"
+    assert described["second"] == {"kind": "gmm", "gaussians": 6, "features": 3}
+    first = described["first"]
+    assert (first["kind"], first["classes"], first["pairs"], first["centers"]) == ("pairwise", 4, 6, 160)
+
+
+def test_the_dictionary_of_krls_covers_all_classes(caplog: pytest.LogCaptureFixture) -> None:
+    """Frames lie class by class; taken in that order, a full dictionary has seen one class alone."""
+    frames = [np.random.default_rng(k).normal(size=(400, 2)).astype(np.float32) for k in range(6)]
+    labels = [np.repeat([0, 1], 200).astype(np.int32)] * 6
+    for f in frames:
+        f[200:] += 0.5
+    config = replace(BEST, sigma=0.02)
+    with caplog.at_level(logging.INFO, "acoustic.emissions.one_vs_rest"):
+        trained(config, "krls", data=(frames, labels, list("abcdef")), n_states=2)
+    assert "a dictionary of 1000 frames of 2 of 2 classes" in caplog.text

@@ -7,8 +7,9 @@ from scipy.special import expit, logsumexp, softmax
 
 from acoustic.errors import ModelError
 from acoustic.pairs.coupling import (
-    add_odds,
     all_pairs,
+    couple_outputs,
+    couple_sides,
     coupled_log_posteriors,
     log_posteriors_of_sums,
 )
@@ -43,24 +44,38 @@ def test_coupling_stands_any_odds():
     assert_allclose(found, -logsumexp(negated, axis=2), rtol=1e-12, atol=1e-12)
 
 
+LINE = np.array([0, 1, 0], dtype=np.float32)  # log odds that are the outputs
+
+
 def test_sums_of_odds_are_the_coupling_in_single_precision():
     odds = np.random.default_rng(0).normal(scale=20, size=(200, 10)).astype(np.float32)
     odds[0], odds[1] = -1e30, 1e30  # count as 80
     sums = np.zeros((5, 200), dtype=np.float32)
-    for p, (i, j) in enumerate(all_pairs(5)):
-        add_odds(odds[:, p].copy(), np.array([0, 1, 0], dtype=np.float32), sums[i], sums[j])
+    couple_outputs(odds.T.copy(), all_pairs(5), np.tile(LINE, (10, 1)), sums)
     expected = coupled_log_posteriors(np.clip(odds, -80, 80), 5)
     expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
     assert_allclose(log_posteriors_of_sums(sums), expected, rtol=1e-5, atol=1e-5)
 
 
+def test_sides_couple_as_their_outputs():
+    rng = np.random.default_rng(1)
+    sides, biases = rng.normal(size=(4, 4, 30)).astype(np.float32), rng.normal(size=6).astype(np.float32)
+    curves = rng.normal(size=(6, 3)).astype(np.float32)
+    pairs = all_pairs(4)
+    outputs = np.stack([sides[i, j] - sides[j, i] + b for (i, j), b in zip(pairs, biases, strict=True)])
+    found, expected = np.zeros((2, 4, 30), dtype=np.float32)
+    couple_sides(sides, biases, curves, found)
+    couple_outputs(outputs, pairs, curves, expected)
+    assert_allclose(found, expected, rtol=1e-5, atol=0)
+
+
 @pytest.mark.parametrize("n_classes", [2, 30, 1000])
 def test_the_farthest_odds_of_many_classes_stay_finite(n_classes):
     """The first class loses all its pairs, the others are equal."""
-    curve, sums = np.array([0, 1, 0], dtype=np.float32), np.zeros((n_classes, 3), dtype=np.float32)
-    for i, j in all_pairs(n_classes):
-        outputs = np.full(3, -1e9 if i == 0 else 0.0, dtype=np.float32)
-        add_odds(outputs, curve, sums[i], sums[j])
+    pairs = all_pairs(n_classes)
+    outputs = np.where(pairs[:, :1] == 0, np.float32(-1e9), np.float32(0)).repeat(3, axis=1)
+    sums = np.zeros((n_classes, 3), dtype=np.float32)
+    couple_outputs(outputs, pairs, np.tile(LINE, (len(pairs), 1)), sums)
     found = log_posteriors_of_sums(sums)
     assert_allclose(found[:, 0], -80 - np.log(n_classes - 1), rtol=1e-4, atol=0)
     assert_allclose(found[:, 1:], -np.log(n_classes - 1), rtol=1e-4, atol=1e-6)

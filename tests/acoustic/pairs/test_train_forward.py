@@ -12,9 +12,9 @@ from acoustic.errors import ModelError
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import FARTHEST
-from acoustic.pairs.calibration import fit_curve, quadratics
+from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
-from acoustic.pairs.sparse import PairwiseMachines, pair_outputs
+from acoustic.pairs.sparse import SparseMachines
 from acoustic.pairs.train_forward import fit_pairs
 
 SIGMA = 2.5
@@ -67,7 +67,7 @@ def test_each_pair_is_a_separate_forward_selection(overlapping, change):
     x, codes = overlapping([60, 45, 80, 70])
     config = replace(CONFIG, **change)
     machines, curves = fit_pairs(x, codes, 4, config)
-    outputs = pair_outputs(machines, x)
+    outputs = machines.outputs(x)
     assert_array_equal(machines.pairs, all_pairs(4))
     for p, (i, j) in enumerate(machines.pairs):
         rows, path = separate_path(x, codes, i, j, config)
@@ -91,7 +91,7 @@ def test_each_pair_is_a_separate_forward_selection(overlapping, change):
 def test_the_paths_are_those_of_the_binary_estimator(overlapping):
     x, codes = overlapping([50, 60, 40])
     machines, _ = fit_pairs(x, codes, 3, CONFIG)
-    outputs = pair_outputs(machines, x)
+    outputs = machines.outputs(x)
     for p, (i, j) in enumerate(machines.pairs):
         rows = rows_of(codes, i, j)
         # the estimator's +1 is its second label: −codes makes that class i
@@ -122,14 +122,56 @@ def test_the_weights_are_least_squares_on_the_centres(overlapping):
 def test_fitted_outputs_may_calibrate(overlapping):
     x, codes = overlapping([60, 70])
     _, path = separate_path(x, codes, 0, 1, CONFIG)
-    _, curves = fit_pairs(x, codes, 2, CONFIG, calibration="fitted")
+    _, curves = fit_pairs(x, codes, 2, CONFIG, calibration=Calibration("fitted"))
     assert_allclose(np.polyval(curves[0], GRID), bayes_odds(path.fitted[:, 0], 60), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("change", [{}, {"block_size": 4}], ids=str)
+def test_held_out_outputs_are_those_of_machines_of_the_other_folds(overlapping, change):
+    x, codes = overlapping([60, 70, 3])
+    folds = np.random.default_rng(1).integers(3, size=len(x))
+    folds[codes == 2] = 1  # without fold 1 nothing is left of the class: fitted outputs have to do
+    config = replace(CONFIG, **change)
+    rule = Calibration("held-out", "gaussian")
+    machines, curves = fit_pairs(x, codes, 3, config, calibration=rule, folds=folds)
+    assert_array_equal(machines.weights, fit_pairs(x, codes, 3, config)[0].weights)
+    for p, (i, j) in enumerate(machines.pairs):
+        rows, path = separate_path(x, codes, i, j, config)
+        expected = path.fitted[:, 0].copy()
+        for fold in range(3):
+            is_own = folds[rows] == fold
+            rest = rows[~is_own]
+            if len(np.unique(codes[rest])) == 2:
+                of_rest = np.where(np.isin(np.arange(len(x)), rest), codes, -1)
+                used, other = separate_path(x, of_rest, i, j, config)
+                alpha, bias = other.weights()
+                columns = config.kernel.block(x[rows[is_own]], x[used[other.indices]])
+                expected[is_own] = columns @ alpha[:, 0] + bias[0]
+        counts = tuple(np.bincount(codes)[[i, j]].astype(float))
+        curve = fit_curve(expected, int(np.sum(codes == i)), counts, "gaussian")
+        assert_allclose(np.polyval(curves[p], GRID), np.polyval(curve, GRID), rtol=5e-3, atol=5e-3)
+
+
+def test_held_out_outputs_need_folds(overlapping):
+    x, codes = overlapping([10, 10])
+    with pytest.raises(ModelError, match='outputs is "held-out", expected folds'):
+        fit_pairs(x, codes, 2, CONFIG, calibration=Calibration("held-out"))
+
+
+def test_left_out_outputs_are_given_to_who_asks(overlapping):
+    x, codes = overlapping([30, 25, 20])
+    left_out = np.full((len(x), 3), np.nan)
+    machines, _ = fit_pairs(x, codes, 3, CONFIG, left_out=left_out)
+    for p, (i, j) in enumerate(machines.pairs):
+        rows, path = separate_path(x, codes, i, j, CONFIG)
+        assert_allclose(left_out[rows, p], path.leave_one_out[:, 0], rtol=0, atol=2e-3)
+        assert np.isnan(left_out[~np.isin(codes, [i, j]), p]).all()
 
 
 def test_a_weight_of_two_is_a_frame_twice(overlapping):
     x, codes = overlapping([40, 50, 30])
     weight = 1.0 + (np.arange(len(x)) % 3 == 0)
-    weighted, curves = fit_pairs(x, codes, 3, CONFIG, sample_weight=weight, calibration="fitted")
+    weighted, curves = fit_pairs(x, codes, 3, CONFIG, sample_weight=weight, calibration=Calibration("fitted"))
     twice = np.repeat(np.arange(len(x)), weight.astype(int))
     for p, (i, j) in enumerate(weighted.pairs):
         _, path = separate_path(x, codes, i, j, CONFIG, weight)
@@ -146,12 +188,12 @@ def test_a_weight_of_two_is_a_frame_twice(overlapping):
     assert_allclose(np.polyval(curves[0], GRID), odds, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("coupling", ["gaussian", "logistic"])
-def test_prior_odds_are_of_the_counts_given(overlapping, coupling):
+@pytest.mark.parametrize("curve", ["gaussian", "logistic"])
+def test_prior_odds_are_of_the_counts_given(overlapping, curve):
     x, codes = overlapping([40, 50, 30])
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(x))
     counts = np.array([700.0, 20.0, 90.0])
-    asked = {"sample_weight": weight, "coupling": coupling}
+    asked = {"sample_weight": weight, "calibration": Calibration(curve=curve)}
     _, default = fit_pairs(x, codes, 3, CONFIG, **asked)
     machines, given = fit_pairs(x, codes, 3, CONFIG, counts=counts, **asked)
     own = np.bincount(codes, weight)
@@ -162,19 +204,21 @@ def test_prior_odds_are_of_the_counts_given(overlapping, coupling):
 
 
 @pytest.mark.parametrize("change", [{}, {"block_size": 4}], ids=str)
-@pytest.mark.parametrize("coupling", ["gaussian", "logistic"])
-def test_curves_of_weighted_frames_are_those_of_weighted_left_out_outputs(overlapping, coupling, change):
+@pytest.mark.parametrize("curve", ["gaussian", "logistic"])
+def test_curves_of_weighted_frames_are_those_of_weighted_left_out_outputs(overlapping, curve, change):
     x, codes = overlapping([60, 90, 50], spread=1.5)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(x))
     config = replace(CONFIG, **change)
-    machines, curves = fit_pairs(x, codes, 3, config, coupling=coupling, sample_weight=weight)
+    machines, curves = fit_pairs(
+        x, codes, 3, config, calibration=Calibration(curve=curve), sample_weight=weight
+    )
     assert_array_equal(machines.weights, fit_pairs(x, codes, 3, config, sample_weight=weight)[0].weights)
     assert (curves[:, 1] > 0).all()
     own = np.bincount(codes, weight)
     for p, (i, j) in enumerate(machines.pairs):
         rows, path = separate_path(x, codes, i, j, config, weight)
         left_out, n_first = path.leave_one_out[:, 0], np.sum(codes == i)
-        expected = fit_curve(left_out, n_first, (own[i], own[j]), coupling, weight[rows])
+        expected = fit_curve(left_out, n_first, (own[i], own[j]), curve, weight[rows])
         assert_allclose(curves[p], expected, rtol=1e-3, atol=1e-3)
 
 
@@ -183,10 +227,10 @@ def test_the_number_of_workers_changes_nothing(overlapping, change):
     x, codes = overlapping([30] * 9)
     config = replace(CONFIG, **change)
     (one, curves), (three, others) = (fit_pairs(x, codes, 9, config, n_workers=n) for n in (1, 3))
-    for field in fields(PairwiseMachines):
+    for field in fields(SparseMachines):
         assert_array_equal(getattr(one, field.name), getattr(three, field.name), err_msg=field.name)
     assert_array_equal(curves, others)
-    assert_array_equal(pair_outputs(one, x, n_workers=1), pair_outputs(one, x, n_workers=3))
+    assert_array_equal(one.outputs(x, n_workers=1), one.outputs(x, n_workers=3))
 
 
 def test_some_pairs_are_those_of_all(overlapping):
@@ -209,13 +253,13 @@ def test_duplicated_frames(overlapping):
         chosen = machines.center_indices[p][machines.center_indices[p] >= 0]
         assert len(chosen) <= len(np.unique(x[np.isin(codes, [i, j])], axis=0))
         assert len(np.unique(x[chosen], axis=0)) == len(chosen)
-    assert np.isfinite(pair_outputs(machines, x)).all()
+    assert np.isfinite(machines.outputs(x)).all()
 
 
 def test_the_same_frames_in_two_classes(overlapping):
     x, _ = overlapping([30])
     machines, curves = fit_pairs(np.concatenate([x, x]), np.repeat([0, 1], 30), 2, CONFIG)
-    outputs = pair_outputs(machines, x)
+    outputs = machines.outputs(x)
     assert_allclose(outputs, 0, rtol=0, atol=2e-3)
     assert np.isfinite(quadratics(outputs, curves)).all()
 
@@ -226,7 +270,7 @@ def test_short_classes_and_odd_widths(overlapping, regularize, sigma):
     x, codes = overlapping([1, 2, 30, 1])
     config = replace(CONFIG, sigmas=(sigma,), kernel=Kernel("gaussian", sigma), regularize=regularize)
     machines, curves = fit_pairs(x, codes, 4, config)
-    odds = quadratics(pair_outputs(machines, np.concatenate([x, 50 + x])), curves)
+    odds = quadratics(machines.outputs(np.concatenate([x, 50 + x])), curves)
     assert np.isfinite(odds).all()
     assert np.isfinite(coupled_log_posteriors(odds, 4)).all()
     assert (np.sum(machines.slots >= 0, axis=1) <= [3, 20, 2, 20, 3, 20]).all()
@@ -237,7 +281,7 @@ def test_more_centres_than_frames(overlapping):
     machines, _ = fit_pairs(x, codes, 3, replace(CONFIG, max_centers=10**6))
     assert_array_equal(np.sum(machines.slots >= 0, axis=1), [9, 14, 12])  # with the bias, a basis
     targets = np.where(codes == 0, 1.0, -1.0)[codes < 2]
-    assert_allclose(pair_outputs(machines, x[codes < 2])[:, 0], targets, rtol=0, atol=1e-3)
+    assert_allclose(machines.outputs(x[codes < 2])[:, 0], targets, rtol=0, atol=1e-3)
 
 
 def test_errors_say_what_to_do(overlapping):
@@ -269,6 +313,6 @@ def test_outputs_that_point_the_wrong_way_leave_the_prior_odds():
     config = ForwardConfig(Kernel("gaussian", 1e-3), (1e-3,), 5)
     _, path = separate_path(x.astype(np.float32), y, 0, 1, config)
     assert path.leave_one_out[:30].mean() < path.leave_one_out[30:].mean()
-    for coupling in ("gaussian", "logistic"):
-        _, curves = fit_pairs(x, y, 2, config, coupling=coupling)
+    for curve in ("gaussian", "logistic"):
+        _, curves = fit_pairs(x, y, 2, config, calibration=Calibration(curve=curve))
         assert_allclose(curves, [[0.0, 0.0, np.log(30 / 20)]], rtol=1e-12, atol=0)

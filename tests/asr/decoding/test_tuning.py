@@ -73,6 +73,9 @@ class TestTune:
     def test_without_a_dev_set_the_weights_are_sensible(self) -> None:
         bigram = NGram.estimate([("A", "B")], 2, vocabulary=LEXICON.words)
         decoder = Decoder(LEXICON, bigram, TOPOLOGY)
-        tuned = tune(decoder, [], [], CONFIG, with_lm_scale=True)
+        tuned = tune(decoder, [], [], TuningConfig(), with_lm_scale=True)
         assert tuned.weights == {"word_penalty": 0.0, "silence_log_prob": 0.0, "lm_scale": 8.0}
         assert (tuned.errors, tuned.trials) == (0, ())
+        given = TuningConfig(word_penalties=(-20.0,), lm_scales=(5.0, 9.0, 12.0))
+        weights = tune(decoder, [], [], given, with_lm_scale=True).weights
+        assert weights == {"word_penalty": -20.0, "silence_log_prob": 0.0, "lm_scale": 9.0}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from asr import Recognizer, align, sparsity, train
+from asr import Recognizer, align, info, sparsity, train
 from asr.cli import main
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import compute_cepstra
@@ -19,7 +19,7 @@ from asr.scoring.results import read_results
 from asr.sparsity import config_of
 from asr.stages.store import as_plain
 
-SMALL = ("hybrid.n_centers=20", "hybrid.min_frames=5", "tying.min_frames=60", "tying.min_gain=20")
+SMALL = ("hybrid.min_frames=5", "tying.min_frames=60", "tying.min_gain=20", "pools.n_centers=20")
 CHECKED = "speaker 1/2.wav"
 
 
@@ -182,21 +182,6 @@ def test_adaptation_may_be_left_out(
     assert Recognizer.load(out, "npd").first_pass is None
 
 
-def test_realignment_goes_on_from_the_first_hybrid(
-    hybrids: Path, tones: Path, settings: tuple[str, ...], tmp_path: Path
-) -> None:
-    out = tmp_path / "exp"
-    shutil.copytree(hybrids, out)
-    before = {p.name for p in (out / "stages").iterdir()}
-    options = (*settings, *SMALL, "hybrid.warps=0.95,1.05", "hybrid.realignments=1")
-    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
-    new = sorted(p.name.rsplit("-", 1)[0] for p in (out / "stages").iterdir() if p.name not in before)
-    made = {"adapting-hybrid-npd-realigned-1", "hybrid-npd-realigned-1", "units-realigned-1"}
-    assert made | {f"{name}-dev" for name in made} <= set(new)
-    assert "hybrid-npd" not in new
-    assert all(row.word_accuracy >= 90 for row in read_results(out))
-
-
 def test_sparsity_trains_every_size_and_goes_on(
     hybrids: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,6 +200,22 @@ def test_sparsity_trains_every_size_and_goes_on(
     assert "expected npd or orols" in capsys.readouterr().err
 
 
+def test_options_of_other_models_are_refused_before_anything_is_made(tones: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"svm\.cost: belongs to svm; got npd, which it does not change"):
+        train("folder", corpus=tones, out=tmp_path / "exp", models="npd", settings=["svm.cost=3"])
+    assert not (tmp_path / "exp").exists()
+
+
+def test_people_see_pairs_centres_and_states(hybrids: Path) -> None:
+    found = info(hybrids, model="npd")
+    assert found["kind"] == "combined"
+    assert found["second"]["kind"] == "gmm"
+    first = found["first"]
+    assert first["pairs"] == first["classes"] * (first["classes"] - 1) // 2
+    assert 0 < first["centers"] <= 20 * first["classes"]
+    assert first["classes"] <= found["states"]
+
+
 def test_config_comes_back_from_its_json(hybrids: Path) -> None:
     record = json.loads((hybrids / "config.json").read_text())
     assert as_plain(config_of(record)) == record["config"]
@@ -225,7 +226,9 @@ def test_thesis_preset(
     model: str, tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path
 ) -> None:
     out = tmp_path / "exp"
-    train("folder", corpus=tones, out=out, models=[model], preset="thesis", settings=(*settings, *SMALL))
+    own = ("forward.n_centers=20",) if model in ("npd", "orols") else ()
+    options = (*settings, "hybrid.min_frames=5", *own)
+    train("folder", corpus=tones, out=out, models=[model], preset="thesis", settings=options)
     assert all(row.word_accuracy >= 80 for row in read_results(out))
     recognizer = Recognizer.load(out)
     assert recognizer.model.front_end.projection is None

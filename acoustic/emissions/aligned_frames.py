@@ -1,0 +1,140 @@
+"""The aligned frames that discriminants of states are trained on.
+
+Axes: M training frames, D features, S states, K classes (states that frames tell apart), N utterances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from acoustic.emissions.state_priors import StatePriors
+from acoustic.errors import TrainingError
+from acoustic.pairs.class_frames import LabelledFrames
+from acoustic.pairs.pool_centers import drawn
+from foundation.arrays import Floats, Integers, Ints, Longs, Singles
+
+FrameSource = Callable[[], Iterable[tuple[int, Singles]]]
+
+
+@dataclass(frozen=True)
+class AlignedFrames(LabelledFrames):
+    """Frames of known class, and the states that the classes stand for.
+
+    Attributes
+    ----------
+    class_of_state : (S,) int32, −1 for none
+    """
+
+    class_of_state: Ints
+
+    def state_priors(self, prior_scale: float) -> StatePriors:
+        """Return what turns the classes' posteriors into the states' scores."""
+        return StatePriors(self.class_of_state, np.log(self.counts / self.counts.sum()), prior_scale)
+
+
+def aligned_frames(
+    frames: FrameSource,
+    labels: Sequence[Integers],
+    folds: Integers,
+    n_states: int,
+    *,
+    max_frames: int,
+    min_frames: int,
+    seed: int = 0,
+) -> AlignedFrames:
+    """Return some frames of each state; never more of them than these are held at once.
+
+    Parameters
+    ----------
+    frames : gives, each time it is called, the number of every utterance with its frames (T, D)
+    labels : of each utterance the states (T,), −1 where unknown
+    folds : (N,) fold of each utterance
+    n_states : S
+    max_frames : of a class, drawn at random
+    min_frames : with fewer, a state shares the class of the state whose mean frame is nearest; without any,
+        it has none
+    seed : of what is drawn
+    """
+    states = np.concatenate(labels)
+    starts = np.cumsum([0, *map(len, labels)])
+    class_of_state = _classes(frames, labels, n_states, min_frames)
+    n_classes = int(class_of_state.max(initial=-1)) + 1
+    if n_classes < 2:
+        raise TrainingError(
+            f"{n_classes} states have {min_frames} frames or more, expected two at least to tell "
+            "apart; record more, or lower min_frames"
+        )
+    codes = np.where(states >= 0, class_of_state[states], -1)
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([drawn(np.flatnonzero(codes == k), max_frames, rng) for k in range(n_classes)])
+    return AlignedFrames(
+        _gathered(frames, rows, starts),
+        codes[rows].astype(np.int32),
+        folds[np.searchsorted(starts, rows, side="right") - 1].astype(np.int32),
+        np.bincount(codes[codes >= 0], minlength=n_classes).astype(np.float64),
+        class_of_state,
+    )
+
+
+def halves(*levels: Sequence[str]) -> Ints:
+    """Return the fold, 0 or 1, of each utterance by the first level that tells two apart.
+
+    What is the same at that level (a speaker, a recording) is in one fold.
+
+    Parameters
+    ----------
+    levels : names (N,) of each utterance, for example its speaker, its recording and its own
+
+    >>> halves(["ann", "bob", "ann", "cid"], ["1", "2", "3", "4"])
+    array([0, 1, 0, 0], dtype=int32)
+    >>> halves(["ann", "ann", "ann"], ["1", "2", "2"])
+    array([0, 1, 1], dtype=int32)
+    """
+    names = next((level for level in levels if len(set(level)) > 1), levels[-1])
+    fold = {name: k % 2 for k, name in enumerate(sorted(set(names)))}
+    return np.array([fold[name] for name in names], dtype=np.int32)
+
+
+def _gathered(frames: FrameSource, rows: Longs, starts: Longs) -> Singles:
+    """Return the frames (M, D) at some rows of all utterances one behind the other."""
+    order = np.argsort(rows, kind="stable")
+    bounds = np.searchsorted(rows[order], starts)
+    found: Singles | None = None
+    for n, x in frames():
+        if found is None:
+            found = np.empty((len(rows), x.shape[1]), dtype=np.float32)
+        places = order[bounds[n] : bounds[n + 1]]
+        found[places] = x[rows[places] - starts[n]]
+    return np.empty((0, 0), dtype=np.float32) if found is None else found
+
+
+def _classes(frames: FrameSource, labels: Sequence[Integers], n_states: int, min_frames: int) -> Ints:
+    """Return the class of each state (S,): its own, that of the nearest mean frame, or −1 without frames."""
+    counts = np.zeros(n_states, dtype=np.int64)
+    for states in labels:
+        counts += np.bincount(states[states >= 0], minlength=n_states)
+    own = np.flatnonzero(counts >= min_frames)
+    found = np.full(n_states, -1, dtype=np.int32)
+    found[own] = np.arange(len(own))
+    rare = np.flatnonzero((counts > 0) & (counts < min_frames))
+    if len(rare) and len(own):
+        means = _means(frames, labels, counts)
+        for s in rare:
+            found[s] = found[own[np.argmin(np.sum((means[own] - means[s]) ** 2, axis=1))]]
+    return found
+
+
+def _means(frames: FrameSource, labels: Sequence[Integers], counts: Longs) -> Floats:
+    """Return the mean frame of each state, (S, D)."""
+    sums: Floats | None = None
+    for n, x in frames():
+        if sums is None:
+            sums = np.zeros((len(counts), x.shape[1]))
+        known = labels[n] >= 0
+        np.add.at(sums, labels[n][known], x[known].astype(np.float64))
+    if sums is None:
+        return np.zeros((len(counts), 0))
+    return sums / np.maximum(counts, 1)[:, None]

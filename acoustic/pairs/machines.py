@@ -1,0 +1,79 @@
+"""What all machines have in common: the discriminants of all pairs of classes, ready to be evaluated.
+
+Axes: T frames, D features, P pairs, K classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Protocol, Self
+
+from foundation.arrays import Floats, Reals, Singles, Tensors
+from foundation.threads import parallel_map
+
+FRAMES_AT_ONCE = 128
+
+
+class Machines(Protocol):
+    """The discriminants q_ij of pairs of classes, positive for i.
+
+    Attributes
+    ----------
+    layout : how centres and weights are kept, for model files
+    n_classes, n_pairs : K and P
+    n_centers : distinct centres of all pairs, each one kernel value a frame
+    centers_a_pair : mean number of centres of one pair
+    sigma : width of the Gaussian kernel
+    """
+
+    layout: ClassVar[str]
+
+    @property
+    def n_classes(self) -> int: ...  # noqa: D102 (see the class)
+
+    @property
+    def n_pairs(self) -> int: ...  # noqa: D102
+
+    @property
+    def n_centers(self) -> int: ...  # noqa: D102
+
+    @property
+    def centers_a_pair(self) -> float: ...  # noqa: D102
+
+    @property
+    def sigma(self) -> float: ...  # noqa: D102
+
+    def outputs(self, frames: Reals, n_workers: int | None = None) -> Singles:
+        """Return q_ij of all pairs at frames (T, D), (T, P) float32."""
+        ...
+
+    def log_posteriors(self, curves: Floats, frames: Reals, n_workers: int | None = None) -> Singles:
+        """Return log P(class | frame) by Price's coupling, (T, K) float32, of machines for all pairs i < j.
+
+        Parameters
+        ----------
+        curves : (P, 3) from outputs to log odds
+        frames : (T, D)
+        n_workers : threads; one a core by default. The result does not depend on it.
+        """
+        ...
+
+    def tensors(self) -> Tensors:
+        """Return what a file must hold, beside layout and width."""
+        ...
+
+    @classmethod
+    def from_tensors(cls, tensors: Tensors, sigma: float) -> Self:
+        """Return the machines again."""
+        ...
+
+
+def for_blocks_of_frames(work: Callable[[slice], None], n_frames: int, n_workers: int | None = None) -> None:
+    """Call ``work`` with the rows of one block of frames after the other, in threads.
+
+    A block's outputs of thousands of pairs stay in a core's cache until they are used.
+    """
+    starts = range(0, n_frames, FRAMES_AT_ONCE)
+    rows = [slice(start, min(start + FRAMES_AT_ONCE, n_frames)) for start in starts]
+    for _ in parallel_map(work, rows, n_workers):
+        pass

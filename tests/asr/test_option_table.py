@@ -1,0 +1,24 @@
+"""The page of options is that of the code, and says what every option is."""
+
+import re
+from pathlib import Path
+
+from asr.config import ExperimentConfig
+from asr.option_table import option_page
+from asr.settings import known_keys
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "options.md"
+
+
+def test_the_page_in_docs_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == option_page(), "python -m asr.option_table > docs/options.md"
+
+
+def test_every_option_is_explained() -> None:
+    rows = dict(re.findall(r"^\| `([\w.]+)` \|[^|]*\|[^|]*\| ([^|]*) \|", option_page(), flags=re.M))
+    assert list(rows) == list(known_keys(ExperimentConfig()))
+    assert all(len(meaning) > 10 for meaning in rows.values()), rows
+
+
+def test_there_are_no_more_options_than_a_person_can_read() -> None:
+    assert len(known_keys(ExperimentConfig())) <= 45
