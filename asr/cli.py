@@ -15,7 +15,10 @@ from typing import TypeAlias
 
 from asr import verbs
 from asr.errors import ConfigError
-from asr.formats import output
+from asr.formats import terminal
+from asr.formats.alignments import ALIGN_FORMATS, write_aligned
+from asr.formats.hypotheses import DECODE_FORMATS, decoded, write_hypotheses
+from asr.formats.transcripts import text_or_file
 from asr.logs import terminal_messages
 from asr.recipe import built_in_recipes
 from asr.sparsity import SIZES, sparsity
@@ -132,7 +135,7 @@ def _add_decode(verbs_: Verbs) -> argparse.ArgumentParser:
     command.add_argument("experiment", type=Path)
     command.add_argument("recordings", nargs="+", type=Path, metavar="WAV")
     _add_model_options(command)
-    command.add_argument("--format", choices=output.DECODE_FORMATS, default="text")
+    command.add_argument("--format", choices=DECODE_FORMATS, default="text")
     command.add_argument(
         "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
     )
@@ -148,7 +151,7 @@ def _add_align(verbs_: Verbs) -> argparse.ArgumentParser:
     command.add_argument("text", nargs="?", metavar="TEXT", help="the transcript, or a file that holds it")
     command.add_argument("--corpus", type=Path, help="align a whole data directory or folder")
     command.add_argument("--model")
-    command.add_argument("--format", choices=output.ALIGN_FORMATS, default="textgrid")
+    command.add_argument("--format", choices=ALIGN_FORMATS, default="textgrid")
     command.add_argument(
         "--out", type=Path, help="file (ctm, mlf) or directory (textgrid); default: standard output"
     )
@@ -224,8 +227,8 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
 
 def _demo(options: argparse.Namespace) -> int:
     results, hypothesis, spoken = verbs.demo(options.out)
-    print(output.results_table(results, options.out))
-    print(f"\na new synthetic recording, spoken: {spoken}\n{output.word_times(hypothesis)}")
+    print(terminal.results_table(results, options.out))
+    print(f"\na new synthetic recording, spoken: {spoken}\n{terminal.word_times(hypothesis)}")
     return 0
 
 
@@ -238,7 +241,7 @@ def _train(options: argparse.Namespace) -> int:
         preset=options.preset,
         settings=options.settings,
     )
-    print(output.results_table(results, options.out))
+    print(terminal.results_table(results, options.out))
     return 0
 
 
@@ -255,7 +258,7 @@ def _decode(options: argparse.Namespace) -> int:
     return _print_found(
         options.recordings,
         found,
-        lambda pairs: output.decoded(pairs, options.format, with_path=several, with_rank=options.nbest > 1),
+        lambda pairs: decoded(pairs, options.format, with_path=several, with_rank=options.nbest > 1),
     )
 
 
@@ -269,19 +272,19 @@ def _align(options: argparse.Namespace) -> int:
     else:
         if options.recording is None or options.text is None:
             raise ConfigError("align: expected WAV and TEXT, or --corpus DIR")
-        text = output.text_or_file(options.text)
+        text = text_or_file(options.text)
         aligned = verbs.align(options.experiment, options.recording, text, model=options.model)
         pairs = [(aligned.utterance_id, aligned)]
     return _print_found(
         [name for name, _ in pairs],
         [result for _, result in pairs],
-        lambda good: output.write_aligned([a for _, a in good], options.format, options.out),
+        lambda good: write_aligned([a for _, a in good], options.format, options.out),
     )
 
 
 def _score(options: argparse.Namespace) -> int:
     print(
-        output.score_files(
+        terminal.accuracy_of_files(
             options.reference,
             options.hypothesis,
             against=options.against,
@@ -295,17 +298,17 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    score, decoded = verbs.evaluate(
+    accuracy, found = verbs.evaluate(
         options.experiment, options.corpus, model=options.model, grammar=options.grammar
     )
     if options.hypotheses is not None:
-        output.write_hypotheses(decoded, options.hypotheses)
-    print(output.evaluation(score, decoded, as_json=options.json))
+        write_hypotheses(found, options.hypotheses)
+    print(terminal.evaluation(accuracy, found, as_json=options.json))
     return 0
 
 
 def _validate(options: argparse.Namespace) -> int:
-    lines, has_errors = output.problems(options.corpus, options.lexicon)
+    lines, has_errors = terminal.problems(options.corpus, options.lexicon)
     print("\n".join(lines))
     return 2 if has_errors else 0
 
@@ -316,13 +319,13 @@ def _lexicon(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    print(output.description(verbs.info(options.experiment, model=options.model)))
+    print(terminal.description(verbs.info(options.experiment, model=options.model)))
     return 0
 
 
 def _sparsity(options: argparse.Namespace) -> int:
     rows = sparsity(options.experiment, model=options.model, sizes=options.centers)
-    print(output.sparsity_table(rows, options.experiment))
+    print(terminal.sparsity_table(rows, options.experiment))
     return 0
 
 

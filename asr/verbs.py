@@ -13,14 +13,14 @@ from acoustic.emissions.kinds import describe
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
-from asr.decoding.passes import score_decoded, scored_speech
+from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.recipe import load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
 from asr.scoring.results import Result
-from asr.scoring.scoring import Score
+from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings
 from asr.stages.store import read_json
 from asr.systems import find_system
@@ -149,8 +149,8 @@ def align_corpus(
 
 def evaluate(
     experiment: str | Path, corpus: str | Path, *, model: str | None = None, grammar: str | None = None
-) -> tuple[Score, dict[str, Hypothesis]]:
-    """Return the score of a recogniser on a data directory or folder, and its hypotheses by utterance id."""
+) -> tuple[WordAccuracy, dict[str, Hypothesis]]:
+    """Return the word accuracy on a data directory or folder, and the hypotheses by utterance id."""
     recognizer = Recognizer.load(experiment, model, grammar)
     data, errors = usable_cepstra(read_corpus(corpus), recognizer.model.front_end.config)
     if errors:
@@ -165,7 +165,7 @@ def evaluate(
             len(data.corpus),
         )
     decoded = recognizer.decode(scored_speech(data.cepstra, data.speakers, recognizer.model))
-    return score_decoded(data.corpus, decoded), dict(zip(data.corpus.ids, decoded, strict=True))
+    return accuracy_of(data.corpus, decoded), dict(zip(data.corpus.ids, decoded, strict=True))
 
 
 def make_lexicon(corpus: str | Path, *, english: bool = False) -> Lexicon:

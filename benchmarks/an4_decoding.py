@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.grammars import read_grammar
-from asr.decoding.passes import score_decoded
+from asr.decoding.passes import accuracy_of
 from asr.experiment import Experiment
 from asr.recipe import load_recipe
 from asr.recognizer import Recognizer
@@ -128,13 +128,13 @@ def measure_pruning(
         decoder = task.decoders[grammar].with_config(**change)
         found = decode(decoder, scores)
         pairs = list(zip(found, exact, strict=True))
-        score = score_decoded(task.dev.corpus, dict(zip(task.dev.corpus.ids, found, strict=True)))
+        accuracy = accuracy_of(task.dev.corpus, found)
         rows.append(
             {
                 "grammar": grammar,
                 "beam": str(decoder.config.beam),
                 "max_active": decoder.config.max_active,
-                "dev_word_accuracy": score.word_accuracy,
+                "dev_word_accuracy": accuracy.word_accuracy,
                 "worse_scores": sum(is_worse(a, b) for a, b in pairs),
                 "other_words": sum(is_worse(a, b) and a.text != b.text for a, b in pairs),
                 "incomplete": sum(not h.complete for h in found),

@@ -38,7 +38,7 @@ from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import scored_speech
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
-from asr.scoring.scoring import Score, compare, score
+from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.settings import with_settings
 from asr.stages.models import ModelStages
 from asr.stages.store import StageStore, as_plain
@@ -113,21 +113,23 @@ def decode_fold(task: TaskStages, configs: Mapping[tuple[str, str], Tuned]) -> d
     return found
 
 
-def speaker_accuracies(scored: Score) -> list[float]:
-    return [speaker.counts.word_accuracy for speaker in scored.speakers]
+def speaker_accuracies(accuracy: WordAccuracy) -> list[float]:
+    return [speaker.counts.word_accuracy for speaker in accuracy.speakers]
 
 
 def comparison_row(
     reference: Texts,
     texts: Mapping[tuple[str, str], Texts],
-    scores: Mapping[tuple[str, str], Score],
+    accuracies: Mapping[tuple[str, str], WordAccuracy],
     names: tuple[str, str],
     grammar: str,
 ) -> dict[str, Any]:
     """Return how much better the second model is than the first, over utterances and over speakers."""
     first, second = ((name, grammar) for name in names)
     paired = compare(reference, texts[first], texts[second])
-    by_speaker = list(zip(speaker_accuracies(scores[first]), speaker_accuracies(scores[second]), strict=True))
+    by_speaker = list(
+        zip(speaker_accuracies(accuracies[first]), speaker_accuracies(accuracies[second]), strict=True)
+    )
     better, worse = sum(a < b for a, b in by_speaker), sum(a > b for a, b in by_speaker)
     return {
         "grammar": grammar,
@@ -144,14 +146,14 @@ def comparison_row(
     }
 
 
-def fold_accuracies(scored: Score, folds: Sequence[frozenset[str]]) -> list[float]:
+def fold_accuracies(accuracy: WordAccuracy, folds: Sequence[frozenset[str]]) -> list[float]:
     """Return the word accuracy of each fold's utterances."""
-    accuracies = []
+    by_fold = []
     for ids in folds:
-        counts = [u.counts for u in scored.utterances if u.utterance_id in ids]
+        counts = [u.counts for u in accuracy.utterances if u.utterance_id in ids]
         n_errors, n_words = sum(c.errors for c in counts), sum(c.words for c in counts)
-        accuracies.append(100.0 - 100.0 * n_errors / n_words)
-    return accuracies
+        by_fold.append(100.0 - 100.0 * n_errors / n_words)
+    return by_fold
 
 
 def print_report(rows: Sequence[dict[str, Any]], comparisons: Sequence[dict[str, Any]]) -> None:
@@ -210,7 +212,7 @@ def main() -> None:
             )
     wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
     speakers = {u.utterance_id: u.speaker for u in corpus}
-    scores = {key: score(corpus.text, found, speakers=speakers) for key, found in texts.items()}
+    accuracies = {key: score(corpus.text, found, speakers=speakers) for key, found in texts.items()}
     rows = [
         {
             "model": name,
@@ -220,9 +222,9 @@ def main() -> None:
             "words": s.words,
             "folds": fold_accuracies(s, folds),
         }
-        for (name, grammar), s in scores.items()
+        for (name, grammar), s in accuracies.items()
     ]
-    in_pairs = partial(comparison_row, corpus.text, texts, scores)
+    in_pairs = partial(comparison_row, corpus.text, texts, accuracies)
     comparisons = [in_pairs(pair, g) for g in GRAMMARS for pair in combinations(arguments.models, 2)]
     print(f"{len(corpus)} utterances, {len(corpus.speakers)} speakers; {wall:.0f} s, {cpu:.0f} CPU s")
     print_report(rows, comparisons)

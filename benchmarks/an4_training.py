@@ -33,9 +33,9 @@ from acoustic.hmm.topology import SILENCE, Topology
 from acoustic.hmm.training import posteriors_with_retries
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
-from asr.decoding.passes import decode_all, score_decoded, scored_speech
+from asr.decoding.passes import accuracy_of, decode_all, scored_speech
 from asr.decoding.tuning import tune
-from asr.scoring.scoring import Score, compare
+from asr.scoring.scoring import WordAccuracy, compare
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components, training_utterances
 from decoder import Decoder, Lexicon, WordLoop
 from foundation.arrays import Integers, Longs, Singles
@@ -221,7 +221,7 @@ def compare_estimators(train_set: Corpus, dev: Corpus, lexicon: Lexicon) -> list
     for name, passes in ESTIMATORS.items():
         seconds: dict[str, float] = {}
         model = train(data, lexicon, passes, seconds)
-        weights, score, text = tuned_score(dev_data, model, lexicon)
+        weights, accuracy, text = tuned_accuracy(dev_data, model, lexicon)
         texts.append(text)
         paired = compare(dev.text, texts[0], text)
         rows.append(
@@ -229,8 +229,8 @@ def compare_estimators(train_set: Corpus, dev: Corpus, lexicon: Lexicon) -> list
                 "estimator": name,
                 "cpu_seconds": sum(seconds.values()),
                 "weights": weights,
-                "dev_word_accuracy": score.word_accuracy,
-                "interval": score.interval,
+                "dev_word_accuracy": accuracy.word_accuracy,
+                "interval": accuracy.interval,
                 "difference_to_first": paired.difference,
                 "interval_of_difference": paired.interval,
                 "p_value": paired.p_value,
@@ -239,16 +239,16 @@ def compare_estimators(train_set: Corpus, dev: Corpus, lexicon: Lexicon) -> list
     return rows
 
 
-def tuned_score(
+def tuned_accuracy(
     data: SpeechData, model: AcousticModel, lexicon: Lexicon
-) -> tuple[dict[str, float], Score, dict[str, tuple[str, ...]]]:
-    """Return decoder weights tuned on data, its score with them in the word loop, and the words found."""
+) -> tuple[dict[str, float], WordAccuracy, dict[str, tuple[str, ...]]]:
+    """Return decoder weights tuned on data in the word loop, the word accuracy with them, and the words."""
     scores = scored_speech(data.cepstra, data.speakers, model).scores
     decoder = Decoder(lexicon, WordLoop(lexicon.words), model.topology, CONFIG.decoder)
     tuned = tune(decoder, scores, [u.words for u in data.corpus], CONFIG.tuning, with_lm_scale=False)
     decoded = decode_all(scores, decoder.with_config(**tuned.weights))
     texts = {i: h.text for i, h in zip(data.corpus.ids, decoded, strict=True)}
-    return tuned.weights, score_decoded(data.corpus, decoded), texts
+    return tuned.weights, accuracy_of(data.corpus, decoded), texts
 
 
 def print_report(

@@ -24,7 +24,7 @@ from asr.corpora.speech_data import SpeechData
 from asr.experiment import Experiment
 from asr.formats.transcripts import read_transcripts
 from asr.recipe import load_recipe
-from asr.scoring.scoring import Score, compare, score
+from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.stages.task import TaskStages
 from asr.systems import find_system
 from features.frontend import FrontEnd
@@ -95,14 +95,16 @@ def frames(task: TaskStages, data: SpeechData) -> list[Singles]:
 
 
 def print_report(
-    scores: dict[str, Score], seconds: dict[str, dict[str, float]], trials: Sequence[dict[str, Any]]
+    accuracies: dict[str, WordAccuracy],
+    seconds: dict[str, dict[str, float]],
+    trials: Sequence[dict[str, Any]],
 ) -> None:
     print_table(("states of a word", "dev acc %"), [(t["n_states"], t["dev_word_accuracy"]) for t in trials])
     print_table(
         ("on test", "words", "word acc %", "low", "high", "sub", "del", "ins"),
         [
             (name, s.words, s.word_accuracy, *s.interval, s.substitutions, s.deletions, s.insertions)
-            for name, s in scores.items()
+            for name, s in accuracies.items()
         ],
     )
     steps = ("features", "tuning", "training", "test")
@@ -125,20 +127,20 @@ def main() -> None:
     texts = {f"phone HMMs, {g}": text for g, text in by_grammar.items()} | {
         "whole-word HMMs (hmmlearn)": words
     }
-    scores = {name: score(reference, text) for name, text in texts.items()}
+    accuracies = {name: score(reference, text) for name, text in texts.items()}
     seconds = {"phone HMMs, both grammars": phone_seconds, "whole-word HMMs (hmmlearn)": word_seconds}
-    print_report(scores, seconds, trials)
+    print_report(accuracies, seconds, trials)
     paired = compare(reference, words, by_grammar["word-pair"])
     print(
         f"phone against whole-word HMMs, one digit a recording: {paired.difference:+.2f} points "
         f"[{paired.interval[0]:.2f}, {paired.interval[1]:.2f}], p = {paired.p_value:.3g}"
     )
-    accuracy = min(s.word_accuracy for name, s in scores.items() if name.startswith("phone"))
+    accuracy = min(s.word_accuracy for name, s in accuracies.items() if name.startswith("phone"))
     is_met = accuracy >= TARGET
     print(f"target (phone HMMs at least {TARGET} % with either grammar): {'met' if is_met else 'MISSED'}")
     report = {
         "word_accuracy": {
-            name: {"value": s.word_accuracy, "interval": s.interval} for name, s in scores.items()
+            name: {"value": s.word_accuracy, "interval": s.interval} for name, s in accuracies.items()
         },
         "cpu_seconds": seconds,
         "whole_word_trials_on_dev": trials,

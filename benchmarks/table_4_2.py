@@ -39,10 +39,10 @@ RM1 = {"gmm": 91.96, "svm": 94.10, "npd": 94.41, "orols": 94.25, "krls": 90.1}  
 
 
 def results_of(row: Row) -> list[Result]:
-    """Return a row's scores on dev and test."""
-    score, preset = row.experiment.decoding.rows, row.experiment.preset
-    on_dev = score(row.tuned(), model=row.name, preset=preset, split="dev")
-    return on_dev + score(row.tested(), model=row.name, preset=preset, split="test")
+    """Return a row's results on dev and test."""
+    rows, preset = row.experiment.decoding.rows, row.experiment.preset
+    on_dev = rows(row.tuned(), model=row.name, preset=preset, split="dev")
+    return on_dev + rows(row.tested(), model=row.name, preset=preset, split="test")
 
 
 def comparison(baseline: Row, row: Row, grammar: str) -> dict[str, Any]:

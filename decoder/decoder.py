@@ -12,10 +12,11 @@ from acoustic.hmm.topology import Topology
 from decoder.errors import DecodingError
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon
-from decoder.search.lattice import Lattice, build_lattice, edge_posteriors, word_confidence
+from decoder.search.compiled import Pruning, Weights
+from decoder.search.confidence import edge_posteriors, word_confidence
+from decoder.search.lattice import Lattice, build_lattice
 from decoder.search.nbest import best_sequences
 from decoder.search.network import Network, build_network
-from decoder.search.tokens import Pruning, Weights
 from decoder.search.viterbi import SearchResult, search, trace
 from foundation.arrays import Floats
 

@@ -1,41 +1,152 @@
-"""The grammars of a task: built from its training text or files, written beside a model, read back."""
+"""The grammars of a task by the names they have on the command line.
+
+`GRAMMARS` says of each name how the grammar is made and kept in a file beside the model, how it is read back,
+and whether it has probabilities to scale. To add a grammar: a module in `decoder.grammars` with the grammar
+itself, its name in `asr.config.GrammarName`, and a row of the table here.
+"""
 
 from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from acoustic.hmm.topology import Topology
 from asr.config import GrammarName
-from asr.errors import ExperimentError
+from asr.errors import ConfigError, ExperimentError
 from decoder.decoder import Decoder
-from decoder.grammars.grammar import Grammar, WordLoop
+from decoder.grammars.grammar import Grammar
 from decoder.grammars.ngram import NGram
+from decoder.grammars.word_loop import WordLoop
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 
 WORD_PAIRS = "word_pairs.txt"
-_ORDERS: dict[str, int] = {"unigram": 1, "bigram": 2, "trigram": 3}
 _N_NAMED = 10
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class TaskText:
+    """What a grammar can be made from.
+
+    Attributes
+    ----------
+    directory : of the task, with the files that its corpus brings along
+    sentences : words of the training transcripts
+    lexicon : every word that can be recognised
+    """
+
+    directory: Path
+    sentences: Iterable[tuple[str, ...]]
+    lexicon: Lexicon
+
+
+@dataclass(frozen=True)
+class GrammarKind:
+    """How a grammar of one name is made, kept and weighed.
+
+    Attributes
+    ----------
+    write : makes the grammar from a task and writes what `read` needs into a directory
+    read : returns the grammar from such a directory and the lexicon
+    has_lm_scale : whether it has probabilities worth weighing
+    brought_as : pattern of the file by which a corpus brings it along; then nobody needs to ask for it
+    """
+
+    write: Callable[[TaskText, Path], Grammar]
+    read: Callable[[Path, Lexicon], Grammar]
+    has_lm_scale: bool
+    brought_as: str | None = None
+
+
+def _write_loop(task: TaskText, directory: Path) -> Grammar:
+    return WordLoop(task.lexicon.words)
+
+
+def _read_loop(directory: Path, lexicon: Lexicon) -> Grammar:
+    return WordLoop(lexicon.words)
+
+
+def _write_estimate(file: str, order: int, task: TaskText, directory: Path) -> Grammar:
+    model = NGram.estimate(task.sentences, order, vocabulary=task.lexicon.words)
+    model.write(directory / file)
+    return model
+
+
+def _read_ngram(file: str, directory: Path, lexicon: Lexicon) -> Grammar:
+    return NGram.read(directory / file)
+
+
+def _write_arpa(task: TaskText, directory: Path) -> Grammar:
+    files = sorted(task.directory.glob("*.arpa"))
+    if len(files) != 1:
+        names = ", ".join(f.name for f in files) or "none"
+        raise ExperimentError(
+            f"grammar arpa: .arpa files of the corpus: {names}; expected exactly one; "
+            "lay it beside the recordings or ask for another grammar"
+        )
+    shutil.copyfile(files[0], directory / "arpa.arpa")
+    return NGram.read(files[0])
+
+
+def _write_word_pairs(task: TaskText, directory: Path) -> Grammar:
+    if not (task.directory / WORD_PAIRS).is_file():
+        raise ExperimentError(
+            f"grammar word-pair: no {WORD_PAIRS} in the corpus, expected one; "
+            "lay it beside the recordings or ask for another grammar"
+        )
+    shutil.copyfile(task.directory / WORD_PAIRS, directory / WORD_PAIRS)
+    return WordPairGrammar.read(task.directory / WORD_PAIRS)
+
+
+def _read_word_pairs(directory: Path, lexicon: Lexicon) -> Grammar:
+    return WordPairGrammar.read(directory / WORD_PAIRS)
+
+
+def _estimated(name: str, order: int) -> GrammarKind:
+    """Return the n-gram of some order that is estimated from the training transcripts."""
+    file = f"{name}.arpa"
+    return GrammarKind(partial(_write_estimate, file, order), partial(_read_ngram, file), has_lm_scale=True)
+
+
+GRAMMARS: Mapping[GrammarName, GrammarKind] = {
+    "loop": GrammarKind(_write_loop, _read_loop, has_lm_scale=False),
+    "unigram": _estimated("unigram", 1),
+    "bigram": _estimated("bigram", 2),
+    "trigram": _estimated("trigram", 3),
+    "arpa": GrammarKind(
+        _write_arpa, partial(_read_ngram, "arpa.arpa"), has_lm_scale=True, brought_as="*.arpa"
+    ),
+    "word-pair": GrammarKind(_write_word_pairs, _read_word_pairs, has_lm_scale=False, brought_as=WORD_PAIRS),
+}
+
+
+def grammar_kind(name: str) -> GrammarKind:
+    """Return the row of a name."""
+    for known, kind in GRAMMARS.items():
+        if known == name:
+            return kind
+    raise ConfigError(f'grammar "{name}" is not known; expected one of: {", ".join(GRAMMARS)}')
+
+
 def has_lm_scale(name: str) -> bool:
     """Return whether a grammar has probabilities worth weighing."""
-    return name in _ORDERS or name == "arpa"
+    return grammar_kind(name).has_lm_scale
 
 
 def grammar_names(asked: Iterable[GrammarName], task_dir: Path) -> tuple[GrammarName, ...]:
     """Return the grammars asked for, and those the task brings in files of its own."""
-    own: list[GrammarName] = []
-    if list(task_dir.glob("*.arpa")):
-        own.append("arpa")
-    if (task_dir / WORD_PAIRS).is_file():
-        own.append("word-pair")
-    return tuple(dict.fromkeys([*asked, *own]))
+    brought = (name for name, kind in GRAMMARS.items() if _is_brought(kind, task_dir))
+    return tuple(dict.fromkeys([*asked, *brought]))
+
+
+def _is_brought(kind: GrammarKind, task_dir: Path) -> bool:
+    return kind.brought_as is not None and any(task_dir.glob(kind.brought_as))
 
 
 def write_grammar(
@@ -47,29 +158,12 @@ def write_grammar(
     lexicon: Lexicon,
 ) -> Grammar:
     """Write the file a grammar needs into a directory (a loop needs none) and return the grammar."""
-    if name in _ORDERS:
-        model = NGram.estimate(sentences, _ORDERS[name], vocabulary=lexicon.words)
-        model.write(directory / f"{name}.arpa")
-        return model
-    if name == "arpa":
-        files = sorted(task_dir.glob("*.arpa"))
-        if len(files) != 1:
-            names = ", ".join(f.name for f in files) or "none"
-            raise ExperimentError(
-                f"grammar arpa: .arpa files of the corpus: {names}; expected exactly one; "
-                "lay it beside the recordings or ask for another grammar"
-            )
-        shutil.copyfile(files[0], directory / "arpa.arpa")
-        return NGram.read(files[0])
-    if name == "word-pair":
-        if not (task_dir / WORD_PAIRS).is_file():
-            raise ExperimentError(
-                f"grammar word-pair: no {WORD_PAIRS} in the corpus, expected one; "
-                "lay it beside the recordings or ask for another grammar"
-            )
-        shutil.copyfile(task_dir / WORD_PAIRS, directory / WORD_PAIRS)
-        return WordPairGrammar.read(task_dir / WORD_PAIRS)
-    return WordLoop(lexicon.words)
+    return grammar_kind(name).write(TaskText(task_dir, sentences, lexicon), directory)
+
+
+def read_grammar(name: str, directory: Path, lexicon: Lexicon) -> Grammar:
+    """Return a grammar that `write_grammar` wrote."""
+    return grammar_kind(name).read(directory, lexicon)
 
 
 def check_grammar(name: str, grammar: Grammar, lexicon: Lexicon) -> None:
@@ -82,12 +176,3 @@ def check_grammar(name: str, grammar: Grammar, lexicon: Lexicon) -> None:
             len(dropped),
             ", ".join(dropped[:_N_NAMED]) + (", …" if len(dropped) > _N_NAMED else ""),
         )
-
-
-def read_grammar(name: str, directory: Path, lexicon: Lexicon) -> Grammar:
-    """Return a grammar that `write_grammar` wrote."""
-    if name == "loop":
-        return WordLoop(lexicon.words)
-    if name == "word-pair":
-        return WordPairGrammar.read(directory / WORD_PAIRS)
-    return NGram.read(directory / f"{name}.arpa")

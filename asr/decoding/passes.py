@@ -1,4 +1,4 @@
-"""Emission scores, decoding and scoring of recordings; in two passes where a model adapts to speakers."""
+"""Emission scores, words and word accuracy of recordings; in two passes where a model adapts to speakers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
 from asr.corpora.corpus import Corpus
 from asr.progress import progress_bar
-from asr.scoring.scoring import Score, score
+from asr.scoring.scoring import WordAccuracy, score
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from foundation.arrays import Ints, Singles
@@ -92,8 +92,8 @@ def decode_all(scores: Scores, decoder: Decoder) -> list[Hypothesis]:
     return list(progress_bar(parallel_map(decoder.decode, scores), len(scores), "decoding"))
 
 
-def score_decoded(corpus: Corpus, decoded: Sequence[Hypothesis]) -> Score:
-    """Return the score of the utterances' hypotheses against the corpus's transcripts, with its speakers."""
+def accuracy_of(corpus: Corpus, decoded: Sequence[Hypothesis]) -> WordAccuracy:
+    """Return the word accuracy of hypotheses against the transcripts of a corpus, by speaker too."""
     speakers = {u.utterance_id: u.speaker for u in corpus}
     texts = {i: h.text for i, h in zip(corpus.ids, decoded, strict=True)}
     return score(corpus.text, texts, speakers=speakers)

@@ -1,1 +1,1 @@
-"""How words, alignments and scores are written and read."""
+"""How words, alignments and word accuracies are written and read: one module a format."""

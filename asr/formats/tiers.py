@@ -10,7 +10,7 @@ import numpy as np
 
 from acoustic.hmm.alignment import Alignment, Segment
 from acoustic.hmm.contexts import base_phone
-from asr.formats.alignment_formats import Interval
+from asr.formats.intervals import Interval
 from asr.recognizer import Recognizer
 
 

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from asr.errors import CorpusError
+from asr.errors import ConfigError, CorpusError
 
 Format = Literal["kaldi", "trn"]
 
+_TEXT_SUFFIXES = (".txt", ".lab")
 _TRN_LINE = re.compile(r"(?:(.*)\s)?\(([^()\s]+)\)", re.DOTALL)
 
 
@@ -97,6 +98,18 @@ def format_transcripts(transcripts: Mapping[str, Sequence[str]], format: Format 
     if format == "trn":
         return "".join(" ".join([*words, f"({key})"]) + "\n" for key, words in transcripts.items())
     return "".join(" ".join([key, *words]) + "\n" for key, words in transcripts.items())
+
+
+def text_or_file(text: str) -> str:
+    """Return a transcript given as itself or as the path of the file (``.txt``, ``.lab``) that holds it."""
+    if Path(text).suffix.lower() not in _TEXT_SUFFIXES:
+        return text
+    try:
+        return Path(text).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{text}: {error.strerror}; expected a transcript; check the path") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{text}: not UTF-8; expected a transcript; convert it with iconv") from None
 
 
 def _check_format(format: str) -> None:

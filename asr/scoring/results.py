@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from asr.config import GrammarName
-from asr.scoring.scoring import Score
+from asr.scoring.scoring import WordAccuracy
 from asr.stages.store import read_json, write_json
 
 RESULTS = "results.json"
@@ -33,22 +33,29 @@ class Result:
 
     @classmethod
     def of(
-        cls, score: Score, *, model: str, preset: str, split: str, grammar: GrammarName, incomplete: int
+        cls,
+        accuracy: WordAccuracy,
+        *,
+        model: str,
+        preset: str,
+        split: str,
+        grammar: GrammarName,
+        incomplete: int,
     ) -> Result:
-        """Return the row of a score."""
+        """Return the row of a word accuracy."""
         return cls(
             model=model,
             preset=preset,
             split=split,
             grammar=grammar,
-            word_accuracy=round(score.word_accuracy, 3),
-            substitutions=score.substitutions,
-            deletions=score.deletions,
-            insertions=score.insertions,
-            words=score.words,
-            interval=(round(score.interval[0], 3), round(score.interval[1], 3)),
-            sentence_accuracy=round(score.sentence_accuracy, 3),
-            utterances=len(score.utterances),
+            word_accuracy=round(accuracy.word_accuracy, 3),
+            substitutions=accuracy.substitutions,
+            deletions=accuracy.deletions,
+            insertions=accuracy.insertions,
+            words=accuracy.words,
+            interval=(round(accuracy.interval[0], 3), round(accuracy.interval[1], 3)),
+            sentence_accuracy=round(accuracy.sentence_accuracy, 3),
+            utterances=len(accuracy.utterances),
             incomplete=incomplete,
         )
 

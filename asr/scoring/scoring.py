@@ -1,4 +1,4 @@
-"""Scores of recognised words against references, and the comparison of two recognisers.
+"""Word accuracy of recognised words against references, and the comparison of two recognisers.
 
 Conventions: word accuracy is A = 100 − 100(S+I+D)/N, thesis (4.5), over all words of the test set; it can be
 negative. The alignment and its counts are those of NIST sclite (see `asr.scoring.edit_distance`),
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from asr.errors import ConfigError, ScoringError
+from asr.errors import ScoringError
+from asr.scoring.bootstrap import interval_of, resample_accuracies, two_sided_p_value
 from asr.scoring.edit_distance import (
     Confusion,
     ErrorCounts,
@@ -24,17 +25,16 @@ from asr.scoring.edit_distance import (
     count_confusions,
     count_errors,
 )
-from foundation.arrays import Floats, Longs
+from foundation.arrays import Longs
 from foundation.errors import did_you_mean
 
 Transcripts = Mapping[str, Sequence[str]]
 
 _N_NAMED = 3
-_RESAMPLES_PER_BLOCK = 500
 
 
 @dataclass(frozen=True)
-class UtteranceScore:
+class UtteranceErrors:
     """One utterance: its aligned words and their counts."""
 
     utterance_id: str
@@ -49,7 +49,7 @@ class UtteranceScore:
 
 
 @dataclass(frozen=True)
-class SpeakerScore:
+class SpeakerAccuracy:
     """One speaker: the sums over the utterances."""
 
     speaker: str
@@ -59,15 +59,15 @@ class SpeakerScore:
 
 
 @dataclass(frozen=True)
-class Score:
-    """The score of one recogniser on one test set.
+class WordAccuracy:
+    """How well one recogniser does on one test set.
 
     Attributes
     ----------
     counts : ErrorCounts
-    utterances : tuple of UtteranceScore
+    utterances : tuple of UtteranceErrors
         In the order of the reference.
-    speakers : tuple of SpeakerScore
+    speakers : tuple of SpeakerAccuracy
         Sorted by name; empty when no speakers were given.
     confusions : tuple of Confusion
         All errors, the most frequent first.
@@ -79,8 +79,8 @@ class Score:
     """
 
     counts: ErrorCounts
-    utterances: tuple[UtteranceScore, ...]
-    speakers: tuple[SpeakerScore, ...]
+    utterances: tuple[UtteranceErrors, ...]
+    speakers: tuple[SpeakerAccuracy, ...]
     confusions: tuple[Confusion, ...]
     interval: tuple[float, float]
     missing: tuple[str, ...]
@@ -161,7 +161,7 @@ def score(
     normalize_case: bool = False,
     n_resamples: int = 10_000,
     seed: int = 0,
-) -> Score:
+) -> WordAccuracy:
     """Return accuracies, errors and their interval for recognised words.
 
     Parameters
@@ -188,15 +188,15 @@ def score(
     _check(reference, hypothesis)
     if speakers is not None:
         _check_ids_known(reference, speakers, "utterances", "the speakers", "add them to utt2spk")
-    utterances = _score_utterances(reference, hypothesis, normalize_case)
+    utterances = _utterance_errors(reference, hypothesis, normalize_case)
     errors, words = _errors_and_words(utterances)
     accuracies = resample_accuracies(errors[:, None], words, n_resamples, seed)[:, 0]
-    return Score(
+    return WordAccuracy(
         counts=_total(utterances),
         utterances=utterances,
-        speakers=_score_speakers(utterances, speakers) if speakers is not None else (),
+        speakers=_speaker_accuracies(utterances, speakers) if speakers is not None else (),
         confusions=count_confusions(_pairs(utterances)),
-        interval=_interval(accuracies),
+        interval=interval_of(accuracies),
         missing=_missing(utterances),
     )
 
@@ -216,108 +216,67 @@ def compare(
     """
     _check(reference, hypothesis_a)
     _check(reference, hypothesis_b)
-    scored_a = _score_utterances(reference, hypothesis_a, normalize_case)
-    scored_b = _score_utterances(reference, hypothesis_b, normalize_case)
-    errors_a, words = _errors_and_words(scored_a)
-    errors_b, _ = _errors_and_words(scored_b)
+    utterances_a = _utterance_errors(reference, hypothesis_a, normalize_case)
+    utterances_b = _utterance_errors(reference, hypothesis_b, normalize_case)
+    errors_a, words = _errors_and_words(utterances_a)
+    errors_b, _ = _errors_and_words(utterances_b)
     accuracies = resample_accuracies(np.column_stack([errors_a, errors_b]), words, n_resamples, seed)
     differences = accuracies[:, 1] - accuracies[:, 0]
     n_better_a, n_better_b = int(np.sum(errors_a < errors_b)), int(np.sum(errors_b < errors_a))
     n_differing = n_better_a + n_better_b
     return Comparison(
-        accuracy_a=_total(scored_a).word_accuracy,
-        accuracy_b=_total(scored_b).word_accuracy,
-        interval=_interval(differences),
-        p_value=_two_sided_p_value(differences),
+        accuracy_a=_total(utterances_a).word_accuracy,
+        accuracy_b=_total(utterances_b).word_accuracy,
+        interval=interval_of(differences),
+        p_value=two_sided_p_value(differences),
         n_better_a=n_better_a,
         n_better_b=n_better_b,
         n_equal=len(words) - n_differing,
         sign_test_p_value=float(stats.binomtest(n_better_b, n_differing).pvalue) if n_differing else 1.0,
-        missing_a=_missing(scored_a),
-        missing_b=_missing(scored_b),
+        missing_a=_missing(utterances_a),
+        missing_b=_missing(utterances_b),
     )
 
 
-def resample_accuracies(errors: Longs, words: Longs, n_resamples: int, seed: int) -> Floats:
-    """Return the word accuracies of test sets drawn with replacement from the utterances of one.
-
-    Parameters
-    ----------
-    errors : int64 array, shape (N, n_systems)
-        Errors of each recogniser in each utterance; the recognisers share the draws.
-    words : int64 array, shape (N,)
-        Reference words of each utterance.
-    n_resamples, seed : int
-
-    Returns
-    -------
-    float64 array, shape (n_resamples, n_systems)
-        In percent. A draw without any reference word has no accuracy and is left out.
-    """
-    if n_resamples < 1:
-        raise ConfigError(f"n_resamples: expected at least 1, got {n_resamples}; 10000 is usual")
-    # Utterances with the same counts are interchangeable: what matters is how many of each kind are drawn.
-    kinds, n_alike = np.unique(np.column_stack([words, errors]), axis=0, return_counts=True)
-    n_utterances = len(words)
-    rng = np.random.default_rng(seed)
-    block_sizes = np.diff([*range(0, n_resamples, _RESAMPLES_PER_BLOCK), n_resamples])
-    totals = np.concatenate(
-        [rng.multinomial(n_utterances, n_alike / n_utterances, size=n) @ kinds for n in block_sizes]
-    )
-    totals = totals[totals[:, 0] > 0]
-    return np.asarray(100.0 - 100.0 * totals[:, 1:] / totals[:, :1])
-
-
-def _interval(values: Floats) -> tuple[float, float]:
-    low, high = np.quantile(values, [0.025, 0.975])
-    return float(low), float(high)
-
-
-def _two_sided_p_value(differences: Floats) -> float:
-    # One is added on both sides of the fraction, so that a finite number of draws never claims p = 0.
-    n_smaller_side = min(np.sum(differences <= 0), np.sum(differences >= 0))
-    return float(min(1.0, 2 * (n_smaller_side + 1) / (len(differences) + 1)))
-
-
-def _score_utterances(
+def _utterance_errors(
     reference: Transcripts, hypothesis: Transcripts, normalize_case: bool
-) -> tuple[UtteranceScore, ...]:
-    scores = []
+) -> tuple[UtteranceErrors, ...]:
+    found = []
     for utterance_id, spoken in reference.items():
         recognised = hypothesis.get(utterance_id, ())
         if normalize_case:
             spoken, recognised = [w.casefold() for w in spoken], [w.casefold() for w in recognised]
         pairs = align_words(spoken, recognised)
         is_missing = utterance_id not in hypothesis
-        scores.append(UtteranceScore(utterance_id, pairs, count_errors(pairs), is_missing))
-    return tuple(scores)
+        found.append(UtteranceErrors(utterance_id, pairs, count_errors(pairs), is_missing))
+    return tuple(found)
 
 
-def _pairs(utterances: Iterable[UtteranceScore]) -> Iterator[WordPair]:
+def _pairs(utterances: Iterable[UtteranceErrors]) -> Iterator[WordPair]:
     return (pair for utterance in utterances for pair in utterance.pairs)
 
 
-def _total(utterances: Iterable[UtteranceScore]) -> ErrorCounts:
+def _total(utterances: Iterable[UtteranceErrors]) -> ErrorCounts:
     return count_errors(_pairs(utterances))
 
 
-def _missing(utterances: Iterable[UtteranceScore]) -> tuple[str, ...]:
+def _missing(utterances: Iterable[UtteranceErrors]) -> tuple[str, ...]:
     return tuple(u.utterance_id for u in utterances if u.is_missing)
 
 
-def _errors_and_words(utterances: Sequence[UtteranceScore]) -> tuple[Longs, Longs]:
+def _errors_and_words(utterances: Sequence[UtteranceErrors]) -> tuple[Longs, Longs]:
     counts = np.array([(u.counts.errors, u.counts.words) for u in utterances], dtype=np.int64)
     return counts[:, 0], counts[:, 1]
 
 
-def _score_speakers(
-    utterances: Iterable[UtteranceScore], speakers: Mapping[str, str]
-) -> tuple[SpeakerScore, ...]:
-    by_speaker: dict[str, list[UtteranceScore]] = {}
+def _speaker_accuracies(
+    utterances: Iterable[UtteranceErrors], speakers: Mapping[str, str]
+) -> tuple[SpeakerAccuracy, ...]:
+    by_speaker: dict[str, list[UtteranceErrors]] = {}
     for utterance in utterances:
         by_speaker.setdefault(speakers[utterance.utterance_id], []).append(utterance)
     return tuple(
-        SpeakerScore(speaker, _total(theirs), len(theirs), sum(u.is_correct for u in theirs))
+        SpeakerAccuracy(speaker, _total(theirs), len(theirs), sum(u.is_correct for u in theirs))
         for speaker, theirs in sorted(by_speaker.items())
     )
 

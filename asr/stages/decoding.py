@@ -12,7 +12,7 @@ from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.config import GrammarName
 from asr.corpora.corpus import Corpus
 from asr.decoding.grammars import has_lm_scale, read_grammar
-from asr.decoding.passes import ScoredSpeech, Scores, adapted, decode_all, score_decoded, scored_speech
+from asr.decoding.passes import ScoredSpeech, Scores, accuracy_of, adapted, decode_all, scored_speech
 from asr.decoding.tuning import Tuned, tune
 from asr.formats.transcripts import write_transcripts
 from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
@@ -38,7 +38,7 @@ class DecodingStages:
         return self.config.decoder.decoder(self.config.front_end.shift_ms / 1000)
 
     def tuning(self, name: str, model: StageOutput) -> StageOutput:
-        """Return the decoder weights of each grammar, tuned on dev, and the dev score with them."""
+        """Return the decoder weights of each grammar, tuned on dev, and the word accuracy with them."""
         grammars = self.task.grammar_files(("train",))
 
         def compute(directory: Path) -> None:
@@ -83,14 +83,14 @@ class DecodingStages:
         return self.store.run(f"recognizer-{name}", compute, inputs=inputs, config=config)
 
     def evaluation(self, name: str, recognizer: StageOutput) -> StageOutput:
-        """Return words and score of the test set for each grammar."""
+        """Return words and word accuracy of the test set for each grammar."""
 
         def compute(directory: Path) -> None:
             data = self.task.data(("test",))
             speech = scored_speech(data.cepstra, data.speakers, load_model(recognizer.path))
             for grammar in self.task.grammars:
                 decoded = Recognizer.load(recognizer.path, grammar=grammar).decode(speech)
-                _write_score(directory, grammar, data.corpus, decoded)
+                _write_accuracy(directory, grammar, data.corpus, decoded)
 
         inputs = {"recognizer": recognizer.digest, **self.task.digests(("test",))}
         return self.store.run(f"test-{name}", compute, inputs=inputs)
@@ -116,7 +116,7 @@ class DecodingStages:
         speech: ScoredSpeech,
         model: AcousticModel,
     ) -> None:
-        """Tune one model's decoder for one grammar; write the weights, all trials, and the dev score."""
+        """Tune one model's decoder for one grammar; write the weights, all trials, and the word accuracy."""
         grammar = names[1]
 
         def tuned(scores: Scores, label: str) -> Tuned:
@@ -132,16 +132,16 @@ class DecodingStages:
         write_json(directory / _TUNED.format(grammar), asdict(found))
         if len(corpus):
             decoded = decode_all(speech.scores, decoder.with_config(**found.weights))
-            _write_score(directory, grammar, corpus, decoded)
+            _write_accuracy(directory, grammar, corpus, decoded)
 
 
-def _write_score(
+def _write_accuracy(
     directory: Path, grammar: GrammarName, corpus: Corpus, decoded: Sequence[Hypothesis]
 ) -> None:
-    """Write the words of a split (Kaldi text) and their score."""
+    """Write the words of a split (Kaldi text) and their accuracy."""
     texts = {i: h.text for i, h in zip(corpus.ids, decoded, strict=True)}
     write_transcripts(directory / f"{grammar}.txt", texts)
     incomplete = sum(not h.complete for h in decoded)
-    score = score_decoded(corpus, decoded)
-    row = Result.of(score, model="", preset="", split="", grammar=grammar, incomplete=incomplete)
+    accuracy = accuracy_of(corpus, decoded)
+    row = Result.of(accuracy, model="", preset="", split="", grammar=grammar, incomplete=incomplete)
     write_json(directory / f"score-{grammar}.json", asdict(row))

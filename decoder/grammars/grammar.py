@@ -1,5 +1,9 @@
 """Which word may follow which, at what cost: one plain record for every kind of grammar.
 
+A new kind of grammar is a class with a method ``compile`` in a module of its own beside this one, made with
+`pack_tables`. What it is called on the command line and where its file comes from is one row of the table in
+`asr.decoding.grammars`.
+
 A grammar is compiled to contexts joined by arcs. A context stands for "what has been said as far as the
 grammar remembers it"; an arc says a word and leads to the next context. What a context does not list itself
 it may take from its backoff context, at the price of the backoff weight. All probabilities are natural
@@ -14,7 +18,6 @@ from typing import Protocol
 
 import numpy as np
 
-from decoder.errors import GrammarError
 from foundation.arrays import Floats, Ints
 
 SENTENCE_START = "<s>"
@@ -116,28 +119,3 @@ def pack_tables(
         start_context=start_context,
         dropped_words=tuple(sorted(dropped_words)),
     )
-
-
-@dataclass(frozen=True, init=False)
-class WordLoop:
-    """Any word after any word, all equally likely; ending costs nothing.
-
-    Examples
-    --------
-    >>> round(float(WordLoop(["NO", "YES"]).compile({"NO", "YES"}).sentence_log_prob(["YES", "YES"])), 4)
-    -1.3863
-    """
-
-    words: tuple[str, ...]
-
-    def __init__(self, words: Iterable[str]) -> None:
-        object.__setattr__(self, "words", tuple(sorted(set(words))))
-        if not self.words:
-            raise GrammarError(
-                "word loop: expected at least one word, got none; give the words of the lexicon"
-            )
-
-    def compile(self, pronounceable: Collection[str]) -> GrammarTables:
-        """Return one context with every word; none is left out, all must have a pronunciation."""
-        log_prob = -float(np.log(len(self.words)))
-        return pack_tables(self.words, [[(w, log_prob, 0) for w in range(len(self.words))]], [0.0], 0)

@@ -1,4 +1,4 @@
-"""Word lattices: what a search has met, joined wherever times and grammar allow, and its posteriors.
+"""Word lattices: what a search has met, joined wherever times and grammar allow.
 
 Every record of the search becomes a word hypothesis (word, start, end, acoustic score). Hypotheses are joined
 when one ends where the next starts and the grammar allows it, with the exact grammar score of the join. That
@@ -10,18 +10,36 @@ speech recognition", Computer Speech and Language 11(1), 1997.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from decoder.search.network import Network, SearchGraph
-from decoder.search.tokens import BY_WORD, Weights
+from decoder.search.compiled import BY_WORD, Weights
+from decoder.search.network import Network
 from decoder.search.viterbi import SearchResult, final_scores, trace
 from foundation.arrays import Floats, Ints, Longs
 
 IMPOSSIBLE = -1
 MAX_EDGES_PER_FRAME = 500
 MIN_BEAM = 1e-3
+
+
+class _Words(NamedTuple):
+    """What the grammar says of words, and their weights; the arrays are those of the search graph.
+
+    Compiled code takes only records of its own module, see `decoder.search.compiled`.
+    """
+
+    arc_offsets: Ints
+    arc_words: Ints
+    arc_log_probs: Floats
+    arc_chain_first: Ints
+    arc_chain_stop: Ints
+    backoff_contexts: Ints
+    backoff_log_weights: Floats
+    lm_scale: float
+    word_penalty: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +93,20 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
     # Descending starts: when a record is looked at, all that can follow it is known.
     order = 1 + np.argsort(-records.ends[records.predecessors[1:]], kind="stable")
     max_edges = MAX_EDGES_PER_FRAME * (1 + int(boundaries[-1]))
+    grammar = _Words(
+        graph.arc_offsets,
+        graph.arc_words,
+        graph.arc_log_probs,
+        graph.arc_chain_first,
+        graph.arc_chain_stop,
+        graph.backoff_contexts,
+        graph.backoff_log_weights,
+        weights.lm_scale,
+        weights.word_penalty,
+    )
     while True:
         n_edges, sources, targets, edge_records, scores = _join(
-            graph,
-            weights,
+            grammar,
             order,
             words,
             records.chains,
@@ -115,9 +143,9 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
 
 
 @njit(nogil=True, cache=True)
-def _follow(graph: SearchGraph, context: int, word: int, chain: int) -> float:
+def _follow(grammar: _Words, context: int, word: int, chain: int) -> float:
     """Return the log probability of a word, said as in a chain, in a context; -inf if it is not allowed."""
-    offsets, words = graph.arc_offsets, graph.arc_words
+    offsets, words = grammar.arc_offsets, grammar.arc_words
     log_weight = 0.0
     while context >= 0:
         low, high = offsets[context], offsets[context + 1]
@@ -129,19 +157,18 @@ def _follow(graph: SearchGraph, context: int, word: int, chain: int) -> float:
                 high = middle
         if low < offsets[context + 1] and words[low] == word:
             while low < offsets[context + 1] and words[low] == word:
-                if graph.arc_chain_first[low] <= chain < graph.arc_chain_stop[low]:
-                    return float(log_weight + graph.arc_log_probs[low])
+                if grammar.arc_chain_first[low] <= chain < grammar.arc_chain_stop[low]:
+                    return float(log_weight + grammar.arc_log_probs[low])
                 low += 1
             return -np.inf
-        log_weight += graph.backoff_log_weights[context]
-        context = graph.backoff_contexts[context]
+        log_weight += grammar.backoff_log_weights[context]
+        context = grammar.backoff_contexts[context]
     return -np.inf
 
 
 @njit(nogil=True, cache=True)
 def _join(
-    graph: SearchGraph,
-    weights: Weights,
+    grammar: _Words,
     order: Longs,
     words: Ints,
     chains: Ints,
@@ -177,8 +204,8 @@ def _join(
         acoustic, penalty = record_scores[record] - record_scores[before], 0.0
         first, stop = source, source + 1
         if word >= 0:
-            penalty = weights.word_penalty
-            acoustic -= weights.lm_scale * _follow(graph, contexts[before], word, chains[record]) + penalty
+            penalty = grammar.word_penalty
+            acoustic -= grammar.lm_scale * _follow(grammar, contexts[before], word, chains[record]) + penalty
             first, stop = node_offsets[boundaries[source]], node_offsets[boundaries[source] + 1]
         while n_edges + stop - first > len(ends):
             ends = np.concatenate((ends, np.empty_like(ends)))
@@ -191,10 +218,10 @@ def _join(
             if node_scores[node] + acoustic + penalty + remaining[target] < threshold:
                 continue
             if word >= 0:
-                log_prob = _follow(graph, node_contexts[node], word, chains[record])
+                log_prob = _follow(grammar, node_contexts[node], word, chains[record])
                 if log_prob == -np.inf:
                     continue
-                score += weights.lm_scale * log_prob + penalty
+                score += grammar.lm_scale * log_prob + penalty
             if node_scores[node] + score + remaining[target] >= threshold:
                 ends[n_edges, 0], ends[n_edges, 1], ends[n_edges, 2] = node, target, record
                 scores[n_edges] = score
@@ -248,54 +275,3 @@ def _best_arrived(
     for edge in range(sources.size):
         arrived[targets[edge]] = max(arrived[targets[edge]], arrived[sources[edge]] + scores[edge])
     return arrived
-
-
-def edge_posteriors(lattice: Lattice, scale: float) -> Floats:
-    """Return the posterior of each edge when path scores are multiplied by a scale, shape (E,) float64.
-
-    Forward-backward over the lattice; at every frame the posteriors of the edges across it sum to one. F.
-    Wessel, R. Schlüter, K. Macherey and H. Ney, "Confidence measures for large vocabulary continuous speech
-    recognition", IEEE Trans. Speech and Audio Processing 9(3), 2001.
-    """
-    return _edge_posteriors(
-        lattice.sources, lattice.targets, scale * lattice.scores, scale * lattice.final_scores, lattice.start
-    )
-
-
-@njit(nogil=True, cache=True)
-def _edge_posteriors(
-    sources: Ints,
-    targets: Ints,
-    scores: Floats,
-    final: Floats,
-    start: int,
-) -> Floats:
-    forward = np.full(final.size, -np.inf)
-    forward[start] = 0.0
-    backward = final.copy()
-    for edge in range(sources.size):
-        target = targets[edge]
-        forward[target] = np.logaddexp(forward[target], forward[sources[edge]] + scores[edge])
-    for edge in range(sources.size - 1, -1, -1):
-        source = sources[edge]
-        backward[source] = np.logaddexp(backward[source], backward[targets[edge]] + scores[edge])
-    posteriors = np.empty(sources.size)
-    for edge in range(sources.size):
-        score = forward[sources[edge]] + scores[edge] + backward[targets[edge]] - backward[start]
-        posteriors[edge] = np.exp(min(score, 0.0))
-    return posteriors
-
-
-def word_confidence(lattice: Lattice, posteriors: Floats, word: int, start: int, end: int) -> float:
-    """Return the confidence in [0, 1] of a word between two boundaries.
-
-    The highest posterior the word has at any of its frames, summed over all edges of the same word across
-    that frame: C_max of Wessel et al. 2001, which stays within one, as the sum over overlapping
-    hypotheses does not.
-    """
-    starts, ends = lattice.boundaries[lattice.sources], lattice.boundaries[lattice.targets]
-    same = (lattice.words == word) & (starts < end) & (ends > start)
-    change = np.zeros(end - start + 1)
-    np.add.at(change, np.maximum(starts[same], start) - start, posteriors[same])
-    np.add.at(change, np.minimum(ends[same], end) - start, -posteriors[same])
-    return float(np.clip(np.cumsum(change)[:-1].max(), 0.0, 1.0))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,46 +17,12 @@ from acoustic.hmm.topology import SHORT_PAUSE, SILENCE, Topology
 from decoder.errors import GrammarError, LexiconError
 from decoder.grammars.grammar import GrammarTables
 from decoder.lexicon import Lexicon
+from decoder.search.compiled import SearchGraph
 from decoder.search.cross_words import Chain, compose
 from foundation.arrays import Floats, Ints
 
 Pronunciation = tuple[str, ...]
 N_NAMED = 10  # how many words an error lists
-
-
-class SearchGraph(NamedTuple):
-    """The arrays the search walks over: N nodes, K chains, A arcs, C contexts.
-
-    Attributes
-    ----------
-    node_states : (N,) int32, emission state ids
-    node_log_stay, node_log_advance : (N,) float64, log transition probabilities; the last node's advance
-        leaves the chain
-    chain_offsets : (K + 1,) int32, the nodes of chain k are ``chain_offsets[k]:chain_offsets[k + 1]``
-    chain_words : (K,) int32, word ids, -1 = silence
-    chain_contexts : (K,) int32, the grammar context at the chain's end
-    silence_offsets : (C + 1,) int32, the silence chains of context c are
-        ``silence_offsets[c]:silence_offsets[c + 1]``
-    arc_chain_first, arc_chain_stop : (A,) int32, the chains (pronunciations) of each arc
-    arc_offsets … final_log_probs : the grammar, see :class:`decoder.grammars.grammar.GrammarTables`
-    """
-
-    node_states: Ints
-    node_log_stay: Floats
-    node_log_advance: Floats
-    chain_offsets: Ints
-    chain_words: Ints
-    chain_contexts: Ints
-    silence_offsets: Ints
-    arc_chain_first: Ints
-    arc_chain_stop: Ints
-    arc_offsets: Ints
-    arc_words: Ints
-    arc_log_probs: Floats
-    arc_contexts: Ints
-    backoff_contexts: Ints
-    backoff_log_weights: Floats
-    final_log_probs: Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ def corpus(tones: Path, tmp_path: Path) -> Corpus:
 
 class TestCompute:
     def test_all_that_is_wrong_at_once(self, corpus: Corpus) -> None:
-        with pytest.raises(CorpusError) as caught:
+        with pytest.raises(CorpusError, match="2 of 7 recordings cannot be used") as caught:
             compute_cepstra(corpus, CONFIG)
         head, noise, short = str(caught.value).splitlines()
         assert head == (

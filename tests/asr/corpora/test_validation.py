@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from asr.corpora.corpus import Corpus, Utterance, write_corpus
-from asr.corpora.validation import Problem, validate
+from asr.corpora.validation import validate
 from asr.errors import CorpusError
 from decoder.lexicon import Lexicon
 
@@ -41,10 +41,6 @@ GOOD = {f"s{i}/u{i}": "ZERO ONE NINETY" for i in range(4)}
 def test_good_corpora_have_no_problems(tmp_path: Path) -> None:
     assert validate(write_folder(tmp_path / "plain", GOOD), lexicon=LEXICON) == ()
     assert validate(write_folder(tmp_path / "letters", {"a": "één", "b": "it's"})) == ()
-
-
-def test_a_problem_is_one_line() -> None:
-    assert str(Problem("text:17", "is wrong")) == "text:17: is wrong"
 
 
 def fill(content: bytes) -> Callable[[Path], object]:

@@ -1,14 +1,23 @@
 """Grammars written beside a model and read back."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from asr.decoding.grammars import check_grammar, grammar_names, has_lm_scale, read_grammar, write_grammar
-from asr.errors import ExperimentError
+from asr.config import GrammarName
+from asr.decoding.grammars import (
+    GRAMMARS,
+    check_grammar,
+    grammar_names,
+    has_lm_scale,
+    read_grammar,
+    write_grammar,
+)
+from asr.errors import ConfigError, ExperimentError
 from decoder.errors import LexiconError
-from decoder.grammars.grammar import WordLoop
 from decoder.grammars.ngram import NGram
+from decoder.grammars.word_loop import WordLoop
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 
@@ -40,6 +49,13 @@ class TestNames:
     def test_what_has_a_scale(self) -> None:
         scaled = {n for n in ("loop", "unigram", "bigram", "trigram", "word-pair", "arpa") if has_lm_scale(n)}
         assert scaled == {"unigram", "bigram", "trigram", "arpa"}
+
+    def test_every_name_of_the_configuration_has_a_row(self) -> None:
+        assert sorted(GRAMMARS) == sorted(get_args(GrammarName))
+
+    def test_another_name(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match=r'grammar "fourgram" is not known; expected one of: loop, uni'):
+            read_grammar("fourgram", tmp_path, LEXICON)
 
 
 class TestRoundTrip:

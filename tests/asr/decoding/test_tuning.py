@@ -9,8 +9,8 @@ from acoustic.hmm.topology import Topology
 from asr.config import TuningConfig
 from asr.decoding.tuning import coordinate_search, middle_of_best, tune
 from decoder.decoder import Decoder
-from decoder.grammars.grammar import WordLoop
 from decoder.grammars.ngram import NGram
+from decoder.grammars.word_loop import WordLoop
 from decoder.lexicon import Lexicon
 
 LEXICON = Lexicon({"A": [("a",)], "B": [("b",)]})

@@ -1,7 +1,17 @@
+"""Kaldi text and NIST trn; a transcript given as itself or as a file."""
+
+from pathlib import Path
+
 import pytest
 
-from asr.errors import CorpusError
-from asr.formats.transcripts import format_transcripts, parse_transcripts, read_transcripts, write_transcripts
+from asr.errors import ConfigError, CorpusError
+from asr.formats.transcripts import (
+    format_transcripts,
+    parse_transcripts,
+    read_transcripts,
+    text_or_file,
+    write_transcripts,
+)
 
 TRANSCRIPTS = {"b-2": ("ÅSE", "går", "日本"), "a-1": (), "c": ("it's", "(laughs)", "x")}
 
@@ -90,3 +100,20 @@ def test_bad_file(tmp_path):
 def test_what_cannot_be_written(transcripts, format, message):
     with pytest.raises(CorpusError, match=message):
         format_transcripts(transcripts, format)
+
+
+class TestTextOrFile:
+    def test_itself(self) -> None:
+        for text in ("YES NO", "", "a.b", "v1.0 IS NOT A.TXTFILE", "x." * 3000):
+            assert text_or_file(text) == text
+
+    def test_file(self, tmp_path: Path) -> None:
+        (tmp_path / "x.txt").write_bytes("\ufeffÉTÉ\n".encode())
+        assert text_or_file(str(tmp_path / "x.txt")) == "ÉTÉ\n"
+
+    @pytest.mark.parametrize(("content", "message"), [(None, "No such file"), (b"\xe9", "not UTF-8")])
+    def test_bad_file(self, tmp_path: Path, content: bytes | None, message: str) -> None:
+        if content is not None:
+            (tmp_path / "x.lab").write_bytes(content)
+        with pytest.raises(ConfigError, match=rf"x\.lab: {message}.*expected a transcript"):
+            text_or_file(str(tmp_path / "x.lab"))

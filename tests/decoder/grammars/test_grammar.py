@@ -1,135 +1,52 @@
-import itertools
+"""The tables every grammar is compiled to."""
 
 import numpy as np
 import pytest
 
-from acoustic.hmm.topology import Topology
-from decoder import (
-    Decoder,
-    DecodingError,
-    GrammarError,
-    Lexicon,
-    LexiconError,
-    NGram,
-    WordLoop,
-    WordPairGrammar,
-)
-
-PAIRS = {"<s>": ["GO"], "GO": ["LEFT", "RIGHT"], "LEFT": ["</s>"], "RIGHT": ["</s>", "GO"]}
+from decoder.grammars.grammar import pack_tables
 
 
-def test_loop_is_uniform_and_ends_freely():
-    tables = WordLoop(["B", "A", "B", "C"]).compile({"A", "B", "C"})
-    assert tables.words == ("A", "B", "C")
-    np.testing.assert_allclose(tables.sentence_log_prob(["A", "C"]), -2 * np.log(3), rtol=1e-15, atol=0)
-    assert tables.sentence_log_prob([]) == 0.0
-    assert tables.sentence_log_prob(["D"]) == -np.inf
+@pytest.fixture
+def tables():
+    """Return two words: after A only B is listed, whatever else is looked for in the context of no words."""
+    return pack_tables(
+        ["A", "B"],
+        [
+            [
+                (1, -0.5, 0),
+                (0, -0.7, 1),
+            ],
+            [(1, -3.0, 0), (0, -np.inf, 1)],
+        ],
+        [-1.0, -np.inf],
+        0,
+        backoffs=[(-1, 0.0), (0, -0.2)],
+        dropped_words=["Z", "C"],
+    )
 
 
-def test_word_pairs_are_uniform_over_successors_and_hard():
-    tables = WordPairGrammar(PAIRS).compile({"GO", "LEFT", "RIGHT"})
-    log_prob = tables.sentence_log_prob(["GO", "RIGHT", "GO", "LEFT"])
-    np.testing.assert_allclose(np.exp(log_prob), 1 * 0.5 * 0.5 * 0.5 * 1, rtol=1e-12, atol=0)
-    for forbidden in ([], ["LEFT"], ["GO"], ["GO", "LEFT", "GO"], ["GO", "GO"]):
-        assert tables.sentence_log_prob(forbidden) == -np.inf
+def test_arcs_are_sorted_and_impossible_ones_left_out(tables):
+    assert tables.n_contexts == 2
+    assert tables.arc_offsets.tolist() == [0, 2, 3]
+    assert tables.arc_words.tolist() == [0, 1, 1]
+    assert tables.arc_log_probs.tolist() == [-0.7, -0.5, -3.0]
+    assert tables.arc_contexts.tolist() == [1, 0, 0]
+    assert tables.dropped_words == ("C", "Z")
 
 
-def test_word_pair_file_round_trip(tmp_path):
-    grammar = WordPairGrammar(PAIRS)
-    grammar.write(tmp_path / "word_pairs.txt")
-    assert (tmp_path / "word_pairs.txt").read_text().splitlines()[:2] == ["<s>: GO", "GO: LEFT RIGHT"]
-    assert WordPairGrammar.read(tmp_path / "word_pairs.txt") == grammar
+def test_a_word_is_looked_for_in_the_backoff_context_only_where_it_is_not_listed(tables):
+    assert tables.follow(1, 1) == (-3.0, 0)
+    assert tables.follow(1, 0) == (-0.2 - 0.7, 1)
+    assert tables.follow(0, 5) is None
 
 
-def test_decomposed_words_of_files_are_composed_as_those_of_the_lexicon(tmp_path):
-    (tmp_path / "word_pairs.txt").write_text("<s>: be\u0301\nbe\u0301: </s>\n", encoding="utf-8")
-    assert WordPairGrammar.read(tmp_path / "word_pairs.txt").words == ("b\u00e9",)
-    NGram.estimate([["be\u0301"]], 2).write(tmp_path / "bigram.arpa")
-    assert NGram.read(tmp_path / "bigram.arpa").words == ("b\u00e9",)
+def test_sentences_sum_over_words_and_end(tables):
+    np.testing.assert_allclose(tables.sentence_log_prob(["A", "A", "B"]), -0.7 - 0.9 - 3.0 - 1.0, rtol=1e-12)
+    assert tables.sentence_log_prob(["A"]) == -np.inf
+    assert tables.sentence_log_prob(["A", "C"]) == -np.inf
 
 
-def test_word_pairs_of_a_text_allow_exactly_what_occurs():
-    grammar = WordPairGrammar.from_sentences([["A", "B"], ["A", "A"], []])
-    assert grammar.successors == {
-        "<s>": ("</s>", "A"),
-        "A": ("</s>", "A", "B"),
-        "B": ("</s>",),
-    }
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("<s>: A\nA </s>\n", r'txt:2: expected "WORD: SUCCESSOR …", got "A </s>"'),
-        ("<s>: A\nA: </s>\nA: A\n", r'txt:3: expected one line for each word, got a second for "A"'),
-        ("A: </s>\n", r'txt: .*expected a line "<s>: WORD …", got none'),
-        ("<s>: A\nA: A\n", r"expected </s> after some word, got none"),
-        ("<s>: A B\nA: </s>\n", r'expected a line for "B", which may follow "<s>", got none; add it'),
-        ("<s>: A\nA: </s> B\nB:\n", r'expected a successor of "B", got none'),
-        ("<s>: A\nA: </s> <s>\n", r'expected words after "A", got <s>'),
-        ("<s>: A\nA: </s>\n</s>: A\n", r"expected nothing after </s>"),
-    ],
-)
-def test_malformed_word_pairs_are_named_by_line(text, message, tmp_path):
-    path = tmp_path / "word_pairs.txt"
-    path.write_text(text)
-    with pytest.raises(GrammarError, match=message):
-        WordPairGrammar.read(path)
-
-
-def test_unreadable_word_pairs(tmp_path):
-    with pytest.raises(GrammarError, match="expected a readable word-pair file"):
-        WordPairGrammar.read(tmp_path / "none.txt")
-    (tmp_path / "latin.txt").write_bytes(b"<s>: \xe9\n")
-    with pytest.raises(GrammarError, match="expected UTF-8"):
-        WordPairGrammar.read(tmp_path / "latin.txt")
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_outputs_never_violate_the_word_pairs(seed):
-    rng = np.random.default_rng(seed)
-    words = [f"W{i}" for i in range(8)]
-    text = [[words[i] for i in rng.integers(0, 8, size=4)] for _ in range(6)]
-    grammar = WordPairGrammar.from_sentences(text)
-    lexicon = Lexicon({w: [tuple(rng.choice(list("abc"), size=2))] for w in grammar.words})
-    topology = Topology.monophones("abc")
-    decoder = Decoder(lexicon, grammar, topology).with_config(n_best=8)
-    found = decoder.decode(rng.normal(size=(60, topology.n_states)))
-    assert found.complete
-    for hypothesis in (found, *found.alternatives):
-        said = ["<s>", *hypothesis.text, "</s>"]
-        assert all(b in grammar.successors[a] for a, b in itertools.pairwise(said))
-
-
-def test_an_empty_loop_is_refused():
-    with pytest.raises(GrammarError, match="expected at least one word, got none"):
-        WordLoop([])
-
-
-def test_words_without_pronunciation_are_named():
-    lexicon, topology = Lexicon({"A": [("a",)]}), Topology.monophones("a")
-    with pytest.raises(LexiconError, match="got none for 2: B, C; add them"):
-        Decoder(lexicon, WordLoop(["A", "B", "C"]), topology)
-
-
-def test_phones_the_model_does_not_have_are_named():
-    lexicon = Lexicon({"A": [("a",)], "B": [("x", "a"), ("y",)]})
-    with pytest.raises(LexiconError, match=r"got 2 others: x \(in B\), y \(in B\); correct"):
-        Decoder(lexicon, WordLoop(lexicon.words), Topology.monophones("a"))
-
-
-def test_ngram_leaves_out_and_names_what_cannot_be_said():
-    model = NGram.estimate([["A", "B"], ["A", "C"]], 2)
-    lexicon, topology = Lexicon({"A": [("a",)], "Z": [("a",)]}), Topology.monophones("a")
-    decoder = Decoder(lexicon, model, topology)
-    assert decoder.words_without_pronunciation == ("B", "C")
-    assert decoder.words_outside_grammar == ("Z",)
-    assert set(decoder.decode(np.zeros((30, topology.n_states))).text) <= {"A"}
-    with pytest.raises(GrammarError, match=r"got none of 3 words: A, B, C"):
-        Decoder(Lexicon({"Z": [("a",)]}), model, topology)
-
-
-def test_all_errors_are_ours():
-    from features.errors import AsrError
-
-    assert all(issubclass(error, AsrError) for error in (GrammarError, LexiconError, DecodingError))
+def test_an_impossible_backoff_is_no_backoff():
+    tables = pack_tables(["A"], [[(0, -1.0, 0)], []], [0.0, 0.0], 1, backoffs=[(-1, 0.0), (0, -np.inf)])
+    assert (tables.backoff_contexts.tolist(), tables.backoff_log_weights.tolist()) == ([-1, -1], [0.0, 0.0])
+    assert tables.follow(1, 0) is None

@@ -1,4 +1,4 @@
-"""The papers' tables: search, splits and layout on small synthetic data; real ones: docs/results/tables.md."""
+"""The papers' tables: search, splits and layout on small synthetic data; real: docs/results/tables.md."""
 
 from pathlib import Path
 

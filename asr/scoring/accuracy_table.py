@@ -1,21 +1,21 @@
-"""Scores and comparisons as plain text for the terminal, and as JSON."""
+"""Word accuracies and comparisons as plain text for the terminal, and as JSON."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from asr.scoring.edit_distance import Confusion, ErrorCounts
-from asr.scoring.scoring import Comparison, Score, SpeakerScore
+from asr.scoring.scoring import Comparison, SpeakerAccuracy, WordAccuracy
 
 _N_NAMED = 5
 
 
-def format_score(score: Score, *, n_confusions: int = 10) -> str:
-    """Return the summary line, what is missing, the speakers and the most frequent errors of a score.
+def format_accuracy(accuracy: WordAccuracy, *, n_confusions: int = 10) -> str:
+    """Return the summary line, what is missing, the speakers and the most frequent errors.
 
     Examples
     --------
     >>> from asr.scoring.scoring import score
-    >>> print(format_score(score({"u1": ["go", "left"]}, {"u1": ["go", "lift"]})))
+    >>> print(format_accuracy(score({"u1": ["go", "left"]}, {"u1": ["go", "lift"]})))
     word accuracy 50.00 %, 95 % interval over utterances [50.00, 50.00]
     2 words, 1 substituted, 0 deleted, 0 inserted
     sentence accuracy 0.00 %, 1 utterances
@@ -23,18 +23,18 @@ def format_score(score: Score, *, n_confusions: int = 10) -> str:
     errors  reference  recognised
          1  left       lift
     """
-    low, high = score.interval
+    low, high = accuracy.interval
     blocks = [
         [
-            f"word accuracy {score.word_accuracy:.2f} %, "
+            f"word accuracy {accuracy.word_accuracy:.2f} %, "
             f"95 % interval over utterances [{low:.2f}, {high:.2f}]",
-            f"{score.words} words, {score.substitutions} substituted, {score.deletions} deleted, "
-            f"{score.insertions} inserted",
-            f"sentence accuracy {score.sentence_accuracy:.2f} %, {len(score.utterances)} utterances",
-            *_missing_lines("hypothesis", score.missing),
+            f"{accuracy.words} words, {accuracy.substitutions} substituted, {accuracy.deletions} deleted, "
+            f"{accuracy.insertions} inserted",
+            f"sentence accuracy {accuracy.sentence_accuracy:.2f} %, {len(accuracy.utterances)} utterances",
+            *_missing_lines("hypothesis", accuracy.missing),
         ],
-        _speaker_lines(score.speakers),
-        _confusion_lines(score.confusions, n_confusions),
+        _speaker_lines(accuracy.speakers),
+        _confusion_lines(accuracy.confusions, n_confusions),
     ]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
@@ -54,24 +54,25 @@ def format_comparison(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def to_json(score: Score) -> dict[str, Any]:
-    """Return a score as a dictionary that `json.dumps` accepts; a speaker without words has accuracy None."""
+def to_json(accuracy: WordAccuracy) -> dict[str, Any]:
+    """Return what `json.dumps` accepts; the word accuracy of a speaker without words is None."""
     return {
-        **_counts_json(score.counts),
-        "interval": list(score.interval),
-        "sentence_accuracy": score.sentence_accuracy,
-        "utterances": len(score.utterances),
-        "missing": list(score.missing),
+        **_counts_json(accuracy.counts),
+        "interval": list(accuracy.interval),
+        "sentence_accuracy": accuracy.sentence_accuracy,
+        "utterances": len(accuracy.utterances),
+        "missing": list(accuracy.missing),
         "speakers": {
             s.speaker: {
                 **_counts_json(s.counts),
                 "utterances": s.n_utterances,
                 "correct_utterances": s.n_correct_utterances,
             }
-            for s in score.speakers
+            for s in accuracy.speakers
         },
         "confusions": [
-            {"reference": c.reference, "hypothesis": c.hypothesis, "count": c.count} for c in score.confusions
+            {"reference": c.reference, "hypothesis": c.hypothesis, "count": c.count}
+            for c in accuracy.confusions
         ],
     }
 
@@ -94,7 +95,7 @@ def _missing_lines(what: str, missing: Sequence[str]) -> list[str]:
     return [f"no {what} for {len(missing)} utterances, counted as deleted: {named}{more}"]
 
 
-def _speaker_lines(speakers: Iterable[SpeakerScore]) -> list[str]:
+def _speaker_lines(speakers: Iterable[SpeakerAccuracy]) -> list[str]:
     rows = [
         [
             s.speaker,

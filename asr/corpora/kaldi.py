@@ -1,0 +1,141 @@
+"""Kaldi data directories, read and written: ``wav.scp``, ``text``, ``utt2spk``, optionally ``segments``."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+from asr.corpora.tables import Table, read_speakers, read_table, words_of
+from asr.corpora.utterances import Corpus, Problem, Utterance
+from asr.errors import CorpusError
+
+_Stretch = tuple[str, float, float | None]
+
+
+def is_kaldi_directory(directory: str | Path) -> bool:
+    """Return whether a directory has one of the files only a Kaldi data directory has."""
+    return any((Path(directory) / name).is_file() for name in ("wav.scp", "text", "segments"))
+
+
+def scan_kaldi(directory: Path) -> tuple[list[Utterance], list[Problem]]:
+    """Return the usable utterances of a Kaldi data directory and the problems of the others."""
+    recordings, problems = read_table(directory / "wav.scp", "recording-id path")
+    text, more = read_table(directory / "text", "utterance-id WORD WORD …", may_be_bare=True)
+    problems += more
+    speakers, more = read_speakers(directory / "utt2spk")
+    problems += more
+    segments: Table | None = None
+    if (directory / "segments").exists():
+        segments, more = read_table(directory / "segments", "utterance-id recording-id start end")
+        problems += more
+    elif recordings is not None:
+        segments = Table(
+            "wav.scp", {key: (number, f"{key} 0 -1") for key, (number, _) in recordings.rows.items()}
+        )
+
+    paths, more = _audio_paths(recordings, directory) if recordings else ({}, [])
+    problems += more
+    stretches, more = _stretches(segments, recordings) if segments else ({}, [])
+    problems += more
+    if segments:
+        problems += _not_in(segments, text, "give it a transcript or remove it")
+    if text:
+        problems += _not_in(text, segments, "add its recording or remove the line")
+        problems += _not_in(text, speakers, "name its speaker (the utterance id itself if unknown)")
+    if speakers:
+        problems += _not_in(speakers, text, "give it a transcript or remove the line")
+    if not text or not speakers:
+        return [], problems
+    return [
+        Utterance(key, paths[recording], words_of(text.rows[key][1]), speakers.rows[key][1], start_s, end_s)
+        for key, (recording, start_s, end_s) in stretches.items()
+        if recording in paths and key in text.rows and key in speakers.rows
+    ], problems
+
+
+def _audio_paths(recordings: Table, directory: Path) -> tuple[dict[str, Path], list[Problem]]:
+    """Return the absolute path of each recording that exists, and the problems of the others."""
+    paths: dict[str, Path] = {}
+    problems = []
+    for key, (_, value) in recordings.rows.items():
+        if value.endswith("|"):
+            what = (
+                f'"{value}" is a command, expected an audio file; run it once and give the path of its output'
+            )
+            problems.append(Problem(recordings.where(key), what))
+            continue
+        candidates = [Path(os.path.abspath(base / value)) for base in (directory, Path.cwd())]
+        found = next((path for path in candidates if path.is_file()), None)
+        if found is None:
+            what = f'audio file "{value}" does not exist, expected it in {directory} or the current directory'
+            problems.append(Problem(recordings.where(key), f"{what}; correct the path or restore the file"))
+        else:
+            paths[key] = found
+    return paths, problems
+
+
+def _stretches(segments: Table, recordings: Table | None) -> tuple[dict[str, _Stretch], list[Problem]]:
+    """Return recording, start and end of each well-formed segment, and the problems of the others."""
+    stretches: dict[str, _Stretch] = {}
+    problems = []
+    for key, (_, value) in segments.rows.items():
+        fields = value.split()
+        try:
+            recording, start_s, end_s = fields[0], float(fields[1]), float(fields[2])
+            well_formed = len(fields) == 3 and math.isfinite(start_s) and math.isfinite(end_s)
+        except (IndexError, ValueError):
+            well_formed = False
+        if not well_formed:
+            what = f'"{value}" is malformed, expected "recording-id start end" in seconds; correct the line'
+        elif start_s < 0 or (end_s != -1 and end_s <= start_s):
+            what = f"goes from {start_s:g} s to {end_s:g} s, expected 0 <= start < end; correct the times"
+        elif recordings is not None and recording not in recordings.rows:
+            what = f'recording "{recording}" is not in wav.scp, expected it there; add it or remove the line'
+        else:
+            stretches[key] = (recording, start_s, None if end_s == -1 else end_s)
+            continue
+        problems.append(Problem(segments.where(key), what))
+    return stretches, problems
+
+
+def _not_in(keys: Table, other: Table | None, advice: str) -> list[Problem]:
+    """Return a problem for each id of one table that another, if it could be read, does not have."""
+    if other is None:
+        return []
+    return [
+        Problem(keys.where(key), f'"{key}" is not in {other.name}, expected it there; {advice}')
+        for key in keys.rows
+        if key not in other.rows
+    ]
+
+
+def write_kaldi(corpus: Corpus, directory: str | Path) -> None:
+    """Write a Kaldi data directory; ``segments`` only if an utterance is less than its whole recording."""
+    directory = Path(directory)
+    files = {
+        "text": [" ".join([u.utterance_id, *u.words]) for u in corpus],
+        "utt2spk": [f"{u.utterance_id} {u.speaker}" for u in corpus],
+    }
+    if all(u.is_whole_file for u in corpus):
+        files["wav.scp"] = [f"{u.utterance_id} {u.audio_path.as_posix()}" for u in corpus]
+    else:
+        # A recording is called after its first utterance: that is unique and survives equal file names.
+        recordings = {u.audio_path: u.utterance_id for u in reversed(corpus.utterances)}
+        files["segments"] = [
+            f"{u.utterance_id} {recordings[u.audio_path]} {u.start_s} {-1 if u.end_s is None else u.end_s}"
+            for u in corpus
+        ]
+        files["wav.scp"] = sorted(f"{recording} {path.as_posix()}" for path, recording in recordings.items())
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "segments").unlink(missing_ok=True)
+        for name, lines in files.items():
+            (directory / name).write_text(
+                "".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n"
+            )
+    except OSError as error:
+        raise CorpusError(
+            f"{directory}: cannot write the corpus ({error.strerror}); "
+            "make room or choose another place, then run again"
+        ) from error

@@ -1,0 +1,115 @@
+"""What the other verbs print: word accuracies, tables, problems of a corpus, the description of a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from asr.corpora.corpus import Problem
+from asr.corpora.validation import validate
+from asr.errors import ScoringError
+from asr.formats.transcripts import read_transcripts
+from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
+from asr.scoring.results import RESULTS, Result, format_results
+from asr.scoring.scoring import WordAccuracy, compare, score
+from asr.sparsity import FILE, SparsityRow
+from asr.stages.store import as_plain, read_json
+from decoder.decoder import Hypothesis
+from decoder.lexicon import Lexicon
+
+
+def word_times(hypothesis: Hypothesis) -> str:
+    """Return a table of words with their times and confidences."""
+    lines = [f"{'start s':>8} {'end s':>8}  {'confidence':>10}  word"]
+    for w in hypothesis.words:
+        sure = "" if w.confidence is None else f"{w.confidence:.2f}"
+        lines.append(f"{w.start_s:8.2f} {w.end_s:8.2f}  {sure:>10}  {w.word}")
+    return "\n".join(lines)
+
+
+def accuracy_of_files(
+    reference: Path,
+    hypothesis: Path,
+    *,
+    against: Path | None,
+    file_format: Any,
+    utt2spk: Path | None,
+    ignore_case: bool,
+    as_json: bool,
+) -> str:
+    """Return the word accuracy of a file of transcripts, with ``against`` how another compares, too."""
+    references = read_transcripts(reference, file_format)
+    hypotheses = read_transcripts(hypothesis, file_format)
+    speakers = None if utt2spk is None else _speakers(utt2spk)
+    first = score(references, hypotheses, speakers=speakers, normalize_case=ignore_case)
+    if against is None:
+        return json.dumps(to_json(first), indent=1, ensure_ascii=False) if as_json else format_accuracy(first)
+    others = read_transcripts(against, file_format)
+    comparison = compare(references, hypotheses, others, normalize_case=ignore_case)
+    if as_json:
+        second = score(references, others, speakers=speakers, normalize_case=ignore_case)
+        both = {"a": to_json(first), "b": to_json(second), "comparison": as_plain(comparison)}
+        return json.dumps(both, indent=1, ensure_ascii=False)
+    return f"{format_accuracy(first)}\n\n{format_comparison(comparison)}"
+
+
+def _speakers(path: Path) -> dict[str, str]:
+    table = read_transcripts(path, "kaldi")
+    wrong = [utterance for utterance, words in table.items() if len(words) != 1]
+    if wrong:
+        raise ScoringError(f'{path}: "{wrong[0]}" has no single speaker, expected lines "utterance speaker"')
+    return {utterance: words[0] for utterance, words in table.items()}
+
+
+def evaluation(result: WordAccuracy, hypotheses: Mapping[str, Hypothesis], *, as_json: bool) -> str:
+    """Return a word accuracy; what ended without a complete sentence is counted."""
+    incomplete = sorted(i for i, h in hypotheses.items() if not h.complete)
+    if as_json:
+        return json.dumps({**to_json(result), "incomplete": incomplete}, indent=1, ensure_ascii=False)
+    note = f"\n\n{len(incomplete)} incomplete: {', '.join(incomplete[:10])}" if incomplete else ""
+    return format_accuracy(result) + note
+
+
+def results_table(results: Sequence[Result], directory: Path) -> str:
+    """Return the table of an experiment's results and where they lie."""
+    synthetic = bool(read_json(directory / RESULTS)["synthetic"])
+    return f"{format_results(results, synthetic=synthetic)}\n\n{directory / RESULTS}"
+
+
+def sparsity_table(rows: Sequence[SparsityRow], directory: Path) -> str:
+    """Return word accuracies against centres, and where they lie."""
+    grammars = list(dict.fromkeys(row.grammar for row in rows))
+    lines = ["centres  distinct  " + "  ".join(f"{g:>9}" for g in grammars)]
+    for n, distinct in dict.fromkeys((row.n_centers, row.distinct_centers) for row in rows):
+        found = {row.grammar: row.word_accuracy for row in rows if row.n_centers == n}
+        lines.append(f"{n:7d}  {distinct:8d}  " + "  ".join(f"{found[g]:9.2f}" for g in grammars))
+    return "\n".join(["word accuracy on dev, %", *lines, "", str(directory / FILE)])
+
+
+def problems(corpus: Path, lexicon: Path | None) -> tuple[list[str], bool]:
+    """Return a line for each problem of a corpus with a summary at the end, and whether any is an error."""
+    found = validate(corpus, lexicon=None if lexicon is None else Lexicon.read(lexicon))
+    lines = [_problem_line(p) for p in found]
+    n_errors = sum(p.severity == "error" for p in found)
+    return [*lines, f"{corpus}: {n_errors} error(s), {len(found) - n_errors} warning(s)"], n_errors > 0
+
+
+def _problem_line(problem: Problem) -> str:
+    return f"{problem.severity}: {problem}"
+
+
+def description(record: Mapping[str, object]) -> str:
+    """Return a record as indented lines."""
+    return "\n".join(_lines(as_plain(record), ""))
+
+
+def _lines(record: Mapping[str, Any], indent: str) -> list[str]:
+    lines = []
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            lines += [f"{indent}{key}:", *_lines(value, indent + "  ")]
+        else:
+            lines.append(f"{indent}{key}: {value}")
+    return lines

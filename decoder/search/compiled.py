@@ -1,0 +1,474 @@
+"""All compiled code of the search, and the records and constants that go into it: why they stand in one file.
+
+numba throws compiled code on disk away when the file of the function changes, and looks at no other. A
+function of another module that is called from here, a constant, or the order of a record's fields would be
+kept as it was when the caller was compiled. So nothing that is compiled here comes from elsewhere
+(``tests/test_compiled.py`` holds all packages to that).
+
+Frames. A frame moves every token on by one node and adds the emission score (`_move`). Chains below the beam
+are given up (`_prune`); tokens that leave a chain are written as records (`_leave`).
+
+Entering words. A word that a context lists itself must not be entered through the backoff of that context,
+though that may score better. Done context by context this costs the whole vocabulary for each. Here the
+tokens that back off to one context wait there and are taken in order of score: the first enters every word
+but those its own context lists, and only these few words are left for the next.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from foundation.arrays import Flags, Floats, Ints, Longs
+
+BY_WORD, BY_SILENCE = 0, 1  # how a context was reached; a silence may only follow a word or the start
+START_CHAIN = -1  # of the record of the sentence's start
+NO_NAN = {"nnan", "nsz"}  # scores are never NaN: no +inf can meet a -inf
+
+
+class SearchGraph(NamedTuple):
+    """The arrays the search walks over: N nodes, K chains, A arcs, C contexts.
+
+    Attributes
+    ----------
+    node_states : (N,) int32, emission state ids
+    node_log_stay, node_log_advance : (N,) float64, log transition probabilities; the last node's advance
+        leaves the chain
+    chain_offsets : (K + 1,) int32, the nodes of chain k are ``chain_offsets[k]:chain_offsets[k + 1]``
+    chain_words : (K,) int32, word ids, -1 = silence
+    chain_contexts : (K,) int32, the grammar context at the chain's end
+    silence_offsets : (C + 1,) int32, the silence chains of context c are
+        ``silence_offsets[c]:silence_offsets[c + 1]``
+    arc_chain_first, arc_chain_stop : (A,) int32, the chains (pronunciations) of each arc
+    arc_offsets … final_log_probs : the grammar, see :class:`decoder.grammars.grammar.GrammarTables`
+    """
+
+    node_states: Ints
+    node_log_stay: Floats
+    node_log_advance: Floats
+    chain_offsets: Ints
+    chain_words: Ints
+    chain_contexts: Ints
+    silence_offsets: Ints
+    arc_chain_first: Ints
+    arc_chain_stop: Ints
+    arc_offsets: Ints
+    arc_words: Ints
+    arc_log_probs: Floats
+    arc_contexts: Ints
+    backoff_contexts: Ints
+    backoff_log_weights: Floats
+    final_log_probs: Floats
+
+
+class Weights(NamedTuple):
+    """What is added to the scores of the graph (float64, natural log)."""
+
+    lm_scale: float
+    word_penalty: float
+    silence_log_prob: float
+
+
+class Pruning(NamedTuple):
+    """What the search throws away.
+
+    Attributes
+    ----------
+    beam : chains whose best token is this much worse than the best one of the frame; inf = none
+    max_active : the worst chains beyond this number (ties stay); 0 = none
+    record_beam : records this much worse than the best token, unless they are the best of their context;
+        inf = none, -inf = all
+    """
+
+    beam: float
+    max_active: int
+    record_beam: float
+
+
+class Records(NamedTuple):
+    """The word ends of a search, R records; record 0 is the start of the sentence.
+
+    Attributes
+    ----------
+    chains : (R,) int32, -1 for the start
+    ends : (R,) int32, boundary
+    predecessors : (R,) int32, -1 for the start
+    scores : (R,) float64, score of the best path up to here
+    """
+
+    chains: Ints
+    ends: Ints
+    predecessors: Ints
+    scores: Floats
+
+
+class Tokens(NamedTuple):
+    """Working memory of one search: the state of every node, chain and context."""
+
+    scores: Floats  # (N,) best score that ends in the node
+    predecessors: Ints  # (N,) the record it came from
+    entry_scores: Floats  # (K,) best score waiting before the chain
+    entry_predecessors: Ints  # (K,)
+    chain_scores: Floats  # (K,) best score in the chain
+    active: Ints  # (K,) list of chains with a token or an entry
+    is_active: Flags  # (K,)
+    context_scores: Floats  # (C, 2) best score reached by word, by silence
+    context_records: Ints  # (C, 2)
+    reached: Ints  # (C,) list of contexts reached at this boundary
+    is_reached: Flags  # (C,)
+    waiting_heads: Ints  # (C,) first of the tokens that back off to here, -1 = none
+    waiting_next: Ints  # (Q,) the one after it, -1 = none
+    waiting_levels: Ints  # (Q,) the context it waits at
+    waiting_contexts: Ints  # (Q,) the context it comes from
+    waiting_scores: Floats  # (Q,) its score with the backoff weights
+    stamps: Longs  # (W,) mark of the words that a waiting token may not enter
+
+
+@njit(nogil=True, cache=True)
+def viterbi(
+    graph: SearchGraph,
+    start_context: int,
+    scores: Floats,
+    weights: Weights,
+    pruning: Pruning,
+    tokens: Tokens,
+    records: Records,
+) -> tuple[Records, int, int, int]:
+    """Return the records, their number, the last boundary reached and the record before the best token there.
+
+    ``tokens`` and ``records`` are new ones (`decoder.search.tokens`).
+    """
+    n_frames = scores.shape[0]
+    n_records = 1
+    tokens.context_scores[start_context, BY_WORD] = 0.0
+    tokens.context_records[start_context, BY_WORD] = 0
+    tokens.is_reached[start_context] = True
+    tokens.reached[0] = start_context
+    n_reached, n_active, open_record, threshold = 1, 0, 0, -np.inf
+    stamp = 0
+    for frame in range(n_frames):
+        n_active, stamp = enter(graph, tokens, n_reached, n_active, stamp, weights, threshold)
+        best_chain = _move(graph, tokens, n_active, scores[frame])
+        if best_chain < 0:
+            return records, n_records, frame, open_record
+        best = tokens.chain_scores[best_chain]
+        open_record = _best_predecessor(graph, tokens, best_chain)
+        threshold = _threshold(tokens, n_active, best, pruning)
+        n_active = _prune(graph, tokens, n_active, threshold)
+        if len(records.scores) < n_records + n_active:
+            records = _grow(records, n_active)
+        _clear_contexts(tokens, n_reached)
+        floor = threshold if frame + 1 < n_frames else -np.inf  # at the end nothing is saved by pruning
+        n_records, n_reached = _leave(
+            graph, tokens, n_active, records, n_records, frame + 1, floor, best - pruning.record_beam
+        )
+    return records, n_records, n_frames, open_record
+
+
+@njit(nogil=True, cache=True, fastmath=NO_NAN)
+def _move(graph: SearchGraph, tokens: Tokens, n_active: int, frame_scores: Floats) -> int:
+    """Move every token on by one frame; return the chain of the best, -1 if none is left.
+
+    The choices within a chain are written without branches, which no processor could predict here, and the
+    indices unsigned, which need no check: this loop, where the time goes, is several times faster so.
+    """
+    scores, predecessors, states = tokens.scores, tokens.predecessors, graph.node_states
+    log_stay, log_advance = graph.node_log_stay, graph.node_log_advance
+    best, best_chain = -np.inf, -1
+    for i in range(n_active):
+        chain = tokens.active[i]
+        arriving, arriving_predecessor = tokens.entry_scores[chain], tokens.entry_predecessors[chain]
+        tokens.entry_scores[chain] = -np.inf
+        chain_best = -np.inf
+        for node in range(np.uintp(graph.chain_offsets[chain]), np.uintp(graph.chain_offsets[chain + 1])):
+            score, predecessor = scores[node] + log_stay[node], predecessors[node]
+            leaving = scores[node] + log_advance[node]
+            predecessors[node] = predecessor + (arriving_predecessor - predecessor) * (arriving > score)
+            score = max(arriving, score) + frame_scores[np.uintp(states[node])]
+            scores[node] = score
+            chain_best = max(chain_best, score)
+            arriving, arriving_predecessor = leaving, predecessor
+        tokens.chain_scores[chain] = chain_best
+        if chain_best > best:
+            best, best_chain = chain_best, chain
+    return best_chain
+
+
+@njit(nogil=True, cache=True)
+def _threshold(tokens: Tokens, n_active: int, best: float, pruning: Pruning) -> float:
+    """Return the score below which chains are given up, by beam and by number of chains."""
+    threshold = best - pruning.beam
+    if 0 < pruning.max_active < n_active:
+        scores = tokens.chain_scores[tokens.active[:n_active]]
+        kept = np.partition(scores, n_active - pruning.max_active)[n_active - pruning.max_active]
+        threshold = max(threshold, kept)
+    return threshold
+
+
+@njit(nogil=True, cache=True)
+def _prune(graph: SearchGraph, tokens: Tokens, n_active: int, threshold: float) -> int:
+    """Give up the chains below the threshold and return the number of those that stay."""
+    n_kept = 0
+    for i in range(n_active):
+        chain = tokens.active[i]
+        if tokens.chain_scores[chain] >= threshold and tokens.chain_scores[chain] > -np.inf:
+            tokens.active[n_kept] = chain
+            n_kept += 1
+        else:
+            tokens.is_active[chain] = False
+            tokens.scores[graph.chain_offsets[chain] : graph.chain_offsets[chain + 1]] = -np.inf
+    return n_kept
+
+
+@njit(nogil=True, cache=True)
+def _best_predecessor(graph: SearchGraph, tokens: Tokens, chain: int) -> int:
+    """Return the record before the best token of a chain."""
+    first, stop = graph.chain_offsets[chain], graph.chain_offsets[chain + 1]
+    return int(tokens.predecessors[first + np.argmax(tokens.scores[first:stop])])
+
+
+@njit(nogil=True, cache=True)
+def _clear_contexts(tokens: Tokens, n_reached: int) -> None:
+    """Forget the contexts of the last boundary."""
+    for i in range(n_reached):
+        context = tokens.reached[i]
+        tokens.is_reached[context] = False
+        tokens.context_scores[context] = -np.inf
+        tokens.context_records[context] = -1
+
+
+@njit(nogil=True, cache=True)
+def _leave(
+    graph: SearchGraph,
+    tokens: Tokens,
+    n_active: int,
+    records: Records,
+    n_records: int,
+    boundary: int,
+    threshold: float,
+    record_threshold: float,
+) -> tuple[int, int]:
+    """Write the records of a boundary; return the number of records and of contexts reached."""
+    n_reached = 0
+    first_record = n_records
+    for i in range(n_active):
+        chain = tokens.active[i]
+        last = graph.chain_offsets[chain + 1] - 1
+        score = tokens.scores[last] + graph.node_log_advance[last]
+        if score == -np.inf or tokens.scores[last] < threshold:
+            continue
+        context = graph.chain_contexts[chain]
+        way = BY_SILENCE if graph.chain_words[chain] < 0 else BY_WORD
+        is_best = score > tokens.context_scores[context, way]
+        if not is_best and score < record_threshold:
+            continue
+        # A best record below the threshold is overwritten by a better one of its context.
+        slot = tokens.context_records[context, way]
+        if slot < first_record or records.scores[slot] >= record_threshold:
+            slot = n_records
+            n_records += 1
+        records.chains[slot] = chain
+        records.ends[slot] = boundary
+        records.predecessors[slot] = tokens.predecessors[last]
+        records.scores[slot] = score
+        if is_best:
+            tokens.context_scores[context, way] = score
+            tokens.context_records[context, way] = slot
+            if not tokens.is_reached[context]:
+                tokens.is_reached[context] = True
+                tokens.reached[n_reached] = context
+                n_reached += 1
+    return n_records, n_reached
+
+
+@njit(nogil=True, cache=True)
+def _grow(records: Records, more: int) -> Records:
+    """Return the records with room for at least ``more`` and at least twice as much as before."""
+    old = records.scores.size
+    size = 2 * old + more
+    chains = np.empty(size, dtype=np.int32)
+    ends = np.empty(size, dtype=np.int32)
+    predecessors = np.empty(size, dtype=np.int32)
+    scores = np.empty(size, dtype=np.float64)
+    chains[:old] = records.chains
+    ends[:old] = records.ends
+    predecessors[:old] = records.predecessors
+    scores[:old] = records.scores
+    return Records(chains, ends, predecessors, scores)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _offer(
+    first: int,
+    stop: int,
+    score: float,
+    record: int,
+    entry_scores: Floats,
+    entry_predecessors: Ints,
+    active: Ints,
+    is_active: Flags,
+    n_active: int,
+) -> int:
+    """Put a token before each chain of a range where it is the best; return the number of active chains."""
+    for chain in range(first, stop):
+        if score > entry_scores[chain]:
+            entry_scores[chain] = score
+            entry_predecessors[chain] = record
+            if not is_active[chain]:
+                is_active[chain] = True
+                active[n_active] = chain
+                n_active += 1
+    return n_active
+
+
+@njit(nogil=True, cache=True)
+def enter(
+    graph: SearchGraph,
+    tokens: Tokens,
+    n_reached: int,
+    n_active: int,
+    stamp: int,
+    weights: Weights,
+    threshold: float,
+) -> tuple[int, int]:
+    """Let words and silences in from all contexts reached; return the numbers of active chains and stamps."""
+    # Locals, for each look into a named tuple of arrays costs an atomic count of references.
+    entries, predecessors = tokens.entry_scores, tokens.entry_predecessors
+    active, is_active = tokens.active, tokens.is_active
+    offsets, log_probs, silences = graph.arc_offsets, graph.arc_log_probs, graph.silence_offsets
+    first, stop = graph.arc_chain_first, graph.arc_chain_stop
+    lm_scale, penalty = weights.lm_scale, weights.word_penalty
+    n_waiting = 0
+    for i in range(n_reached):
+        context = tokens.reached[i]
+        score = tokens.context_scores[context, BY_WORD]
+        silence_score = score + weights.silence_log_prob
+        if silence_score > -np.inf and silence_score >= threshold:
+            n_active = _offer(
+                silences[context],
+                silences[context + 1],
+                silence_score,
+                tokens.context_records[context, BY_WORD],
+                entries,
+                predecessors,
+                active,
+                is_active,
+                n_active,
+            )
+        way = _best_way(tokens.context_scores, context)
+        score, record = tokens.context_scores[context, way], tokens.context_records[context, way]
+        if score + penalty >= threshold:  # no word costs less than nothing
+            for arc in range(offsets[context], offsets[context + 1]):
+                entry = score + lm_scale * log_probs[arc] + penalty
+                if entry >= threshold:
+                    n_active = _offer(
+                        first[arc],
+                        stop[arc],
+                        entry,
+                        record,
+                        entries,
+                        predecessors,
+                        active,
+                        is_active,
+                        n_active,
+                    )
+        n_waiting = _wait(graph, tokens, context, score, n_waiting, weights, threshold)
+    for i in range(n_waiting):
+        level = tokens.waiting_levels[i]
+        if tokens.waiting_heads[level] >= 0:
+            n_active, stamp = _enter_by_backoff(graph, tokens, level, n_active, stamp, weights, threshold)
+            tokens.waiting_heads[level] = -1
+    return n_active, stamp
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _best_way(context_scores: Floats, context: int) -> int:
+    """Return which of the two ways to a context is the better one."""
+    return BY_SILENCE if context_scores[context, BY_SILENCE] > context_scores[context, BY_WORD] else BY_WORD
+
+
+@njit(nogil=True, cache=True)
+def _wait(
+    graph: SearchGraph,
+    tokens: Tokens,
+    context: int,
+    score: float,
+    n_waiting: int,
+    weights: Weights,
+    threshold: float,
+) -> int:
+    """Let a context's token wait at every context it backs off to; return the number of tokens that wait."""
+    level, inner = graph.backoff_contexts[context], context
+    while level >= 0:
+        score += weights.lm_scale * graph.backoff_log_weights[inner]
+        if score + weights.word_penalty >= threshold:
+            tokens.waiting_next[n_waiting] = tokens.waiting_heads[level]
+            tokens.waiting_heads[level] = n_waiting
+            tokens.waiting_levels[n_waiting] = level
+            tokens.waiting_contexts[n_waiting] = context
+            tokens.waiting_scores[n_waiting] = score
+            n_waiting += 1
+        level, inner = graph.backoff_contexts[level], level
+    return n_waiting
+
+
+@njit(nogil=True, cache=True)
+def _enter_by_backoff(
+    graph: SearchGraph,
+    tokens: Tokens,
+    level: int,
+    n_active: int,
+    stamp: int,
+    weights: Weights,
+    threshold: float,
+) -> tuple[int, int]:
+    """Let the tokens waiting at a context enter its words; return the numbers of active chains and stamps."""
+    entries, predecessors, stamps = tokens.entry_scores, tokens.entry_predecessors, tokens.stamps
+    active, is_active, backoff_contexts = tokens.active, tokens.is_active, graph.backoff_contexts
+    offsets, words, log_probs = graph.arc_offsets, graph.arc_words, graph.arc_log_probs
+    first, stop = graph.arc_chain_first, graph.arc_chain_stop
+    lm_scale, penalty = weights.lm_scale, weights.word_penalty
+    remaining = np.arange(offsets[level], offsets[level + 1])
+    n_remaining = remaining.size
+    for waiting in _in_order(tokens, level):
+        if n_remaining == 0:
+            break
+        context, score = tokens.waiting_contexts[waiting], tokens.waiting_scores[waiting]
+        record = tokens.context_records[context, _best_way(tokens.context_scores, context)]
+        stamp += 1
+        inner = context
+        while inner != level:
+            for arc in range(offsets[inner], offsets[inner + 1]):
+                stamps[words[arc]] = stamp
+            inner = backoff_contexts[inner]
+        n_kept = 0
+        for i in range(n_remaining):
+            arc = remaining[i]
+            if stamps[words[arc]] == stamp:
+                remaining[n_kept] = arc
+                n_kept += 1
+                continue
+            entry = score + lm_scale * log_probs[arc] + penalty
+            if entry >= threshold:
+                n_active = _offer(
+                    first[arc], stop[arc], entry, record, entries, predecessors, active, is_active, n_active
+                )
+        n_remaining = n_kept
+    return n_active, stamp
+
+
+@njit(nogil=True, cache=True)
+def _in_order(tokens: Tokens, level: int) -> Longs:
+    """Return the tokens that wait at a context, best first."""
+    n_waiting, waiting = 0, tokens.waiting_heads[level]
+    while waiting >= 0:
+        n_waiting += 1
+        waiting = tokens.waiting_next[waiting]
+    found = np.empty(n_waiting, dtype=np.int64)
+    waiting = tokens.waiting_heads[level]
+    for i in range(n_waiting):
+        found[i] = waiting
+        waiting = tokens.waiting_next[waiting]
+    return found[np.argsort(-tokens.waiting_scores[found])]

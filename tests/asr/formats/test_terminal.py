@@ -1,0 +1,118 @@
+"""What the other verbs print."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from asr.errors import ScoringError
+from asr.formats import terminal
+from asr.scoring.results import Result, write_results
+from asr.scoring.scoring import score
+from asr.sparsity import SparsityRow
+from decoder.decoder import Hypothesis, HypothesisWord
+
+WORDS = (HypothesisWord("YES", 0.0, 0.25, -1.0, 0.5), HypothesisWord("NO", 0.3, 0.62, -2.0))
+FOUND = Hypothesis(WORDS, -3.0, True, (Hypothesis(WORDS[:1], -4.5, True, ()),))
+PARTIAL = Hypothesis((), -9.0, False, ())
+ROW = Result("gmm", "best", "test", "loop", 91.5, 1, 2, 3, 40, (88.0, 94.04), 70.0, 12, 0)
+
+
+class TestWordTimes:
+    def test_times_as_a_table(self) -> None:
+        head, yes, no = terminal.word_times(FOUND).splitlines()
+        assert head.split() == ["start", "s", "end", "s", "confidence", "word"]
+        assert (yes.split(), no.split()) == (["0.00", "0.25", "0.50", "YES"], ["0.30", "0.62", "NO"])
+
+
+class TestResultsTable:
+    def test_synthetic_speech_is_said_and_the_place(self, tmp_path: Path) -> None:
+        write_results([ROW], tmp_path, synthetic=True)
+        assert "SYNTHETIC speech" in terminal.results_table([ROW], tmp_path)
+        write_results([ROW], tmp_path, synthetic=False)
+        table = terminal.results_table([ROW], tmp_path)
+        assert "SYNTHETIC" not in table
+        assert table.endswith(f"\n\n{tmp_path / 'results.json'}")
+
+
+class TestSparsityTable:
+    def test_a_row_for_each_size_a_column_for_each_grammar(self, tmp_path: Path) -> None:
+        rows = [
+            SparsityRow(n, 10 * n, grammar, accuracy, (0.0, 100.0))
+            for n, grammar, accuracy in [(25, "loop", 50.0), (25, "bigram", 60.5), (50, "loop", 55.25)]
+        ]
+        rows.append(SparsityRow(50, 500, "bigram", 70.0, (0.0, 100.0)))
+        title, head, *body, empty, place = terminal.sparsity_table(rows, tmp_path).splitlines()
+        assert (title, empty, place) == ("word accuracy on dev, %", "", str(tmp_path / "sparsity.json"))
+        assert head.split() == ["centres", "distinct", "loop", "bigram"]
+        assert [line.split() for line in body] == [
+            ["25", "250", "50.00", "60.50"],
+            ["50", "500", "55.25", "70.00"],
+        ]
+
+
+class TestEvaluation:
+    RESULT = score({"u1": ["YES", "NO"], "u2": ["NO"]}, {"u1": ["YES", "NO"], "u2": []})
+
+    def test_what_is_incomplete_is_counted_and_named(self) -> None:
+        text = terminal.evaluation(self.RESULT, {"u1": FOUND, "u2": PARTIAL}, as_json=False)
+        assert text.startswith("word accuracy 66.67 %")
+        assert text.endswith("\n\n1 incomplete: u2")
+        assert "incomplete" not in terminal.evaluation(self.RESULT, {"u1": FOUND}, as_json=False)
+
+    def test_json(self) -> None:
+        record = json.loads(terminal.evaluation(self.RESULT, {"u1": FOUND, "u2": PARTIAL}, as_json=True))
+        assert (record["words"], record["deletions"], record["incomplete"]) == (3, 1, ["u2"])
+
+
+class TestAccuracyOfFiles:
+    def text(self, tmp_path: Path, **changes: object) -> str:
+        (tmp_path / "ref").write_text("u1 YES NO\nu2 NO\n")
+        (tmp_path / "hyp").write_text("u1 YES no\nu2 NO\n")
+        (tmp_path / "all").write_text("u1 YES NO\nu2 NO\n")
+        (tmp_path / "utt2spk").write_text("u1 anna\nu2 ben\n")
+        options: dict[str, object] = {
+            "against": None,
+            "file_format": None,
+            "utt2spk": None,
+            "ignore_case": False,
+            "as_json": False,
+        }
+        return terminal.accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", **(options | changes))  # type: ignore[arg-type]
+
+    def test_case_counts_unless_it_is_ignored(self, tmp_path: Path) -> None:
+        assert self.text(tmp_path).startswith("word accuracy 66.67 %")
+        assert self.text(tmp_path, ignore_case=True).startswith("word accuracy 100.00 %")
+
+    def test_speakers(self, tmp_path: Path) -> None:
+        lines = self.text(tmp_path, utt2spk=tmp_path / "utt2spk").splitlines()
+        assert [line.split()[:2] for line in lines if line.startswith(("anna", "ben"))] == [
+            ["anna", "50.00"],
+            ["ben", "100.00"],
+        ]
+        (tmp_path / "bad").write_text("u1 anna x\nu2 ben\n")
+        with pytest.raises(ScoringError, match=r'bad: "u1" has no single speaker, expected lines'):
+            self.text(tmp_path, utt2spk=tmp_path / "bad")
+
+    def test_against_another(self, tmp_path: Path) -> None:
+        text = self.text(tmp_path, against=tmp_path / "all")
+        assert "word accuracy A 66.67 %, B 100.00 %" in text
+        both = json.loads(self.text(tmp_path, against=tmp_path / "all", as_json=True))
+        assert sorted(both) == ["a", "b", "comparison"]
+        assert (both["a"]["substitutions"], both["b"]["substitutions"]) == (1, 0)
+        assert both["comparison"]["n_better_b"] == 1
+
+
+class TestProblems:
+    def test_a_line_each_and_their_number(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("YES")
+        lines, has_errors = terminal.problems(tmp_path, None)
+        assert lines[0].startswith("error: a.txt: no recording, expected one of the same name beside it")
+        assert lines[-1] == f"{tmp_path}: 1 error(s), 0 warning(s)"
+        assert has_errors
+
+
+def test_description_is_indented() -> None:
+    assert terminal.description({"model": "m", "inner": {"a": 1, "deep": {"b": (1, 2)}}}) == (
+        "model: m\ninner:\n  a: 1\n  deep:\n    b: [1, 2]"
+    )
