@@ -15,7 +15,7 @@ import numpy as np
 
 from acoustic.discriminants.curves import QuadraticCurve, coefficients_of, quadratic_curves
 from acoustic.discriminants.forward_machine import PREDICT_BLOCK, Machine
-from acoustic.kernels.forward import ForwardConfig, ForwardPath, path_of_centers
+from acoustic.kernels.forward import ForwardConfig, path_of_centers
 from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.pairs.calibration import Calibration, quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
@@ -78,20 +78,20 @@ def fit_one_vs_one(
     )
     singles = np.asarray(x, dtype=np.float32)
 
-    def replay(p: int) -> tuple[ForwardPath, Longs]:
+    def machine(p: int) -> Machine:
         inside = np.concatenate([np.flatnonzero(codes == k) for k in pairwise.pairs[p]])
         weight = None if sample_weight is None else sample_weight[inside]
         targets = np.where(codes[inside] == pairwise.pairs[p, 0], 1.0, -1.0)[:, None]
         slots, order = pairwise.slots[p][pairwise.slots[p] >= 0], np.argsort(inside)
         places = order[np.searchsorted(inside, pairwise.center_rows[slots], sorter=order)]
         path = path_of_centers(singles[inside], targets, places, pairwise.sigmas[slots], config, weight)
-        return path, inside
+        weights, biases = pairwise.weights[p, : len(slots), None], pairwise.biases[p : p + 1]
+        if len(path.indices) < len(slots):  # a centre is in the span of the others, but for rounding
+            weights, biases = path.weights()
+        centers = singles[inside][path.indices]
+        return Machine(path.without_points(rows[inside]), centers, pairwise.kernel, weights, biases)
 
-    replayed = list(parallel_map(replay, range(len(pairwise.pairs))))
-    machines = [
-        _machine(pairwise, p, path, singles[inside], rows[inside])
-        for p, (path, inside) in enumerate(replayed)
-    ]
+    machines = list(parallel_map(machine, range(len(pairwise.pairs))))
     decision = _left_out_decision(pairwise, coefficients, singles, left_out)
     named = replace(pairwise, center_rows=rows[pairwise.center_rows].astype(np.int32))
     return OneVsOne(named, machines, quadratic_curves(coefficients), decision)
@@ -100,22 +100,6 @@ def fit_one_vs_one(
 def coupled(outputs: Reals, curves: list[QuadraticCurve], n_classes: int) -> Floats:
     """Return the coupled log posteriors (M, K) of outputs (M, P)."""
     return coupled_log_posteriors(quadratics(outputs, coefficients_of(curves)), n_classes)
-
-
-def _machine(pairwise: SparseMachines, p: int, path: ForwardPath, x: Singles, rows: Longs) -> Machine:
-    """Return the machine of a pair: its weights as they were trained, the path for all other sizes.
-
-    Parameters
-    ----------
-    pairwise, p : machines of all pairs, and which of them
-    path : its models on points x (M, D), which are these rows (M,) of the estimator's X
-    """
-    weights, biases = pairwise.weights[p, : len(path.indices), None], pairwise.biases[p : p + 1]
-    if len(path.indices) < np.sum(
-        pairwise.slots[p] >= 0
-    ):  # a centre was in the span of the others, but for rounding
-        weights, biases = path.weights()
-    return Machine(path.without_points(rows), x[path.indices], pairwise.kernel, weights, biases)
 
 
 def _left_out_decision(pairwise: SparseMachines, curves: Floats, x: Singles, left_out: Singles) -> Floats:
