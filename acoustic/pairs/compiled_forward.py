@@ -5,6 +5,10 @@ residual and blocks of one, without its general parts. A step costs two passes o
 orthogonalisation, which a core's cache holds for the sizes of states' frames, so exact sequential
 selection needs no blocking to be fast. The interpreter lock is free meanwhile: threads scale.
 
+All that `fit_pair` calls is inlined into it. Left to itself the compiler calls some of it, and then the
+process that compiles runs other machine code than those that read it from the disk later, with other last
+digits.
+
 Axes: M points of a pair, D features, C centres at most; row 0 of Q is the bias. Points lie in columns,
 (D, M), so that every inner loop runs over neighbouring points.
 """
@@ -109,7 +113,7 @@ def fit_pair(
     return size - 1, alpha[0]
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _dot(a: Singles, b: Singles) -> Single:
     total = _ZERO
     for r in range(a.size):
@@ -117,13 +121,13 @@ def _dot(a: Singles, b: Singles) -> Single:
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _add(row: Singles, share: Single, out: Singles) -> None:
     for r in range(out.size):
         out[r] += share * row[r]
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _scores(residual: Singles, taken: Singles, root: Singles, tol: Single, score: Singles) -> Single:
     """Fill the points' scores, |e|, hopeless where taken; return by how much the largest exceeds tol."""
     excess = -_TAKEN
@@ -134,7 +138,7 @@ def _scores(residual: Singles, taken: Singles, root: Singles, tol: Single, score
     return excess
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _argmax(score: Singles) -> int:
     """Return the first of the largest; two loops, as the first of them is a vector operation."""
     best = -_TAKEN
@@ -146,7 +150,7 @@ def _argmax(score: Singles) -> int:
     return 0
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _kernel_column(
     xt: Singles, center: int, scale: Single, epsilon: Single, root: Singles, out: Singles
 ) -> None:
@@ -183,7 +187,7 @@ def _exp(v):  # type: ignore[no-untyped-def]  # inlined: numba types it where it
     return (p * g * g + g + _ONE) * power if v > _LEAST_EXPONENT else _ZERO
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _append(q: Singles, size: int, column: Singles, kappa: Floats, u: Floats, parts: Floats) -> bool:
     """Make the column, at q[size], orthogonal to the rows before; return whether something is left of it."""
     length = _dot(column, column)
@@ -205,7 +209,7 @@ def _append(q: Singles, size: int, column: Singles, kappa: Floats, u: Floats, pa
     return True
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _project(q: Singles, size: int, column: Singles, kappa: Floats, parts: Floats) -> None:
     """Fill q_iᵀ column / κ_i, four rows of Q at a time."""
     i = 0
@@ -227,7 +231,7 @@ def _project(q: Singles, size: int, column: Singles, kappa: Floats, parts: Float
         parts[i] /= kappa[i]
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _subtract(q: Singles, size: int, parts: Floats, column: Singles) -> None:
     """Take Σ parts_i q_i from the column, four rows of Q at a time."""
     i = 0
@@ -245,7 +249,7 @@ def _subtract(q: Singles, size: int, parts: Floats, column: Singles) -> None:
         i += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _settled_ridge(
     kappa: Floats, projections: Floats, size: int, unexplained: float, n_points: int, ridge: float
 ) -> float:
@@ -263,7 +267,7 @@ def _settled_ridge(
     return best
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _gcv_score(
     kappa: Floats, projections: Floats, size: int, unexplained: float, n_points: int, ridge: float
 ) -> float:
@@ -276,7 +280,7 @@ def _gcv_score(
     return n_points * error / trace**2 if trace > n_points * _LEAST_TRACE else np.inf
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _next_ridge(
     kappa: Floats, projections: Floats, size: int, unexplained: float, n_points: int, ridge: float
 ) -> float:
@@ -295,7 +299,7 @@ def _next_ridge(
     return new if new <= largest else ridge
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _back_substitute(u: Floats, kappa: Floats, projections: Floats, size: int, ridge: float) -> Floats:
     """Return α = U⁻¹α̃, thesis (3.83–3.84)."""
     alpha = projections[:size] / (kappa[:size] + ridge)
@@ -305,7 +309,7 @@ def _back_substitute(u: Floats, kappa: Floats, projections: Floats, size: int, r
     return alpha
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _outputs(
     q: Singles,
     size: int,
@@ -332,7 +336,7 @@ def _outputs(
         outputs[1, r] = (targets[r] - error) / root[r]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _alone(q: Singles, size: int, kappa: Floats, projections: Floats, ridge: float, r: int) -> Single:
     """Return e/(1 − h) of a point that has a column to itself."""
     above, below = 0.0, 0.0

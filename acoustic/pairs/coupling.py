@@ -79,7 +79,7 @@ def _couple(log_odds: Floats, n_classes: int) -> Floats:
     return found
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles) -> None:
     """Add a pair's e^{−d} to its first class's sums and e^d to its second's, (T,) each.
 

@@ -1,22 +1,13 @@
-"""Messages, progress bars: where they go, and that they do not disturb."""
+"""Messages: where they go, and that they do not disturb."""
 
-import io
 import logging
-import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from asr.logs import log_file, terminal_messages
-from asr.progress import progress_bar, step_bar
 
 LOGGER = logging.getLogger("asr.somewhere")
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 class TestLogFile:
@@ -45,17 +36,3 @@ class TestTerminal:
                 LOGGER.info("working")
                 LOGGER.warning("careful")
             assert capsys.readouterr() == ("", expected)
-
-
-class TestProgress:
-    def test_nothing_where_nobody_watches(self, capfd: pytest.CaptureFixture[str]) -> None:
-        assert list(progress_bar(range(3), 3, "x")) == [0, 1, 2]
-        with step_bar("y", 2) as bar:
-            bar.update()
-        assert capfd.readouterr() == ("", "")
-
-    def test_a_bar_for_a_person(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-        assert list(progress_bar(range(3), 3, "features")) == [0, 1, 2]
-        assert "features" in terminal.getvalue()
-        assert os.linesep not in terminal.getvalue()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from asr import Recipe, train
+from asr import Recipe, read_corpus, train
 from asr.errors import ExperimentError
 from asr.recipe import load_recipe
 
@@ -93,7 +93,9 @@ class TestTrain:
         for name in ("_0", "_1"):
             recipe = script(tmp_path, GOOD.replace("_0", name))
             train(recipe, corpus=tones, out=tmp_path / "exp", settings=settings)
-        assert len(list((tmp_path / "exp/stages").glob("task-*"))) == 2
+        tasks = (tmp_path / "exp/stages").glob("task-*")
+        tested = [set(read_corpus(task / "test").speakers) for task in tasks]
+        assert sorted(tested, key=min) == [{"speaker_0"}, {"speaker_1"}]
 
     @pytest.mark.parametrize(
         ("body", "message"),

@@ -1,16 +1,12 @@
 """A trained model in use from Python."""
 
-import unicodedata
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-import soundfile
-from numpy.testing import assert_array_equal
 
-from asr import AsrError, Recognizer, align, align_corpus, decode, info
-from asr.errors import ConfigError, CorpusError
+from asr import AsrError, Recognizer
+from asr.errors import ConfigError
 from features.audio import read_audio
 
 
@@ -76,47 +72,3 @@ class TestLoad:
             Recognizer.load(trained, model="gmm3")
         with pytest.raises(ConfigError, match=r'no grammar "word-pair"; expected one of: bigram, loop'):
             Recognizer.load(trained, grammar="word-pair")
-
-    def test_info(self, trained: Path) -> None:
-        record = info(trained)
-        assert record["phones"] == 7  # A I M S U, sil, sp
-        assert record["states"] == 18
-        assert record["gaussians"] == 36
-        assert 0.4 < float(str(record["training_minutes"])) < 0.6
-
-
-class TestAlign:
-    def test_tiers(self, trained: Path, tones: Path) -> None:
-        aligned = align(trained, tones / "speaker 1/2.wav", (tones / "speaker 1/2.txt").read_text())
-        words = aligned.tiers["words"]
-        assert [i.label for i in words] == (tones / "speaker 1/2.txt").read_text().split()
-        for tier in ("phones", "states"):
-            intervals = aligned.tiers[tier]
-            assert (intervals[0].start_s, intervals[-1].end_s) == (0, aligned.duration_s)
-            assert all(a.end_s == b.start_s for a, b in pairwise(intervals))
-        phones = [i.label for i in aligned.tiers["phones"] if i.label not in ("sil", "sp")]
-        assert phones == [letter.lower() for word in words for letter in word.label]
-
-    def test_decomposed_letters_are_composed(self, trained: Path, tones: Path) -> None:
-        word = unicodedata.normalize("NFD", "É")
-        with pytest.raises(CorpusError, match='word "É" is not'):
-            align(trained, tones / "speaker 1/2.wav", word)
-
-    def test_corpus_in_order(self, trained: Path, tones: Path) -> None:
-        names = [name for name, _ in align_corpus(trained, tones)]
-        assert names == sorted(names)
-        assert len(names) == 40
-
-    def test_words_given_one_by_one(self, recognizer: Recognizer, trained: Path, tones: Path) -> None:
-        path = tones / "speaker 1/2.wav"
-        words = path.with_suffix(".txt").read_text().split()
-        direct = recognizer.align(path, words)
-        again = recognizer.align(soundfile.read(path, dtype="float32")[0], words)
-        assert_array_equal(direct.states, again.states)
-        assert [i.label for i in align(trained, path, words).tiers["words"]] == words
-
-
-def test_decode_gives_errors_in_their_places(trained: Path, tones: Path) -> None:
-    first, second = decode(trained, ["x.wav", tones / "speaker 0/0.wav"])
-    assert isinstance(first, AsrError)
-    assert not isinstance(second, AsrError)

@@ -114,4 +114,8 @@ class TestRefused:
             FrontEnd(config)
 
     def test_silence_about_what_is_not_used(self) -> None:
-        FrontEnd(FrontEndConfig(MfccConfig(n_cepstra=2, energy=False), context=0))  # has no projection
+        # No window of two columns has the 60 of n_components, but there is no projection.
+        front_end = FrontEnd(FrontEndConfig(MfccConfig(n_cepstra=2, energy=False), context=0))
+        frames = np.random.default_rng(0).normal(size=(9, 6)).astype(np.float32)
+        (found,) = front_end.transform([frames])
+        assert_allclose(found, (frames - frames.mean(axis=0)) / frames.std(axis=0), rtol=1e-4, atol=1e-5)

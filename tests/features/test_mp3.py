@@ -78,3 +78,5 @@ def test_other_content_has_no_length(tmp_path):
     ):
         path.write_bytes(content)
         assert unstated_length(path) is None
+    path.write_bytes(b"\xff\xfb\x90\x00")  # the header of a frame of MPEG 1, 128 kbit/s, 44,100 Hz
+    assert unstated_length(path) == 1152

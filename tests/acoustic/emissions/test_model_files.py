@@ -2,6 +2,7 @@ import dataclasses
 import hashlib
 import json
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -182,12 +183,9 @@ def test_every_corruption_is_one_line(tmp_path, corrupt):
     directory = tmp_path / "model"
     save_model(make_model(), directory)
     corrupt(directory)
-    with pytest.raises(ModelError) as caught:
+    one_line_that_says_what_to_do = rf"\A{re.escape(str(directory))}[^\n]*; [^\n]+\Z"
+    with pytest.raises(ModelError, match=one_line_that_says_what_to_do):
         load_model(directory)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert str(directory) in message
-    assert ";" in message  # what to do
 
 
 @pytest.mark.parametrize("place", [0, 8, 20, 500, -1])
@@ -212,7 +210,7 @@ def test_nothing_is_executed(tmp_path, monkeypatch):
         (directory / name).write_bytes(data)
         if name == TENSORS:
             change_json(directory, "tensors_sha256", value=hashlib.sha256(data).hexdigest())
-        with pytest.raises(ModelError):
+        with pytest.raises(ModelError, match=r"cannot be read|not a safetensors file"):
             load_model(directory)
     assert not Path("exploded").exists()
 

@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import ModelError, Topology, utterance_graph
 
@@ -101,10 +101,23 @@ def test_a_word_needs_pronunciations(pronunciations):
         utterance_graph([[A], pronunciations], TOPOLOGY)
 
 
-def test_types():
+def test_one_word_in_full():
+    # Silence is nodes 0 to 2, the word 3 to 5, silence 6 to 8; either silence may be left out.
+    half, never = np.log(0.5), -np.inf
+    expected = {
+        "states": [0, 1, 2, 3, 4, 5, 0, 1, 2],
+        "transitions": [0, 1, 2, 3, 4, 5, 0, 1, 2],
+        "phones": [0, 0, 0, 1, 1, 1, 0, 0, 0],
+        "phone_starts": [0, 0, 0, 3, 3, 3, 6, 6, 6],
+        "words": [-1, -1, -1, 0, 0, 0, -1, -1, -1],
+        "variants": [-1, -1, -1, 0, 0, 0, -1, -1, -1],
+        "arc_offsets": [0, 1, 2, 3, 5, 6, 7, 8, 9, 10],
+        "arc_sources": [-1, 0, 1, -1, 2, 3, 4, 5, 6, 7],
+        "reach": [1, 2, 3, 4, 5, 6, 7, 8, 8],
+    }
     graph = utterance_graph([[A]], TOPOLOGY)
-    for name in ("states", "transitions", "phones", "phone_starts", "words", "variants"):
-        assert getattr(graph, name).dtype == np.int32
-    for name in ("arc_offsets", "arc_sources", "reach"):
-        assert getattr(graph, name).dtype == np.int32
+    for name, values in expected.items():
+        assert_array_equal(getattr(graph, name), np.array(values, dtype=np.int32), strict=True)
+    assert_array_equal(graph.arc_weights, [half, 0, 0, half, 0, 0, 0, half, 0, 0])
+    assert_array_equal(graph.exit_weights, [never] * 5 + [half] + [never] * 2 + [0])
     assert graph.arc_weights.dtype == graph.exit_weights.dtype == np.float64

@@ -24,7 +24,7 @@ def speech(**transcripts: str) -> SpeechData:
 
 class TestUsable:
     def test_all_that_is_wrong_at_once(self) -> None:
-        with pytest.raises(CorpusError) as caught:
+        with pytest.raises(CorpusError, match="3 of 5 transcripts cannot be trained on") as caught:
             usable_for_training(speech(a="YES", b="", c="YEP NO", d="YEP", e="NO"), LEXICON)
         head, empty, unknown = str(caught.value).splitlines()
         assert head.startswith("3 of 5 transcripts cannot be trained on; ")

@@ -179,7 +179,14 @@ def test_adaptation_may_be_left_out(
     shutil.copytree(hybrids, out)
     options = (*settings, *SMALL, "hybrid.warps=0.95,1.05", "hybrid.adaptation=none")
     train("folder", corpus=tones, out=out, models=["npd"], settings=options)
-    assert Recognizer.load(out, "npd").first_pass is None
+    recognizer = Recognizer.load(out, "npd")
+    assert recognizer.first_pass is None
+    assert recognizer.model.adaptation is None
+    assert Recognizer.load(hybrids, "npd").first_pass is not None
+    assert (
+        list(recognizer.transcribe(tones / CHECKED).text)
+        == (tones / CHECKED).with_suffix(".txt").read_text().split()
+    )
 
 
 def test_sparsity_trains_every_size_and_goes_on(

@@ -28,7 +28,7 @@ from recipes.demo.corpus import (
     word_pairs,
     write_demo_corpus,
 )
-from recipes.demo.demo import RECIPE, TASK, prepare
+from recipes.demo.demo import TASK
 
 SMALL = DemoCorpusConfig(train_sentences=1, dev_sentences=1, test_sentences=1)
 TINY_TASK = CommandTask(
@@ -218,12 +218,3 @@ def test_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         CorpusError, match=r"cannot write the recording .*; make room or choose another place"
     ):
         write_demo_corpus(TASK, tmp_path, SMALL, n_workers=1)
-
-
-def test_recipe_needs_no_corpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked = []
-    monkeypatch.setattr("recipes.demo.demo.write_demo_corpus", lambda *arguments: asked.append(arguments))
-    prepare(None, tmp_path)
-    assert asked == [(TASK, tmp_path)]
-    assert RECIPE.is_synthetic
-    assert not RECIPE.needs_corpus

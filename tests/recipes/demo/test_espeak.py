@@ -116,8 +116,8 @@ def test_installed_at_any_length_of_path(
 
 def test_what_is_raised_while_espeak_speaks_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> bytes:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt("while it speaks")
 
     monkeypatch.setattr(espeak.ctypes, "string_at", interrupt)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="while it speaks"):
         synthesize(TEXT, BRITISH_WOMAN)

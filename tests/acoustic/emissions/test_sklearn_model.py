@@ -1,0 +1,73 @@
+"""Classifiers of scikit-learn as emission models."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from acoustic.emissions.sklearn_model import SklearnModel, make_classifier
+from acoustic.emissions.state_priors import StatePriors
+from acoustic.errors import ModelError
+
+STATES = StatePriors(np.array([1, 0, 2, -1], dtype=np.int32), np.log([0.5, 0.25, 0.25]), floor=-9.0)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], (40, 20, 20))
+    return (3.0 * np.eye(3, 2)[y] + rng.normal(size=(80, 2))).astype(np.float32), y
+
+
+def test_scores_are_the_classifiers_posteriors_over_priors(data):
+    x, y = data
+    classifier = GaussianNB().fit(x, y)
+    model = SklearnModel(classifier, STATES)
+    assert model.n_states == 4
+    posteriors = classifier.predict_proba(x)
+    assert_allclose(np.exp(model.log_posteriors(x)), posteriors, rtol=1e-6, atol=1e-30)  # of single precision
+    expected = np.maximum(np.log(posteriors), -9.0) - 0.5 * np.log([0.5, 0.25, 0.25])
+    assert_allclose(model.log_likelihoods(x)[:, :3], expected[:, [1, 0, 2]], rtol=1e-6, atol=1e-6)
+
+
+def test_a_posterior_of_nought_is_the_floor(data):
+    x, y = data
+    model = SklearnModel(
+        KNeighborsClassifier(1).fit(x, y), StatePriors(STATES.class_of_state, STATES.log_priors, 0.0, -9.0)
+    )
+    found = model.log_likelihoods(x)
+    assert_array_equal(np.unique(found[:, :3]), np.float32([-9.0, 0.0]))
+    assert_array_equal(found[:, [1, 0, 2]].argmax(axis=1), y)
+
+
+def test_no_frames(data):
+    model = SklearnModel(GaussianNB().fit(*data), STATES)
+    nothing = np.empty((0, 2), dtype=np.float32)
+    assert_array_equal(model.log_likelihoods(nothing), np.empty((0, 4), dtype=np.float32), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("sklearn:linear_model.LogisticRegression", LogisticRegression),
+        ("linear_model.LogisticRegression", None),
+        ("sklearn.linear_model.LogisticRegression", LogisticRegression),
+        ("sklearn:sklearn.naive_bayes.GaussianNB", GaussianNB),
+    ],
+)
+def test_classifiers_by_name_have_their_own_defaults(name, expected):
+    if expected is None:
+        with pytest.raises(ModelError, match=r"linear_model\.LogisticRegression: no such class"):
+            make_classifier(name)
+        return
+    found = make_classifier(name)
+    assert type(found) is expected
+    assert found.get_params() == expected().get_params()
+
+
+@pytest.mark.parametrize("name", ["sklearn:svm.SVR", "sklearn:svm.LinearSVC"])
+def test_a_classifier_must_have_posteriors(name):
+    with pytest.raises(ModelError, match=r"expected a classifier with predict_proba, got .*; choose another"):
+        make_classifier(name)

@@ -1,0 +1,157 @@
+"""The verbs as functions, on the trained model of the tone language."""
+
+import shutil
+import unicodedata
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from numpy.testing import assert_array_equal
+
+from asr import AsrError, Recognizer, align, align_corpus, decode, evaluate, info, train
+from asr.config import ExperimentConfig
+from asr.corpora.corpus import read_corpus
+from asr.errors import ConfigError, CorpusError
+from asr.scoring.scoring import score
+from asr.verbs import make_lexicon, with_preset
+
+
+def test_info(trained: Path) -> None:
+    record = info(trained)
+    assert record["phones"] == 7  # A I M S U, sil, sp
+    assert record["states"] == 18
+    assert record["gaussians"] == 36
+    assert 0.4 < float(str(record["training_minutes"])) < 0.6
+
+
+class TestAlign:
+    def test_tiers(self, trained: Path, tones: Path) -> None:
+        aligned = align(trained, tones / "speaker 1/2.wav", (tones / "speaker 1/2.txt").read_text())
+        words = aligned.tiers["words"]
+        assert [i.label for i in words] == (tones / "speaker 1/2.txt").read_text().split()
+        for tier in ("phones", "states"):
+            intervals = aligned.tiers[tier]
+            assert (intervals[0].start_s, intervals[-1].end_s) == (0, aligned.duration_s)
+            assert all(a.end_s == b.start_s for a, b in pairwise(intervals))
+        phones = [i.label for i in aligned.tiers["phones"] if i.label not in ("sil", "sp")]
+        assert phones == [letter.lower() for word in words for letter in word.label]
+
+    def test_decomposed_letters_are_composed(self, trained: Path, tones: Path) -> None:
+        word = unicodedata.normalize("NFD", "É")
+        with pytest.raises(CorpusError, match='word "É" is not'):
+            align(trained, tones / "speaker 1/2.wav", word)
+
+    def test_corpus_in_order(self, trained: Path, tones: Path) -> None:
+        names = [name for name, _ in align_corpus(trained, tones)]
+        assert names == sorted(names)
+        assert len(names) == 40
+
+    def test_words_given_one_by_one(self, trained: Path, tones: Path) -> None:
+        recognizer = Recognizer.load(trained)
+        path = tones / "speaker 1/2.wav"
+        words = path.with_suffix(".txt").read_text().split()
+        direct = recognizer.align(path, words)
+        again = recognizer.align(soundfile.read(path, dtype="float32")[0], words)
+        assert_array_equal(direct.states, again.states)
+        assert [i.label for i in align(trained, path, words).tiers["words"]] == words
+
+
+def test_decode_gives_errors_in_their_places(trained: Path, tones: Path) -> None:
+    first, second = decode(trained, ["x.wav", tones / "speaker 0/0.wav"])
+    assert isinstance(first, AsrError)
+    assert str(first).startswith("x.wav: ")
+    assert not isinstance(second, AsrError)
+    assert list(second.text) == (tones / "speaker 0/0.txt").read_text().split()
+
+
+class TestEvaluate:
+    def test_is_decoding_and_scoring(self, trained: Path, tones: Path) -> None:
+        speaker = tones / "speaker 2"
+        found, hypotheses = evaluate(trained, speaker)
+        corpus = read_corpus(speaker)
+        decoded = decode(trained, [u.audio_path for u in corpus], same_speaker=True)
+        assert [hypotheses[i].text for i in corpus.ids] == [h.text for h in decoded]  # type: ignore[union-attr]
+        texts = {i: h.text for i, h in hypotheses.items()}
+        assert found.counts == score(corpus.text, texts).counts
+
+    def test_says_that_it_knows_the_recordings(
+        self, trained: Path, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        evaluate(trained, tones)
+        assert "40 utterances trained this model (by their ids): this is not a test" in caplog.text
+        caplog.clear()
+        shutil.copytree(tones / "speaker 2", tmp_path / "someone else")
+        evaluate(trained, tmp_path / "someone else")
+        assert "this is not a test" not in caplog.text
+
+    def test_recordings_that_cannot_be_used(self, trained: Path, tones: Path, tmp_path: Path) -> None:
+        shutil.copytree(tones / "speaker 2", tmp_path / "c")
+        (tmp_path / "c/0.wav").write_bytes(b"")
+        with pytest.raises(CorpusError, match=r"1 recording\(s\) cannot be used.*\n.*0\.wav: empty file"):
+            evaluate(trained, tmp_path / "c")
+
+
+class TestLexicon:
+    def test_letters_of_all_words(self, tones: Path) -> None:
+        lexicon = make_lexicon(tones)
+        assert lexicon.words == ("ASA", "IMI", "MAUI", "SUS")
+        assert lexicon.pronunciations("MAUI") == (("m", "a", "u", "i"),)
+
+    def test_of_all_parts_of_a_corpus(self, tmp_path: Path) -> None:
+        for part, word in (("train", "ONE"), ("dev", "TWO"), ("test", "TEN")):
+            (tmp_path / part).mkdir()
+            soundfile.write(tmp_path / part / f"{word}.wav", np.full(800, 0.1), 8000)
+            (tmp_path / part / f"{word}.txt").write_text(f"{word}\n")
+        assert make_lexicon(tmp_path).words == ("ONE", "TEN", "TWO")
+
+
+class TestPreset:
+    def test_best_is_what_is_configured(self) -> None:
+        config = ExperimentConfig(grammars=("bigram",))
+        assert with_preset(config, "best") is config
+
+    def test_thesis_standardises_over_the_corpus_and_keeps_the_rest(self) -> None:
+        config = ExperimentConfig(grammars=("bigram",))
+        thesis = with_preset(config, "thesis")
+        assert thesis.front_end.normalize == "global"
+        assert (thesis.grammars, thesis.gmm, thesis.front_end.mfcc) == (
+            config.grammars,
+            config.gmm,
+            config.front_end.mfcc,
+        )
+
+    def test_others(self) -> None:
+        with pytest.raises(ConfigError, match='preset "worst" is not known; expected one of: best, thesis'):
+            with_preset(ExperimentConfig(), "worst")
+
+
+class TestTrain:
+    def test_a_corpus_is_needed_and_must_be_there(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match='recipe "folder" needs a corpus; expected --corpus DIR'):
+            train("folder", out=tmp_path / "exp")
+        with pytest.raises(
+            ConfigError, match=r"nowhere: no such directory; expected the corpus; check --corpus"
+        ):
+            train("folder", corpus=tmp_path / "nowhere", out=tmp_path / "exp")
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_transcript_cannot_be_aligned(trained: Path, tones: Path) -> None:
+    with pytest.raises(CorpusError, match="empty transcript, expected the words spoken; give them"):
+        align(trained, tones / "speaker 1/2.wav", " ")
+
+
+def test_a_corpus_is_aligned_but_for_what_is_named(trained: Path, tones: Path, tmp_path: Path) -> None:
+    shutil.copytree(tones / "speaker 1", tmp_path / "c")
+    (tmp_path / "c/0.wav").write_bytes(b"")
+    (tmp_path / "c/1.txt").write_text("\n")
+    (tmp_path / "c/2.txt").write_text("ZULU\n")
+    broken, empty, unknown, *rest = (aligned for _, aligned in align_corpus(trained, tmp_path / "c"))
+    assert "0.wav: empty file" in str(broken)
+    assert "1: empty transcript, expected the words spoken; write them" in str(empty)
+    assert '2: word "ZULU" is not in the model\'s lexicon' in str(unknown)
+    for name, aligned in zip(("3", "4"), rest, strict=True):
+        words = (tones / f"speaker 1/{name}.txt").read_text().split()
+        assert [i.label for i in aligned.tiers["words"]] == words  # type: ignore[union-attr]

@@ -1,0 +1,37 @@
+"""One base class for all errors a user can cause, and the hint behind unknown names."""
+
+import importlib
+import inspect
+
+import pytest
+
+from foundation.errors import AsrError, did_you_mean
+
+MODULES = ("foundation.errors", "features.errors", "acoustic.errors", "decoder.errors", "asr.errors")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_error_is_caught_as_ours_and_keeps_its_line(module: str) -> None:
+    own = [
+        error
+        for _, error in inspect.getmembers(importlib.import_module(module), inspect.isclass)
+        if error.__module__ == module
+    ]
+    assert own
+    for error in own:
+        assert error.__name__.endswith("Error")
+        with pytest.raises(AsrError, match=r"^text:17: what; expected; got; do$"):
+            raise error("text:17: what; expected; got; do")
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        ([], ""),
+        (["ONE"], ' (did you mean "ONE"?)'),
+        (["ONE", "NINE"], ' (did you mean "ONE" or "NINE"?)'),
+        (iter(["A", "B", "C"]), ' (did you mean "A" or "B" or "C"?)'),
+    ],
+)
+def test_hint(names: list[str], hint: str) -> None:
+    assert did_you_mean(names) == hint

@@ -1,0 +1,51 @@
+"""The figures: what is printed beside them is what the drawn machines do."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acoustic.discriminants import NPDClassifier
+from recipes.tables.datasets import original_partition, two_spirals
+from recipes.tables.width_search import Search, Width
+
+planar = pytest.importorskip("recipes.tables.planar", reason="needs matplotlib", exc_type=ImportError)
+
+Blobs = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
+
+
+def rows_of(table: str) -> list[list[str]]:
+    """Return the cells below the header."""
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+
+
+@pytest.fixture(autouse=True)
+def fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choose the same width at once, and draw few points."""
+    monkeypatch.setattr(planar, "choose_width", lambda *_: Width(1.0, 1.0, 0.25))
+    monkeypatch.setattr(planar, "_GRID", 30)
+
+
+def test_ripley(tmp_path: Path, blobs: Blobs) -> None:
+    rng = np.random.default_rng(1)
+    (train, y), (test, y_test) = blobs(rng, 50, 2), blobs(rng, 200, 2)
+    (tmp_path / "synth").mkdir()
+    np.savez(tmp_path / "synth/synth.npz", X_train=train, y_train=y, X_test=test, y_test=y_test)
+    kfd, npd = rows_of(planar.ripley(tmp_path, tmp_path / "figures", Search()))
+    split = original_partition(tmp_path, "synth")
+    machine = NPDClassifier(1.0, planar.RIPLEY_CENTERS).fit(split.x, split.y)
+    error = 100 * np.mean(machine.predict(split.x_test) != split.y_test)
+    assert npd == ["NPD", "9.2", f"{error:.1f}", "1.00"]
+    assert kfd[:2] == ["KFD", "9.6"]
+    assert (tmp_path / "figures/ripley.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_spirals(tmp_path: Path) -> None:
+    rows = rows_of(planar.spirals(tmp_path, Search()))
+    x, y = two_spirals()
+    for row, n_centers in zip(rows, planar.SPIRAL_CENTERS, strict=True):
+        n_wrong = np.sum(NPDClassifier(1.0, n_centers).fit(x, y).predict(x) != y)
+        assert row == [str(n_centers), "0", str(n_wrong), "1.00", "25.0"]
+    assert (tmp_path / "two_spirals.png").read_bytes().startswith(b"\x89PNG")

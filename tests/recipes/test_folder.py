@@ -1,0 +1,109 @@
+"""The preparation of recordings of one's own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from asr.corpora.corpus import SPLITS, Corpus, Utterance, read_corpus, write_corpus
+from asr.errors import CorpusError
+from decoder.lexicon import Lexicon
+from recipes import folder
+
+
+def prepared(output_dir: Path) -> tuple[dict[str, Corpus], Lexicon]:
+    return {name: read_corpus(output_dir / name) for name in SPLITS}, Lexicon.read(output_dir / "lexicon.txt")
+
+
+def write_folder(directory: Path, *stems: str, text: str = "yes no") -> Path:
+    for stem in stems:
+        path = directory / f"{stem}.wav"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        soundfile.write(path, np.full(800, 0.1), 8000)
+        path.with_suffix(".txt").write_text(text)
+    return directory
+
+
+def test_by_utterance(tmp_path: Path) -> None:
+    write_folder(tmp_path / "in", *(f"s{i % 2}/{i:02d}" for i in range(24)))
+    folder.prepare(tmp_path / "in", tmp_path / "out")
+    parts, lexicon = prepared(tmp_path / "out")
+    # s0-00, s0-02, …, s0-22, s1-01, …, s1-23: positions 0, 10, 20 and 5, 15.
+    assert parts["test"].ids == ("s0-00", "s0-20", "s1-17")
+    assert parts["dev"].ids == ("s0-10", "s1-07")
+    assert len(parts["train"]) == 19
+    assert lexicon.pronunciations("yes") == (("y", "e", "s"),)
+
+
+@pytest.mark.parametrize(
+    ("n_speakers", "n_test", "n_dev"), [(5, 1, 1), (9, 1, 1), (10, 1, 1), (11, 2, 1), (26, 3, 3)]
+)
+def test_by_speaker(tmp_path: Path, n_speakers: int, n_test: int, n_dev: int) -> None:
+    write_folder(tmp_path / "in", *(f"s{i:02d}/{j}" for i in range(n_speakers) for j in range(2)))
+    folder.prepare(tmp_path / "in", tmp_path / "out")
+    speakers = {name: set(part.speakers) for name, part in prepared(tmp_path / "out")[0].items()}
+    sizes = {name: len(found) for name, found in speakers.items()}
+    assert sizes == {"train": n_speakers - n_test - n_dev, "dev": n_dev, "test": n_test}
+    assert set().union(*speakers.values()) == {f"s{i:02d}" for i in range(n_speakers)}
+
+
+def test_given_parts_are_kept_and_only_missing_ones_cut(tmp_path: Path) -> None:
+    write_folder(tmp_path / "in/train", *map(str, range(10, 30)))
+    write_folder(tmp_path / "in/test", "t", text="maybe")
+    folder.prepare(tmp_path / "in", tmp_path / "out")
+    parts, lexicon = prepared(tmp_path / "out")
+    assert parts["test"].ids == ("t",)
+    assert parts["dev"].ids == ("15", "25")
+    assert len(parts["train"]) == 18
+    assert lexicon.words == ("maybe", "no", "yes")
+
+
+def test_kaldi_directory_with_segments(tmp_path: Path) -> None:
+    write_folder(tmp_path, "long")
+    spans = [
+        Utterance(f"u{i:02d}", tmp_path / "long.wav", ("yes",), "s", i * 0.01, i * 0.01 + 0.01)
+        for i in range(10)
+    ]
+    write_corpus(Corpus(tuple(spans)), tmp_path / "in")
+    folder.prepare(tmp_path / "in", tmp_path / "out")
+    parts, _ = prepared(tmp_path / "out")
+    assert (parts["test"].utterances, parts["dev"].utterances) == ((spans[0],), (spans[5],))
+
+
+def test_own_lexicon_and_grammars_are_taken(tmp_path: Path) -> None:
+    write_folder(tmp_path / "in", *map(str, range(10)))
+    (tmp_path / "in/lexicon.txt").write_text("yes Y\nno N\n")
+    (tmp_path / "in/word_pairs.txt").write_text("yes no\n")
+    (tmp_path / "in/two.arpa").write_text("\\data\\\n")
+    folder.prepare(tmp_path / "in", tmp_path / "out")
+    assert prepared(tmp_path / "out")[1].phones == ("N", "Y")
+    assert (tmp_path / "out/word_pairs.txt").read_text() == "yes no\n"
+    assert (tmp_path / "out/two.arpa").exists()
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_too_few_utterances_to_cut(tmp_path: Path, n: int) -> None:
+    write_folder(tmp_path / "in", *map(str, range(n)))
+    with pytest.raises(
+        CorpusError, match=rf"train has {n} utterance\(s\), expected at least 10 .* to cut dev and test"
+    ):
+        folder.prepare(tmp_path / "in", tmp_path / "out")
+
+
+def test_one_utterance_to_train_on(tmp_path: Path) -> None:
+    for name in SPLITS:
+        write_folder(tmp_path / "in" / name, f"{name}1")
+    with pytest.raises(
+        CorpusError, match=r"train has 1 utterance\(s\), expected at least 2 to train on; record"
+    ):
+        folder.prepare(tmp_path / "in", tmp_path / "out")
+
+
+def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
+    write_folder(tmp_path / "in", *(f"s{i % 7}/{i}" for i in range(30)))
+    for out in ("one", "two"):
+        folder.prepare(tmp_path / "in", tmp_path / out)
+    files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
+    assert len(files) == 10
+    assert all((tmp_path / "one" / f).read_bytes() == (tmp_path / "two" / f).read_bytes() for f in files)

@@ -1,0 +1,276 @@
+"""Every test states a value, every error a message, and every module of the product has tests of its own."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("foundation", "features", "acoustic", "decoder", "asr", "recipes")
+
+# What an assertion may look at without saying anything of a value.
+SHAPES = {"shape", "dtype", "ndim", "size", "nbytes"}
+SHAPE_CALLS = {"len", "isinstance", "issubclass", "hasattr", "callable", "type"}
+RAISES = {"raises", "warns"}
+# Calls of other libraries that assert by themselves.
+ASSERTING_CALLS = {"check_estimator", "parametrize_with_checks", "fail"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def name_of(node: ast.expr) -> str:
+    """Return the last part of a dotted name, or of the function that is called."""
+    if isinstance(node, ast.Call):
+        return name_of(node.func)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def functions(tree: ast.AST) -> Iterator[Function]:
+    """Yield all functions of a module, methods and nested ones included."""
+    yield from (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def is_shape(node: ast.expr) -> bool:
+    """Say whether an expression is a shape, a type, a length or a truth about one of them."""
+    if isinstance(node, ast.BoolOp):
+        return all(map(is_shape, node.values))
+    if isinstance(node, ast.UnaryOp):
+        return is_shape(node.operand)
+    if isinstance(node, ast.Subscript):
+        return is_shape(node.value)
+    if isinstance(node, ast.Compare):
+        return any(map(is_shape, [node.left, *node.comparators])) or is_not_none(node)
+    if isinstance(node, ast.Call) and name_of(node) in {"all", "any"} and node.args:
+        argument = node.args[0]
+        return is_shape(argument.elt if isinstance(argument, ast.GeneratorExp | ast.ListComp) else argument)
+    if isinstance(node, ast.Call):
+        return name_of(node) in SHAPE_CALLS
+    return isinstance(node, ast.Attribute) and node.attr in SHAPES
+
+
+def is_not_none(node: ast.Compare) -> bool:
+    """Say whether a comparison says no more than that something is there."""
+    (operator, *_), (other, *_) = node.ops, node.comparators
+    return isinstance(operator, ast.IsNot) and isinstance(other, ast.Constant) and other.value is None
+
+
+def says_which_message(call: ast.Call) -> bool:
+    """Say whether a call of `pytest.raises` or `pytest.warns` says which message is expected."""
+    return any(keyword.arg == "match" for keyword in call.keywords)
+
+
+def own_checks(function: Function) -> Iterator[bool]:
+    """Yield for each assertion of a function itself whether it states a value."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert):
+            yield not is_shape(node.test)
+        elif isinstance(node, ast.Call) and name_of(node).startswith("assert_"):
+            yield not any(map(is_shape, node.args))
+        elif isinstance(node, ast.Call) and name_of(node) in RAISES | ASSERTING_CALLS:
+            yield True
+
+
+def checks(
+    function: Function, helpers: dict[str, Function], seen: frozenset[str] = frozenset()
+) -> list[bool]:
+    """Return for each assertion of a test and of the helpers it calls whether it states a value."""
+    found = list(own_checks(function))
+    called = {name_of(node) for node in ast.walk(function) if isinstance(node, ast.Call)}
+    for name in sorted((called & helpers.keys()) - seen - {function.name}):
+        found += checks(helpers[name], helpers, seen | {function.name, name})
+    return found
+
+
+def helpers_of(path: Path, tree: ast.AST) -> dict[str, Function]:
+    """Return the functions a test module may call: those of the conftests above it and its own."""
+    found: dict[str, Function] = {}
+    for folder in reversed(path.parents):
+        conftest = folder / "conftest.py"
+        if conftest.is_file() and conftest != path:
+            found |= {f.name: f for f in functions(ast.parse(conftest.read_text(encoding="utf-8")))}
+    return found | {f.name: f for f in functions(tree)}
+
+
+def is_test(function: Function) -> bool:
+    """Say whether a function is a test."""
+    is_fixture = any(name_of(decorator) == "fixture" for decorator in function.decorator_list)
+    return function.name.startswith("test") and not is_fixture
+
+
+class Complaint(NamedTuple):
+    """What is weak, and where."""
+
+    path: str
+    line: int
+    function: str
+    what: str
+
+
+def complaints(path: Path, root: Path = ROOT) -> Iterator[Complaint]:
+    """Yield what is weak in a test module."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    helpers = helpers_of(path, tree)
+    name = path.relative_to(root).as_posix()
+    for function in functions(tree):
+        found = checks(function, helpers)
+        if is_test(function) and not any(found):
+            what = "asserts only shapes, types or lengths" if found else "asserts nothing"
+            yield Complaint(name, function.lineno, function.name, what)
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and name_of(node) in RAISES and not says_which_message(node):
+                yield Complaint(name, node.lineno, function.name, f"pytest.{name_of(node)} without match=")
+
+
+def modules(folder: Path) -> list[Path]:
+    """Return the Python files below a folder, in order."""
+    return sorted(folder.rglob("*.py"))
+
+
+def runs_something(path: Path) -> bool:
+    """Say whether a module has a function with a body: types, constants and exceptions alone need no test."""
+    bodies = [function.body for function in functions(ast.parse(path.read_text(encoding="utf-8")))]
+    return any(not is_constant(statement) for body in bodies for statement in body)
+
+
+def is_constant(statement: ast.stmt) -> bool:
+    """Say whether a statement is a docstring or the dots of a protocol."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+# Weak tests that are not mended yet.
+WEAK_TESTS: frozenset[str] = frozenset(
+    {
+        "tests/acoustic/discriminants/test_forward_estimators.py::test_state_of_an_unfitted_model_is_an_error",
+        "tests/acoustic/discriminants/test_loo_forward.py::test_squared_error_goes_further",
+        "tests/acoustic/discriminants/test_penalized.py::test_shapes",
+        "tests/acoustic/kernels/test_forward.py::test_polynomial_stops_at_its_rank",
+        "tests/acoustic/kernels/test_forward.py::test_size",
+        "tests/acoustic/kernels/test_kernel.py::test_no_centers",
+        "tests/asr/corpora/test_corpus.py::test_all_problems_at_once_in_the_order_of_the_files",
+        "tests/asr/corpora/test_speech_data.py::test_all_that_is_wrong_at_once",
+        "tests/asr/formats/test_output.py::test_nothing",
+        "tests/asr/stages/test_store.py::test_whatever_changes_makes_another_output",
+        "tests/asr/stages/test_store.py::test_write_json_is_whole_or_not_at_all",
+        "tests/asr/test_cli.py::test_usage",
+        "tests/decoder/grammars/test_grammar.py::test_all_errors_are_ours",
+        "tests/decoder/test_lexicon.py::test_all_faults_at_once",
+        "tests/decoder/test_lexicon.py::test_all_faults_at_once_in_order",
+        "tests/decoder/test_lexicon.py::test_cannot_be_changed",
+    }
+)
+
+# Modules without a test file of their own.
+WITHOUT_TESTS: frozenset[str] = frozenset(
+    {
+        "acoustic/discriminants/base.py",
+        "acoustic/discriminants/dictionary.py",
+        "acoustic/discriminants/expansion.py",
+        "acoustic/discriminants/forward_machine.py",
+        "acoustic/discriminants/loo_selection.py",
+        "acoustic/discriminants/recursive_least_squares.py",
+        "acoustic/discriminants/state.py",
+        "decoder/decoder.py",
+        "decoder/english.py",
+        "decoder/grammars/arpa.py",
+        "decoder/grammars/smoothing.py",
+        "decoder/grammars/word_pair.py",
+        "decoder/search/entry.py",
+        "decoder/search/nbest.py",
+        "decoder/search/network.py",
+        "decoder/search/tokens.py",
+        "asr/corpora/utterances.py",
+        "asr/formats/tiers.py",
+        "asr/scoring/edit_distance.py",
+        "asr/scoring/results.py",
+        "asr/scoring/score_table.py",
+        "asr/stages/decoding.py",
+        "asr/stages/models.py",
+        "asr/stages/task.py",
+    }
+)
+
+
+def test_every_test_states_a_value_and_every_error_a_message() -> None:
+    found = {complaint for path in modules(ROOT / "tests") for complaint in complaints(path)}
+    known = {complaint for complaint in found if f"{complaint.path}::{complaint.function}" in WEAK_TESTS}
+    assert [f"{c.path}:{c.line}: {c.function}: {c.what}" for c in sorted(found - known)] == []
+    mended = WEAK_TESTS - {f"{complaint.path}::{complaint.function}" for complaint in known}
+    assert sorted(mended) == [], "take these from the list"
+
+
+def test_every_module_has_tests_of_its_own() -> None:
+    missing = set()
+    for path in (path for package in PACKAGES for path in modules(ROOT / package)):
+        own = ROOT / "tests" / path.relative_to(ROOT).with_name(f"test_{path.name}")
+        if not path.name.startswith("_") and runs_something(path) and not own.is_file():
+            missing.add(path.relative_to(ROOT).as_posix())
+    assert sorted(missing - WITHOUT_TESTS) == []
+    assert sorted(WITHOUT_TESTS - missing) == [], "take these from the list"
+
+
+def test_every_example_of_a_docstring_is_run() -> None:
+    """Doctest sees all examples: not those of compiled functions, for one."""
+    for path in (path for package in PACKAGES for path in modules(ROOT / package)):
+        text = path.read_text(encoding="utf-8")
+        if ">>>" not in text:
+            continue
+        assert "doctest: +SKIP" not in text, path
+        documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
+        n_written = sum(">>>" in (ast.get_docstring(node) or "") for node in nodes)
+        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        n_found = sum(bool(test.examples) for test in doctest.DocTestFinder().find(module))
+        assert n_found == n_written, path
+
+
+WEAK_EXAMPLES = {
+    "asserts nothing": [
+        "def test_x(): f()",
+        "def test_x():\n    helper()\ndef helper(): f()",
+    ],
+    "asserts only shapes": [
+        "def test_x(): assert f().shape == (3,)",
+        "def test_x(): assert f() is not None and isinstance(f(), int)",
+        "def test_x(): assert len(f()) == 3",
+        "def test_x(): assert all(x.dtype == float for x in f())",
+        "def test_x(): assert_array_equal(f().shape, (3,))",
+        "class TestX:\n    def test_x(self): self.look(3)\n    def look(self, x): assert len(x) == 3",
+    ],
+    "without match=": [
+        "def test_x():\n    with pytest.raises(ValueError): f()",
+        "def test_x():\n    with pytest.warns(UserWarning):\n        assert f() == 3",
+        "def helper():\n    return pytest.raises(ValueError)",
+    ],
+}
+GOOD_EXAMPLES = [
+    "def test_x(): assert f() == 3",
+    "def test_x(): assert f() is None",
+    "def test_x():\n    helper()\ndef helper(): assert_allclose(f(), 3)",
+    "def test_x():\n    assert len(f()) == 3\n    assert f()[0] == 3",
+    "def test_x():\n    with pytest.raises(ValueError, match='x'): f()",
+    "@pytest.fixture\ndef test_data(): return 3",
+]
+
+
+@pytest.mark.parametrize(
+    ("message", "text"), [(message, text) for message, texts in WEAK_EXAMPLES.items() for text in texts]
+)
+def test_weak_tests_are_found(message: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(text)
+    (complaint,) = complaints(tmp_path / "test_x.py", tmp_path)
+    assert complaint.path == "test_x.py"
+    assert message in complaint.what
+
+
+@pytest.mark.parametrize("text", GOOD_EXAMPLES)
+def test_good_tests_pass(text: str, tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(text)
+    assert list(complaints(tmp_path / "test_x.py", tmp_path)) == []
