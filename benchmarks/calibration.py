@@ -1,4 +1,4 @@
-"""Reliability of `GaussianProjection`, thesis (4.7), from fitted, leave-one-out and held-out outputs.
+"""Reliability of `GaussianCurve`, thesis (4.7), from fitted, leave-one-out and held-out outputs.
 
     python benchmarks/calibration.py --tables ../shared/data/tables
 
@@ -25,7 +25,7 @@ from scipy.stats import norm
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from threadpoolctl import threadpool_limits
 
-from acoustic.discriminants import GaussianProjection, NPDClassifier, OROLSClassifier
+from acoustic.discriminants import GaussianCurve, NPDClassifier, OROLSClassifier
 from recipes.tables.datasets import Split, original_partition, partitions
 
 matplotlib.use("Agg")
@@ -59,7 +59,7 @@ class Measured(NamedTuple):
     outcomes: dict[str, Outcome]
     outputs: Floats
     is_positive: Flags
-    projections: dict[str, GaussianProjection]
+    curves: dict[str, GaussianCurve]
 
 
 def soils(folder: Path) -> Iterator[Split]:
@@ -89,14 +89,14 @@ def best_sigma(problem: Problem, classifier: type[Classifier]) -> float:
     return float(search.fit(split.x, split.y).best_params_["sigma"])
 
 
-def projections(model: Classifier, split: Split) -> dict[str, GaussianProjection]:
+def gaussian_curves(model: Classifier, split: Split) -> dict[str, GaussianCurve]:
     """Return the Gaussians of a fitted model's outputs from each source."""
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     held_out = cross_val_predict(model, split.x, split.y, cv=folds, method="decision_function")
     outputs = (model.decision_function(split.x), np.clip(model.loo_decision_[:, 0], -3.0, 3.0), held_out)
     is_positive = split.y == model.classes_[1]
     return {
-        source: GaussianProjection().fit(values, is_positive)
+        source: GaussianCurve().fit(values, is_positive)
         for source, values in zip(SOURCES, outputs, strict=True)
     }
 
@@ -107,7 +107,7 @@ def measure(problem: Problem, classifier: type[Classifier]) -> Measured:
     for split in problem.splits:
         model = classifier(sigma, problem.n_centers).fit(split.x, split.y)
         outputs = model.decision_function(split.x_test)
-        found.append((outputs, projections(model, split)))
+        found.append((outputs, gaussian_curves(model, split)))
         happened.append(split.y_test == model.classes_[1])
     outcomes = {
         source: Outcome(
@@ -126,8 +126,8 @@ def draw_outputs(panel: Axes, measured: Measured) -> None:
         values = measured.outputs[measured.is_positive == is_positive]
         panel.hist(values, edges, density=True, color=shade, alpha=0.8)
     for source, color in SOURCES.items():
-        projection = measured.projections[source]
-        for mean, variance in zip(projection.means_, projection.variances_, strict=True):
+        curve = measured.curves[source]
+        for mean, variance in zip(curve.means_, curve.variances_, strict=True):
             panel.plot(grid, norm.pdf(grid, mean, np.sqrt(variance)), color=color, linewidth=1.2)
     panel.set(xlabel="output", xlim=(-reach, reach), yticks=[])
 

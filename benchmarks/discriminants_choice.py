@@ -36,6 +36,7 @@ from threadpoolctl import threadpool_limits
 from timing import timed
 
 from acoustic.discriminants import NPDClassifier, OROLSClassifier
+from acoustic.pairs.calibration import CurveName
 
 N_FOLDS, N_SHOWN = 5, 6
 
@@ -56,7 +57,7 @@ class Grid(NamedTuple):
 BOTH: tuple[Scale, ...] = ("one", "each")
 CS = (3.0, 5.0, 10.0, 30.0, 100.0)
 EPSILONS = (1e-6, 0.03)
-COUPLINGS = ("gaussian", "logistic")
+CURVES: tuple[CurveName, ...] = ("gaussian", "logistic")
 EITHER = (NPDClassifier, OROLSClassifier)
 GRIDS = {
     "optdigits": Grid(
@@ -111,8 +112,8 @@ def svc_grid(grid: Grid, name: str) -> Iterator[Svc]:
 
 def ours_grid(grid: Grid) -> Iterator[Ours]:
     for scale, sigma, estimator in product(grid.scales, grid.sigmas, grid.estimators):
-        for m, epsilon, coupling in product(grid.n_pairwise, EPSILONS, COUPLINGS):
-            yield Ours(estimator, sigma, m, scale, epsilon, coupling)
+        for m, epsilon, curve in product(grid.n_pairwise, EPSILONS, CURVES):
+            yield Ours(estimator, sigma, m, scale, epsilon, curve)
         for m in grid.n_shared if estimator is NPDClassifier else ():
             yield Ours(estimator, sigma, m, scale, block_size=32)
 

@@ -15,7 +15,7 @@ from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
-from acoustic.pairs.sparse import PairwiseMachines, pair_outputs
+from acoustic.pairs.sparse import SparseMachines
 from acoustic.pairs.train_forward import fit_pairs
 
 N_STATES, N_FRAMES, N_DIMS = 100, 2500, 39
@@ -100,10 +100,10 @@ def measure_ours(
 
 
 def measure_scores(
-    machines: PairwiseMachines, curves: np.ndarray, test: Frames, n_states: int
+    machines: SparseMachines, curves: np.ndarray, test: Frames, n_states: int
 ) -> dict[str, Any]:
     """Return the accuracy, %, and the CPU microseconds a frame of each step of scoring."""
-    outputs, output_s = timed(lambda: pair_outputs(machines, test.x))
+    outputs, output_s = timed(lambda: machines.outputs(test.x))
     odds, odds_s = timed(lambda: quadratics(outputs, curves))
     posteriors, coupling_s = timed(lambda: coupled_log_posteriors(odds, n_states))
     steps = {"outputs": output_s, "log_odds": odds_s, "coupling": coupling_s}

@@ -1,7 +1,10 @@
-"""What all discriminants share: targets from labels, labels from outputs, probabilities from projections."""
+"""What all discriminants share: targets from labels, labels and probabilities from outputs."""
 
 from __future__ import annotations
 
+import inspect
+import warnings
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,9 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from acoustic.pairs.gaussian_outputs import GaussianProjection as GaussianProjection  # of the public names
-from acoustic.pairs.gaussian_outputs import MonotoneProjection, agreeing_posteriors
-from foundation.arrays import Floats, Integers, Longs
+from acoustic.discriminants.curves import Curve
+from acoustic.pairs.gaussian_outputs import MonotoneGaussianCurve, agreeing_posteriors
+from foundation.arrays import Flags, Floats, Integers, Longs
 
 DTYPES = (np.float64, np.float32)
 
@@ -26,11 +29,11 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     Attributes
     ----------
     classes_ : (n_classes,) labels
-    projections_ : a `MonotoneProjection` for each column of outputs, which ``predict_proba`` rests on
+    curves_ : a curve for each column of outputs, from there to log odds, which ``predict_proba`` rests on
     """
 
     classes_: NDArray[Any]
-    projections_: list[MonotoneProjection]
+    curves_: Sequence[Curve]
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from points (M, D) and labels (M,)."""
@@ -50,10 +53,11 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         targets = class_targets(codes, len(self.classes_))
         calibration = self._fit_outputs(x, targets, weight)
         if calibration is not None:
-            self.projections_ = [
-                MonotoneProjection().fit(column, target > 0, weight)
+            self.curves_ = [
+                self._fit_curve(column, target > 0, weight)
                 for column, target in zip(calibration.T, targets.T, strict=True)
             ]
+        del self._rows, self._n_given  # as large as the training set, and only for the fit
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -67,17 +71,21 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self.classes_[predicted_codes(outputs)]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return P(class | x), (M, n_classes), by Bayes' rule on the Gaussians of the outputs.
+        """Return P(class | x), (M, n_classes), of the curves from outputs to log odds.
 
         Of more than two classes these are the one-vs-rest posteriors, normalised. The predicted class has the
         largest: see `agreeing_posteriors`.
         """
         outputs = self._checked_outputs(X)
-        pairs = zip(self.projections_, outputs.T, strict=True)
-        posteriors = np.column_stack([projection.predict_proba(column) for projection, column in pairs])
+        pairs = zip(self.curves_, outputs.T, strict=True)
+        posteriors = np.column_stack([curve.predict_proba(column) for curve, column in pairs])
         if posteriors.shape[1] == 1:
             posteriors = np.column_stack([1.0 - posteriors, posteriors])
         return agreeing_posteriors(posteriors, predicted_codes(outputs))
+
+    def _fit_curve(self, outputs: Floats, is_positive: Flags, weight: Floats | None) -> Curve:
+        """Return the curve of one column of outputs (M,): Gaussians of both classes, thesis (4.7)."""
+        return MonotoneGaussianCurve().fit(outputs, is_positive, weight)
 
     def _checked_outputs(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)
@@ -93,6 +101,20 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _outputs(self, X: NDArray[Any]) -> Floats:
         """Return the outputs (M, R)."""
         raise NotImplementedError
+
+
+def warn_without_effect(estimator: BaseEstimator, names: Sequence[str], reason: str) -> None:
+    """Warn of arguments that differ from their defaults though ``reason``, such as stopping="size", wins."""
+    defaults = inspect.signature(type(estimator)).parameters
+    for name in names:
+        value = getattr(estimator, name)
+        if value != defaults[name].default:
+            warnings.warn(
+                f"{type(estimator).__name__}: {name} is {value!r}, which has no effect with {reason}; "
+                "leave it out",
+                UserWarning,
+                stacklevel=4,
+            )
 
 
 def checked_weight(sample_weight: ArrayLike | None, x: NDArray[Any]) -> Floats | None:

@@ -28,11 +28,15 @@ class Dictionary:
     ----------
     kernel : k, to which 1 is added
     n_features : D
+
+    Attributes
+    ----------
+    n_refused : points that are not dependent on the dictionary, but for which there was no room
     """
 
     def __init__(self, kernel: Kernel, n_features: int) -> None:
         self.kernel = kernel
-        self.size = 0
+        self.size = self.n_refused = 0
         self._points = np.empty((16, n_features))
         self._factor = np.zeros((16, 16))
 
@@ -69,7 +73,7 @@ class Dictionary:
         """Grow by the points (b, D) that are not approximately dependent on those before: Algorithm 3.
 
         Yields (start, stop, z): the points from ``start`` up to ``stop`` are dependent on the dictionary
-        of that moment; point ``stop``, if there is one, is added next. z holds the projections of all these.
+        of that moment; point ``stop``, if there is one, is added next. z holds L⁻¹k̃ of all these.
         """
         n = len(x)
         diagonal = gram_diagonal(self.kernel, x) + 1.0  # (3.99)
@@ -81,6 +85,8 @@ class Dictionary:
         while start < n:
             is_independent = (delta[start:] > threshold[start:]) & (self.size < max_size)  # (3.94)
             stop = start + int(is_independent.argmax()) if is_independent.any() else n
+            if self.size >= max_size:
+                self.n_refused += int(np.sum(delta[start:] > threshold[start:]))
             yield start, stop, z[: self.size, start : stop + 1]
             if stop < n:
                 self._add(x, stop, z, delta)

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, checked_weight
-from acoustic.errors import ModelError
-from acoustic.kernels.kernel import Kernel, KernelName, widths
+from acoustic.errors import ParameterError
+from acoustic.kernels.kernel import Kernel, KernelName, make_kernel, widths
 from acoustic.kernels.parameters import check_whole
 from foundation.arrays import Floats, Longs, Reals
 
@@ -35,9 +35,7 @@ class KernelExpansion:
     sigma: float
     max_centers: int
     kernel: KernelName
-    theta: float
-    degree: int
-    radius: float
+    kernel_params: dict[str, Any] | None
     center_indices_: Longs
     centers_: Floats
     dual_coef_: Floats
@@ -46,8 +44,8 @@ class KernelExpansion:
     def _make_kernel(self) -> Kernel:
         found = widths(self.sigma)
         if len(found) > 1:
-            raise ModelError(f"sigma has {len(found)} widths, expected one here; give one number")
-        return Kernel(self.kernel, found[0], self.theta, self.degree, self.radius)
+            raise ParameterError(f"sigma has {len(found)} widths, expected one here; give one number")
+        return make_kernel(self.kernel, found[0], self.kernel_params)
 
     def _capacity(self, n_points: int) -> int:
         """Return how many centres there may be."""
@@ -92,6 +90,7 @@ class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, Base
         targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
         used = None if weight is None else weight[self._rows]
         self.loo_decision_ = self._fit_outputs(x[self._rows], targets[self._rows], used)
+        del self._rows, self._n_given  # as large as the training set, and only for the fit
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -119,7 +118,7 @@ def gram_diagonal(kernel: Kernel, x: Floats) -> Floats:
 
 def _finite(values: Reals, kernel: Kernel) -> Floats:
     if not np.isfinite(values).all():
-        raise ModelError(
+        raise ParameterError(
             f"the {kernel.name} kernel overflows for sigma = {kernel.sigma:g}, expected finite values; "
             "standardise the features or change sigma"
         )

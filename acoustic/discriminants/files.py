@@ -1,9 +1,10 @@
 """Fitted estimators as arrays and JSON, without pickle.
 
 An estimator is written as what its attributes hold: arrays, numbers, texts, lists, dictionaries and further
-estimators. One that holds other objects (trees compiled in C, say) cannot be stored, and says so. Reading
-makes objects of scikit-learn's estimators and of `acoustic.discriminants` only, from modules that are
-installed; nothing in the files is executed.
+estimators. Left out are ``loo_decision_``, as large as the training set and of no use to predictions, and
+random generators among the parameters, which become None. An estimator of other objects (trees compiled
+in C, say) cannot be stored, and says so. Reading makes objects of scikit-learn's estimators and of
+`acoustic.discriminants` only, from modules that are installed; nothing in the files is executed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ Tensors = dict[str, NDArray[Any]]
 
 _PLAIN = (bool, int, float, str, np.ndarray, np.generic, tuple, list, dict, BaseEstimator)
 _OWN = ("acoustic.discriminants.", "acoustic.kernels.", "acoustic.pairs.")
+_GENERATORS = (np.random.RandomState, np.random.Generator)
+_AS_LARGE_AS_THE_TRAINING_SET = "loo_decision_"
 _HEADER = "estimator"
 
 
@@ -68,9 +71,13 @@ def _described(value: Any, tensors: Tensors, where: str) -> Any:
     """Return what JSON can hold of a value; each kind but the plain ones is a dictionary of one key."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, _GENERATORS):
+        return None
     if isinstance(value, np.generic):
         return _described(np.asarray(value), tensors, where) | {"is_scalar": True}
     if isinstance(value, np.ndarray):
+        if value.dtype == object and all(isinstance(v, str) for v in value.flat):
+            return {"texts": value.tolist(), "is_object": True}
         if value.dtype.kind not in "biufU":
             raise _cannot_store(where, f"an array of {value.dtype}")
         if value.dtype.kind == "U":
@@ -98,7 +105,7 @@ def _described(value: Any, tensors: Tensors, where: str) -> Any:
 
 def _is_kept(name: str, value: Any) -> bool:
     """Return whether prediction may need an attribute: generators and optimisers only serve more fitting."""
-    return not name.startswith("_") or isinstance(value, _PLAIN)
+    return name != _AS_LARGE_AS_THE_TRAINING_SET and (not name.startswith("_") or isinstance(value, _PLAIN))
 
 
 def _restored(value: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:
@@ -108,7 +115,7 @@ def _restored(value: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:
         array = tensors[value["array"]]
         return array[()] if value.get("is_scalar") else array
     if "texts" in value:
-        return np.array(value["texts"])
+        return np.array(value["texts"], dtype=object if value.get("is_object") else None)
     if "list" in value:
         return [_restored(v, tensors) for v in value["list"]]
     if "tuple" in value:

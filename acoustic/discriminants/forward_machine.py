@@ -1,48 +1,59 @@
-"""What the NPD and OROLS estimators are made of: machines that predict, and their state as arrays."""
+"""The machines that NPD and OROLS estimators consist of, and what users see of them.
+
+Axes: M training points, D features, R rows of weights, C distinct centres of all machines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from functools import cached_property
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from acoustic.discriminants.state import HEADER, State, packed_header, unpacked_header
+from acoustic.discriminants.base import warn_without_effect
 from acoustic.kernels.forward import ForwardConfig, ForwardPath, forward_selection
-from acoustic.kernels.kernel import Kernel, widths
+from acoustic.kernels.kernel import Kernel, make_kernel, widths
 from foundation.arrays import Floats, Longs
 
+PATIENCE = 20  # centres without improvement before a stopping rule of the estimators takes effect
+N_CANDIDATES = 60  # of selection="error_reduction": among them is, 19 times of 20, one of the best 5 %
 PREDICT_BLOCK = 2048  # points whose kernel block is held at once
 
 
+@dataclass(frozen=True)
 class Machine:
-    """The models of one forward selection on (M, R) targets, ready to predict.
+    """The models of one forward selection, ready to predict.
 
-    Parameters
+    Attributes
     ----------
-    path : models of all sizes; ``indices`` are rows of the estimator's X
+    path : models of all sizes on (M, R) targets; ``indices`` are rows of the estimator's X
     centers : (C, D) selected points
     kernel : kernel function
+    weights : (C', R) weights of the first C' centres, those of the chosen size
+    biases : (R,)
     """
 
-    def __init__(self, path: ForwardPath, centers: NDArray[Any], kernel: Kernel) -> None:
-        self.path, self.centers, self.kernel = path, centers, kernel
+    path: ForwardPath
+    centers: NDArray[Any]
+    kernel: Kernel
+    weights: Floats
+    biases: Floats
 
-    @cached_property
-    def model(self) -> tuple[Floats, Floats]:
-        """Weights (C, R) and biases (R,) of the chosen size."""
-        return self.path.weights()
+    @property
+    def chosen(self) -> Longs:
+        """The rows of the chosen size's centres."""
+        return self.path.indices[: len(self.weights)]
 
     def outputs(self, x: NDArray[Any], sizes: Sequence[int] | None = None) -> Floats:
         """Return the outputs (len(sizes), M, R) of the models with so many centres."""
-        models = [self.model] if sizes is None else [self.path.weights(size) for size in sizes]
+        models = (
+            [(self.weights, self.biases)] if sizes is None else [self.path.weights(size) for size in sizes]
+        )
         n_centers = max((len(alpha) for alpha, _ in models), default=0)
-        found = np.empty((len(models), len(x), self.path.projections.shape[1]))
+        found = np.empty((len(models), len(x), len(self.biases)))
         for start in range(0, len(x), PREDICT_BLOCK):
             rows = slice(start, start + PREDICT_BLOCK)
             block = self.kernel.block(x[rows], self.centers[:n_centers], self.path.sigmas[:n_centers])
@@ -50,70 +61,96 @@ class Machine:
                 found[model, rows] = block[:, : len(alpha)] @ alpha.astype(block.dtype) + bias
         return found
 
-    def arrays(self) -> State:
-        """Return all but the kernel as arrays."""
-        path = {field.name: np.asarray(getattr(self.path, field.name)) for field in fields(ForwardPath)}
-        return {"centers": self.centers, **path}
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], kernel: Kernel) -> Self:
-        """Return the machine again."""
-        values: dict[str, Any] = {field.name: arrays[field.name] for field in fields(ForwardPath)}
-        return cls(ForwardPath(**{**values, "size": int(values["size"])}), arrays["centers"], kernel)
+def machine_of(path: ForwardPath, x: NDArray[Any], kernel: Kernel, rows: Longs) -> Machine:
+    """Return the machine of a path on points x (M, D), which are these rows (M,) of the estimator's X."""
+    weights, biases = path.weights()
+    return Machine(path.without_points(rows), x[path.indices], kernel, np.ascontiguousarray(weights), biases)
 
 
 class ForwardMachines:
-    """Parameters and learned values that classifiers and regressors have in common."""
+    """Parameters and learned values that classifiers and regressors have in common.
+
+    Whatever the number of machines, there is one set of distinct centres, and a row of weights for every
+    output: one for two classes, one a class (``shared``, ``ovr``), one a pair of classes (``ovo``).
+
+    Attributes
+    ----------
+    machines_ : what predicts
+    center_indices_ : (C,) rows of X, the distinct centres in the order of their selection, machine by machine
+    centers_ : (C, D)
+    center_sigmas_ : (C,) width of each; a point that has two widths is two centres
+    machine_center_indices_ : list of the centres of each machine, in the order of their selection
+    intercept_ : (R,)
+    loo_decision_ : what ``decision_function`` gives at each training point (of those with a weight) by the
+        model without it, always with a second axis; of regressors the values (M, R)
+    n_distinct_centers_ : number of points among the centres
+    """
 
     _regularize: bool
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
     machines_: list[Machine]
+    center_indices_: Longs
+    centers_: NDArray[Any]
+    center_sigmas_: Floats
+    machine_center_indices_: list[Longs]
+    intercept_: Floats
+    loo_decision_: Floats
+    n_distinct_centers_: int
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """(R, C) weights of the centres, 0 where a machine has not that centre."""
+        place = {key: c for c, key in enumerate(zip(self.center_indices_, self.center_sigmas_, strict=True))}
+        found = np.zeros((len(self.intercept_), len(place)))
+        first = 0
+        for machine in self.machines_:
+            keys = zip(machine.chosen, machine.path.sigmas, strict=False)  # the path may be longer
+            columns = [place[key] for key in keys]
+            found[first : first + len(machine.biases), columns] = machine.weights.T
+            first += len(machine.biases)
+        return found
+
+    @property
+    def ridge_(self) -> Floats:
+        """(R,) λ of OROLS, that of the machine each row of weights belongs to."""
+        if not self._regularize:
+            raise AttributeError(f"{type(self).__name__} has no ridge_: only OROLS learns λ")
+        ridges = [m.path.ridges[m.path.size] for m in self.machines_]
+        return np.repeat(ridges, [len(m.biases) for m in self.machines_])
 
     def _config(self) -> ForwardConfig:
         """Return how centres are selected, from the estimator's parameters."""
-        parameters: dict[str, Any] = self.get_params()  # type: ignore[attr-defined]
+        parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
         sigmas = widths(parameters["sigma"])
-        kernel = Kernel(
-            parameters["kernel"], sigmas[0], parameters["theta"], parameters["degree"], parameters["radius"]
+        kernel = make_kernel(parameters["kernel"], sigmas[0], parameters["kernel_params"])
+        config = ForwardConfig(
+            kernel,
+            sigmas,
+            parameters["max_centers"],
+            parameters["selection"],
+            parameters["stopping"],
+            parameters["tol"],
+            PATIENCE,
+            parameters["epsilon"],
+            parameters["block_size"],
+            N_CANDIDATES,
+            self._regularize,
         )
-        shared = (
-            "max_centers",
-            "selection",
-            "stopping",
-            "tol",
-            "patience",
-            "epsilon",
-            "block_size",
-            "n_candidates",
-        )
-        return ForwardConfig(
-            kernel, sigmas, regularize=self._regularize, **{name: parameters[name] for name in shared}
-        )
+        if config.stopping not in ("tol", "lambda"):
+            warn_without_effect(self, ["tol"], f'stopping="{config.stopping}"')
+        return config
 
-    def _select(
-        self, x: NDArray[Any], targets: Floats, sample_weight: Floats | None, seed: Any
-    ) -> ForwardPath:
-        """Return one forward selection with the estimator's parameters."""
-        return forward_selection(x, targets, self._config(), sample_weight=sample_weight, rng=seed)
-
-    def _keep(self, x: NDArray[Any], paths: list[ForwardPath], used: Longs) -> None:
-        """Keep machines, without what is as large as the training set; ``used`` rows of X took part."""
-        kernel = self._config().kernel
-        self._store([Machine(path.without_points(used), x[path.indices], kernel) for path in paths])
-        self.loo_decision_ = np.concatenate([path.leave_one_out for path in paths], axis=1)
-
-    def _store(self, machines: list[Machine]) -> None:
-        """Keep the machines, and what scikit-learn users look for."""
-        self.machines_ = machines
-        chosen = [m.path.indices[: m.path.size] for m in machines]
-        self.center_indices_ = chosen[0] if len(machines) == 1 else chosen
-        centers = [m.centers[: m.path.size] for m in machines]
-        self.centers_ = centers[0] if len(machines) == 1 else centers
-        weights = [m.model for m in machines]
-        self.dual_coef_ = weights[0][0].T if len(machines) == 1 else [alpha.T for alpha, _ in weights]
-        self.intercept_ = np.concatenate([bias for _, bias in weights])
-        self.n_distinct_centers_ = len(np.unique(np.concatenate(chosen)))
+    def _keep(self, machines: list[Machine], loo_decision: Floats) -> None:
+        """Keep the machines, and what scikit-learn's users look for."""
+        self.machines_, self.loo_decision_ = machines, loo_decision
+        self.machine_center_indices_ = [m.chosen for m in machines]
+        rows = np.concatenate(self.machine_center_indices_)
+        sigmas = np.concatenate([m.path.sigmas[: len(m.chosen)] for m in machines])
+        points = np.concatenate([m.centers[: len(m.chosen)] for m in machines])
+        first = np.sort(np.unique(np.stack([rows, sigmas]), axis=1, return_index=True)[1])
+        self.center_indices_, self.center_sigmas_, self.centers_ = rows[first], sigmas[first], points[first]
+        self.intercept_ = np.concatenate([m.biases for m in machines])
+        self.n_distinct_centers_ = len(np.unique(rows))
 
     def _machine_outputs(self, x: NDArray[Any], sizes: Sequence[int] | None = None) -> Floats:
         """Return outputs (len(sizes), M, R) of all machines side by side; their chosen sizes by default."""
@@ -124,50 +161,16 @@ class ForwardMachines:
         asked = [[min(int(size), len(m.centers)) for size in sizes] for m in self.machines_]
         return np.concatenate([m.outputs(x, a) for m, a in zip(self.machines_, asked, strict=True)], axis=2)
 
-    def state_dict(self) -> State:
-        """Return the fitted estimator as arrays, for example for safetensors; ``from_state`` makes it again.
 
-        All that predicts is there, for every size; ``loo_decision_``, as large as the training set, is not.
-        """
-        check_is_fitted(self)
-        header: dict[str, Any] = {"parameters": self.get_params()}  # type: ignore[attr-defined]
-        header["n_features"] = self.n_features_in_
-        header["feature_names"] = getattr(self, "feature_names_in_", None)
-        state: State = {}
-        self._save(header, state)
-        state[HEADER] = packed_header(type(self).__name__, header)
-        return {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in state.items()}
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the estimator that gave this ``state_dict``; it predicts the same bits."""
-        header = unpacked_header(state, cls.__name__)
-        estimator = cls(**header["parameters"])
-        estimator.n_features_in_ = header["n_features"]
-        if header["feature_names"] is not None:
-            estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-        estimator._restore(header, state)
-        return estimator
-
-    def _save(self, header: dict[str, Any], state: State) -> None:
-        """Add the machines to a state."""
-        header["n_machines"] = len(self.machines_)
-        for i, machine in enumerate(self.machines_):
-            state |= {f"machine{i}.{name}": array for name, array in machine.arrays().items()}
-
-    def _restore(self, header: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> None:
-        """Take the machines from a state."""
-        kernel = self._config().kernel
-        self._store(
-            [Machine.from_arrays(part_of(state, f"machine{i}"), kernel) for i in range(header["n_machines"])]
-        )
-
-
-def part_of(state: Mapping[str, NDArray[Any]], prefix: str) -> State:
-    """Return the arrays whose names begin so, by the rest of their names."""
-    return {
-        name.partition(".")[2]: array for name, array in state.items() if name.partition(".")[0] == prefix
-    }
+def selected_paths(
+    x: NDArray[Any],
+    columns: Sequence[Floats],
+    config: ForwardConfig,
+    sample_weight: Floats | None,
+    rng: np.random.Generator,
+) -> list[ForwardPath]:
+    """Return one forward selection on points (M, D) for each of some columns of targets (M, R)."""
+    return [forward_selection(x, y, config, sample_weight=sample_weight, rng=rng) for y in columns]
 
 
 def generator(random_state: int | np.random.RandomState | None) -> np.random.Generator:

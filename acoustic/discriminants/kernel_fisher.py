@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acoustic.discriminants.penalized import PenalizedKernel, random_points
+from acoustic.discriminants.kernel_ridge import PenalizedKernel, random_points
 from acoustic.kernels.kernel import KernelName
 from foundation.arrays import Floats
 
@@ -25,7 +25,7 @@ class KernelFisherDiscriminant(PenalizedKernel):
     sigma : width of the kernel
     max_centers : how many random training points the expansion (3.33) has; None = all, as in the thesis
     epsilon : λ in units of the mean diagonal of S_T, above 0: S_W has rank M − 2 at most
-    kernel, theta, degree, radius : see `Kernel`
+    kernel, kernel_params : see `make_kernel`
     random_state : of the choice of centres
 
     Attributes
@@ -42,18 +42,14 @@ class KernelFisherDiscriminant(PenalizedKernel):
         *,
         epsilon: float = 1e-3,
         kernel: KernelName = "gaussian",
-        theta: float = 1.0,
-        degree: int = 3,
-        radius: float = 3.0,
+        kernel_params: dict[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.sigma = sigma
         self.max_centers = max_centers  # type: ignore[assignment]
         self.epsilon = epsilon
         self.kernel = kernel
-        self.theta = theta
-        self.degree = degree
-        self.radius = radius
+        self.kernel_params = kernel_params
         self.random_state = random_state
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:

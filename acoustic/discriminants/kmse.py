@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from acoustic.discriminants.penalized import PenalizedKernel, gram, random_points
-from acoustic.errors import ModelError
+from acoustic.discriminants.base import warn_without_effect
+from acoustic.discriminants.kernel_ridge import PenalizedKernel, gram, random_points
+from acoustic.errors import ParameterError
 from acoustic.kernels.basis import OrthogonalBasis
+from acoustic.kernels.candidates import error_reductions
 from acoustic.kernels.kernel import Kernel, KernelName
 from acoustic.kernels.parameters import check_whole
-from foundation.arrays import Floats, Longs
+from acoustic.kernels.selection import select_greedily
+from foundation.arrays import Flags, Floats, Longs
 
 NodeSelection = Literal["random", "greedy"]
 
@@ -37,7 +40,7 @@ class KMSEClassifier(PenalizedKernel):
     selection : ``greedy`` adds the node whose column reduces the squared error most, ``random`` takes any
     n_candidates : random candidates for each ``greedy`` node; None = all other points. Among 59 there is, 19
         times of 20, one of the best 5 %.
-    kernel, theta, degree, radius : see `Kernel`
+    kernel, kernel_params : see `make_kernel`
     random_state : of nodes and candidates
 
     Attributes
@@ -56,9 +59,7 @@ class KMSEClassifier(PenalizedKernel):
         selection: NodeSelection = "greedy",
         n_candidates: int | None = 59,
         kernel: KernelName = "gaussian",
-        theta: float = 1.0,
-        degree: int = 3,
-        radius: float = 3.0,
+        kernel_params: dict[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.sigma = sigma
@@ -67,9 +68,7 @@ class KMSEClassifier(PenalizedKernel):
         self.selection = selection
         self.n_candidates = n_candidates
         self.kernel = kernel
-        self.theta = theta
-        self.degree = degree
-        self.radius = radius
+        self.kernel_params = kernel_params
         self.random_state = random_state
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
@@ -79,11 +78,15 @@ class KMSEClassifier(PenalizedKernel):
 
     def _nodes(self, x: Floats, targets: Floats, weight: Floats | None) -> Longs:
         if self.selection not in ("random", "greedy"):
-            raise ModelError(f'selection is "{self.selection}", expected one of: random, greedy')
+            raise ParameterError(f'selection is "{self.selection}", expected one of: random, greedy')
         if self.n_candidates is not None:
             check_whole("n_candidates", self.n_candidates, ", or None for all")
         if self.n_nodes is not None:
             check_whole("n_nodes", self.n_nodes, ", or None for all")
+        if self.n_nodes is None:
+            warn_without_effect(self, ["selection", "n_candidates"], "n_nodes=None")
+        elif self.selection == "random":
+            warn_without_effect(self, ["n_candidates"], 'selection="random"')
         if self.selection == "random" or self.n_nodes is None or self.n_nodes >= len(x):
             return random_points(len(x), self.n_nodes, "n_nodes", self.random_state)
         root = np.ones(len(x)) if weight is None else np.sqrt(weight)
@@ -111,47 +114,60 @@ def greedy_nodes(
     n_candidates : points tried for each node, None = all that are left
     rng : draws them
     """
-    basis = OrthogonalBasis(len(x), n_nodes, np.dtype(np.float64))
-    residual, is_left = targets * root[:, None], np.ones(len(x), dtype=bool)
-    chosen: list[int] = []
-    while basis.size < n_nodes and is_left.any():
-        left = np.flatnonzero(is_left)
-        n_tried = len(left) if n_candidates is None else min(n_candidates, len(left))
-        tried = left if n_tried == len(left) else np.sort(rng.choice(left, n_tried, replace=False))
-        gains = _gains(kernel, x, root, tried, basis, residual)
-        visible = gains > -np.inf
-        best = int(tried[gains.argmax()])
-        is_left[tried[~visible]] = False  # what lies in the span now will lie in it ever after
-        is_left[best] = False
-        if visible.any() and basis.append(gram(kernel, x, x[[best]]) * root[:, None])[0]:
-            q = basis.q[:, -1]
-            residual = residual - np.outer(q, q @ residual / basis.kappa[-1])  # thesis (3.64)
-            chosen.append(best)
-    if not chosen:
-        raise ModelError(
+    scorer = _Nodes(kernel, x, targets, root, n_nodes, n_candidates, rng)
+    chosen = select_greedily(scorer, scorer.basis, n_nodes)
+    if not len(chosen):
+        raise ParameterError(
             f"the {kernel.name} kernel is 0 for all points, expected a node; take another kernel or sigma"
         )
-    return np.array(chosen, dtype=np.int64)
+    return chosen
 
 
-def _gains(
-    kernel: Kernel,
-    x: Floats,
-    root: Floats,
-    points: Longs,
-    basis: OrthogonalBasis,
-    residual: Floats,
-) -> Floats:
-    """Return how much the column of each point would reduce the squared error, −∞ of those in the span."""
-    gains = np.full(len(points), -np.inf)
-    for start in range(0, len(points), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        columns = gram(kernel, x, x[points[block]]) * root[:, None]
-        length = np.einsum("ij,ij->j", columns, columns)
-        if basis.size:
-            columns -= basis.q @ ((basis.q.T @ columns) / basis.kappa[:, None])  # thesis (3.54)
-        kappa = np.einsum("ij,ij->j", columns, columns)
-        visible = kappa > _VISIBLE * length
-        reductions = np.sum((columns.T @ residual) ** 2, axis=1) / np.where(visible, kappa, 1.0)
-        gains[block] = np.where(visible, reductions, -np.inf)
-    return gains
+class _Nodes:
+    """The scorer of the reduced form: the candidate whose column reduces the squared error most."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        x: Floats,
+        targets: Floats,
+        root: Floats,
+        n_nodes: int,
+        n_candidates: int | None,
+        rng: np.random.RandomState,
+    ) -> None:
+        self.kernel, self.x, self.root, self.rng = kernel, x, root[:, None], rng
+        self.n_candidates = len(x) if n_candidates is None else n_candidates
+        self.basis = OrthogonalBasis(len(x), n_nodes, np.dtype(np.float64), np.sqrt(_VISIBLE))
+        self.residual, self.is_left = targets * self.root, np.ones(len(x), dtype=bool)
+
+    def choose(self) -> Longs:
+        """Return the best of the candidates drawn; if all lie in the span, one the basis will refuse."""
+        left = np.flatnonzero(self.is_left)
+        if not len(left):
+            return left
+        n_tried = min(self.n_candidates, len(left))
+        tried = left if n_tried == len(left) else np.sort(self.rng.choice(left, n_tried, replace=False))
+        gains = self._gains(tried)
+        self.is_left[tried[gains == -np.inf]] = False  # what lies in the span now will lie in it ever after
+        return tried[[gains.argmax()]]
+
+    def columns(self, points: Longs) -> Floats:
+        """Return the weighted columns of some points."""
+        return np.asarray(gram(self.kernel, self.x, self.x[points]) * self.root)
+
+    def account(self, points: Longs, added: Flags) -> None:
+        """Take what the new column explains out of the residual."""
+        self.is_left[points] = False
+        if added[0]:
+            self.residual = self.basis.without_newest(self.residual)
+
+    def is_done(self) -> bool:
+        """Return False: nodes are taken as long as there are independent ones."""
+        return False
+
+    def _gains(self, points: Longs) -> Floats:
+        """Return by how much each column would reduce the squared error, −∞ of those in the span."""
+        blocks = (points[start : start + _BLOCK] for start in range(0, len(points), _BLOCK))
+        found = [error_reductions(self.basis, self.columns(b), self.residual, 0.0, _VISIBLE) for b in blocks]
+        return np.concatenate(found)

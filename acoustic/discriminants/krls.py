@@ -8,15 +8,17 @@ Axes: M training points, D features, R targets, m points of the dictionary.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_solve
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import validate_data
 
-from acoustic.discriminants.base import DTYPES, checked_weight, class_targets
+from acoustic.discriminants.base import DTYPES, checked_weight, class_targets, predicted_codes
 from acoustic.discriminants.dictionary import BLOCK, Dictionary, build_dictionary
 from acoustic.discriminants.expansion import (
     ExpansionClassifier,
@@ -24,11 +26,11 @@ from acoustic.discriminants.expansion import (
     KernelExpansion,
 )
 from acoustic.discriminants.recursive_least_squares import Filter, Stream, batch_filter
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from acoustic.kernels.kernel import KernelName
 from acoustic.kernels.leave_one_out import within_reach
 from acoustic.kernels.parameters import check_positive
-from acoustic.pairs.gaussian_outputs import MonotoneProjection
+from acoustic.pairs.gaussian_outputs import MonotoneGaussianCurve
 from foundation.arrays import Floats, Longs
 from foundation.threads import single_threaded_libraries
 
@@ -61,7 +63,12 @@ class _KRLS(KernelExpansion):
     def _fit_whole(self, x: Floats, targets: Floats, root: Floats, nu: float, max_size: int) -> Floats:
         dictionary, indices = build_dictionary(x, self._make_kernel(), nu, max_size)
         if not dictionary.size:
-            raise ModelError(f"k(x, x) + 1 is nowhere above nu = {self.nu:g}, expected somewhere; lower nu")
+            raise ParameterError(
+                f"k(x, x) + 1 is nowhere above nu = {self.nu:g}, expected somewhere; lower nu"
+            )
+        if dictionary.n_refused:
+            seen = f"the first {indices[-1] + 1} of {len(x)} points"
+            self._warn_full(dictionary, seen, self._coverage(targets[indices]))
         filtered, left_out = batch_filter(dictionary, indices, x, targets, root)
         self.n_samples_seen_ = self._n_given
         self._store(dictionary, filtered, self._rows[indices])
@@ -82,11 +89,12 @@ class _KRLS(KernelExpansion):
         used = np.flatnonzero(weight)
         before = np.full(targets.shape, np.nan)
         dictionary = Dictionary.of(self._make_kernel(), self.centers_, self.gram_factor_)
+        size_before, max_size = dictionary.size, self._capacity(dictionary.size + len(X))
         stream = Stream(
             dictionary,
             Filter(self.reduced_covariance_, self.reduced_coef_),
             self._threshold(),
-            max(dictionary.size, self._capacity(dictionary.size + len(X))),
+            max(size_before, max_size),
         )
         added = []
         with single_threaded_libraries():
@@ -94,6 +102,8 @@ class _KRLS(KernelExpansion):
                 rows = used[first : first + BLOCK]
                 before[rows], new = stream.learn(X[rows].astype(np.float64), targets[rows], weight[rows])
                 added.append(self.n_samples_seen_ + rows[new])
+        if dictionary.n_refused and size_before < max_size:
+            self._warn_full(dictionary, f"{self.n_samples_seen_ + 1} samples or more")
         self.n_samples_seen_ += len(X)
         self._store(dictionary, stream.filter, np.concatenate([self.center_indices_, *added]))
         return before
@@ -105,6 +115,20 @@ class _KRLS(KernelExpansion):
         self.reduced_covariance_, self.reduced_coef_ = state.p, state.beta
         alpha = cho_solve((self.gram_factor_, True), state.beta) if dictionary.size else state.beta  # (3.105)
         self.dual_coef_, self.intercept_ = alpha.T.copy(), alpha.sum(axis=0)  # Σ α̃(k + 1) = Σ α̃k + Σ α̃
+
+    def _coverage(self, targets: Floats) -> str:
+        """Return what a warning says of the targets (m, R) of the dictionary's points."""
+        return ""
+
+    def _warn_full(self, dictionary: Dictionary, seen: str, coverage: str = "") -> None:
+        """Warn that points were left out of the dictionary for want of room."""
+        warnings.warn(
+            f"{type(self).__name__}: the dictionary is full (max_centers={self.max_centers}) after {seen}, "
+            f"and {dictionary.n_refused} later ones it does not describe are left out{coverage}; "
+            "raise max_centers or nu, or shuffle the points",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def _threshold(self) -> float:
         check_positive("nu", self.nu, ", about 1e-4 to 1e-1")
@@ -137,7 +161,7 @@ class KRLSClassifier(_KRLS, ExpansionClassifier):
     max_centers : size of the dictionary at most
     nu : ν of (3.94): a point enters the dictionary when its squared distance in feature space from the
         span of the points there exceeds it. The larger, the sparser
-    kernel, theta, degree, radius : see `Kernel`
+    kernel, kernel_params : see `make_kernel`
 
     Attributes
     ----------
@@ -169,17 +193,13 @@ class KRLSClassifier(_KRLS, ExpansionClassifier):
         *,
         nu: float = 1e-2,
         kernel: KernelName = "gaussian",
-        theta: float = 1.0,
-        degree: int = 3,
-        radius: float = 3.0,
+        kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.sigma = sigma
         self.max_centers = max_centers
         self.nu = nu
         self.kernel = kernel
-        self.theta = theta
-        self.degree = degree
-        self.radius = radius
+        self.kernel_params = kernel_params
 
     def partial_fit(
         self,
@@ -212,7 +232,7 @@ class KRLSClassifier(_KRLS, ExpansionClassifier):
         counts, first, second = self.output_moments_.transpose(0, 2, 1)
         means = first / counts
         moments = zip(means, second / counts - means**2, counts, strict=True)
-        self.projections_ = [MonotoneProjection.from_moments(*column) for column in moments]
+        self.curves_ = [MonotoneGaussianCurve.from_moments(*column) for column in moments]
         return self
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
@@ -221,6 +241,10 @@ class KRLSClassifier(_KRLS, ExpansionClassifier):
         calibration = within_reach(self.loo_decision_, targets)
         self._count(calibration, targets, sample_weight)
         return calibration
+
+    def _coverage(self, targets: Floats) -> str:
+        n_covered = len(np.unique(predicted_codes(targets)))
+        return f"; it has points of {n_covered} of {len(self.classes_)} classes"
 
     def _count(self, outputs: Floats, targets: Floats, sample_weight: Floats | None) -> None:
         self.output_moments_ = add_moments(self.output_moments_, outputs, targets, sample_weight)
@@ -239,17 +263,13 @@ class KRLSRegressor(_KRLS, ExpansionRegressor):
         *,
         nu: float = 1e-2,
         kernel: KernelName = "gaussian",
-        theta: float = 1.0,
-        degree: int = 3,
-        radius: float = 3.0,
+        kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.sigma = sigma
         self.max_centers = max_centers
         self.nu = nu
         self.kernel = kernel
-        self.theta = theta
-        self.degree = degree
-        self.radius = radius
+        self.kernel_params = kernel_params
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn points (M, D) and values (M,) or (M, R) one after the other."""

@@ -13,7 +13,7 @@ from scipy.special import expit, softmax
 
 from acoustic.discriminants.base import DiscriminantClassifier, predicted_codes
 from acoustic.discriminants.moments import class_moments
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from foundation.arrays import Floats
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -34,7 +34,7 @@ class LinearClassifier(DiscriminantClassifier):
     def _store(self, weights: Floats) -> None:
         """Keep the weights a = (b, w) of all columns, (D + 1, R)."""
         if not np.isfinite(weights).all():
-            raise ModelError(
+            raise ParameterError(
                 f"{type(self).__name__}: the weights overflow, expected finite ones; standardise the features"
             )
         self.intercept_, self.coef_ = weights[0].copy(), weights[1:].T.copy()
@@ -80,15 +80,15 @@ class LinearDiscriminant(LinearClassifier):
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
         if not 0.0 <= self.shrinkage <= 1.0:
-            raise ModelError(f"shrinkage is {self.shrinkage}, expected a share from 0 to 1")
+            raise ParameterError(f"shrinkage is {self.shrinkage}, expected a share from 0 to 1")
         if not self.tol > 0:
-            raise ModelError(f"tol is {self.tol}, expected a number above 0")
+            raise ParameterError(f"tol is {self.tol}, expected a number above 0")
         x = np.asarray(X, dtype=np.float64)
         n_classes = max(targets.shape[1], 2)
         with np.errstate(over="ignore", invalid="ignore"):
             counts, means, scatters = class_moments(x, predicted_codes(targets), n_classes, sample_weight)
         if not np.isfinite(scatters).all():
-            raise ModelError("the scatter overflows, expected finite features; standardise the features")
+            raise ParameterError("the scatter overflows, expected finite features; standardise the features")
         n, n_features = counts.sum(), x.shape[1]
         covariance = scatters.sum(axis=0) / n  # S_W/M, thesis (3.7)
         target = np.trace(covariance) / n_features * np.eye(n_features)

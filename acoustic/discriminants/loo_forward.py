@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from acoustic.discriminants.base import warn_without_effect
 from acoustic.discriminants.expansion import ExpansionClassifier
 from acoustic.discriminants.loo_selection import LooConfig, LooModel, LooStopping, loo_forward_selection
 from acoustic.kernels.kernel import KernelName
@@ -34,7 +35,7 @@ class LOOForwardClassifier(ExpansionClassifier):
     n_candidates : size of a random subset of the points that may become centres; all by default, whose
         columns take M² numbers
     fit_intercept : begin with a bias, which the slides do not have
-    kernel, theta, degree, radius : see `Kernel`
+    kernel, kernel_params : see `make_kernel`
     random_state : of the candidates
 
     Attributes
@@ -61,9 +62,7 @@ class LOOForwardClassifier(ExpansionClassifier):
         n_candidates: int | None = None,
         fit_intercept: bool = False,
         kernel: KernelName = "gaussian",
-        theta: float = 1.0,
-        degree: int = 3,
-        radius: float = 3.0,
+        kernel_params: dict[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.sigma = sigma
@@ -74,13 +73,13 @@ class LOOForwardClassifier(ExpansionClassifier):
         self.n_candidates = n_candidates
         self.fit_intercept = fit_intercept
         self.kernel = kernel
-        self.theta = theta
-        self.degree = degree
-        self.radius = radius
+        self.kernel_params = kernel_params
         self.random_state = random_state
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
         x, kernel, rng = X.astype(np.float64), self._make_kernel(), check_random_state(self.random_state)
+        if self.stopping == "size":
+            warn_without_effect(self, ["patience"], 'stopping="size"')
         config = LooConfig(
             self._capacity(len(x)), self.ridge, self.stopping, self.patience, self.fit_intercept
         )

@@ -21,16 +21,17 @@ from numba import njit
 from scipy.linalg import solve_triangular
 
 from acoustic.discriminants.expansion import gram_block, gram_diagonal
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import basis_left_out_residuals
 from acoustic.kernels.parameters import check_not_negative, check_whole
-from foundation.arrays import Floats, Longs
+from acoustic.kernels.selection import select_greedily
+from foundation.arrays import Flags, Floats, Longs
 
 LooStopping = Literal["loo", "loo_error", "size"]
 
-_LEAST_BETA = 1e-10  # 1 − h, for the choice among candidates; below, rounding and λ = 0 have the word
+_LEAST_BETA = 1e-10  # 1 − h, for the choice among candidates; below it α/β is rounding (λ = 0)
 _VANISHED = 1e-7  # share of its length below which a candidate lies in the span of the selected columns
 
 
@@ -58,7 +59,7 @@ class LooConfig:
         check_not_negative("ridge", self.ridge)
         if self.stopping not in get_args(LooStopping):
             known = ", ".join(get_args(LooStopping))
-            raise ModelError(f'stopping is "{self.stopping}", expected one of: {known}')
+            raise ParameterError(f'stopping is "{self.stopping}", expected one of: {known}')
         check_whole("patience", self.patience)
 
 
@@ -124,71 +125,100 @@ def loo_forward_selection(
     sample_weight : (M,) above 0
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    state = _Recursion(y, weight, config.ridge)
-    n_first = int(config.fit_intercept)
-    basis = OrthogonalBasis(len(x), n_first + min(config.max_centers, len(candidates)), np.dtype(np.float64))
-    if config.fit_intercept:
-        basis.append(state.root[:, None].copy())
-        state.add(basis.q[:, 0].astype(np.float64))
-    columns = gram_block(kernel, x[candidates], x)  # (L, M): a candidate's column is a row here
-    columns[np.arange(len(candidates)), candidates] = gram_diagonal(kernel, x[candidates])
-    columns *= state.root
-    floor = _VANISHED**2 * np.einsum("ij,ij->i", columns, columns)
-    newest, path = basis.q[:, -1:].sum(axis=1).astype(np.float64), [state.errors()]
-    indices: list[int] = []
-    best, best_size = (np.inf, np.inf), 0
-    while len(indices) < min(config.max_centers, len(candidates)):
-        chosen = _choose(columns, newest, floor, state)
-        if chosen < 0:
-            break
-        floor[chosen] = np.inf
-        column = gram_block(kernel, x, x[candidates[chosen : chosen + 1]]) * state.root[:, None]
-        if not basis.append(column)[0]:
-            newest = np.zeros(len(x))
-            continue
-        newest = basis.q[:, -1].astype(np.float64)
-        state.add(newest)
-        indices.append(int(candidates[chosen]))
-        path.append(state.errors())
-        now = (path[-1][0], path[-1][1] if config.stopping == "loo_error" else 0.0)
-        if now < best or config.stopping == "size":
-            best, best_size = now, len(indices)
-        elif len(indices) - best_size >= config.patience:
-            break
-    n = n_first + best_size
-    q, kappa, target = basis.q[:, :n], basis.kappa[:n], (state.root * y)[:, None]
-    projections = q.T @ target
-    gamma = projections[:, 0] / (kappa + config.ridge)  # LOO slides, γ_j
-    left_out = basis_left_out_residuals(q, kappa, projections, config.ridge, target - q @ gamma[:, None])
-    theta = solve_triangular(basis.u[:n, :n], gamma, unit_diagonal=True) if n else gamma  # θ = A⁻¹γ
-    return LooModel(
-        np.array(indices[:best_size], dtype=np.int64),
-        theta[n_first:],
-        float(theta[:n_first].sum()),
-        y - left_out[:, 0] / state.root,
-        np.array(path),
-    )
+    scorer = _LeaveOneOut(x, _Recursion(y, weight, config.ridge), kernel, candidates, config)
+    indices = select_greedily(scorer, scorer.basis, min(config.max_centers, len(candidates)))
+    return scorer.model(indices)
 
 
-def _choose(columns: Floats, newest: Floats, floor: Floats, state: _Recursion) -> int:
-    """Return the candidate of fewest leave-one-out errors, among equals of least squared error; −1 if none
-    is left.
+class _LeaveOneOut:
+    """The scorer of the slides: all candidates' columns are kept orthogonal to those selected."""
 
-    The candidates (L, M) are made orthogonal to the newest column (M,) on the way.
+    def __init__(
+        self, x: Floats, state: _Recursion, kernel: Kernel, candidates: Longs, config: LooConfig
+    ) -> None:
+        self.x, self.state, self.kernel, self.candidates, self.config = x, state, kernel, candidates, config
+        self.n_first = int(config.fit_intercept)
+        n_most = self.n_first + min(config.max_centers, len(candidates))
+        self.basis = OrthogonalBasis(len(x), n_most, np.dtype(np.float64))
+        self.newest = np.zeros(len(x))  # the candidates are not yet orthogonal to it
+        if config.fit_intercept:
+            self.basis.append(state.root[:, None].copy())
+            self._take_newest()
+        rows = gram_block(kernel, x[candidates], x)  # (L, M): a candidate's column is a row here
+        rows[np.arange(len(candidates)), candidates] = gram_diagonal(kernel, x[candidates])
+        self.rows = rows * state.root
+        self.floor = _VANISHED**2 * np.einsum("ij,ij->i", self.rows, self.rows)
+        self.errors, self.best_errors, self.best_size = [state.errors()], (np.inf, np.inf), 0
+
+    def choose(self) -> Longs:
+        """Return the candidate of fewest leave-one-out errors, among equals of least squared error."""
+        chosen = _best_candidate(self.rows, self.newest, self.floor, self.state)
+        self.floor[chosen] = np.inf
+        return self.candidates[chosen]
+
+    def columns(self, points: Longs) -> Floats:
+        """Return the weighted column of a point."""
+        return np.asarray(gram_block(self.kernel, self.x, self.x[points]) * self.state.root[:, None])
+
+    def account(self, points: Longs, added: Flags) -> None:
+        """Take the step of α and β, and note whether it was the best."""
+        if not added[0]:
+            self.newest = np.zeros(len(self.x))
+            return
+        self._take_newest()
+        self.errors.append(self.state.errors())
+        rate, squared = self.errors[-1]
+        now = (rate, squared if self.config.stopping == "loo_error" else 0.0)
+        if now < self.best_errors or self.config.stopping == "size":
+            self.best_errors, self.best_size = now, self.n_selected
+
+    def is_done(self) -> bool:
+        """Return whether the error has not fallen for long enough."""
+        return self.n_selected - self.best_size >= self.config.patience
+
+    @property
+    def n_selected(self) -> int:
+        """Number of centres so far."""
+        return self.basis.size - self.n_first
+
+    def model(self, indices: Longs) -> LooModel:
+        """Return the model of the best size."""
+        state, ridge, n = self.state, self.config.ridge, self.n_first + self.best_size
+        q, kappa, target = self.basis.q[:, :n], self.basis.kappa[:n], (state.root * state.y)[:, None]
+        products = q.T @ target
+        gamma = products[:, 0] / (kappa + ridge)  # LOO slides, γ_j
+        left_out = basis_left_out_residuals(q, kappa, products, ridge, target - q @ gamma[:, None])
+        u = self.basis.u[:n, :n]
+        theta = solve_triangular(u, gamma, unit_diagonal=True) if n else gamma  # θ = A⁻¹γ
+        return LooModel(
+            indices[: self.best_size],
+            theta[self.n_first :],
+            float(theta[: self.n_first].sum()),
+            state.y - left_out[:, 0] / state.root,
+            np.array(self.errors),
+        )
+
+    def _take_newest(self) -> None:
+        self.newest = self.basis.q[:, -1].astype(np.float64)
+        self.state.add(self.newest)
+
+
+def _best_candidate(rows: Floats, newest: Floats, floor: Floats, state: _Recursion) -> Longs:
+    """Return the candidate (1,) of fewest leave-one-out errors, or none (0,) if none is left.
+
+    The candidates' columns, rows (L, M) here, are made orthogonal to the newest column (M,) on the way.
     """
     target = state.root * state.y
     gamma, damped, wrong = _try_candidates(
-        columns, newest, floor, target, state.signed, state.weight, state.ridge, state.alpha
+        rows, newest, floor, target, state.signed, state.weight, state.ridge, state.alpha
     )
-    tied = np.flatnonzero(wrong <= wrong.min() * (1.0 + 1e-12))
     if not np.isfinite(wrong.min()):
-        return -1
+        return np.zeros(0, dtype=np.int64)
+    tied = np.flatnonzero(wrong <= wrong.min() * (1.0 + 1e-12))
     if len(tied) == 1:
-        return int(tied[0])
-    squared = _squared_errors(
-        columns, tied, gamma, damped, state.signed, state.weight, state.alpha, state.beta
-    )
-    return int(tied[squared.argmin()])
+        return tied
+    squared = _squared_errors(rows, tied, gamma, damped, state.signed, state.weight, state.alpha, state.beta)
+    return tied[[squared.argmin()]]
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
@@ -211,16 +241,16 @@ def _try_candidates(
             continue
         w = columns[c]
         a = np.dot(newest, w) / length  # LOO slides, a_jk
-        kappa, projection = 0.0, 0.0
+        kappa, product = 0.0, 0.0
         for i in range(n_points):
             w[i] -= a * newest[i]
             kappa += w[i] * w[i]
-            projection += w[i] * target[i]
+            product += w[i] * target[i]
         if kappa <= floor[c]:
             floor[c] = np.inf
             continue
         d = kappa + ridge
-        g, h = projection / d, 1.0 / d
+        g, h = product / d, 1.0 / d
         n_wrong = 0.0
         for i in range(n_points):
             value = alpha[i] + w[i] * (g * signed[i] - h * w[i])

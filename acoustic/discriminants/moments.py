@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acoustic.pairs.gaussian_outputs import MonotoneProjection
+from acoustic.pairs.gaussian_outputs import MonotoneGaussianCurve
 from foundation.arrays import Floats, Longs
 
 
@@ -45,7 +45,7 @@ def merged_moments(one: ClassMoments, other: ClassMoments) -> ClassMoments:
     return ClassMoments(counts, one.means + share * shift, one.scatters + other.scatters + between)
 
 
-def linear_projections(moments: ClassMoments, coef: Floats, intercept: Floats) -> list[MonotoneProjection]:
+def linear_curves(moments: ClassMoments, coef: Floats, intercept: Floats) -> list[MonotoneGaussianCurve]:
     """Return the Gaussians of each output wᵀx + b of points with these moments, one class versus the rest."""
     counts, (n_columns, _) = moments.counts, coef.shape
     outputs = moments.means @ coef.T + intercept
@@ -60,5 +60,5 @@ def linear_projections(moments: ClassMoments, coef: Floats, intercept: Floats) -
         deviations = (outputs[:, r] - means[:, None]) ** 2
         inside = np.array([~is_positive, is_positive]) @ scatters[:, r]
         variances = (inside + np.sum(shares * deviations, axis=1)) / divisor
-        found.append(MonotoneProjection.from_moments(means, variances, totals))
+        found.append(MonotoneGaussianCurve.from_moments(means, variances, totals))
     return found

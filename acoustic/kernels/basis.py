@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from foundation.arrays import Flags, Floats, Reals
 
 _REORTHOGONALIZE = 0.5  # a column of which less is left is orthogonalised again; 0.1 loses orthogonality
@@ -19,9 +19,14 @@ class OrthogonalBasis:
     n_rows : M
     capacity : columns there is room for
     dtype : of the columns
+    least_share : of its length a column must have outside the span of those before, to be added; by default
+        what is more than rounding
     """
 
-    def __init__(self, n_rows: int, capacity: int, dtype: np.dtype[np.floating]) -> None:
+    def __init__(
+        self, n_rows: int, capacity: int, dtype: np.dtype[np.floating], least_share: float | None = None
+    ) -> None:
+        self._least_share = _VANISHED * np.finfo(dtype).eps if least_share is None else least_share
         self._q = np.empty((n_rows, capacity), dtype=dtype, order="F")
         self._u = np.zeros((capacity, capacity))
         self._kappa = np.empty(capacity)
@@ -51,9 +56,9 @@ class OrthogonalBasis:
         block = np.array(columns, order="F")
         lengths = _lengths(block)
         if not np.isfinite(lengths).all():
-            raise ModelError(
+            raise ParameterError(
                 "kernel columns are not finite, expected numbers that can be squared; "
-                "standardise the features or change sigma, theta or degree"
+                "standardise the features or change sigma or kernel_params"
             )
         coefficients = self._remove(block)
         short = _lengths(block) < _REORTHOGONALIZE * lengths
@@ -66,6 +71,11 @@ class OrthogonalBasis:
         for j in range(block.shape[1]):
             added[j] = self._append_one(block[:, j], coefficients[:, j], n_before, lengths[j])
         return added
+
+    def without_newest(self, residual: Floats) -> Floats:
+        """Return a residual (M, R) without its part along the newest column, thesis (3.64)."""
+        q = self.q[:, -1]
+        return residual - np.outer(q, q @ residual / self.kappa[-1])
 
     def _remove(self, block: Reals, first: int = 0) -> Floats:
         """Take the parts along the columns from ``first`` on out of the block; return them (m − first, b)."""
@@ -83,13 +93,13 @@ class OrthogonalBasis:
             before = np.linalg.norm(column)
             u[n_before:] = self._remove(column[:, None], n_before)[:, 0]
             # Relative to what its neighbours in the block left of it, it may not be orthogonal to the rest.
-            while _VANISHED * np.finfo(column.dtype).eps * length < (now := np.linalg.norm(column)):
+            while self._least_share * length < (now := np.linalg.norm(column)):
                 if now >= _REORTHOGONALIZE * before:
                     break
                 before = now
                 u += self._remove(column[:, None])[:, 0]
         kappa = float(column @ column)
-        if not kappa > (_VANISHED * np.finfo(column.dtype).eps * length) ** 2:
+        if not kappa > (self._least_share * length) ** 2:
             return False
         self._q[:, m] = column
         self._u[:m, m] = u

@@ -2,7 +2,7 @@
 
 Both grow an orthogonal basis of kernel columns and differ in the ridge λ: NPD has none beside ε on the Gram
 matrix' diagonal, OROLS re-estimates it by generalised cross-validation. Several targets share one basis: only
-the small projections yᵀq_i are kept for each. The residual, the weights, the GCV score and the leave-one-out
+the small products yᵀq_i are kept for each. The residual, the weights, the GCV score and the leave-one-out
 outputs of every size follow from the basis, so one run gives the models of all sizes.
 
 Axes: M training points, D features, R targets, C centres; column 0 of the basis is the bias.
@@ -16,20 +16,22 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.candidates import error_reductions, greedy_order
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import basis_left_out_residuals
 from acoustic.kernels.parameters import check_not_negative, check_whole
 from acoustic.kernels.ridge import gcv_score, settled_ridge
-from foundation.arrays import Floats, Longs, Reals
+from acoustic.kernels.selection import select_greedily
+from foundation.arrays import Flags, Floats, Longs, Reals
 from foundation.checks import check_choices
 
 Selection = Literal["residual", "error_reduction", "random"]
 Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]
 
 _CANDIDATES_PER_CENTER = 4  # drawn for a place in a block
+_GIVEN_AT_ONCE = 32  # centres added at once where none need be selected
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,13 @@ class ForwardConfig:
     regularize: bool = False
 
     def __post_init__(self) -> None:
-        check_choices(self, ModelError)
+        check_choices(self, ParameterError)
         for name in ("max_centers", "patience", "block_size", "n_candidates"):
             check_whole(name, getattr(self, name))
         for name in ("tol", "epsilon"):
             check_not_negative(name, getattr(self, name))
         if self.stopping == "lambda" and not self.regularize:
-            raise ModelError(
+            raise ParameterError(
                 'stopping is "lambda", but NPD has no λ; use OROLS, or another of the stopping rules'
             )
 
@@ -91,7 +93,7 @@ class ForwardPath:
     sigmas : (C,) width of each
     u : (C + 1, C + 1) unit upper triangular, K_m = Q_m U_m
     kappa : (C + 1,) κ_i = q_iᵀq_i
-    projections : (C + 1, R) q_iᵀy
+    products : (C + 1, R) q_iᵀy
     ridges : (C + 1,) λ of each size
     gcv : (C + 1,) GCV score of each size
     size : chosen number of centres
@@ -103,7 +105,7 @@ class ForwardPath:
     sigmas: Floats
     u: Floats
     kappa: Floats
-    projections: Floats
+    products: Floats
     ridges: Floats
     gcv: Floats
     size: int
@@ -113,7 +115,7 @@ class ForwardPath:
     def weights(self, size: int | None = None) -> tuple[Floats, Floats]:
         """Return centre weights (C, R) and biases (R,) of the model with so many centres."""
         n = 1 + (self.size if size is None else size)
-        orthogonal = self.projections[:n] / (self.kappa[:n] + self.ridges[n - 1])[:, None]  # thesis (3.83)
+        orthogonal = self.products[:n] / (self.kappa[:n] + self.ridges[n - 1])[:, None]  # thesis (3.83)
         alpha = solve_triangular(self.u[:n, :n], orthogonal, unit_diagonal=True)  # thesis (3.84)
         return alpha[1:], alpha[0]
 
@@ -122,7 +124,7 @@ class ForwardPath:
 
         ``rows`` (M,) says which points of a larger set the training points were; ``indices`` become those.
         """
-        nothing = np.empty((0, self.projections.shape[1]))
+        nothing = np.empty((0, self.products.shape[1]))
         return replace(self, indices=rows[self.indices], fitted=nothing, leave_one_out=nothing)
 
 
@@ -145,14 +147,57 @@ def forward_selection(
         rows are scaled by their roots, and so is the residual that selects
     rng : for what is drawn
     """
-    run = _Run(x, targets, config, sample_weight, rng or np.random.default_rng(0))
-    while run.wants_more():
-        run.add_block()
-    return run.path()
+    scorer = _Forward(x, targets, config, sample_weight, rng or np.random.default_rng(0))
+    return scorer.path(select_greedily(scorer, scorer.basis, scorer.n_most))
 
 
-class _Run:
-    """The state of one forward selection."""
+def path_of_centers(
+    x: Reals,
+    targets: Floats,
+    indices: Longs,
+    sigmas: Floats,
+    config: ForwardConfig,
+    sample_weight: Floats | None = None,
+) -> ForwardPath:
+    """Return the path of models on these centres in this order, as if they had been selected.
+
+    Parameters
+    ----------
+    x, targets, config, sample_weight : see `forward_selection`; nothing is selected or stopped
+    indices : (C,) points
+    sigmas : (C,) width of each
+    """
+    plain = replace(config, selection="residual", stopping="size", max_centers=max(len(indices), 1))
+    scorer = _Forward(x, targets, plain, sample_weight, np.random.default_rng(0))
+    return scorer.path(select_greedily(_Given(scorer, indices, sigmas), scorer.basis, len(indices)))
+
+
+class _Given:
+    """A scorer that takes what it is given, and keeps the account of NPD and OROLS."""
+
+    def __init__(self, forward: _Forward, indices: Longs, sigmas: Floats) -> None:
+        self.forward, self.indices, self.sigmas, self.n_taken = forward, indices, sigmas, 0
+
+    def choose(self) -> Longs:
+        """Return the next points."""
+        return self.indices[self.n_taken : self.n_taken + _GIVEN_AT_ONCE]
+
+    def columns(self, points: Longs) -> Reals:
+        """Return their weighted columns of K + εI in the widths that are given."""
+        return self.forward.columns_of(points, self.sigmas[self.n_taken : self.n_taken + len(points)])
+
+    def account(self, points: Longs, added: Flags) -> None:
+        """Pass it on."""
+        self.n_taken += len(points)
+        self.forward.account(points, added)
+
+    def is_done(self) -> bool:
+        """Return False: all are taken."""
+        return False
+
+
+class _Forward:
+    """The scorer of NPD and OROLS: what one forward selection keeps account of."""
 
     def __init__(
         self,
@@ -167,58 +212,84 @@ class _Run:
         self.is_weighted = sample_weight is not None
         self.root = np.ones(n) if sample_weight is None else np.sqrt(sample_weight / np.mean(sample_weight))
         self.targets = (targets * self.root[:, None]).astype(x.dtype)
-        self.capacity = 1 + min(config.max_centers, n)
-        self.basis = OrthogonalBasis(n, self.capacity, x.dtype)
+        self.n_most = min(config.max_centers, n)
+        self.basis = OrthogonalBasis(n, 1 + self.n_most, x.dtype)
         self.unselected = np.ones(n, dtype=bool)
         self.order = self.rng.permutation(n) if config.selection == "random" else np.arange(n)
-        self.indices: list[int] = []
-        self.sigmas: list[float] = []
+        self.chosen_sigmas, self.sigmas = np.empty(0), np.empty(0)  # of the last block, of all centres
         self.ridge = 0.0
         self.ridges: list[float] = []
         self.gcv: list[float] = []
         self.press: list[float] = []
-        self.projections = np.zeros((self.capacity, targets.shape[1]))
+        self.products = np.zeros((1 + self.n_most, targets.shape[1]))
         self.unregularized = self.targets  # the residual for λ = 0: the recursion (3.64) holds for it always
         self.residual = self.targets
         self.basis.append(self.root[:, None].astype(x.dtype))  # the bias column, thesis Alg. 1
-        self._account(0)
-        self.is_done = config.stopping == "tol" and self._should_stop()
+        self._update(0)
 
-    def wants_more(self) -> bool:
-        """Return whether another block may be added."""
-        return not self.is_done and self.basis.size < self.capacity and bool(self.unselected.any())
+    def choose(self) -> Longs:
+        """Return the points of the next block, the best first."""
+        config = self.config
+        free = self.order[self.unselected[self.order]]
+        if config.selection == "random" or not len(free):
+            return free[: config.block_size]
+        if config.selection == "error_reduction":
+            n = min(max(config.n_candidates, config.block_size), len(free))
+            candidates = np.sort(self.rng.choice(free, size=n, replace=False))
+            gains = self._gains(candidates).max(axis=0)
+            return candidates[np.argsort(-gains, kind="stable")[: config.block_size]]
+        squares = np.einsum("ij,ij->i", self.residual, self.residual)[free]
+        return free[[np.argmax(squares)]] if config.block_size == 1 else self._drawn_block(free, squares)
 
-    def add_block(self) -> None:
-        """Select a block of points, add their columns, update residual and λ, and see whether to stop."""
-        # The block is chosen as if there were room for all of it: a path does not depend on max_centers.
-        chosen = self._choose()[: self.capacity - self.basis.size]
-        columns, sigmas = self._columns(chosen)
-        self.unselected[chosen] = False
-        before = self.basis.size
-        added = self.basis.append(columns)
-        self.indices += chosen[added].tolist()
-        self.sigmas += sigmas[added].tolist()
-        if self.basis.size > before:
-            self._account(before)
-            self.is_done = self._should_stop()
+    def columns(self, points: Longs) -> Reals:
+        """Return the weighted columns of K + εI of some points, each with its best width."""
+        sigmas = np.array(self.config.sigmas)
+        best = np.zeros(len(points), dtype=int) if len(sigmas) == 1 else self._gains(points).argmax(axis=0)
+        return self.columns_of(points, sigmas[best])
 
-    def path(self) -> ForwardPath:
-        """Return what was found."""
+    def columns_of(self, points: Longs, sigmas: Floats) -> Reals:
+        """Return the weighted columns of K + εI of some points in these widths, which become those chosen."""
+        self.chosen_sigmas = sigmas
+        return self._columns_of_width(points, sigmas)
+
+    def account(self, points: Longs, added: Flags) -> None:
+        """Take note of the centres that were added; update residual, λ and the scores."""
+        self.unselected[points] = False
+        self.sigmas = np.append(self.sigmas, self.chosen_sigmas[added])
+        if added.any():
+            self._update(self.basis.size - int(added.sum()))
+
+    def is_done(self) -> bool:
+        """Return whether the stopping rule says so."""
+        config = self.config
+        if config.stopping == "tol":
+            return bool((np.abs(self.residual).max(axis=1) <= config.tol * self.root).all())
+        if config.stopping == "lambda":
+            recent = np.array(self.ridges[-1 - config.patience :])
+            has_settled = recent.min() > 0 and np.ptp(recent) <= config.tol * recent.max()
+            return len(recent) > config.patience and bool(has_settled)
+        if config.stopping in ("gcv", "loo"):
+            scores = self.gcv if config.stopping == "gcv" else self.press
+            return len(scores) - 1 - int(np.argmin(scores)) >= config.patience
+        return False
+
+    def path(self, indices: Longs) -> ForwardPath:
+        """Return what was found, the selected points (C,) being known."""
         size, basis = self._best_size(), self.basis
         n, ridge, residual = size + 1, self.ridges[size], self.residual
         if n < basis.size:
-            orthogonal = self.projections[:n] / (basis.kappa[:n] + ridge)[:, None]
+            orthogonal = self.products[:n] / (basis.kappa[:n] + ridge)[:, None]
             residual = self.targets - basis.q[:, :n] @ orthogonal.astype(self.x.dtype)
         left_out = basis_left_out_residuals(
-            basis.q[:, :n], basis.kappa[:n], self.projections[:n], ridge, residual
+            basis.q[:, :n], basis.kappa[:n], self.products[:n], ridge, residual
         )
         root = self.root[:, None]
         return ForwardPath(
-            np.array(self.indices, dtype=np.int64),
-            np.array(self.sigmas),
+            indices,
+            self.sigmas,
             basis.u.copy(),
             basis.kappa.copy(),
-            self.projections[: basis.size].copy(),
+            self.products[: basis.size].copy(),
             np.array(self.ridges),
             np.array(self.gcv),
             size,
@@ -226,35 +297,14 @@ class _Run:
             (self.targets - left_out) / root,
         )
 
-    def _choose(self) -> Longs:
-        """Return the points of the next block, the best first."""
-        config = self.config
-        free = self.order[self.unselected[self.order]]
-        if config.selection == "random":
-            return free[: config.block_size]
-        if config.selection == "error_reduction":
-            n = min(max(config.n_candidates, config.block_size), len(free))
-            candidates = np.sort(self.rng.choice(free, size=n, replace=False))
-            gains = self._gains(candidates).max(axis=0)
-            return candidates[np.argsort(-gains, kind="stable")[: config.block_size]]
-        squares = np.einsum("ij,ij->i", self.residual, self.residual)
-        if config.block_size == 1:
-            return free[[np.argmax(squares[free])]]
+    def _drawn_block(self, free: Longs, squares: Reals) -> Longs:
+        """Return what Algorithm 1 takes from free points drawn by their squared residuals, (n,) both."""
         # The first of n points drawn without replacement, with probabilities ∝ residual² (Gumbel's maxima).
-        keys = np.log(np.maximum(squares[free], np.finfo(self.x.dtype).tiny)) + self.rng.gumbel(
-            size=len(free)
-        )
-        drawn = free[np.argsort(-keys)[: _CANDIDATES_PER_CENTER * config.block_size]]
-        block = config.kernel.block(self.x[drawn], self.x[drawn]) * self.root[drawn, None].astype(
-            self.x.dtype
-        )
-        return drawn[greedy_order(block, self.residual[drawn], config.block_size)]
-
-    def _columns(self, points: Longs) -> tuple[Reals, Floats]:
-        """Return the weighted columns of K + εI of some points, each with its best width, and the widths."""
-        sigmas = np.array(self.config.sigmas)
-        best = np.zeros(len(points), dtype=int) if len(sigmas) == 1 else self._gains(points).argmax(axis=0)
-        return self._columns_of_width(points, sigmas[best]), sigmas[best]
+        keys = np.log(np.maximum(squares, np.finfo(self.x.dtype).tiny)) + self.rng.gumbel(size=len(free))
+        drawn = free[np.argsort(-keys)[: _CANDIDATES_PER_CENTER * self.config.block_size]]
+        block = self.config.kernel.block(self.x[drawn], self.x[drawn])
+        block = block * self.root[drawn, None].astype(self.x.dtype)
+        return drawn[greedy_order(block, self.residual[drawn], self.config.block_size)]
 
     def _columns_of_width(self, points: Longs, sigmas: Floats) -> Reals:
         """Return the weighted columns of K + εI of some points with these widths."""
@@ -272,16 +322,16 @@ class _Run:
             [error_reductions(self.basis, block, self.unregularized, self.ridge) for block in blocks]
         )
 
-    def _account(self, before: int) -> None:
-        """Update projections, λ, residual and the scores of each size for the columns from ``before`` on."""
+    def _update(self, before: int) -> None:
+        """Update products, λ, residual and the scores of each size for the columns from ``before`` on."""
         n, basis = self.basis.size, self.basis
         new, kappa = basis.q[:, before:], basis.kappa
         # qᵀe is qᵀy, since e lacks what earlier columns explain; it cancels less.
-        projections = np.asarray(new.T @ self.unregularized, dtype=np.float64)
-        self.projections[before:n] = projections
-        step = projections / kappa[before:, None]
+        products = np.asarray(new.T @ self.unregularized, dtype=np.float64)
+        self.products[before:n] = products
+        step = products / kappa[before:, None]
         self.unregularized = self.unregularized - new @ step.astype(self.x.dtype)  # thesis (3.64)
-        explained = np.append(np.sum(projections * step, axis=1)[1:], 0.0)
+        explained = np.append(np.sum(products * step, axis=1)[1:], 0.0)
         later = np.cumsum(explained[::-1])[::-1]  # by the columns of the block behind each
         unexplained = float(np.sum(self.unregularized**2, dtype=np.float64)) + later
         for size, error in enumerate(unexplained, before + 1):
@@ -289,14 +339,14 @@ class _Run:
         self.residual = self.unregularized
         if self.ridge > 0:
             # (3.82) holds only while λ is fixed: what λ holds back of each column is put in anew.
-            held = self.projections[:n] * (self.ridge / (kappa * (kappa + self.ridge)))[:, None]
+            held = self.products[:n] * (self.ridge / (kappa * (kappa + self.ridge)))[:, None]
             self.residual = self.unregularized + basis.q @ held.astype(self.x.dtype)
         if self.config.stopping == "loo":
             self.press += [np.inf] * (n - before - 1) + [self._press()]  # only whole blocks can be the best
 
     def _score(self, size: int, unexplained: float) -> None:
         """Note λ and the GCV score of the model with so many columns."""
-        state = self.basis.kappa[:size], self.projections[:size], unexplained, len(self.x)
+        state = self.basis.kappa[:size], self.products[:size], unexplained, len(self.x)
         if self.config.regularize:
             self.ridge = settled_ridge(*state, self.ridge)
         self.ridges.append(self.ridge)
@@ -305,22 +355,9 @@ class _Run:
     def _press(self) -> float:
         """Return the squared leave-one-out error of the present model."""
         basis = self.basis
-        projections = self.projections[: basis.size]
-        errors = basis_left_out_residuals(basis.q, basis.kappa, projections, self.ridge, self.residual)
+        products = self.products[: basis.size]
+        errors = basis_left_out_residuals(basis.q, basis.kappa, products, self.ridge, self.residual)
         return float(np.sum(errors**2))
-
-    def _should_stop(self) -> bool:
-        config = self.config
-        if config.stopping == "tol":
-            return bool((np.abs(self.residual).max(axis=1) <= config.tol * self.root).all())
-        if config.stopping == "lambda":
-            recent = np.array(self.ridges[-1 - config.patience :])
-            has_settled = recent.min() > 0 and np.ptp(recent) <= config.tol * recent.max()
-            return len(recent) > config.patience and bool(has_settled)
-        if config.stopping in ("gcv", "loo"):
-            scores = self.gcv if config.stopping == "gcv" else self.press
-            return len(scores) - 1 - int(np.argmin(scores)) >= config.patience
-        return False
 
     def _best_size(self) -> int:
         """Return the number of centres of the chosen model."""

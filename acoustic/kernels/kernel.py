@@ -6,19 +6,25 @@ the centres, never more of it. Widths may differ from centre to centre.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from acoustic.kernels.parameters import check_finite, check_positive, check_whole
 from foundation.arrays import Reals
 
 KernelName = Literal["gaussian", "polynomial", "sigmoid", "compact"]
 
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "gaussian": (),
+    "polynomial": ("theta", "degree"),
+    "sigmoid": ("theta",),
+    "compact": ("radius",),
+}
 _ROUNDING = 8.0  # units in the last place of a squared distance
 _PAIRS_AT_ONCE = 4096
 
@@ -46,7 +52,9 @@ class Kernel:
 
     def __post_init__(self) -> None:
         if self.name not in get_args(KernelName):
-            raise ModelError(f'kernel is "{self.name}", expected one of: {", ".join(get_args(KernelName))}')
+            raise ParameterError(
+                f'kernel is "{self.name}", expected one of: {", ".join(get_args(KernelName))}'
+            )
         check_positive("sigma", self.sigma)
         check_positive("radius", self.radius)
         check_whole("degree", self.degree)
@@ -85,6 +93,27 @@ class Kernel:
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.einsum("ij,ij->i", x, x) * inverse_square(width, x.dtype) + self.theta
             return np.asarray(norms**self.degree if self.name == "polynomial" else np.tanh(norms))
+
+
+def make_kernel(name: KernelName, sigma: float, params: Mapping[str, Any] | None = None) -> Kernel:
+    """Return the kernel of this name and width.
+
+    Parameters
+    ----------
+    name, sigma : see `Kernel`
+    params : further parameters by name, only such as the kernel has: ``theta`` and ``degree`` of
+        ``polynomial``, ``theta`` of ``sigmoid``, ``radius`` of ``compact``, none of ``gaussian``
+    """
+    if not isinstance(params, Mapping | None):
+        raise ParameterError(f"kernel_params is {params!r}, expected a dictionary or None")
+    given = dict(params or {})
+    known = _PARAMETERS[Kernel(name, sigma).name]
+    if unknown := [key for key in given if key not in known]:
+        raise ParameterError(
+            f"kernel_params has {unknown[0]!r}, expected of the {name} kernel "
+            f"{'only ' + ' and '.join(known) if known else 'none'}; leave it out"
+        )
+    return Kernel(name, sigma, **given)
 
 
 def inverse_square(sigma: ArrayLike, dtype: DTypeLike) -> Reals:
@@ -138,5 +167,5 @@ def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
     except (TypeError, ValueError):  # words, None, unequal lengths
         found = ()
     if not found or not all(np.isfinite(s) and s > 0 for s in found):
-        raise ModelError(f"sigma is {sigma!r}, expected a finite number above 0, or several")
+        raise ParameterError(f"sigma is {sigma!r}, expected a finite number above 0, or several")
     return found

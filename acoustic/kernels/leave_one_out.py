@@ -42,7 +42,7 @@ def left_out_residuals(residual: Reals, leverages: Reals, limit: Limit) -> Float
 
 
 def basis_left_out_residuals(
-    q: Reals, kappa: Floats, projections: Floats, ridge: float, residual: Reals
+    q: Reals, kappa: Floats, products: Floats, ridge: float, residual: Reals
 ) -> Floats:
     """Return the residuals (M, R) of left-out points of a ridge regression on orthogonal columns.
 
@@ -53,7 +53,7 @@ def basis_left_out_residuals(
     ----------
     q : (M, m)
     kappa : (m,) κ_i = q_iᵀq_i
-    projections : (m, R) q_iᵀy
+    products : (m, R) q_iᵀy
     ridge : λ
     residual : (M, R) e
     """
@@ -61,7 +61,7 @@ def basis_left_out_residuals(
     def limit(points: Longs) -> tuple[Floats, Floats]:
         rows = q[points].astype(np.float64)
         shares = 1.0 / (kappa * (kappa + ridge))
-        return rows @ (projections * shares[:, None]), rows**2 @ shares
+        return rows @ (products * shares[:, None]), rows**2 @ shares
 
     return left_out_residuals(residual, basis_leverages(q, 1.0 / (kappa + ridge)), limit)
 

@@ -14,32 +14,30 @@ _JUDGED = 0.1  # of M: as many columns at most leave the score a judge between f
 _ROUNDS = 3  # fixed-point steps of (3.88) after each centre; more change nothing that matters
 
 
-def gcv_score(kappa: Floats, projections: Floats, unexplained: float, n_points: int, ridge: float) -> float:
+def gcv_score(kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float) -> float:
     """Return the generalised cross-validation score, thesis (3.85), summed over the targets.
 
     Parameters
     ----------
     kappa : (m,) κ_i = q_iᵀq_i
-    projections : (m, R) q_iᵀy
+    products : (m, R) q_iᵀy
     unexplained : squared error for λ = 0, ‖y‖² − Σ (q_iᵀy)²/κ_i
     n_points : M
     ridge : λ
     """
-    error, trace = _error_and_trace(kappa, _squares(projections), unexplained, n_points, ridge)
+    error, trace = _error_and_trace(kappa, _squares(products), unexplained, n_points, ridge)
     # As many columns as points leave a trace of rounding only.
     return n_points * error / trace**2 if trace > n_points * _LEAST_TRACE else np.inf
 
 
-def settled_ridge(
-    kappa: Floats, projections: Floats, unexplained: float, n_points: int, ridge: float
-) -> float:
+def settled_ridge(kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float) -> float:
     """Return λ after some steps of (3.88), with few columns those from 0 if they score better.
 
     Parameters are those of `gcv_score`. It has two minima at times: with the first centres it may be best to
     shrink nearly all away, and from there the steps find no way back. With many columns it is no judge
     between far λ: the smaller, which may score better by chance, lets noise in.
     """
-    state = kappa, projections, unexplained, n_points
+    state = kappa, products, unexplained, n_points
     found = []
     is_judge = ridge > 0 and len(kappa) <= n_points * _JUDGED
     for start in (ridge, 0.0) if is_judge else (ridge,):
@@ -50,13 +48,13 @@ def settled_ridge(
     return min(found, key=lambda value: gcv_score(*state, value))
 
 
-def next_ridge(kappa: Floats, projections: Floats, unexplained: float, n_points: int, ridge: float) -> float:
+def next_ridge(kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float) -> float:
     """Return λ re-estimated once, thesis (3.88); the old one where the new would run away.
 
     Parameters are those of `gcv_score`. λ grows without bound when Σα̃² → 0: what exceeds the largest κ is
     rejected.
     """
-    squares = _squares(projections)
+    squares = _squares(products)
     error, trace = _error_and_trace(kappa, squares, unexplained, n_points, ridge)
     total = kappa + ridge
     slope = float(np.sum(kappa / total**2))  # thesis (3.89)
@@ -67,9 +65,9 @@ def next_ridge(kappa: Floats, projections: Floats, unexplained: float, n_points:
     return new if new <= kappa.max() else ridge
 
 
-def _squares(projections: Floats) -> Floats:
+def _squares(products: Floats) -> Floats:
     """Return Σ_r (q_iᵀy_r)², (m,)."""
-    return np.asarray(np.einsum("ij,ij->i", projections, projections))
+    return np.asarray(np.einsum("ij,ij->i", products, products))
 
 
 def _error_and_trace(

@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from acoustic.kernels.leave_one_out import FARTHEST
-from acoustic.pairs.gaussian_outputs import GaussianProjection
+from acoustic.pairs.gaussian_outputs import GaussianCurve
 from foundation.arrays import Floats, Reals
 from foundation.checks import check_choices
 
@@ -44,7 +44,7 @@ class Calibration:
     curve: CurveName = "gaussian"
 
     def __post_init__(self) -> None:
-        check_choices(self, ModelError)
+        check_choices(self, ParameterError)
 
 
 def fit_curve(
@@ -75,14 +75,14 @@ def fit_curve(
         of_class = np.where(is_first, weight[:n_first].sum(), weight[n_first:].sum())
         slope, constant = _logistic(values, n_first, 0.5 * weight / of_class)
         return np.array([0.0, slope, constant + np.log(counts[0] / counts[1])])
-    projection = GaussianProjection().fit(values, is_first, weight)  # has the first class last
-    return bayes_curves(projection.means_[::-1], projection.variances_[::-1], counts)
+    curve = GaussianCurve().fit(values, is_first, weight)  # has the first class last
+    return bayes_curves(curve.means_[::-1], curve.variances_[::-1], counts)
 
 
 def bayes_curves(means: ArrayLike, variances: ArrayLike, counts: ArrayLike) -> Floats:
     """Return Bayes' rule on Gaussians as quadratics in the outputs, (..., 3); thesis (4.7).
 
-    Outputs that point the wrong way tell nothing, as in `GaussianProjection.log_odds`: what is left are the
+    Outputs that point the wrong way tell nothing, as in `GaussianCurve.log_odds`: what is left are the
     prior odds.
 
     Parameters

@@ -16,7 +16,7 @@ _STRAIGHT = 1e-12  # curvature, in units of the larger precision, below which th
 _LEAD = 1e-9  # by which the predicted class exceeds the others at least
 
 
-class GaussianProjection:
+class GaussianCurve:
     """Two Gaussians on the real line, one a class.
 
     Attributes
@@ -38,13 +38,11 @@ class GaussianProjection:
         )
         if not np.isfinite(values).all():
             n_bad = np.sum(~np.isfinite(values))
-            raise ValueError(
-                f"GaussianProjection: {n_bad} outputs are not finite, expected none; leave them out"
-            )
+            raise ValueError(f"GaussianCurve: {n_bad} outputs are not finite, expected none; leave them out")
         counts = np.array([weight[~positive].sum(), weight[positive].sum()])
         if not counts.all():
             raise ValueError(
-                "GaussianProjection: a class has no outputs, expected some of both; give both classes"
+                "GaussianCurve: a class has no outputs, expected some of both; give both classes"
             )
         groups = [(values[rows], weight[rows]) for rows in (~positive, positive)]
         means = np.array([np.average(v, weights=w) for v, w in groups])
@@ -53,7 +51,7 @@ class GaussianProjection:
 
     @classmethod
     def from_moments(cls, means: ArrayLike, variances: ArrayLike, counts: ArrayLike) -> Self:
-        """Return the projection with these moments and numbers of outputs (2,); a class may have none yet."""
+        """Return the curve with these moments and numbers of outputs (2,); a class may have none yet."""
         return cls()._set(*(np.asarray(a, dtype=np.float64) for a in (means, variances, counts)))
 
     def _set(self, means: Floats, variances: Floats, counts: Floats) -> Self:
@@ -82,8 +80,8 @@ class GaussianProjection:
         return np.asarray(expit(self.log_odds(outputs)))
 
 
-class MonotoneProjection(GaussianProjection):
-    """`GaussianProjection` whose log odds never fall while the output rises; a departure from thesis (4.7).
+class MonotoneGaussianCurve(GaussianCurve):
+    """`GaussianCurve` whose log odds never fall while the output rises; a departure from thesis (4.7).
 
     Where the variances differ d(q) is a parabola: beyond its vertex the odds would turn back, and the surest
     outputs of a class get its smallest probabilities. There d is held.

@@ -173,8 +173,7 @@ def evaluate(estimator: Any, split: Split) -> Outcome:
     with single_threaded_libraries():
         estimator.fit(split.x, split.y)
         error = 100 * float(np.mean(estimator.predict(split.x_test) != split.y_test))
-    chosen = estimator.center_indices_
-    machines = chosen if isinstance(chosen, list) else [chosen]
+    machines = getattr(estimator, "machine_center_indices_", [estimator.center_indices_])
     distinct = len(np.unique(np.concatenate(machines)))
     return Outcome(error, float(np.mean([len(m) for m in machines])), distinct)
 

@@ -3,17 +3,15 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.datasets import make_blobs
 
 import acoustic.discriminants as discriminants
-from acoustic.discriminants import GaussianProjection
-from acoustic.discriminants.files import load_estimator, save_estimator, unpack_estimator
+from acoustic.discriminants.files import load_estimator, pack_estimator, save_estimator, unpack_estimator
 from acoustic.errors import ModelError
 
-ESTIMATORS = [
-    cls for cls in (getattr(discriminants, n) for n in discriminants.__all__) if cls is not GaussianProjection
-]
+PUBLIC = [getattr(discriminants, name) for name in discriminants.__all__]
+ESTIMATORS = [cls for cls in PUBLIC if issubclass(cls, BaseEstimator)]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -35,6 +33,27 @@ def test_the_same_bits_again(cls, n_classes, tmp_path):
             again.partial_fit(x[:5], target[:5]).predict(x),
             model.partial_fit(x[:5], target[:5]).predict(x),
         )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
+def test_nothing_as_large_as_the_training_set_is_stored_unless_all_points_are_centres(cls):
+    x, y = make_blobs(83, 3, centers=2, random_state=0)
+    limits = {"max_centers": 7, "n_nodes": 7} if cls.__name__ != "KRLSClassifier" else {"nu": 0.5}
+    model = cls(**{k: v for k, v in limits.items() if k in cls().get_params()}).fit(x, y)
+    tensors, _ = pack_estimator(model)
+    assert not [array.shape for array in tensors.values() if 83 in array.shape]
+
+
+def test_generators_become_none_and_left_out_outputs_stay_behind(tmp_path):
+    x, y = make_blobs(80, 3, centers=2, random_state=0)
+    model = discriminants.NPDClassifier(max_centers=5, random_state=np.random.RandomState(0)).fit(x, y)
+    save_estimator(model, tmp_path / "model.safetensors")
+    again = load_estimator(tmp_path / "model.safetensors")
+    assert again.random_state is None
+    assert hasattr(model, "loo_decision_")
+    assert not hasattr(again, "loo_decision_")
+    assert_array_equal(again.predict_proba(x), model.predict_proba(x))
 
 
 def test_machines_of_pairs_too(tmp_path):

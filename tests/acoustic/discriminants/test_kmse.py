@@ -55,9 +55,11 @@ def test_kmse_with_a_vanishing_ridge_solves_the_equations_of_the_lecture():
 
 def test_linear_kernel_gives_the_least_squares_of_the_points():
     x, y = moons()
-    found = KMSEClassifier(1.0, kernel="polynomial", degree=1, theta=1.0, epsilon=1e-10).fit(x, y)
+    found = KMSEClassifier(
+        1.0, kernel="polynomial", kernel_params={"degree": 1, "theta": 1.0}, epsilon=1e-10
+    ).fit(x, y)
     rows = np.hstack([np.ones((len(x), 1)), x])
-    weights, *_ = np.linalg.lstsq(rows, 2.0 * y - 1.0)
+    weights, *_ = np.linalg.lstsq(rows, 2.0 * y - 1.0, rcond=None)
     assert_allclose(found.decision_function(x), rows @ weights, rtol=0, atol=1e-6)
 
 
@@ -82,7 +84,7 @@ def test_greedy_nodes_reduce_the_error_most_one_by_one():
     columns, wanted = kernel.block(x, x) * root[:, None], targets * root[:, None]
 
     def error(nodes):
-        weights, *_ = np.linalg.lstsq(columns[:, nodes], wanted)
+        weights, *_ = np.linalg.lstsq(columns[:, nodes], wanted, rcond=None)
         return np.sum((columns[:, nodes] @ weights - wanted) ** 2)
 
     chosen = []
@@ -134,3 +136,19 @@ def test_same_seed_gives_the_same_nodes_and_another_seed_others():
         assert_array_equal(first.dual_coef_, again.dual_coef_)
         other = clone(estimator).set_params(random_state=1).fit(x, y)
         assert set(other.center_indices_) != set(first.center_indices_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"selection": "random"}, "selection is 'random', which has no effect with n_nodes=None"),
+        ({"n_candidates": None}, "n_candidates is None, which has no effect with n_nodes=None"),
+        (
+            {"n_nodes": 5, "selection": "random", "n_candidates": 7},
+            'n_candidates is 7, which has no effect with selection="random"',
+        ),
+    ],
+)
+def test_arguments_without_effect_are_named(options, message):
+    with pytest.warns(UserWarning, match=message):
+        KMSEClassifier(0.7, **options).fit(*moons())

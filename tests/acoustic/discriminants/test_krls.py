@@ -1,8 +1,11 @@
 """KRLS against batch least squares, the papers' recursions sample by sample, refitting, and scikit-learn."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -193,15 +196,21 @@ def test_outputs_before_learning_are_predictions():
     assert_allclose(whole._continue(x, y[:, None], None)[:, 0], before, rtol=0, atol=1e-8)
 
 
+def full_dictionary(x, y, weight):
+    """Return a model of five centres that has room for no more."""
+    with pytest.warns(ConvergenceWarning, match="is full"):
+        return KRLSRegressor(max_centers=5).partial_fit(x, y, weight)
+
+
 def test_weighted_outputs_before_learning_are_predictions():
     x, y = wave(60)
     weight = np.random.default_rng(0).uniform(0.2, 3.0, size=60)
-    model = KRLSRegressor(max_centers=5).partial_fit(x[:20], y[:20], weight[:20])
+    model = full_dictionary(x[:20], y[:20], weight[:20])
     before = []
     for n in range(20, len(x)):
         before.append(model.predict(x[n : n + 1])[0])
         model.partial_fit(x[n : n + 1], y[n : n + 1], weight[n : n + 1])
-    whole = KRLSRegressor(max_centers=5).partial_fit(x[:20], y[:20], weight[:20])
+    whole = full_dictionary(x[:20], y[:20], weight[:20])
     assert_allclose(whole._continue(x[20:], y[20:, None], weight[20:])[:, 0], before, rtol=0, atol=1e-9)
 
 
@@ -281,9 +290,16 @@ def test_extreme_widths_give_numbers(sigma, kernel):
     x, labels = two_classes(60)
     for model in (KRLSClassifier(sigma, kernel=kernel), KRLSClassifier(sigma, kernel=kernel, max_centers=3)):
         for learn in (model.fit, lambda x, y, m=model: m.partial_fit(x, y, ["down", "up"])):
-            learn(x, labels)
-            assert np.isfinite(model.decision_function(x)).all()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # three centres are few
+                learn(x, labels)
+            outputs = model.decision_function(x + 0.1)
+            assert np.isfinite(outputs).all()
             assert np.isfinite(model.predict_proba(x)).all()
+            if sigma <= 1e-3 and kernel != "sigmoid":  # no centre is near
+                assert_array_equal(outputs, np.full(60, model.intercept_[0]))
+            elif sigma >= 1e8:  # all points look alike
+                assert_allclose(outputs, outputs[0], rtol=0, atol=1e-6)
 
 
 def test_huge_sigma_is_the_mean():
@@ -307,7 +323,38 @@ def test_max_centers_bounds_the_dictionary():
         KRLSRegressor(max_centers=5, nu=1e-4).fit,
         KRLSRegressor(max_centers=5, nu=1e-4).partial_fit,
     ):
-        assert_array_equal(learn(x, y).center_indices_, np.arange(5))
+        with pytest.warns(ConvergenceWarning, match="the dictionary is full"):
+            assert_array_equal(learn(x, y).center_indices_, np.arange(5))
+
+
+def refused(x, centers, nu):
+    """Return how many points are not approximately dependent on the centres."""
+    k, small = gram(x, centers), gram(centers, centers)
+    return int(np.sum(2.0 - np.einsum("ij,ji->i", k, np.linalg.solve(small, k.T)) > nu))
+
+
+def test_a_full_dictionary_warns_of_what_it_leaves_out():
+    x, _ = wave(300)
+    labels = np.repeat(["a", "b", "c"], 100)
+    centers = KRLSRegressor().fit(x, x).center_indices_
+    assert centers[5] < 100
+    left_out = refused(x[centers[5] + 1 :], x[centers[:6]], 1e-2)
+    message = (
+        rf"max_centers=6\) after the first {centers[5] + 1} of 300 points, and {left_out} later ones .* "
+        "it has points of 1 of 3 classes; raise max_centers or nu, or shuffle"
+    )
+    with pytest.warns(ConvergenceWarning, match=message):
+        KRLSClassifier(max_centers=6).fit(x, labels)
+    KRLSClassifier(max_centers=len(centers)).fit(x, labels)  # warnings are errors here
+
+
+def test_a_stream_warns_once_when_the_dictionary_gets_full():
+    x, y = wave(300)
+    model = KRLSRegressor(max_centers=6)
+    with pytest.warns(ConvergenceWarning, match=r"KRLSRegressor: the dictionary is full \(max_centers=6\)"):
+        model.partial_fit(x[:150], y[:150])
+    model.partial_fit(x[150:], y[150:])  # it was full before: no news
+    assert len(model.centers_) == 6
 
 
 def test_errors_say_what_to_do():

@@ -13,12 +13,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from acoustic import ModelError
 from acoustic.discriminants.linear import LinearDiscriminant
-from acoustic.discriminants.minimum_squared_error import (
+from acoustic.discriminants.mse_family import (
     HoKashyapClassifier,
     LMSClassifier,
     MSEClassifier,
 )
-from acoustic.pairs.gaussian_outputs import GaussianProjection
+from acoustic.pairs.gaussian_outputs import GaussianCurve
 
 ESTIMATORS = [
     LinearDiscriminant(),
@@ -88,10 +88,8 @@ def test_posterior_is_that_of_the_projection_when_its_variances_are_pooled():
     outputs = found.decision_function(x)
     groups = (outputs[y == 0], outputs[y == 1])
     pooled = sum(len(g) * g.var() for g in groups) / len(x)
-    projection = GaussianProjection.from_moments(
-        [g.mean() for g in groups], [pooled, pooled], [len(g) for g in groups]
-    )
-    assert_allclose(found.predict_proba(x)[:, 1], projection.predict_proba(outputs), rtol=1e-9, atol=1e-12)
+    curve = GaussianCurve.from_moments([g.mean() for g in groups], [pooled, pooled], [len(g) for g in groups])
+    assert_allclose(found.predict_proba(x)[:, 1], curve.predict_proba(outputs), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from acoustic.discriminants.minimum_squared_error import (
+from acoustic.discriminants.moments import class_moments, linear_curves, merged_moments
+from acoustic.discriminants.mse_family import (
     MSEClassifier,
 )
-from acoustic.discriminants.moments import class_moments, linear_projections, merged_moments
 
 
 def blobs(n_classes=2, n_points=120, n_features=4, distance=2.0, seed=0):
@@ -34,11 +34,11 @@ def test_moments_of_batches_are_those_of_all_points():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_projections_of_moments_are_those_of_the_outputs(n_classes):
+def test_curves_of_moments_are_those_of_the_outputs(n_classes):
     x, y = blobs(n_classes)
     model = MSEClassifier().fit(x, y)
-    found = linear_projections(class_moments(x, y, n_classes), model.coef_, model.intercept_)
-    for projection, expected in zip(found, model.projections_, strict=True):
-        assert_allclose(projection.means_, expected.means_, rtol=1e-9, atol=1e-12)
-        assert_allclose(projection.variances_, expected.variances_, rtol=1e-9, atol=1e-12)
-        assert_allclose(projection.log_priors_, expected.log_priors_, rtol=1e-12, atol=0)
+    found = linear_curves(class_moments(x, y, n_classes), model.coef_, model.intercept_)
+    for curve, expected in zip(found, model.curves_, strict=True):
+        assert_allclose(curve.means_, expected.means_, rtol=1e-9, atol=1e-12)
+        assert_allclose(curve.variances_, expected.variances_, rtol=1e-9, atol=1e-12)
+        assert_allclose(curve.log_priors_, expected.log_priors_, rtol=1e-12, atol=0)

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import qr_insert
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from acoustic.discriminants.ols import OLSClassifier, OLSRegressor, fisher_targets
+from acoustic.discriminants.ols import OLSClassifier, OLSRegressor
+from acoustic.discriminants.ols_selection import fisher_targets
 from acoustic.errors import ModelError
 
 CLASSIFIERS = ["chen", "billings_lee", "nair"]
@@ -90,6 +92,29 @@ def test_nair_takes_the_largest_residual():
     assert_array_equal(model.center_indices_, selected)
 
 
+def qr_insert_reference(x, y, n_centers, sigma=1.0):
+    """Nair et al. (2002): the centres and outputs of a thin QR decomposition that scipy updates."""
+    columns = design(x, x, sigma)
+    q, r = np.linalg.qr(columns[:, :1])
+    residual, selected = y - q[:, 0] * (q[:, 0] @ y), []
+    for _ in range(n_centers):
+        free = np.setdiff1d(np.arange(len(x)), selected)
+        chosen = int(free[np.abs(residual[free]).argmax()])
+        q, r = qr_insert(q, r, columns[:, 1 + chosen], q.shape[1], which="col")
+        selected.append(chosen)
+        residual = residual - q[:, -1] * (q[:, -1] @ residual)
+    return selected, q @ (q.T @ y)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 2.0])
+def test_nair_is_the_updated_qr_decomposition(sigma):
+    x, y = wave(150)
+    selected, outputs = qr_insert_reference(x, y, 30, sigma)
+    model = OLSRegressor(sigma, 30, algorithm="nair", stopping="size").fit(x, y)
+    assert_array_equal(model.center_indices_, selected)
+    assert_allclose(model.predict(x), outputs, rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize("algorithm", REGRESSORS)
 def test_stops_at_the_share_left(algorithm):
     x, y = wave()
@@ -118,13 +143,6 @@ def test_billings_lee_is_fishers_discriminant():
             found / np.linalg.norm(found), direction / np.linalg.norm(direction), rtol=0, atol=1e-8
         )
     assert_allclose(billings.decision_function(x).mean(), 0.0, rtol=0, atol=1e-10)
-
-
-def test_fisher_targets_balance_the_classes():
-    weight = np.array([2.0, 1.0, 1.0])
-    assert_allclose(
-        fisher_targets(np.array([[1.0], [-1.0], [-1.0]]), weight)[:, 0], [2.0, -2.0, -2.0], rtol=1e-15, atol=0
-    )
 
 
 @pytest.mark.parametrize("algorithm", CLASSIFIERS)
@@ -201,6 +219,11 @@ def test_extreme_widths_give_numbers(algorithm, sigma, stopping):
     model = OLSClassifier(sigma, algorithm=algorithm, stopping=stopping).fit(x, y)
     for values in (model.decision_function(x), model.predict_proba(x), model.loo_decision_):
         assert np.isfinite(values).all()
+    outputs = model.decision_function(x + 0.1)
+    if sigma <= 1e-3:  # no centre is near
+        assert_array_equal(outputs, np.full(60, model.intercept_[0]))
+    elif sigma >= 1e8:  # all points look alike
+        assert_allclose(outputs, outputs[0], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("algorithm", REGRESSORS)
@@ -251,3 +274,11 @@ def test_what_overflows_is_said():
     x, y = two_classes(20)
     with pytest.raises(ModelError, match="polynomial kernel overflows"):
         OLSClassifier(kernel="polynomial").fit(1e160 * x, y)
+
+
+def test_a_tolerance_without_effect_is_named():
+    x, y = two_classes(20)
+    with pytest.warns(
+        UserWarning, match='OLSClassifier: tol is 0.1, which has no effect with stopping="size"'
+    ):
+        OLSClassifier(max_centers=3, stopping="size", tol=0.1).fit(x, y)

@@ -106,3 +106,22 @@ def test_columns_that_are_not_finite_are_an_error(value):
     basis = OrthogonalBasis(3, 2, np.dtype(np.float64))
     with pytest.raises(ModelError, match="not finite, expected numbers that can be squared; standardise"):
         basis.append(np.array([[1.0], [value], [0.0]]))
+
+
+def test_least_share_refuses_what_is_nearly_in_the_span():
+    rng = np.random.default_rng(0)
+    first, other = np.linalg.qr(rng.normal(size=(N_ROWS, 2)))[0].T
+    for share, is_added in ((1e-3, True), (1e-5, False)):
+        basis = OrthogonalBasis(N_ROWS, 2, np.dtype(np.float64), least_share=1e-4)
+        basis.append(first[:, None])
+        assert basis.append((first + share * other)[:, None])[0] == is_added
+
+
+def test_without_newest_leaves_the_residual_of_least_squares():
+    columns, y = kernel_columns()[:, :5], np.random.default_rng(1).normal(size=(N_ROWS, 2))
+    basis, residual = OrthogonalBasis(N_ROWS, 5, columns.dtype), y
+    for column in columns.T:
+        basis.append(column[:, None])
+        residual = basis.without_newest(residual)
+    expected = y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
+    assert_allclose(residual, expected, rtol=0, atol=1e-10)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import ModelError
-from acoustic.kernels.forward import ForwardConfig, forward_selection
+from acoustic.kernels.forward import ForwardConfig, forward_selection, path_of_centers
 from acoustic.kernels.kernel import Kernel
 
 GAUSSIAN = Kernel("gaussian", 1.0)
@@ -62,7 +62,7 @@ class TestNpd:
         q, u = orthogonal(design(x, path, NPD))
         assert_allclose(path.u, u, rtol=1e-7, atol=1e-8)
         assert_allclose(path.kappa, np.sum(q**2, axis=0), rtol=1e-9, atol=0)
-        assert_allclose(path.projections, q.T @ y, rtol=1e-8, atol=1e-10)
+        assert_allclose(path.products, q.T @ y, rtol=1e-8, atol=1e-10)
 
     def test_next_centre_has_the_largest_residual(self, problem, design):
         x, y = problem(n_targets=2)
@@ -169,6 +169,40 @@ class TestPath:
         assert small.fitted.shape == small.leave_one_out.shape == (0, 1)
         assert_array_equal(small.indices, 10 * path.indices)
         assert_array_equal(small.weights()[0], path.weights()[0])
+
+
+class TestPathOfCenters:
+    @pytest.mark.parametrize("name", CONFIGS)
+    def test_is_the_path_that_selected_them(self, problem, name):
+        x, y = problem(n_targets=2)
+        weight = np.random.default_rng(3).uniform(0.3, 2.0, 80)
+        config = replace(CONFIGS[name], epsilon=1e-3)
+        path = forward_selection(x, y, config, sample_weight=weight)
+        again = path_of_centers(x, y, path.indices, path.sigmas, config, weight)
+        assert_array_equal(again.indices, path.indices)
+        assert_array_equal(again.sigmas, path.sigmas)
+        assert again.size == path.size
+        for field in ("kappa", "products", "u", "ridges", "gcv", "fitted", "leave_one_out"):
+            assert_allclose(getattr(again, field), getattr(path, field), rtol=1e-6, atol=1e-8)
+
+    def test_nothing_is_chosen_or_stopped(self, problem, design):
+        x, y = problem()
+        config = replace(OROLS, stopping="gcv", patience=1)
+        path = path_of_centers(x, y, np.array([7, 3, 40]), np.array([0.5, 1.0, 2.0]), config)
+        assert_array_equal(path.indices, [7, 3, 40])
+        assert path.size == 3
+        weights, bias = path.weights()
+        columns = design(x, path, config)
+        assert_allclose(path.fitted, columns @ np.vstack([bias, weights]), rtol=0, atol=1e-10)
+        assert_allclose(
+            columns[:, 1], config.kernel.block(x, x[[7]], np.array([0.5]))[:, 0], rtol=0, atol=2e-6
+        )
+
+    def test_no_centres_leave_the_bias(self, problem):
+        x, y = problem()
+        path = path_of_centers(x, y, np.zeros(0, dtype=int), np.zeros(0), NPD)
+        assert path.size == 0
+        assert_allclose(path.fitted, y.mean(), rtol=1e-12, atol=0)
 
 
 class TestSelection:

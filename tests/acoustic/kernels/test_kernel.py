@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
 
-from acoustic import ModelError
-from acoustic.kernels.kernel import Kernel, widths
+from acoustic.errors import ModelError, ParameterError
+from acoustic.kernels.kernel import Kernel, make_kernel, widths
 
 NAMES = ("gaussian", "polynomial", "sigmoid", "compact")
 
@@ -130,4 +130,36 @@ def test_distances_that_overflow_are_far(name, size):
 
 
 def test_no_centers():
-    assert Kernel().block(points(), points()[:0]).shape == (30, 0)
+    block = Kernel().block(points(), points()[:0])
+    assert_array_equal(block @ np.zeros((0, 2)), np.zeros((30, 2)))  # a model of the bias alone
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "expected"),
+    [
+        ("gaussian", None, Kernel("gaussian", 2.0)),
+        ("gaussian", {}, Kernel("gaussian", 2.0)),
+        ("polynomial", {"theta": 0.5, "degree": 2}, Kernel("polynomial", 2.0, theta=0.5, degree=2)),
+        ("sigmoid", {"theta": -1.0}, Kernel("sigmoid", 2.0, theta=-1.0)),
+        ("compact", {"radius": 1.5}, Kernel("compact", 2.0, radius=1.5)),
+    ],
+)
+def test_kernel_of_parameters_by_name(name, params, expected):
+    assert make_kernel(name, 2.0, params) == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_a_kernel_takes_changes_it(name):
+    x = points()
+    values = {"theta": 0.3, "degree": 2, "radius": 1.0}
+    for key, value in values.items():
+        if key in {"polynomial": ("theta", "degree"), "sigmoid": ("theta",), "compact": ("radius",)}.get(
+            name, ()
+        ):
+            other = make_kernel(name, 2.0, {key: value})
+            assert np.abs(other.block(x, x) - Kernel(name, 2.0).block(x, x)).max() > 1e-3
+        else:
+            with pytest.raises(
+                ParameterError, match=f"kernel_params has '{key}', expected of the {name} kernel"
+            ):
+                make_kernel(name, 2.0, {key: value})

@@ -2,11 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from acoustic import discriminants
 from acoustic.errors import ModelError
 
-ESTIMATORS = [getattr(discriminants, name) for name in discriminants.__all__ if name != "GaussianProjection"]
+ESTIMATORS = [
+    found
+    for found in (getattr(discriminants, name) for name in discriminants.__all__)
+    if issubclass(found, BaseEstimator)
+]
+KERNEL_ESTIMATORS = [estimator for estimator in ESTIMATORS if "kernel" in estimator().get_params()]
 WRONG = {
     "sigma": [0.0, -1.0, np.nan, np.inf, None, "scale", (), (1.0, -1.0), ([1.0], [1.0, 2.0])],
     "max_centers": [0, -1, 2.5, np.nan, "many", True],
@@ -17,10 +23,13 @@ WRONG = {
     "block_size": [0, 2.5, None],
     "epsilon": [-1.0, np.nan, None, "small"],
     "ridge": [-1.0, np.nan, None, "small"],
-    "theta": [np.nan, np.inf, None],
-    "degree": [0, -1, 2.5, "cubic"],
-    "radius": [0.0, -1.0, np.nan, None],
     "nu": [0.0, -1.0, np.nan, None],
+}
+WRONG_OF_KERNELS = {
+    ("polynomial", "theta"): [np.nan, np.inf, None],
+    ("polynomial", "degree"): [0, -1, 2.5, "cubic"],
+    ("sigmoid", "theta"): [np.nan, "none"],
+    ("compact", "radius"): [0.0, -1.0, np.nan, None],
 }
 
 
@@ -33,11 +42,40 @@ def points():
 def test_wrong_parameters_are_named_with_their_value(estimator):
     for name in WRONG.keys() & estimator().get_params().keys():
         for value in WRONG[name]:
-            with pytest.raises(ModelError, match=f"^{name} is .*, expected "):
+            with pytest.raises(ValueError, match=f"^{name} is .*, expected ") as caught:
                 estimator(**{name: value}).fit(*points())
+            assert isinstance(caught.value, ModelError)
+
+
+@pytest.mark.parametrize("estimator", KERNEL_ESTIMATORS)
+def test_wrong_kernel_parameters_are_named_with_their_value(estimator):
+    for (kernel, name), values in WRONG_OF_KERNELS.items():
+        for value in values:
+            with pytest.raises(ValueError, match=f"^{name} is .*, expected "):
+                estimator(kernel=kernel, kernel_params={name: value}).fit(*points())
+
+
+@pytest.mark.parametrize("estimator", KERNEL_ESTIMATORS)
+@pytest.mark.parametrize(
+    ("kernel", "params", "message"),
+    [
+        ("gaussian", {"degree": 2}, "kernel_params has 'degree', expected of the gaussian kernel none"),
+        ("compact", {"theta": 2}, "kernel_params has 'theta', expected of the compact kernel only radius"),
+        ("polynomial", {"order": 2}, "has 'order', expected of the polynomial kernel only theta and degree"),
+        ("polynomial", 3, "kernel_params is 3, expected a dictionary or None"),
+    ],
+)
+def test_kernel_parameters_are_those_of_the_kernel(estimator, kernel, params, message):
+    with pytest.raises(ValueError, match=message):
+        estimator(kernel=kernel, kernel_params=params).fit(*points())
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_at_most_twelve_arguments(estimator):
+    assert len(estimator().get_params()) <= 12
 
 
 @pytest.mark.parametrize("name", ["OROLSClassifier", "KRLSClassifier", "LOOForwardClassifier"])
 def test_max_centers_is_a_number(name):
-    with pytest.raises(ModelError, match="max_centers is None, expected a whole number of at least 1"):
+    with pytest.raises(ValueError, match="max_centers is None, expected a whole number of at least 1"):
         getattr(discriminants, name)(max_centers=None).fit(*points())

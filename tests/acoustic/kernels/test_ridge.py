@@ -30,8 +30,8 @@ def test_score_is_gcv_by_definition(problem, design, orthogonal):
 def test_fixed_point_of_the_ridge_is_stationary_in_gcv(problem, seed):
     x, y = problem(seed=seed, n_targets=1 + seed % 2)
     path = forward_selection(x, y, replace(OROLS, max_centers=25))
-    unexplained = np.sum(y**2) - np.sum(path.projections**2 / path.kappa[:, None])
-    state = path.kappa, path.projections, unexplained, len(x)
+    unexplained = np.sum(y**2) - np.sum(path.products**2 / path.kappa[:, None])
+    state = path.kappa, path.products, unexplained, len(x)
     ridge = path.ridges[-1]
     for _ in range(3000):
         ridge = next_ridge(*state, ridge)
@@ -58,8 +58,8 @@ def test_ridge_follows_the_printed_formula(problem, design, orthogonal):
     p, alpha = np.eye(len(x)) - q @ inner @ q.T, inner @ q.T @ y
     slope = np.sum(path.kappa / (ridge + path.kappa) ** 2)  # (3.89)
     expected = slope * np.sum((p @ y) ** 2) / (np.trace(p) * (alpha.T @ inner @ alpha).item())  # (3.88)
-    unexplained = np.sum(y**2) - np.sum(path.projections**2 / path.kappa[:, None])
-    found = next_ridge(path.kappa, path.projections, unexplained, len(x), ridge)
+    unexplained = np.sum(y**2) - np.sum(path.products**2 / path.kappa[:, None])
+    found = next_ridge(path.kappa, path.products, unexplained, len(x), ridge)
     assert_allclose(found, expected, rtol=1e-9, atol=0)
 
 
@@ -87,8 +87,8 @@ def test_no_ridge_where_the_error_is_zero(problem):
 
 def test_a_ridge_that_shrinks_all_away_is_left_for_the_better_minimum():
     """The bias alone asks for a large λ; eight short columns that explain 240 of 400 are lost under it."""
-    kappa, projections = np.r_[400.0, [0.03] * 8], np.r_[20.0, [np.sqrt(30 * 0.03)] * 8][:, None]
-    state = kappa, projections, 400 - np.sum(projections[:, 0] ** 2 / kappa), 400
+    kappa, products = np.r_[400.0, [0.03] * 8], np.r_[20.0, [np.sqrt(30 * 0.03)] * 8][:, None]
+    state = kappa, products, 400 - np.sum(products[:, 0] ** 2 / kappa), 400
     stuck = 96.0
     for _ in range(300):
         stuck = next_ridge(*state, stuck)
@@ -100,9 +100,9 @@ def test_a_ridge_that_shrinks_all_away_is_left_for_the_better_minimum():
 
 def test_with_many_columns_the_ridge_goes_on_from_where_it_was():
     rng = np.random.default_rng(0)
-    kappa, projections = rng.uniform(0.1, 5.0, 12), rng.normal(size=(12, 1))
+    kappa, products = rng.uniform(0.1, 5.0, 12), rng.normal(size=(12, 1))
     for n_points, goes_on in ((100, True), (120, False)):
-        state = kappa, projections, 30.0, n_points
+        state = kappa, products, 30.0, n_points
         steps = {}
         for start in (2.0, 0.0):
             value = start

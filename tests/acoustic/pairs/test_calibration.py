@@ -11,7 +11,7 @@ from acoustic.pairs.calibration import (
     fit_curve,
     quadratics,
 )
-from acoustic.pairs.gaussian_outputs import GaussianProjection
+from acoustic.pairs.gaussian_outputs import GaussianCurve
 
 GRID = np.linspace(-2, 2, 11)
 
@@ -66,13 +66,13 @@ def test_equal_weights_are_none(name):
     assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
-def test_bayes_curves_are_the_log_odds_of_projections_also_the_wrong_way_round():
+def test_bayes_curves_are_the_log_odds_of_gaussian_curves_also_the_wrong_way_round():
     rng = np.random.default_rng(2)
     means, variances = rng.normal(size=(20, 2)), rng.uniform(0.1, 2.0, (20, 2))
     counts = rng.uniform(1.0, 9.0, (20, 2))
     assert 0 < np.sum(means[:, 0] < means[:, 1]) < 20
     for curve, *moments in zip(bayes_curves(means, variances, counts), means, variances, counts, strict=True):
-        projection = GaussianProjection.from_moments(*(m[::-1] for m in moments))
+        projection = GaussianCurve.from_moments(*(m[::-1] for m in moments))
         assert_allclose(np.polyval(curve, GRID), projection.log_odds(GRID), rtol=1e-10, atol=1e-10)
 
 

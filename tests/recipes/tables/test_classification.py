@@ -43,7 +43,11 @@ def test_distinct_centres_are_those_of_all_machines_together(blobs: Blobs) -> No
     outcome = evaluate(OROLSClassifier(2.0, 10, multiclass="ovr"), Split(x, y, x, y))
     model = OROLSClassifier(2.0, 10, multiclass="ovr").fit(x, y)
     assert outcome.n_centers == 10
-    assert outcome.n_distinct == model.n_distinct_centers_ == len({*np.concatenate(model.center_indices_)})
+    assert (
+        outcome.n_distinct
+        == model.n_distinct_centers_
+        == len({*np.concatenate(model.machine_center_indices_)})
+    )
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from sklearn.datasets import make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from acoustic import ModelError
-from acoustic.discriminants import penalized
+from acoustic.discriminants import kernel_ridge
 from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
+from acoustic.discriminants.kernel_ridge import penalized_least_squares, random_points
 from acoustic.discriminants.kmse import KMSEClassifier
-from acoustic.discriminants.penalized import penalized_least_squares, random_points
 from acoustic.kernels.kernel import Kernel
 
 ESTIMATORS = [KernelFisherDiscriminant(), KMSEClassifier()]
@@ -90,7 +90,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
         1e-3,
     )
     whole = penalized_least_squares(*args, has_bias=True)
-    monkeypatch.setattr(penalized, "_BLOCK", 13)
+    monkeypatch.setattr(kernel_ridge, "_BLOCK", 13)
     parts = penalized_least_squares(*args, has_bias=True)
     assert_allclose(parts.alpha, whole.alpha, rtol=1e-8, atol=1e-10)
     assert_allclose(parts.leave_one_out, whole.leave_one_out, rtol=1e-8, atol=1e-10)
@@ -108,16 +108,23 @@ def test_rings_are_learned_and_probabilities_agree_with_predictions():
         assert_array_equal(found.classes_[probability.argmax(axis=1)], found.predict(x_test))
 
 
+def polynomial(estimator, degree, sigma):
+    return clone(estimator).set_params(kernel="polynomial", kernel_params={"degree": degree}, sigma=sigma)
+
+
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, *SPARSE], ids=str)
 class TestEdges:
-    def test_shapes(self, estimator):
+    def test_learned_values_predict(self, estimator):
         x, y = moons()
         found = clone(estimator).fit(x, y)
         n = len(found.centers_)
         assert found.dual_coef_.shape == (1, n)
         assert found.intercept_.shape == (1,)
         assert found.center_indices_.shape == (n,)
-        assert found.decision_function(x).shape == (len(x),)
+        columns = found._make_kernel().block(x, found.centers_)
+        expected = columns @ found.dual_coef_[0] + found.intercept_
+        assert_allclose(found.decision_function(x), expected, rtol=1e-12, atol=1e-12)
+        assert_array_equal(found.centers_, x[found.center_indices_])
         assert found.loo_decision_.shape == (len(x), 1)
 
     def test_single_precision(self, estimator):
@@ -133,6 +140,11 @@ class TestEdges:
         for values in (found.dual_coef_, found.decision_function(x + 0.1), found.predict_proba(x + 0.1)):
             assert np.isfinite(values).all()
         assert np.isfinite(found.loo_decision_).all()
+        outputs = found.decision_function(x + 0.1)
+        if sigma <= 1e-3:  # no centre is near
+            assert_allclose(outputs, np.tile(found.intercept_, (len(x), 1)), rtol=0, atol=1e-50)
+        elif sigma == 1e8:  # all points look alike
+            assert_allclose(outputs, np.tile(outputs[:1], (len(x), 1)), rtol=0, atol=1e-3)
 
     def test_repeated_and_constant_features(self, estimator):
         x, y = three_rings()
@@ -168,9 +180,9 @@ class TestEdges:
         with pytest.raises(ValueError, match="y has 1 class"):
             clone(estimator).fit(x, np.zeros(len(x)))
         with pytest.raises(ModelError, match="kernel overflows for sigma"):
-            clone(estimator).set_params(kernel="polynomial", degree=9, sigma=1e-40).fit(x, y)
+            polynomial(estimator, 9, 1e-40).fit(x, y)
         with pytest.raises(ModelError, match="squares of the polynomial kernel overflow for sigma"):
-            clone(estimator).set_params(kernel="polynomial", degree=1, sigma=1e-90).fit(x, y)
+            polynomial(estimator, 1, 1e-90).fit(x, y)
 
     @pytest.mark.parametrize("epsilon", [0.0, -1.0, 1e-16, np.nan, np.inf])
     def test_a_ridge_that_leaves_the_equations_singular_is_refused(self, estimator, epsilon):

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from acoustic.discriminants.base import DiscriminantClassifier
 from acoustic.discriminants.expansion import KernelExpansion, gram_block
-from acoustic.errors import ModelError
+from acoustic.errors import ParameterError
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import left_out_residuals, within_reach
 from acoustic.kernels.parameters import check_whole
@@ -155,7 +155,7 @@ def gram(kernel: Kernel, x: Floats, centers: Floats) -> Floats:
     """Return k(x_i, c_j), (M, C), or say that its squares overflow."""
     block = gram_block(kernel, x, centers)
     if np.abs(block).max() > _LARGEST:
-        raise ModelError(
+        raise ParameterError(
             f"the squares of the {kernel.name} kernel overflow for sigma = {kernel.sigma:g}, expected finite "
             "values; standardise the features or change sigma"
         )
@@ -174,7 +174,7 @@ def _ridge(diagonal: Floats, removed: Floats, epsilon: float, center_weight: Flo
     """
     least = 100 * len(diagonal) * _EPS
     if not (isinstance(epsilon, Real) and least < float(epsilon) < np.inf):
-        raise ModelError(
+        raise ParameterError(
             f"epsilon is {epsilon!r}, expected more than {least:.1g}, the rounding of {len(diagonal)} "
             "centres; raise it"
         )

@@ -22,8 +22,8 @@ from sklearn.utils.validation import validate_data
 
 from acoustic.discriminants.base import DTYPES, class_targets, predicted_codes
 from acoustic.discriminants.linear import LinearClassifier
-from acoustic.discriminants.moments import ClassMoments, class_moments, linear_projections, merged_moments
-from acoustic.errors import ModelError
+from acoustic.discriminants.moments import ClassMoments, class_moments, linear_curves, merged_moments
+from acoustic.errors import ParameterError
 from acoustic.kernels.parameters import check_not_negative, check_whole
 from foundation.arrays import Floats, Longs
 
@@ -54,7 +54,7 @@ class MSEClassifier(LinearClassifier):
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
         rows, margins = normalized_rows(X, targets)
         root = np.ones(len(rows)) if sample_weight is None else np.sqrt(sample_weight)
-        weights, *_ = np.linalg.lstsq(rows * root[:, None], margins * root[:, None])  # a = Y⁺b
+        weights, *_ = np.linalg.lstsq(rows * root[:, None], margins * root[:, None], rcond=None)  # a = Y⁺b
         self._store(np.asarray(weights, dtype=np.float64))
         return self._outputs(X)
 
@@ -136,7 +136,7 @@ class LMSClassifier(LinearClassifier):
         self._pass(rows, margins, np.arange(len(rows)))
         new = class_moments(np.asarray(x, dtype=np.float64), codes, n_classes)
         self.moments_ = new if is_first else merged_moments(self.moments_, new)
-        self.projections_ = linear_projections(self.moments_, self.coef_, self.intercept_)
+        self.curves_ = linear_curves(self.moments_, self.coef_, self.intercept_)
         return self
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
@@ -163,9 +163,9 @@ class LMSClassifier(LinearClassifier):
 
     def _check_parameters(self) -> None:
         if not 0.0 < self.eta < 2.0:
-            raise ModelError(f"eta is {self.eta}, expected a number above 0 and below 2")
+            raise ParameterError(f"eta is {self.eta}, expected a number above 0 and below 2")
         if self.schedule not in ("inverse", "constant"):
-            raise ModelError(f'schedule is "{self.schedule}", expected one of: inverse, constant')
+            raise ParameterError(f'schedule is "{self.schedule}", expected one of: inverse, constant')
         check_whole("max_iter", self.max_iter)
         check_not_negative("tol", self.tol)
 
@@ -214,7 +214,7 @@ class HoKashyapClassifier(LinearClassifier):
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
         if not 0.0 < self.eta < 1.0:
-            raise ModelError(f"eta is {self.eta}, expected a number above 0 and below 1")
+            raise ParameterError(f"eta is {self.eta}, expected a number above 0 and below 1")
         check_whole("max_iter", self.max_iter)
         check_not_negative("tol", self.tol)
         root = np.ones(len(X)) if sample_weight is None else np.sqrt(sample_weight)
@@ -285,4 +285,4 @@ def _energies(rows: Floats) -> Floats:
         energies = np.einsum("ij,ij->i", rows, rows)
         if np.isfinite(energies.sum()):
             return np.asarray(energies)
-    raise ModelError("the features' squares overflow, expected finite ones; standardise the features")
+    raise ParameterError("the features' squares overflow, expected finite ones; standardise the features")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Sequence
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -13,24 +12,23 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, checked_weight, predicted_codes
-from acoustic.discriminants.forward_machine import PREDICT_BLOCK, ForwardMachines, generator, part_of
-from acoustic.discriminants.state import State, packed_labels, unpacked_labels
-from acoustic.errors import ModelError
+from acoustic.discriminants.curves import Curve, logistic_curve
+from acoustic.discriminants.forward_machine import (
+    PREDICT_BLOCK,
+    ForwardMachines,
+    generator,
+    machine_of,
+    selected_paths,
+)
+from acoustic.discriminants.one_vs_one import coupled, fit_one_vs_one
+from acoustic.errors import ParameterError
 from acoustic.kernels.forward import Selection, Stopping
 from acoustic.kernels.kernel import KernelName
 from acoustic.kernels.leave_one_out import within_reach
-from acoustic.pairs.calibration import Calibration as Rule
-from acoustic.pairs.calibration import CurveName, quadratics
-from acoustic.pairs.coupling import coupled_log_posteriors
-from acoustic.pairs.gaussian_outputs import MonotoneProjection
-from acoustic.pairs.sparse import SparseMachines
-from acoustic.pairs.train_forward import fit_pairs
-from foundation.arrays import Floats, Longs
+from acoustic.pairs.calibration import Calibration
+from foundation.arrays import Flags, Floats, Longs
 
 Multiclass = Literal["shared", "ovr", "ovo"]
-Calibration = Literal["fitted", "loo"]
-
-_MOMENTS = ("means_", "variances_", "log_priors_")
 
 
 class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
@@ -43,16 +41,11 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         selection: Selection = "residual",
         stopping: Stopping = "size",
         tol: float = 1e-3,
-        patience: int = 20,
-        kernel: KernelName = "gaussian",
-        theta: float = 1.0,
-        degree: int = 3,
-        radius: float = 3.0,
         block_size: int = 1,
-        n_candidates: int = 60,
+        kernel: KernelName = "gaussian",
+        kernel_params: dict[str, Any] | None = None,
         multiclass: Multiclass = "shared",
-        calibration: Calibration = "loo",
-        coupling: CurveName = "gaussian",
+        calibration: Calibration | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.sigma = sigma
@@ -61,78 +54,74 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         self.selection = selection
         self.stopping = stopping
         self.tol = tol
-        self.patience = patience
-        self.kernel = kernel
-        self.theta = theta
-        self.degree = degree
-        self.radius = radius
         self.block_size = block_size
-        self.n_candidates = n_candidates
+        self.kernel = kernel
+        self.kernel_params = kernel_params
         self.multiclass = multiclass
         self.calibration = calibration
-        self.coupling = coupling
         self.random_state = random_state
 
     def path_predict(self, X: ArrayLike, sizes: Sequence[int]) -> NDArray[Any]:
-        """Return the labels (len(sizes), M) by the models with so many centres (or all there are)."""
+        """Return the labels (len(sizes), M) by the models with so many centres (or all there are).
+
+        The curves of ``ovo``, by which pairs are coupled, are those of the chosen size.
+        """
         check_is_fitted(self)
-        if self._is_pairwise():
-            raise ValueError(
-                f'{type(self).__name__}: path_predict knows multiclass "shared" and "ovr", got "ovo"; '
-                "use one of them"
-            )
         outputs = self._machine_outputs(validate_data(self, X, dtype=DTYPES, reset=False), sizes)
+        if self._is_pairwise():
+            outputs = np.array([coupled(q, self.curves_, len(self.classes_)) for q in outputs])  # type: ignore[arg-type]
         return self.classes_[predicted_codes(outputs)]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return P(class | x), (M, n_classes), by Bayes' rule on the Gaussians of the outputs.
+        """Return P(class | x), (M, n_classes), of the curves from outputs to log odds.
 
         One-vs-one posteriors are coupled; the rest is said in `DiscriminantClassifier.predict_proba`.
         """
-        outputs = self._checked_outputs(X)
-        return softmax(outputs, axis=1) if self._is_pairwise() else super().predict_proba(X)
+        if self._is_pairwise():
+            return softmax(self._checked_outputs(X), axis=1)
+        return super().predict_proba(X)
 
     def _is_pairwise(self) -> bool:
         """Return whether there is a machine for each pair of classes; of two classes there is one anyway."""
+        check_is_fitted(self, "classes_")
         return self.multiclass == "ovo" and len(self.classes_) > 2
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats | None:
-        choices = {"multiclass": Multiclass, "calibration": Calibration, "coupling": CurveName}
-        for name, kind in choices.items():
-            if (value := getattr(self, name)) not in (allowed := get_args(kind)):
-                raise ModelError(f'{name} is "{value}", expected one of: {", ".join(allowed)}')
-        rng = generator(self.random_state)
+        if self.multiclass not in get_args(Multiclass):
+            allowed = ", ".join(get_args(Multiclass))
+            raise ParameterError(f'multiclass is "{self.multiclass}", expected one of: {allowed}')
+        calibration, rng = self._checked_calibration(), generator(self.random_state)
         if self._is_pairwise():
             self._fit_pairs(X, targets.argmax(axis=1), sample_weight, int(rng.integers(2**31)))
             return None
         columns = [targets] if self.multiclass == "shared" else np.hsplit(targets, targets.shape[1])
-        paths = [self._select(X, column, sample_weight, rng) for column in columns]
-        self._keep(X, paths, self._rows)
-        if self.calibration == "loo":
+        config = self._config()
+        paths = selected_paths(X, columns, config, sample_weight, rng)
+        machines = [machine_of(path, X, config.kernel, self._rows) for path in paths]
+        self._keep(machines, np.concatenate([path.leave_one_out for path in paths], axis=1))
+        if calibration.outputs == "loo":
             return within_reach(self.loo_decision_, targets)
         return np.concatenate([path.fitted for path in paths], axis=1)
 
+    def _fit_curve(self, outputs: Floats, is_positive: Flags, weight: Floats | None) -> Curve:
+        if self._checked_calibration().curve == "logistic":
+            return logistic_curve(outputs, is_positive, weight)
+        return super()._fit_curve(outputs, is_positive, weight)
+
     def _fit_pairs(self, X: NDArray[Any], codes: Longs, sample_weight: Floats | None, seed: int) -> None:
-        """Learn a machine for each pair of classes; ``centers_`` are then the distinct ones of all pairs."""
-        machines, curves = fit_pairs(
+        """Learn a machine for each pair of classes."""
+        found = fit_one_vs_one(
             X,
             codes,
+            self._rows,
             len(self.classes_),
             self._config(),
-            calibration=Rule(self.calibration, self.coupling),
-            sample_weight=sample_weight,
-            seed=seed,
+            self._checked_calibration(),
+            sample_weight,
+            seed,
         )
-        rows = self._rows[machines.center_rows].astype(np.int32)
-        self._store_pairs(replace(machines, center_rows=rows), curves)
-
-    def _store_pairs(self, machines: SparseMachines, curves: Floats) -> None:
-        """Keep the machines and their curves, and what scikit-learn users look for."""
-        self.pairwise_, self.curves_ = machines, curves
-        self.center_indices_ = [row[row >= 0] for row in machines.center_indices]
-        self.centers_ = machines.centers
-        self.dual_coef_, self.intercept_ = machines.weights, machines.biases
-        self.n_distinct_centers_ = len(np.unique(machines.center_rows))
+        self._keep(found.machines, found.left_out)
+        self.pairwise_, self.curves_ = found.pairwise, list(found.curves)
 
     def _outputs(self, X: NDArray[Any]) -> Floats:
         """Return the outputs (M, R); of pairs the coupled log posteriors (M, n_classes)."""
@@ -141,42 +130,23 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         found = np.empty((len(X), len(self.classes_)))
         for start in range(0, len(X), PREDICT_BLOCK):
             rows = slice(start, start + PREDICT_BLOCK)
-            odds = quadratics(self.pairwise_.outputs(X[rows]), self.curves_)
-            found[rows] = coupled_log_posteriors(odds, len(self.classes_))
+            found[rows] = coupled(self.pairwise_.outputs(X[rows]), self.curves_, len(self.classes_))  # type: ignore[arg-type]
         return found
 
-    def _save(self, header: dict[str, Any], state: State) -> None:
-        header["classes"] = packed_labels(self.classes_)
-        if self._is_pairwise():
-            state |= {
-                f"pairs.{field.name}": getattr(self.pairwise_, field.name)
-                for field in fields(SparseMachines)
-                if field.name != "kernel"
-            }
-            state["curves"] = self.curves_
-            return
-        super()._save(header, state)
-        for name in _MOMENTS:
-            state[f"projections.{name}"] = np.array([getattr(p, name) for p in self.projections_])
-
-    def _restore(self, header: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> None:
-        self.classes_ = unpacked_labels(header["classes"])
-        if self._is_pairwise():
-            machines = SparseMachines(kernel=self._config().kernel, **part_of(state, "pairs"))
-            self._store_pairs(machines, np.asarray(state["curves"]))
-            return
-        super()._restore(header, state)
-        moments = part_of(state, "projections")
-        self.projections_ = [
-            _projection(*row) for row in zip(*(moments[name] for name in _MOMENTS), strict=True)
-        ]
-
-
-def _projection(means: Floats, variances: Floats, log_priors: Floats) -> MonotoneProjection:
-    """Return a projection with these values."""
-    projection = MonotoneProjection()
-    projection.means_, projection.variances_, projection.log_priors_ = means, variances, log_priors
-    return projection
+    def _checked_calibration(self) -> Calibration:
+        """Return the rule by which curves are fitted."""
+        found = Calibration("loo", "gaussian") if self.calibration is None else self.calibration
+        if not isinstance(found, Calibration):
+            raise ParameterError(
+                f"calibration is {found!r}, expected a Calibration or None; give "
+                'Calibration(outputs="loo", curve="logistic"), for example'
+            )
+        if found.outputs == "held-out":
+            raise ParameterError(
+                'calibration has outputs "held-out", expected "fitted" or "loo"; wrap the estimator in '
+                'scikit-learn\'s CalibratedClassifierCV for held-out outputs, or take "loo"'
+            )
+        return found
 
 
 class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -189,13 +159,9 @@ class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseE
         selection: Selection = "residual",
         stopping: Stopping = "size",
         tol: float = 1e-3,
-        patience: int = 20,
-        kernel: KernelName = "gaussian",
-        theta: float = 1.0,
-        degree: int = 3,
-        radius: float = 3.0,
         block_size: int = 1,
-        n_candidates: int = 60,
+        kernel: KernelName = "gaussian",
+        kernel_params: dict[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.sigma = sigma
@@ -204,13 +170,9 @@ class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseE
         self.selection = selection
         self.stopping = stopping
         self.tol = tol
-        self.patience = patience
-        self.kernel = kernel
-        self.theta = theta
-        self.degree = degree
-        self.radius = radius
         self.block_size = block_size
-        self.n_candidates = n_candidates
+        self.kernel = kernel
+        self.kernel_params = kernel_params
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -222,8 +184,9 @@ class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseE
         targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
         self._is_flat = bool(values.ndim == 1)
         used = None if weight is None else weight[rows]
-        path = self._select(x[rows], targets[rows], used, generator(self.random_state))
-        self._keep(x[rows], [path], rows)
+        config, rng = self._config(), generator(self.random_state)
+        (path,) = selected_paths(x[rows], [targets[rows]], config, used, rng)
+        self._keep([machine_of(path, x[rows], config.kernel, rows)], path.leave_one_out)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -237,14 +200,6 @@ class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseE
         check_is_fitted(self)
         return self._machine_outputs(validate_data(self, X, dtype=DTYPES, reset=False), sizes)
 
-    def _save(self, header: dict[str, Any], state: State) -> None:
-        super()._save(header, state)
-        header["is_flat"] = self._is_flat
-
-    def _restore(self, header: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> None:
-        super()._restore(header, state)
-        self._is_flat = header["is_flat"]
-
 
 class NPDClassifier(_ForwardClassifier):
     """Nonlinear pseudodiscriminant: sparse least squares in feature space on ±1 targets, thesis Algorithm 1.
@@ -255,39 +210,42 @@ class NPDClassifier(_ForwardClassifier):
     max_centers : number of centres at most (of each machine)
     epsilon : added to the diagonal of the Gram matrix
     selection : ``residual`` takes the training point with the largest |residual| (thesis);
-        ``error_reduction`` the one of ``n_candidates`` random ones that reduces the squared error most;
+        ``error_reduction`` the one of `N_CANDIDATES` random ones that reduces the squared error most;
         ``random`` any
     stopping : ``size`` at max_centers; ``tol`` when no |residual| exceeds tol; ``gcv`` and ``loo`` when the
-        generalised cross-validation score or the leave-one-out squared error has not fallen for ``patience``
+        generalised cross-validation score or the leave-one-out squared error has not fallen for `PATIENCE`
         centres, and the best size is taken; ``lambda`` (OROLS) when λ changed by less than a share of tol for
-        ``patience`` centres
-    tol, patience : see stopping
-    kernel : ``gaussian``, ``polynomial``, ``sigmoid`` or ``compact``, see `Kernel`
-    theta, degree, radius : of the kernel
+        as many centres
+    tol : of the stopping rules ``tol`` and ``lambda``
     block_size : centres added at once; 1 is the thesis's algorithm, 32 some five times faster on large sets
         at the same error. A block is what the algorithm would take from points drawn with probability ∝
         residual²
-    n_candidates : of ``error_reduction``
+    kernel : ``gaussian``, ``polynomial``, ``sigmoid`` or ``compact``, see `Kernel`
+    kernel_params : further parameters of the kernel, see `make_kernel`
     multiclass : ``shared`` is one set of centres for all classes; ``ovr``: one a class against the rest;
         ``ovo``: one for each pair of classes. Two classes need one machine anyway
-    calibration : ``predict_proba`` (and ``predict`` of ``ovo``) rests on the ``loo`` outputs of the training
-        points, or the ``fitted`` ones
-    coupling : of ``ovo``, what gives the log odds of a pair that are coupled: ``gaussian``, Bayes' rule on
-        Gaussians of its outputs (thesis), or ``logistic``, Platt's function of them. On the four sets of
-        ``benchmarks/discriminants_tables.py`` the second errs less in most settings
+    calibration : the rule by which curves from outputs to log odds are fitted, on which ``predict_proba``
+        rests, and ``predict`` of ``ovo``; None is ``Calibration("loo", "gaussian")``. With
+        ``curve="logistic"`` pairs are told apart with fewer errors in most settings of
+        ``benchmarks/discriminants_tables.py``
     random_state : of what is drawn
 
     Attributes
     ----------
     classes_ : (n_classes,)
-    center_indices_ : (C,) rows of X, in the order of their selection; a list of such of several machines
-    centers_ : (C, D)
-    dual_coef_ : (R, C) weights
+    center_indices_ : (C,) rows of X, the distinct centres of all machines as they were selected
+    centers_, center_sigmas_ : (C, D) and (C,) their widths; a point with two widths is two centres
+    dual_coef_ : (R, C) weights, 0 where a machine has not that centre. R is 1 for two classes, else the
+        number of classes, of ``ovo`` that of pairs i < j (positive: i)
     intercept_ : (R,)
-    loo_decision_ : (M, R) outputs at each training point of the model without it; the centres, their basis
-        and λ are kept. R is 1 for two classes; M counts the points with a weight above 0
-    n_distinct_centers_ : kernel evaluations a prediction costs
-    pairwise_, curves_ : of ``ovo`` the machines, and (P, 3) quadratics from their outputs to log odds
+    machine_center_indices_ : list of the centres of each machine: one of ``shared``, else R
+    ridge_ : (R,) λ (only OROLS)
+    loo_decision_ : outputs at each training point of the model without it, as ``decision_function`` gives
+        them: (M, 1) for two classes, else (M, n_classes). The centres, their basis, λ and the curves are
+        kept; M counts the points with a weight above 0
+    curves_ : list of R curves from outputs to log odds
+    n_distinct_centers_ : points among the centres
+    pairwise_ : of ``ovo`` all machines, ready to be evaluated together
 
     Notes
     -----

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from safetensors.numpy import load, save
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_moons
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,8 +15,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from acoustic import ModelError
-from acoustic.discriminants import NPDClassifier, NPDRegressor, OROLSClassifier, OROLSRegressor
-from acoustic.discriminants.forward_estimators import generator
+from acoustic.discriminants import Calibration, NPDClassifier, NPDRegressor, OROLSClassifier, OROLSRegressor
+from acoustic.discriminants.files import load_estimator, pack_estimator, save_estimator
 
 CLASSIFIERS = [NPDClassifier, OROLSClassifier]
 REGRESSORS = [NPDRegressor, OROLSRegressor]
@@ -88,9 +87,14 @@ class TestClassifiers:
         outputs = together.decision_function(x)
         for r, label in enumerate(together.classes_):
             alone = estimator(1.0, 12).fit(x, y == label)
-            assert_array_equal(together.center_indices_[r], alone.center_indices_)
+            assert_array_equal(together.machine_center_indices_[r], alone.center_indices_)
             assert_allclose(outputs[:, r], alone.decision_function(x), rtol=0, atol=1e-9)
-        assert together.n_distinct_centers_ == len(set(np.concatenate(together.center_indices_)))
+            assert_allclose(together.loo_decision_[:, r], alone.loo_decision_[:, 0], rtol=0, atol=1e-9)
+            if together._regularize:
+                assert together.ridge_[r] == alone.ridge_[0]
+        assert together.n_distinct_centers_ == len(set(np.concatenate(together.machine_center_indices_)))
+        columns = together.machines_[0].kernel.block(x, together.centers_)
+        assert_allclose(columns @ together.dual_coef_.T + together.intercept_, outputs, rtol=0, atol=1e-9)
 
     @pytest.mark.parametrize("estimator", CLASSIFIERS)
     def test_learned_values_predict(self, estimator):
@@ -111,13 +115,15 @@ class TestClassifiers:
 
     def test_calibration_from_left_out_outputs_is_less_sure(self):
         x, y = moons(80, seed=3)
-        sure, modest = (NPDClassifier(0.2, 60, calibration=c).fit(x, y) for c in ("fitted", "loo"))
-        assert np.ptp(sure.projections_[0].means_) > np.ptp(modest.projections_[0].means_)
+        sure, modest = (
+            NPDClassifier(0.2, 60, calibration=Calibration(c)).fit(x, y) for c in ("fitted", "loo")
+        )
+        assert np.ptp(sure.curves_[0].means_) > np.ptp(modest.curves_[0].means_)
 
     def test_one_extreme_left_out_output_does_not_spoil_the_calibration(self):
         x, y = moons(100)
         model = NPDClassifier(2.0, 60, epsilon=1e-9).fit(x, y)
-        assert model.projections_[0].variances_.max() < 9.0
+        assert model.curves_[0].variances_.max() < 9.0
 
     def test_left_out_outputs_are_those_of_fits_without_the_point(self):
         x, y = moons(60)
@@ -157,10 +163,9 @@ class TestClassifiers:
         with pytest.raises(ValueError, match="1 class"):
             estimator().fit(np.zeros((4, 2)), [0, 0, 1, 1], [1, 1, 0, 0])
 
-    @pytest.mark.parametrize("name", ["multiclass", "calibration"])
-    def test_unknown_options_are_named(self, name):
-        with pytest.raises(ModelError, match=f'{name} is "all", expected one of: '):
-            NPDClassifier(**{name: "all"}).fit(*moons())
+    def test_unknown_options_are_named(self):
+        with pytest.raises(ValueError, match='multiclass is "all", expected one of: shared, ovr, ovo'):
+            NPDClassifier(multiclass="all").fit(*moons())
 
 
 class TestRegressors:
@@ -256,7 +261,8 @@ class TestAll:
     @pytest.mark.parametrize("kernel", KERNELS)
     def test_kernels(self, estimator, kernel):
         x, y = self.data(estimator)
-        model = estimator(3.0, 20, kernel=kernel, theta=0.2, degree=2).fit(x, y)
+        params = {"polynomial": {"theta": 0.2, "degree": 2}, "sigmoid": {"theta": 0.2}}.get(kernel)
+        model = estimator(3.0, 20, kernel=kernel, kernel_params=params).fit(x, y)
         assert np.isfinite(self.output(model)(x)).all()
         assert model.score(x, y) > 0.6
 
@@ -294,6 +300,7 @@ class TestAll:
             np.repeat(x[:30], 4, axis=0), np.repeat(y[:30], 4, axis=0)
         )
         assert np.isfinite(self.output(model)(x)).all()
+        assert model.score(x[:30], y[:30]) > 0.95
 
     @pytest.mark.parametrize("sigma", [1e-150, 1e-8, 1e8, 1e150])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -304,6 +311,11 @@ class TestAll:
         assert np.isfinite(model.loo_decision_).all()
         if hasattr(model, "predict_proba"):
             assert np.isfinite(model.predict_proba(x)).all()
+        elsewhere = self.output(model)((x + dtype(0.1)).astype(dtype))
+        if sigma < 1:  # no centre is near
+            assert_array_equal(elsewhere, np.tile(model.intercept_, (len(x), 1)))
+        else:  # all points look alike
+            assert_allclose(elsewhere, np.tile(elsewhere[:1], (len(x), 1)), rtol=0, atol=1e-3)
 
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_nan_is_an_error(self, estimator, value):
@@ -326,6 +338,7 @@ class TestAll:
         model = estimator(1.0, 10_000).fit(x[:25], y[:25])
         assert len(model.centers_) <= 25
         assert np.isfinite(self.output(model)(x)).all()
+        assert model.score(x[:25], y[:25]) > 0.95
 
     def test_parameters(self, estimator):
         model = estimator((0.5, 2.0), 7, stopping="gcv", random_state=3)
@@ -342,14 +355,14 @@ class TestAll:
     def test_what_is_kept_does_not_grow_with_the_training_set_but_for_its_outputs(self, estimator):
         x, y = self.data(estimator)
         model = estimator(1.0, 10).fit(x, y)
-        state = model.state_dict()
-        assert all(len(x) not in array.shape for name, array in state.items() if name != "header")
+        tensors, _ = pack_estimator(model)
+        assert not [array.shape for array in tensors.values() if len(x) in array.shape]
+        kept = [a for m in model.machines_ for a in [*vars(m.path).values(), m.centers] if np.ndim(a)]
         n_outputs = model.loo_decision_.shape[1]
-        kept = [a for m in model.machines_ for a in m.arrays().values()]
         assert sum(a.size for a in kept) < 2 * 11**2 + 10 * x.shape[1] + 11 * (n_outputs + 8)
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_state_through_safetensors_is_bit_for_bit(self, estimator, dtype):
+    def test_stored_is_the_same_bits(self, estimator, dtype, tmp_path):
         x, y = self.data(estimator, dtype)
         model = estimator(
             np.array([0.7, 1.5]),
@@ -358,32 +371,37 @@ class TestAll:
             block_size=2,
             random_state=np.random.RandomState(0),
         ).fit(x, y)
-        state = model.state_dict()
-        again = estimator.from_state(load(save(state)))
-        for name, array in again.state_dict().items():
-            if name != "header":
-                assert array.dtype == state[name].dtype
-                assert_array_equal(array, state[name])
+        save_estimator(model, tmp_path / "model.safetensors")
+        again = load_estimator(tmp_path / "model.safetensors")
         assert_array_equal(self.output(again)(x), self.output(model)(x))
         assert_array_equal(again.predict(x), model.predict(x))
         assert_array_equal(again.path_predict(x, [0, 3, 9]), model.path_predict(x, [0, 3, 9]))
-        assert_array_equal(again.center_indices_, model.center_indices_)
+        for name in ("center_indices_", "center_sigmas_", "centers_", "dual_coef_", "intercept_"):
+            assert getattr(again, name).dtype == getattr(model, name).dtype
+            assert_array_equal(getattr(again, name), getattr(model, name))
         assert again.n_features_in_ == x.shape[1]
-        assert again.get_params()["sigma"] == [0.7, 1.5]
         if hasattr(model, "predict_proba"):
             assert_array_equal(again.predict_proba(x), model.predict_proba(x))
 
-    def test_state_of_another_class_is_an_error(self, estimator):
-        state = estimator(1.0, 3).fit(*self.data(estimator)).state_dict()
-        other = next(e for e in CLASSIFIERS + REGRESSORS if e is not estimator)
-        with pytest.raises(ModelError, match=f"state is of {estimator.__name__}.*expected {other.__name__}"):
-            other.from_state(state)
-        with pytest.raises(ModelError, match='state has no "header"'):
-            estimator.from_state({})
+    def test_an_argument_without_effect_is_named(self, estimator):
+        x, y = self.data(estimator)
+        with pytest.warns(UserWarning, match='tol is 0.5, which has no effect with stopping="size"'):
+            estimator(max_centers=3, tol=0.5).fit(x, y)
+        estimator(max_centers=3, tol=0.5, stopping="tol").fit(x, y)  # warnings are errors here
 
-    def test_state_of_an_unfitted_model_is_an_error(self, estimator):
-        with pytest.raises(NotFittedError):
-            estimator().state_dict()
+    def test_few_arguments(self, estimator):
+        assert len(estimator().get_params()) <= 12
+
+    def test_ridge_is_that_of_orols(self, estimator):
+        x, y = self.data(estimator)
+        model = estimator(1.0, 12).fit(x, y)
+        if model._regularize:
+            expected = model.machines_[0].path.ridges[-1]
+            assert expected > 0
+            assert_array_equal(model.ridge_, np.full(len(model.dual_coef_), expected))
+        else:
+            with pytest.raises(AttributeError, match="has no ridge_: only OROLS learns λ"):
+                _ = model.ridge_
 
 
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
@@ -397,26 +415,89 @@ class TestAll:
     ],
     ids=["int", "float", "str", "object"],
 )
-def test_state_of_several_machines_and_any_labels(labels, multiclass):
+def test_several_machines_and_any_labels_are_stored(labels, multiclass, tmp_path):
     x, y = blobs()
     y = labels[np.unique(y, return_inverse=True)[1]]
-    model = NPDClassifier(1.0, 12, multiclass=multiclass).fit(x, y)
-    again = NPDClassifier.from_state(load(save(model.state_dict())))
+    model = OROLSClassifier(1.0, 12, multiclass=multiclass, calibration=Calibration(curve="logistic"))
+    save_estimator(model.fit(x, y), tmp_path / "model.safetensors")
+    again = load_estimator(tmp_path / "model.safetensors")
     assert again.classes_.dtype == model.classes_.dtype
+    assert again.calibration == model.calibration
     assert_array_equal(again.predict(x), model.predict(x))
     assert_array_equal(again.predict_proba(x), model.predict_proba(x))
+    assert_array_equal(again.path_predict(x, [4]), model.path_predict(x, [4]))
+    assert_array_equal(again.ridge_, model.ridge_)
     assert again.n_distinct_centers_ == model.n_distinct_centers_
 
 
-def test_pairs_name_rows_of_x_under_weights():
+class TestCalibration:
+    @pytest.mark.parametrize("multiclass", ["shared", "ovr"])
+    def test_logistic_curves_are_platts_of_left_out_outputs(self, multiclass):
+        x, y = blobs()
+        model = NPDClassifier(1.0, 40, multiclass=multiclass, calibration=Calibration(curve="logistic"))
+        model.fit(x, y)
+        for r, curve in enumerate(model.curves_):
+            is_positive, q = y == model.classes_[r], np.clip(model.loo_decision_[:, r], -3.0, 3.0)
+            # Platt: classes of equal weight, targets (n + 1)/(n + 2) and 1/(n + 2); then the prior odds
+            n = is_positive.sum(), (~is_positive).sum()
+            target = np.where(is_positive, (n[0] + 1) / (n[0] + 2), 1 / (n[1] + 2))
+            weight = np.where(is_positive, 0.5 / n[0], 0.5 / n[1])
+
+            def loss(a, q=q, t=target, w=weight):
+                d = a[0] * q + a[1]
+                return np.sum(w * (np.logaddexp(0.0, d) - t * d))
+
+            best = minimize(loss, [1.0, 0.0], tol=1e-10).x
+            expected = best[0] * q + best[1] + np.log(n[0] / n[1])
+            assert_allclose(curve.log_odds(q), expected, rtol=0, atol=2e-3)
+            assert_allclose(curve.predict_proba(q), 1 / (1 + np.exp(-curve.log_odds(q))), rtol=1e-12, atol=0)
+
+    @pytest.mark.parametrize("multiclass", ["shared", "ovr", "ovo"])
+    @pytest.mark.parametrize("estimator", CLASSIFIERS)
+    def test_none_is_gaussians_of_left_out_outputs(self, estimator, multiclass):
+        x, y = blobs()
+        one, other = (
+            estimator(1.0, 10, multiclass=multiclass, calibration=c).fit(x, y)
+            for c in (None, Calibration("loo", "gaussian"))
+        )
+        assert_array_equal(one.predict_proba(x), other.predict_proba(x))
+        logistic = estimator(1.0, 10, multiclass=multiclass, calibration=Calibration("loo", "logistic"))
+        assert np.abs(logistic.fit(x, y).predict_proba(x) - one.predict_proba(x)).max() > 1e-3
+
+    def test_held_out_outputs_are_refused_with_advice(self):
+        with pytest.raises(
+            ValueError, match=r'"held-out", expected "fitted" or "loo"; wrap .* CalibratedClassifierCV'
+        ):
+            NPDClassifier(calibration=Calibration("held-out")).fit(*moons())
+
+    def test_the_old_words_are_refused(self):
+        with pytest.raises(ValueError, match="calibration is 'loo', expected a Calibration or None"):
+            NPDClassifier(calibration="loo").fit(*moons())
+
+
+@pytest.mark.parametrize("multiclass", ["shared", "ovr", "ovo"])
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_conventions_are_those_of_every_multiclass(estimator, multiclass):
+    x, y = blobs()
+    model = estimator((0.7, 1.5), 10, multiclass=multiclass).fit(x, y)
+    n_outputs = 6 if multiclass == "ovo" else 4
+    assert model.dual_coef_.shape == (n_outputs, len(model.center_indices_))
+    assert len(model.intercept_) == len(model.curves_) == n_outputs
+    assert model.loo_decision_.shape == model.decision_function(x).shape == (300, 4)
+    assert len(model.machine_center_indices_) == {"shared": 1, "ovr": 4, "ovo": 6}[multiclass]
+    distinct = set(zip(model.center_indices_.tolist(), model.center_sigmas_.tolist(), strict=True))
+    assert len(distinct) == len(model.center_indices_)
+    assert set(np.concatenate(model.machine_center_indices_)) == set(model.center_indices_)
+    assert model.path_predict(x, [0, 5, 10]).shape == (3, 300)
+    assert np.mean(model.classes_[model.loo_decision_.argmax(axis=1)] == y) > 0.7
+
+
+@pytest.mark.parametrize("multiclass", ["shared", "ovr", "ovo"])
+def test_centres_are_rows_of_x_under_weights(multiclass):
     x, y = blobs()
     weight = np.ones(300)
     weight[:100] = 0.0
-    model = NPDClassifier(1.0, 5, multiclass="ovo").fit(x, y, weight)
-    assert min(row.min() for row in model.center_indices_) >= 100
-
-
-def test_generator_follows_random_state():
-    assert generator(3).random() == generator(3).random() != generator(4).random()
-    state = np.random.RandomState(0)
-    assert generator(state).random() != generator(state).random()
+    model = NPDClassifier(1.0, 5, multiclass=multiclass).fit(x, y, weight)
+    assert min(rows.min() for rows in model.machine_center_indices_) >= 100
+    assert_allclose(model.centers_, x[model.center_indices_], rtol=1e-6, atol=0)
+    assert len(model.loo_decision_) == 200

@@ -1,0 +1,116 @@
+"""One machine for each pair of classes, with what estimators offer beside predictions.
+
+The machines, their curves and left-out outputs are those of `fit_pairs`. Models of every size and λ follow
+from the selected centres again: the basis is made anew, which is cheap, as nothing need be selected.
+
+Axes: M training points, D features, P pairs, K classes, C centres.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from acoustic.discriminants.curves import QuadraticCurve, coefficients_of, quadratic_curves
+from acoustic.discriminants.forward_machine import PREDICT_BLOCK, Machine
+from acoustic.kernels.forward import ForwardConfig, path_of_centers
+from acoustic.kernels.leave_one_out import FARTHEST
+from acoustic.pairs.calibration import Calibration, quadratics
+from acoustic.pairs.coupling import coupled_log_posteriors
+from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.train_forward import fit_pairs
+from foundation.arrays import Floats, Longs, Reals, Singles
+from foundation.threads import parallel_map
+
+
+class OneVsOne(NamedTuple):
+    """What was learned of all pairs.
+
+    Attributes
+    ----------
+    pairwise : the machines, ready to be evaluated together
+    machines : one a pair, with models of every size
+    curves : one a pair, from outputs to log odds
+    left_out : (M, K) coupled log posteriors at each training point, of which the outputs of its own class's
+        pairs are those without it
+    """
+
+    pairwise: SparseMachines
+    machines: list[Machine]
+    curves: list[QuadraticCurve]
+    left_out: Floats
+
+
+def fit_one_vs_one(
+    x: Reals,
+    codes: Longs,
+    rows: Longs,
+    n_classes: int,
+    config: ForwardConfig,
+    calibration: Calibration,
+    sample_weight: Floats | None,
+    seed: int,
+) -> OneVsOne:
+    """Return the machines of all pairs of classes.
+
+    Parameters
+    ----------
+    x, codes : (M, D) points and (M,) their classes, 0 … K − 1
+    rows : (M,) which rows of the estimator's X the points are
+    n_classes : K
+    config : how centres are selected
+    calibration : how curves are fitted
+    sample_weight : (M,) above 0
+    seed : of selection by chance
+    """
+    left_out = np.full((len(x), n_classes * (n_classes - 1) // 2), np.nan, dtype=np.float32)
+    pairwise, coefficients = fit_pairs(
+        x,
+        codes,
+        n_classes,
+        config,
+        calibration=calibration,
+        sample_weight=sample_weight,
+        seed=seed,
+        left_out=left_out,
+    )
+    singles = np.asarray(x, dtype=np.float32)
+
+    def machine(p: int) -> Machine:
+        inside = np.concatenate([np.flatnonzero(codes == k) for k in pairwise.pairs[p]])
+        weight = None if sample_weight is None else sample_weight[inside]
+        targets = np.where(codes[inside] == pairwise.pairs[p, 0], 1.0, -1.0)[:, None]
+        slots, order = pairwise.slots[p][pairwise.slots[p] >= 0], np.argsort(inside)
+        places = order[np.searchsorted(inside, pairwise.center_rows[slots], sorter=order)]
+        path = path_of_centers(singles[inside], targets, places, pairwise.sigmas[slots], config, weight)
+        weights, biases = pairwise.weights[p, : len(slots), None], pairwise.biases[p : p + 1]
+        if len(path.indices) < len(slots):  # a centre is in the span of the others, but for rounding
+            weights, biases = path.weights()
+        centers = singles[inside][path.indices]
+        return Machine(path.without_points(rows[inside]), centers, pairwise.kernel, weights, biases)
+
+    machines = list(parallel_map(machine, range(len(pairwise.pairs))))
+    decision = _left_out_decision(pairwise, coefficients, singles, left_out)
+    named = replace(pairwise, center_rows=rows[pairwise.center_rows].astype(np.int32))
+    return OneVsOne(named, machines, quadratic_curves(coefficients), decision)
+
+
+def coupled(outputs: Reals, curves: list[QuadraticCurve], n_classes: int) -> Floats:
+    """Return the coupled log posteriors (M, K) of outputs (M, P)."""
+    return coupled_log_posteriors(quadratics(outputs, coefficients_of(curves)), n_classes)
+
+
+def _left_out_decision(pairwise: SparseMachines, curves: Floats, x: Singles, left_out: Singles) -> Floats:
+    """Return coupled log posteriors (M, K) with the left-out outputs (M, P), NaN where a point is in no pair.
+
+    Left-out outputs are held at `FARTHEST`, as where curves are fitted.
+    """
+    found = np.empty((len(x), pairwise.n_classes))
+    held = np.clip(left_out, -FARTHEST, FARTHEST)
+    for start in range(0, len(x), PREDICT_BLOCK):
+        rows = slice(start, start + PREDICT_BLOCK)
+        outputs = np.where(np.isnan(held[rows]), pairwise.outputs(x[rows]), held[rows])
+        found[rows] = coupled_log_posteriors(quadratics(outputs, curves), pairwise.n_classes)
+    return found
