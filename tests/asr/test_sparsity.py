@@ -7,11 +7,11 @@ import pytest
 
 from asr import sparsity
 from asr.config import ExperimentConfig
-from asr.settings import with_settings
 from asr.errors import ConfigError, ExperimentError
-from asr.recipe import built_in_recipes, load_recipe
-from asr.sparsity import SparsityRow, config_of, format_sparsity
 from asr.files import as_plain
+from asr.recipe import built_in_recipes, load_recipe
+from asr.settings import with_settings
+from asr.sparsity import SparsityRow, config_of, format_sparsity
 from asr.verbs import with_preset
 
 SETTINGS = (
