@@ -18,6 +18,7 @@ from asr.files import read_json, storage_errors, write_json
 from asr.logs import log_file
 from asr.recipe import load_recipe
 from asr.settings import known_keys, with_settings
+from asr.stages.store import StageStore
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
 
 FILE, FIGURE = "sparsity.json", "sparsity.png"
@@ -61,6 +62,7 @@ def sparsity(
     system = find_system(model, record.get("preset", "best"))
     if not isinstance(system, HybridSystem) or _section(system) not in ("pools", "forward"):
         raise ConfigError(f'model "{model}" has no number of centres to change; expected npd or orols')
+    StageStore(out).tell_of_other_code()
     rows = tuple(_rows(out, record, model, system, sizes))
     with storage_errors(out):
         write_json(out / FILE, {"model": model, "rows": [asdict(row) for row in rows]})

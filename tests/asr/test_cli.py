@@ -429,6 +429,7 @@ class Interrupts(importlib.abc.MetaPathFinder):
         if name == "numpy":
             os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background jobs ignore it
 sys.meta_path.insert(0, Interrupts())
 from asr.cli import main
 sys.exit(main(["info", "exp"]))

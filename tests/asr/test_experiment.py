@@ -271,8 +271,9 @@ sys.exit(child(0, 0))
 
 # Trains each stage over and over, until it is interrupted.
 ENDLESS = """
-import sys
+import signal, sys
 import asr.cli, asr.training.gmm as training
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background jobs ignore it
 train_stage = training.train_stage
 training.train_stage = lambda *args, **options: [train_stage(*args, **options) for _ in range(5000)][-1]
 sys.exit(asr.cli.main(sys.argv[1:]))
