@@ -20,7 +20,7 @@ from acoustic.hmm.gmm import single_gaussian
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.pooled import PooledMachines
-from acoustic.pairs.sparse import PairwiseMachines
+from acoustic.pairs.sparse import SparseMachines
 
 STATES = StatePriors(np.array([0, 2, 1, -1], dtype=np.int32), np.log([0.5, 0.3, 0.2]), 0.7, -30.0)
 FRAMES = np.random.default_rng(9).normal(size=(25, 2)).astype(np.float32)
@@ -43,9 +43,7 @@ def own():
     weights = np.where(slots < 0, 0.0, rng.normal(size=(3, 2)))
     centers, rows = rng.normal(size=(3, 2)).astype(np.float32), np.array([4, 0, 7], dtype=np.int32)
     kernel, sigmas = Kernel("gaussian", 2.0), np.full(3, 2.0)
-    machines = PairwiseMachines(
-        kernel, all_pairs(3), centers, sigmas, rows, slots, weights, rng.normal(size=3)
-    )
+    machines = SparseMachines(kernel, all_pairs(3), centers, sigmas, rows, slots, weights, rng.normal(size=3))
     return PairwiseDiscriminantModel(machines, rng.normal(size=(3, 3)), STATES)
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
-from acoustic.pairs.pooled import PooledMachines, ScaledKernel, pooled_log_posteriors, pooled_outputs
+from acoustic.pairs.pooled import PooledMachines
 
 SIGMA, SIZES = 1.4, (3, 1, 5, 2)
 PAIRS = all_pairs(len(SIZES))
@@ -40,7 +40,7 @@ def outputs_by_a_loop(machines, x):
 @pytest.mark.parametrize("n", [1, 127, 128, 300])
 def test_outputs(machines, n):
     assert machines.n_classes == 4
-    found = pooled_outputs(machines, frames(n))
+    found = machines.outputs(frames(n))
     assert found.dtype == np.float32
     assert_allclose(found, outputs_by_a_loop(machines, frames(n)), rtol=0, atol=2e-5)
 
@@ -52,20 +52,11 @@ def test_posteriors_are_the_coupled_log_odds(machines):
     log_odds = curves[:, 0] * q**2 + curves[:, 1] * q + curves[:, 2]
     expected = coupled_log_posteriors(log_odds, 4)
     expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
-    found = pooled_log_posteriors(machines, curves, x, n_workers=1)
+    found = machines.log_posteriors(curves, x, n_workers=1)
     assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
-    assert_array_equal(found, pooled_log_posteriors(machines, curves, x, n_workers=2))
+    assert_array_equal(found, machines.log_posteriors(curves, x, n_workers=2))
 
 
 def test_no_frames(machines):
     nothing = np.empty((0, len(PAIRS)), dtype=np.float32)
-    assert_array_equal(pooled_outputs(machines, frames(0)), nothing, strict=True)
-
-
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 8.0])
-def test_the_kernel_is_gaussian_and_at_most_one(sigma):
-    kernel, x, centers = ScaledKernel(sigma), frames(20), frames(6, seed=3)
-    found = kernel.values(kernel.left(x), kernel.right(centers))
-    squared = ((x[:, None].astype(np.float64) - centers) ** 2).sum(axis=2)
-    assert_allclose(found, np.exp(-squared / (2 * sigma**2)), rtol=1e-4, atol=1e-6)
-    assert kernel.values(kernel.left(x), kernel.right(x)).max() <= 1.0
+    assert_array_equal(machines.outputs(frames(0)), nothing, strict=True)

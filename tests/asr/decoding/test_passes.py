@@ -13,11 +13,11 @@ from acoustic.emissions.adaptation import adapted_frames, fit_targets
 from asr.corpora.corpus import Corpus, Utterance
 from asr.decoding.passes import (
     ScoredSpeech,
+    accuracy_of,
     adapted,
     decode_all,
     emission_scores,
     heard_states,
-    score_decoded,
     scored_speech,
 )
 from decoder import Decoder, DecoderConfig, Hypothesis, HypothesisWord, Lexicon, WordLoop
@@ -135,7 +135,7 @@ def test_scores_of_words_know_the_speakers() -> None:
     heard = [("AB", "BA"), ("AB",), ("AB", "BA")]  # right; a substitution; a deletion
     spoken = [tuple(HypothesisWord(word, 0.0, 0.1, 0.0) for word in words) for words in heard]
     decoded = [Hypothesis(words, 0.0, True) for words in spoken]
-    found = score_decoded(Corpus(tuple(utterances)), decoded)
+    found = accuracy_of(Corpus(tuple(utterances)), decoded)
     assert (found.counts.substitutions, found.counts.deletions, found.counts.insertions) == (1, 1, 0)
     by_speaker = {s.speaker: s.counts for s in found.speakers}
     assert (by_speaker["s"].deletions, by_speaker["t"].substitutions) == (1, 1)
