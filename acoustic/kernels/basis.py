@@ -7,8 +7,12 @@ import numpy as np
 from acoustic.errors import ParameterError
 from foundation.arrays import Flags, Floats, Reals
 
-_REORTHOGONALIZE = 0.5  # a column of which less is left is orthogonalised again; 0.1 loses orthogonality
-_VANISHED = 64.0  # a column shorter than so many roundings of its old length lies in the span of the others
+# A column that orthogonalising shortens to less than this share is orthogonalised a second time. With 0.1 the
+# columns are no longer orthogonal enough.
+_REORTHOGONALIZE = 0.5
+# A column counts as lying in the span of the others if its length falls below this many machine epsilons of
+# its original length.
+_VANISHED = 64.0
 
 
 class OrthogonalBasis:
@@ -16,11 +20,11 @@ class OrthogonalBasis:
 
     Parameters
     ----------
-    n_rows : M
-    capacity : columns there is room for
-    dtype : of the columns
-    least_share : of its length a column must have outside the span of those before, to be added; by default
-        what is more than rounding
+    n_rows : number M of rows
+    capacity : largest number of columns
+    dtype : floating-point type of the columns
+    least_share : a column is added only if at least this share of its length lies outside the span of the
+        columns before it; by default a share just above rounding error
     """
 
     def __init__(
@@ -78,21 +82,22 @@ class OrthogonalBasis:
         return residual - np.outer(q, q @ residual / self.kappa[-1])
 
     def _remove(self, block: Reals, first: int = 0) -> Floats:
-        """Take the parts along the columns from ``first`` on out of the block; return them (m − first, b)."""
+        """Return the parts (m − first, b) of the block along columns from ``first`` on, and subtract them."""
         q = self._q[:, first : self.size]
         parts = (q.T @ block) / self._kappa[first : self.size, None]  # thesis (3.78)
         block -= q @ parts.astype(block.dtype)
         return np.asarray(parts, dtype=np.float64)
 
     def _append_one(self, column: Reals, coefficients: Floats, n_before: int, length: float) -> bool:
-        """Add one column that is orthogonal to the first ``n_before`` of the basis already."""
+        """Return whether a column, already orthogonal to the first ``n_before`` of the basis, was added."""
         m = self.size
         u = np.zeros(m)
         u[:n_before] = coefficients
         if m > n_before:
             before = np.linalg.norm(column)
             u[n_before:] = self._remove(column[:, None], n_before)[:, 0]
-            # Relative to what its neighbours in the block left of it, it may not be orthogonal to the rest.
+            # If its neighbours in the block took most of the column away, rounding may have left it no longer
+            # orthogonal to the older columns.
             while self._least_share * length < (now := np.linalg.norm(column)):
                 if now >= _REORTHOGONALIZE * before:
                     break
@@ -110,5 +115,5 @@ class OrthogonalBasis:
 
 
 def _lengths(block: Reals) -> Reals:
-    """Return the lengths of the columns, (b,); infinite where they overflow."""
+    """Return the lengths of the columns, (b,); infinite where the squares overflow."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->j", block, block)))

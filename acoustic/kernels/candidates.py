@@ -1,4 +1,4 @@
-"""What columns of candidates are worth to a model: the selection rules of `forward`.
+"""How much candidate columns would improve a model: the selection rules of `forward`.
 
 Axes: M training points, R targets, b candidates.
 """
@@ -13,15 +13,19 @@ from foundation.arrays import Flags, Floats, Longs, Reals
 
 
 def greedy_order(block: Reals, residual: Reals, n_wanted: int) -> Longs:
-    """Return which columns of a kernel block (B, B) thesis Algorithm 1 takes for a residual (B, R)."""
+    """Return the columns of a kernel block (B, B) that thesis Algorithm 1 selects for a residual (B, R).
+
+    The block holds the kernel between B points and themselves. At most ``n_wanted`` columns are selected.
+    """
     small = _SmallProblem(block, residual)
     return select_greedily(small, small, n_wanted)
 
 
 class _SmallProblem:
-    """Algorithm 1 where all candidates are at hand: each column is kept orthogonal to those taken.
+    """Algorithm 1 on a block small enough to keep all candidate columns orthogonal to the selected ones.
 
-    It is its own basis. A column that vanishes is taken, too, after those that do not, and changes nothing.
+    The object is scorer and basis at once. A column that lies in the span of the selected ones can be
+    selected, too, but only after all others; it changes nothing.
     """
 
     def __init__(self, block: Reals, residual: Reals) -> None:
@@ -35,15 +39,15 @@ class _SmallProblem:
         return free[[squares.argmax()]] if len(free) else free
 
     def columns(self, points: Longs) -> Reals:
-        """Return what is left of the point's column."""
+        """Return the part of the point's column that is orthogonal to the selected columns, (B, 1)."""
         return np.asarray(self.left[:, points])
 
     def append(self, columns: Reals) -> Flags:
-        """Take the column, orthogonal to those before already."""
+        """Return True for each column: they are already orthogonal to the selected ones."""
         return np.ones(columns.shape[1], dtype=bool)
 
     def account(self, points: Longs, added: Flags) -> None:
-        """Take its part out of the residual and of the other columns."""
+        """Subtract the parts along the new column from the residual and from the other columns."""
         self.is_free[points] = False
         whole, q = self.block[:, points[0]], self.left[:, points[0]].copy()
         kappa = float(q @ q)
@@ -52,7 +56,7 @@ class _SmallProblem:
             self.left -= np.outer(q, (q @ self.left) / kappa)
 
     def is_done(self) -> bool:
-        """Return False: as many are taken as were asked for."""
+        """Return False: the selection ends when as many points are selected as were asked for."""
         return False
 
 
@@ -67,12 +71,12 @@ def error_reductions(
 
     Parameters
     ----------
-    basis : of the columns there are
-    columns : (M, b)
-    residual : (M, R) for λ = 0
+    basis : orthogonal basis of the selected columns
+    columns : (M, b) candidate columns
+    residual : (M, R) residual of the model with λ = 0
     ridge : λ
-    least_share : of its squared length a column must have outside the basis, else it counts −∞; by default
-        one rounding
+    least_share : a column with less than this share of its squared length outside the span of the basis gets
+        the reduction −∞; by default one machine epsilon
     """
     outside = columns - basis.q @ ((basis.q.T @ columns) / basis.kappa[:, None]).astype(columns.dtype)
     kappa = np.einsum("ij,ij->j", outside, outside).astype(np.float64)

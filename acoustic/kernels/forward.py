@@ -1,8 +1,9 @@
 """Forward selection of centres: the engine of NPD (thesis Algorithm 1) and OROLS (Algorithm 2).
 
-Both grow an orthogonal basis of kernel columns and differ in the ridge λ: NPD has none beside ε on the Gram
-matrix' diagonal, OROLS re-estimates it by generalised cross-validation. Several targets share one basis: only
-the small products yᵀq_i are kept for each. The residual, the weights, the GCV score and the leave-one-out
+Both grow an orthogonal basis of kernel columns and differ in the ridge λ: NPD has λ = 0 and only adds ε to
+the diagonal of the Gram matrix; OROLS re-estimates λ by generalised cross-validation (GCV). Several columns
+of targets share one basis: only the small products yᵀq_i are kept for each. The residual, the weights, the
+GCV score and the leave-one-out
 outputs of every size follow from the basis, so one run gives the models of all sizes.
 
 Axes: M training points, D features, R targets, C centres; column 0 of the basis is the bias.
@@ -30,8 +31,8 @@ from foundation.checks import check_choices
 Selection = Literal["residual", "error_reduction", "random"]
 Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]
 
-_CANDIDATES_PER_CENTER = 4  # drawn for a place in a block
-_GIVEN_AT_ONCE = 32  # centres added at once where none need be selected
+_CANDIDATES_PER_CENTER = 4  # candidates drawn for each centre of a block
+_GIVEN_AT_ONCE = 32  # block size where the centres are given and need not be selected
 
 
 @dataclass(frozen=True)
@@ -41,22 +42,24 @@ class ForwardConfig:
     Attributes
     ----------
     kernel : kernel function
-    sigmas : widths to choose from for each centre
-    max_centers : C at most
-    selection : ``residual`` takes the point with the largest |residual| (thesis), ``error_reduction`` the one
-        among ``n_candidates`` random ones whose column reduces the squared error most, ``random`` any
-    stopping : ``size`` at max_centers; ``tol`` when no |residual| exceeds tol; ``gcv`` when the GCV score,
-        ``loo`` when the leave-one-out squared error has not fallen for ``patience`` centres, and the model is
-        that of the best size; ``lambda`` when λ > 0 has changed by less than a share of tol for ``patience``
-        centres
-    tol : of the two
-    patience : centres without improvement
-    epsilon : added to the diagonal of the Gram matrix
-    block_size : centres added at once; 1 is the papers' algorithm, larger is faster. A block of ``residual``
-        is what the papers' algorithm takes from a few times as many points, drawn with probability ∝
-        residual²: the largest residuals alone are neighbours of each other
-    n_candidates : of ``error_reduction``
-    regularize : re-estimate λ (OROLS) or keep it 0 (NPD)
+    sigmas : kernel widths from which the best is chosen for each centre
+    max_centers : largest number C of centres
+    selection : rule for the next centre: ``residual`` takes the point with the largest |residual| (thesis),
+        ``error_reduction`` the point whose column reduces the squared error most among ``n_candidates``
+        random points, ``random`` a random point
+    stopping : rule for the end: ``size`` stops at ``max_centers``; ``tol`` when no |residual| exceeds
+        ``tol``; ``gcv`` when the GCV score, and ``loo`` when the leave-one-out squared error, has not fallen
+        for ``patience`` centres, and both return the model of the best size; ``lambda`` when λ > 0 has
+        changed by a share of less than ``tol`` for ``patience`` centres
+    tol : threshold of the stopping rules ``tol`` and ``lambda``
+    patience : number of centres without improvement after which ``gcv``, ``loo`` and ``lambda`` stop
+    epsilon : number added to the diagonal of the Gram matrix
+    block_size : number of centres added at once; 1 is the papers' algorithm, larger blocks are faster. To
+        fill a block, ``residual`` draws a few times as many points with probability ∝ residual² and runs the
+        papers' algorithm on these. The points of the largest residuals would not do, as they are neighbours
+        of each other
+    n_candidates : number of random points that ``error_reduction`` compares for each centre
+    regularize : whether λ is re-estimated (OROLS) or stays 0 (NPD)
     """
 
     kernel: Kernel
@@ -85,20 +88,21 @@ class ForwardConfig:
 
 @dataclass(frozen=True)
 class ForwardPath:
-    """The models of all sizes 0 … C of one run; what is left of it when Q is gone.
+    """The models of all sizes 0 … C that one forward selection found, without its large matrix Q.
 
     Attributes
     ----------
-    indices : (C,) selected points in their order
-    sigmas : (C,) width of each
+    indices : (C,) selected points in the order of their selection
+    sigmas : (C,) kernel width of each centre
     u : (C + 1, C + 1) unit upper triangular, K_m = Q_m U_m
     kappa : (C + 1,) κ_i = q_iᵀq_i
     products : (C + 1, R) q_iᵀy
     ridges : (C + 1,) λ of each size
     gcv : (C + 1,) GCV score of each size
     size : chosen number of centres
-    fitted : (M, R) outputs of that model on the training points
-    leave_one_out : (M, R) outputs at each point of that model fitted without it, the basis and λ kept
+    fitted : (M, R) outputs of the model of the chosen size on the training points
+    leave_one_out : (M, R) output at each training point of the same model fitted without this point; basis
+        and λ are kept
     """
 
     indices: Longs
@@ -113,7 +117,7 @@ class ForwardPath:
     leave_one_out: Floats
 
     def weights(self, size: int | None = None) -> tuple[Floats, Floats]:
-        """Return centre weights (C, R) and biases (R,) of the model with so many centres."""
+        """Return centre weights (C, R) and biases (R,) of the model with ``size`` centres."""
         n = 1 + (self.size if size is None else size)
         orthogonal = self.products[:n] / (self.kappa[:n] + self.ridges[n - 1])[:, None]  # thesis (3.83)
         alpha = solve_triangular(self.u[:n, :n], orthogonal, unit_diagonal=True)  # thesis (3.84)
@@ -122,7 +126,8 @@ class ForwardPath:
     def without_points(self, rows: Longs) -> ForwardPath:
         """Return the same models without their outputs on the training points, in memory O(C²).
 
-        ``rows`` (M,) says which points of a larger set the training points were; ``indices`` become those.
+        ``rows`` (M,) are the positions of the training points in a larger set; ``indices`` then refer to that
+        set.
         """
         nothing = np.empty((0, self.products.shape[1]))
         return replace(self, indices=rows[self.indices], fitted=nothing, leave_one_out=nothing)
@@ -140,12 +145,13 @@ def forward_selection(
 
     Parameters
     ----------
-    x : (M, D) training points; its precision is that of the basis
+    x : (M, D) training points; the basis has the same precision
     targets : (M, R)
-    config : how
-    sample_weight : (M,) weights of the squared errors above 0, of which only the ratios count; the problem's
-        rows are scaled by their roots, and so is the residual that selects
-    rng : for what is drawn
+    config : how centres are selected
+    sample_weight : (M,) weights of the squared errors, above 0; only their ratios count. The rows of the
+        problem are scaled by the square roots of the weights, and so is the residual by which centres are
+        selected
+    rng : generator of the random choices
     """
     scorer = _Forward(x, targets, config, sample_weight, rng or np.random.default_rng(0))
     return scorer.path(select_greedily(scorer, scorer.basis, scorer.n_most))
@@ -163,9 +169,10 @@ def path_of_centers(
 
     Parameters
     ----------
-    x, targets, config, sample_weight : see `forward_selection`; nothing is selected or stopped
-    indices : (C,) points
-    sigmas : (C,) width of each
+    x, targets, config, sample_weight : see `forward_selection`; the rules of selection and stopping are not
+        used
+    indices : (C,) training points that become centres
+    sigmas : (C,) kernel width of each centre
     """
     plain = replace(config, selection="residual", stopping="size", max_centers=max(len(indices), 1))
     scorer = _Forward(x, targets, plain, sample_weight, np.random.default_rng(0))
@@ -173,7 +180,7 @@ def path_of_centers(
 
 
 class _Given:
-    """A scorer that takes what it is given, and keeps the account of NPD and OROLS."""
+    """A scorer that takes given centres in their order and updates the models as NPD and OROLS do."""
 
     def __init__(self, forward: _Forward, indices: Longs, sigmas: Floats) -> None:
         self.forward, self.indices, self.sigmas, self.n_taken = forward, indices, sigmas, 0
@@ -183,21 +190,21 @@ class _Given:
         return self.indices[self.n_taken : self.n_taken + _GIVEN_AT_ONCE]
 
     def columns(self, points: Longs) -> Reals:
-        """Return their weighted columns of K + εI in the widths that are given."""
+        """Return the weighted columns of K + εI of some points, each with its given width."""
         return self.forward.columns_of(points, self.sigmas[self.n_taken : self.n_taken + len(points)])
 
     def account(self, points: Longs, added: Flags) -> None:
-        """Pass it on."""
+        """Pass the points on to the scorer of NPD and OROLS."""
         self.n_taken += len(points)
         self.forward.account(points, added)
 
     def is_done(self) -> bool:
-        """Return False: all are taken."""
+        """Return False: all given centres are taken."""
         return False
 
 
 class _Forward:
-    """The scorer of NPD and OROLS: what one forward selection keeps account of."""
+    """The scorer of NPD and OROLS: residual, λ and scores of one forward selection."""
 
     def __init__(
         self,
@@ -216,7 +223,7 @@ class _Forward:
         self.basis = OrthogonalBasis(n, 1 + self.n_most, x.dtype)
         self.unselected = np.ones(n, dtype=bool)
         self.order = self.rng.permutation(n) if config.selection == "random" else np.arange(n)
-        self.chosen_sigmas, self.sigmas = np.empty(0), np.empty(0)  # of the last block, of all centres
+        self.chosen_sigmas, self.sigmas = np.empty(0), np.empty(0)  # of the last block; of all
         self.ridge = 0.0
         self.ridges: list[float] = []
         self.gcv: list[float] = []
@@ -248,7 +255,7 @@ class _Forward:
         return self.columns_of(points, sigmas[best])
 
     def columns_of(self, points: Longs, sigmas: Floats) -> Reals:
-        """Return the weighted columns of K + εI of some points in these widths, which become those chosen."""
+        """Return the weighted columns of K + εI of some points in these widths; remember the widths."""
         self.chosen_sigmas = sigmas
         return self._columns_of_width(points, sigmas)
 
@@ -260,7 +267,7 @@ class _Forward:
             self._update(self.basis.size - int(added.sum()))
 
     def is_done(self) -> bool:
-        """Return whether the stopping rule says so."""
+        """Return whether the stopping rule ends the selection."""
         config = self.config
         if config.stopping == "tol":
             return bool((np.abs(self.residual).max(axis=1) <= config.tol * self.root).all())
@@ -274,7 +281,7 @@ class _Forward:
         return False
 
     def path(self, indices: Longs) -> ForwardPath:
-        """Return what was found, the selected points (C,) being known."""
+        """Return the models of all sizes on the selected points (C,)."""
         size, basis = self._best_size(), self.basis
         n, ridge, residual = size + 1, self.ridges[size], self.residual
         if n < basis.size:
@@ -298,8 +305,11 @@ class _Forward:
         )
 
     def _drawn_block(self, free: Longs, squares: Reals) -> Longs:
-        """Return what Algorithm 1 takes from free points drawn by their squared residuals, (n,) both."""
-        # The first of n points drawn without replacement, with probabilities ∝ residual² (Gumbel's maxima).
+        """Return the points that Algorithm 1 selects among some of the free points.
+
+        The free points (n,) are drawn with probability ∝ their squared residuals (n,).
+        """
+        # Gumbel noise on the logarithms draws without replacement, with probability ∝ residual².
         keys = np.log(np.maximum(squares, np.finfo(self.x.dtype).tiny)) + self.rng.gumbel(size=len(free))
         drawn = free[np.argsort(-keys)[: _CANDIDATES_PER_CENTER * self.config.block_size]]
         block = self.config.kernel.block(self.x[drawn], self.x[drawn])
@@ -316,7 +326,7 @@ class _Forward:
         return columns
 
     def _gains(self, points: Longs) -> Floats:
-        """Return how much the column of each point, in each width, would reduce the error, (S, b)."""
+        """Return how much the column of each of b points would reduce the error, (number of widths, b)."""
         blocks = (self._columns_of_width(points, np.full(len(points), s)) for s in self.config.sigmas)
         return np.array(
             [error_reductions(self.basis, block, self.unregularized, self.ridge) for block in blocks]
@@ -326,26 +336,27 @@ class _Forward:
         """Update products, λ, residual and the scores of each size for the columns from ``before`` on."""
         n, basis = self.basis.size, self.basis
         new, kappa = basis.q[:, before:], basis.kappa
-        # qᵀe is qᵀy, since e lacks what earlier columns explain; it cancels less.
+        # qᵀe equals qᵀy, since q is orthogonal to what earlier columns explain, and loses less to
+        # cancellation.
         products = np.asarray(new.T @ self.unregularized, dtype=np.float64)
         self.products[before:n] = products
         step = products / kappa[before:, None]
         self.unregularized = self.unregularized - new @ step.astype(self.x.dtype)  # thesis (3.64)
         explained = np.append(np.sum(products * step, axis=1)[1:], 0.0)
-        later = np.cumsum(explained[::-1])[::-1]  # by the columns of the block behind each
+        later = np.cumsum(explained[::-1])[::-1]  # error that the columns behind each one explain
         unexplained = float(np.sum(self.unregularized**2, dtype=np.float64)) + later
         for size, error in enumerate(unexplained, before + 1):
             self._score(size, float(error))
         self.residual = self.unregularized
         if self.ridge > 0:
-            # (3.82) holds only while λ is fixed: what λ holds back of each column is put in anew.
+            # (3.82) holds only while λ is fixed, so the share of each column that λ holds back is added anew.
             held = self.products[:n] * (self.ridge / (kappa * (kappa + self.ridge)))[:, None]
             self.residual = self.unregularized + basis.q @ held.astype(self.x.dtype)
         if self.config.stopping == "loo":
             self.press += [np.inf] * (n - before - 1) + [self._press()]  # only whole blocks can be the best
 
     def _score(self, size: int, unexplained: float) -> None:
-        """Note λ and the GCV score of the model with so many columns."""
+        """Note λ and the GCV score of the model with ``size`` columns."""
         state = self.basis.kappa[:size], self.products[:size], unexplained, len(self.x)
         if self.config.regularize:
             self.ridge = settled_ridge(*state, self.ridge)

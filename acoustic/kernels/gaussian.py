@@ -1,4 +1,4 @@
-"""The Gaussian kernel of one width in single precision, fast: one product and one exponential a block."""
+"""The Gaussian kernel of one width in single precision: one matrix product and one exponential a block."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ class CenteredGaussian:
     """exp(−‖x−c‖²/2σ²) of points near an origin.
 
     −‖x−c‖²/2 is the product of [x, −‖x‖²/2, 1] and [c, 1, −‖c‖²/2]; both are shifted by the origin and
-    divided by σ first. What counts of the distances is then not lost to rounding, however far from 0 the
-    points lie.
+    divided by σ first, so that distances are not lost to rounding however far from 0 the points lie.
+
+    Axes: M points, D features, C centres.
 
     Attributes
     ----------
     sigma : width
-    origin : (D,) float32 in the midst of the points, for example the mean of the centres
+    origin : (D,) float32, a point amid the data, for example the mean of the centres
     """
 
     sigma: float
     origin: Singles
 
     def left(self, x: Reals) -> Singles:
-        """Return points (M, D) as `values` wants them, (M, D + 2)."""
+        """Return points (M, D) in the form that `values` multiplies, (M, D + 2)."""
         scaled, half = self._scaled(x)
         return np.column_stack([scaled, -half, np.ones_like(half)])
 
     def right(self, centers: Reals) -> Singles:
-        """Return centres (C, D) as `values` wants them, (C, D + 2)."""
+        """Return centres (C, D) in the form that `values` multiplies, (C, D + 2)."""
         scaled, half = self._scaled(centers)
         return np.column_stack([scaled, np.ones_like(half), -half])
 
@@ -49,5 +50,5 @@ class CenteredGaussian:
 
 
 def mean_point(points: Reals) -> Singles:
-    """Return the mean (D,) of points (N, D), an origin for them."""
+    """Return the mean (D,) of points (M, D), to serve as their origin."""
     return np.asarray(points.mean(axis=0, dtype=np.float64), dtype=np.float32)

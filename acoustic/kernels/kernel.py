@@ -1,7 +1,9 @@
 """Kernel functions k(x, x') and blocks of their Gram matrix.
 
-A kernel is a small frozen record; ``block(x, centers)`` gives the columns of the Gram matrix that belong to
-the centres, never more of it. Widths may differ from centre to centre.
+A kernel is a small frozen record; ``block(x, centers)`` computes only those columns of the Gram matrix that
+belong to the centres. Widths may differ from centre to centre.
+
+Axes: M points, D features, C centres.
 """
 
 from __future__ import annotations
@@ -36,12 +38,12 @@ class Kernel:
     Attributes
     ----------
     name : ``gaussian`` exp(−‖x−x'‖²/2σ²), thesis (5.1); ``polynomial`` (xᵀx'/σ² + θ)^d, (2.60); ``sigmoid``
-        tanh(xᵀx'/σ² + θ), (2.61); ``compact`` the Gaussian times a polynomial that is 0 from ``radius``·σ on,
-        so that distant pairs are exact zeros (the thesis's outlook, chapter 6)
-    sigma : width
-    theta : constant of the two kernels of scalar products
-    degree : of the polynomial
-    radius : in widths, from which on ``compact`` is 0
+        tanh(xᵀx'/σ² + θ), (2.61); ``compact`` the Gaussian times a polynomial that is 0 from the distance
+        ``radius``·σ on, so that the kernel of distant points is exactly 0 (the thesis's outlook, chapter 6)
+        sigma : width σ
+        theta : constant θ of ``polynomial`` and ``sigmoid``
+        degree : exponent d of ``polynomial``
+        radius : distance, in units of σ, from which on ``compact`` is 0
     """
 
     name: KernelName = "gaussian"
@@ -63,17 +65,18 @@ class Kernel:
     def block(self, x: Reals, centers: Reals, sigma: Reals | None = None) -> Reals:
         """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C), in the precision of ``x``.
 
-        However small σ is, k of a point with itself is 1 to half the digits or more.
+        However small σ is, the Gaussian of a point with itself is 1 to at least half the digits.
 
         Parameters
         ----------
-        x, centers : points
+        x : (M, D) points
+        centers : (C, D)
         sigma : (C,) width of each centre; the kernel's own by default
         """
         scale = inverse_square(np.full(len(centers), self.sigma) if sigma is None else sigma, x.dtype)
         with np.errstate(
             over="ignore", invalid="ignore"
-        ):  # what is too far away has k = 0; callers see to infinities
+        ):  # points too far away have k = 0; callers check for infinities
             if self.name == "polynomial":
                 return np.asarray(((x @ centers.T) * scale + self.theta) ** self.degree)
             if self.name == "sigmoid":
@@ -101,7 +104,7 @@ def make_kernel(name: KernelName, sigma: float, params: Mapping[str, Any] | None
     Parameters
     ----------
     name, sigma : see `Kernel`
-    params : further parameters by name, only such as the kernel has: ``theta`` and ``degree`` of
+    params : further parameters of this kernel by name: ``theta`` and ``degree`` of
         ``polynomial``, ``theta`` of ``sigmoid``, ``radius`` of ``compact``, none of ``gaussian``
     """
     if not isinstance(params, Mapping | None):
@@ -124,10 +127,11 @@ def inverse_square(sigma: ArrayLike, dtype: DTypeLike) -> Reals:
 
 
 def _squared_distances(x: Reals, centers: Reals, scale: Reals) -> Reals:
-    """Return ‖x−c‖² (M, C); what counts of them in units of ``scale`` (C,), 1/σ², is not rounding.
+    """Return ‖x−c‖² (M, C), precise enough for a kernel with 1/σ² = ``scale`` (C,).
 
-    Both are shifted to the middle of the centres first: features far from 0 do not cost precision. Distances
-    that may be rounding of the scalar products, and are seen by the kernel, are computed anew.
+    Points and centres are first shifted by the mean of the centres, so features far from 0 do not cost
+    precision. Where the rounding of scalar products could be mistaken for a distance and would change the
+    kernel, the distances are computed again from differences.
     """
     if not len(centers):
         return np.asarray(x @ centers.T)
@@ -161,7 +165,7 @@ def _compact(scaled: Reals, radius: float, n_features: int) -> Reals:
 
 
 def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
-    """Return the widths an estimator may choose from."""
+    """Return the widths an estimator may choose from, as floats; raise ParameterError for anything else."""
     try:
         found = tuple(float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64)))
     except (TypeError, ValueError):  # words, None, unequal lengths

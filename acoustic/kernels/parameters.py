@@ -1,4 +1,4 @@
-"""Checks of the estimators' parameters, which may hold anything until they are used."""
+"""Checks of the estimators' parameters; constructors store them unchecked, as scikit-learn demands."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from foundation.arrays import Floats
 
-_LEAST_TRACE = 1e-10  # of M: below lies rounding
-_JUDGED = 0.1  # of M: as many columns at most leave the score a judge between far λ
-_ROUNDS = 3  # fixed-point steps of (3.88) after each centre; more change nothing that matters
+_LEAST_TRACE = 1e-10  # share of M below which tr P̃ is rounding error
+_JUDGED = 0.1  # share of M: with more columns the GCV score cannot compare values of λ that lie far apart
+_ROUNDS = 3  # fixed-point steps of (3.88) after each centre; more steps hardly change λ
 
 
 def gcv_score(kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float) -> float:
@@ -26,16 +26,18 @@ def gcv_score(kappa: Floats, products: Floats, unexplained: float, n_points: int
     ridge : λ
     """
     error, trace = _error_and_trace(kappa, _squares(products), unexplained, n_points, ridge)
-    # As many columns as points leave a trace of rounding only.
+    # With as many columns as points the trace is rounding error.
     return n_points * error / trace**2 if trace > n_points * _LEAST_TRACE else np.inf
 
 
 def settled_ridge(kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float) -> float:
-    """Return λ after some steps of (3.88), with few columns those from 0 if they score better.
+    """Return λ after some fixed-point steps of (3.88) from the present λ.
 
-    Parameters are those of `gcv_score`. It has two minima at times: with the first centres it may be best to
-    shrink nearly all away, and from there the steps find no way back. With many columns it is no judge
-    between far λ: the smaller, which may score better by chance, lets noise in.
+    The parameters are those of `gcv_score`. The score may have two minima: with the first centres it may be
+    best to shrink nearly everything away, and the steps do not find their way back from there. While there
+    are few columns the steps are therefore also started from 0, and the λ of the better score is returned.
+    With many columns the score cannot compare values of λ that lie far apart: the smaller one may score
+    better by chance and would let noise in.
     """
     state = kappa, products, unexplained, n_points
     found = []
@@ -49,10 +51,9 @@ def settled_ridge(kappa: Floats, products: Floats, unexplained: float, n_points:
 
 
 def next_ridge(kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float) -> float:
-    """Return λ re-estimated once, thesis (3.88); the old one where the new would run away.
+    """Return λ re-estimated once, thesis (3.88), or the old λ where the new one exceeds the largest κ.
 
-    Parameters are those of `gcv_score`. λ grows without bound when Σα̃² → 0: what exceeds the largest κ is
-    rejected.
+    The parameters are those of `gcv_score`. λ would grow without bound when Σα̃² → 0.
     """
     squares = _squares(products)
     error, trace = _error_and_trace(kappa, squares, unexplained, n_points, ridge)
@@ -75,8 +76,8 @@ def _error_and_trace(
 ) -> tuple[float, float]:
     """Return ‖P̃y‖² and tr P̃, thesis (3.81); the first as a sum without cancellation.
 
-    ‖P̃y‖² = ‖y‖² − Σ p²(κ + 2λ)/(κ + λ)² and unexplained = ‖y‖² − Σ p²/κ, whose difference is Σ p²λ²/κ(κ +
-    λ)².
+    With p = qᵀy, ‖P̃y‖² = ‖y‖² − Σ p²(κ + 2λ)/(κ + λ)² and unexplained = ‖y‖² − Σ p²/κ. Their difference is Σ
+    p²λ²/(κ(κ + λ)²).
     """
     total = kappa + ridge
     held = float(np.sum(squares / kappa * np.square(ridge / total))) if ridge else 0.0

@@ -1,9 +1,9 @@
-"""The one greedy loop by which all methods here select centres; a method is a scorer.
+"""The greedy loop by which all methods of forward selection choose centres; each method is a scorer.
 
 Thesis Algorithms 1 and 2, the leave-one-out slides, orthogonal least squares and the nodes of KMSE differ in
-which point they choose next, in what they keep account of, and in when they stop. They share the rest: the
-kernel columns of the chosen points are made orthogonal to those before, and what lies in their span is left
-out.
+which point they choose next, in what they update after each choice, and in when they stop. They share the
+rest: the kernel columns of the chosen points are made orthogonal to the columns before, and points whose
+columns lie in the span of these are skipped.
 
 Axes: M training points, b points chosen at once.
 """
@@ -18,7 +18,7 @@ from foundation.arrays import Flags, Longs, Reals
 
 
 class Scorer(Protocol):
-    """What a method adds to the loop."""
+    """The part of the loop that differs from method to method."""
 
     def choose(self) -> Longs:
         """Return the points (b,) whose columns come next, the best first; none to end the selection."""
@@ -46,12 +46,13 @@ def select_greedily(scorer: Scorer, basis: Basis, n_most: int) -> Longs:
     Parameters
     ----------
     scorer : says which points come next and when to stop
-    basis : is grown
-    n_most : points at most
+    basis : orthogonal columns, which the columns of the selected points are added to
+    n_most : largest number of points
     """
     selected: list[int] = []
     while len(selected) < n_most and not scorer.is_done():
-        # The points are chosen as if there were room for all: a path does not depend on its length.
+        # A full block is chosen even if there is room for less, so a path does not depend on its final
+        # length.
         points = scorer.choose()[: n_most - len(selected)]
         if not len(points):
             break
