@@ -3,8 +3,8 @@
 Both grow an orthogonal basis of kernel columns and differ in the ridge λ: NPD has λ = 0 and only adds ε to
 the diagonal of the Gram matrix; OROLS re-estimates λ by generalised cross-validation (GCV). Several columns
 of targets share one basis: only the small products yᵀq_i are kept for each. The residual, the weights, the
-GCV score and the leave-one-out
-outputs of every size follow from the basis, so one run gives the models of all sizes.
+GCV score and the leave-one-out outputs of every size follow from the basis, so one run gives the models of
+all sizes.
 
 Axes: M training points, D features, R targets, C centres; column 0 of the basis is the bias.
 """

@@ -1,7 +1,9 @@
 """Calibration: from a discriminant's output to the log odds of its two classes, by a quadratic in the output.
 
-Two Gaussians give one (thesis (4.7)), a logistic function (Platt) one without its square. Axes: T frames, P
-pairs, M outputs of a pair.
+Bayes' rule on two Gaussians gives such a quadratic (thesis (4.7)); Platt's logistic function gives one whose
+square term is 0.
+
+Axes: T frames, P pairs, M outputs of a pair at training frames.
 """
 
 from __future__ import annotations
@@ -23,21 +25,22 @@ CurveName = Literal["gaussian", "logistic"]
 OutputsName = Literal["fitted", "loo", "held-out"]
 
 _STEPS = 30
-_ENOUGH = 1e-9  # of a Newton step
+_ENOUGH = 1e-9  # gain in log-likelihood below which the Newton steps end
 _SMALLEST_CURVATURE = 1e-12
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The rule by which curves from outputs to log odds are fitted, the same for all ways of training.
+    """The rule by which curves from outputs to log odds are fitted; it is the same for all ways of training.
 
     Attributes
     ----------
-    outputs : of the training frames, on which curves rest: ``fitted``, those of the machine that learned them
-        (thesis; nearer to the targets than outputs of new frames); ``loo``, those of the machine without the
-        frame, which least squares gives for nothing; ``held-out``, those of a machine that learned the other
-        folds of the recordings
-    curve : ``gaussian``, Bayes' rule on one Gaussian a class (thesis (4.7)); ``logistic``, Platt's function
+    outputs : outputs at the training frames that the curves are fitted to: ``fitted`` are outputs of the
+        machine that learned these frames (thesis; they lie nearer to the targets than outputs at new frames);
+        ``loo`` are leave-one-out outputs, which least squares gives at no extra cost; ``held-out`` are
+        outputs of a machine trained on the other folds of the recordings
+    curve : shape of the curves: ``gaussian`` is Bayes' rule on one Gaussian per class (thesis (4.7)),
+        ``logistic`` is Platt's logistic function
     """
 
     outputs: OutputsName = "loo"
@@ -60,13 +63,14 @@ def fit_curve(
 
     Parameters
     ----------
-    outputs : (M,) of frames of the first class, then of the second
-    n_first : frames of the first class
-    counts : of both classes in all; their ratio is the prior odds
+    outputs : (M,) outputs at the frames of the first class, then at those of the second
+    n_first : number of frames of the first class
+    counts : total numbers of frames of the two classes; their ratio is the prior odds
     name : ``gaussian``, or ``logistic`` with the two classes weighted equally
-    weight : (M,) of the frames within their class; equal by default
-    reach : outputs farther out count as so far. Machines that aim at ±1 miss by thousands where a centre has
-        a column almost to itself and is left out; support vector machines have no such aim: infinity
+    weight : (M,) weights of the frames within their class; equal by default
+    reach : outputs are clipped to ±reach. The leave-one-out output of a machine with targets ±1 may miss by
+        thousands at a centre whose column is almost 0 at all other frames. Support vector machines have no
+        such targets: give infinity
     """
     values = np.clip(outputs, -reach, reach, dtype=np.float64)
     is_first = np.arange(len(values)) < n_first
@@ -75,20 +79,21 @@ def fit_curve(
         of_class = np.where(is_first, weight[:n_first].sum(), weight[n_first:].sum())
         slope, constant = _logistic(values, n_first, 0.5 * weight / of_class)
         return np.array([0.0, slope, constant + np.log(counts[0] / counts[1])])
-    curve = GaussianCurve().fit(values, is_first, weight)  # has the first class last
+    curve = GaussianCurve().fit(values, is_first, weight)  # its order is negative, positive
     return bayes_curves(curve.means_[::-1], curve.variances_[::-1], counts)
 
 
 def bayes_curves(means: ArrayLike, variances: ArrayLike, counts: ArrayLike) -> Floats:
     """Return Bayes' rule on Gaussians as quadratics in the outputs, (..., 3); thesis (4.7).
 
-    Outputs that point the wrong way tell nothing, as in `GaussianCurve.log_odds`: what is left are the
-    prior odds.
+    Where the mean of the first class is not above that of the second, the outputs tell nothing, as in
+    `GaussianCurve.log_odds`, and the log odds are those of the priors.
 
     Parameters
     ----------
-    means, variances : (..., 2) of the outputs of the first class, whose targets are 1, and of the second
-    counts : (..., 2) of both classes in all; their ratio is the prior odds
+    means : (..., 2) mean output of the first class, whose targets are 1, and of the second
+    variances : (..., 2) variances of the outputs of the two classes
+    counts : (..., 2) total numbers of frames of the two classes; their ratio is the prior odds
     """
     mean, variance = np.asarray(means, dtype=np.float64), np.asarray(variances, dtype=np.float64)
     prior, precision = np.log(np.asarray(counts, dtype=np.float64)), 0.5 / variance
@@ -118,10 +123,11 @@ def quadratics(q: Reals, curves: Floats) -> Floats:
 
 @njit(nogil=True, cache=True)
 def _logistic(values: Floats, n_first: int, weight: Floats) -> tuple[float, float]:
-    """Return slope and constant of the logistic function of largest likelihood, weights adding up to 1.
+    """Return slope and constant of the logistic function of largest likelihood; the weights add up to 1.
 
-    Platt's method: Newton steps, halved until the likelihood grows; his targets, (n + 1)/(n + 2) for a class
-    of n frames and its like, keep separable outputs finite. A falling slope tells nothing: it is 0.
+    Platt's method makes Newton steps, halved until the likelihood grows. His targets, (n + 1)/(n + 2) for a
+    first class of n frames and 1/(n + 2) for a second class of n frames, keep the solution finite where the
+    outputs separate the classes. If the slope is negative the outputs tell nothing: slope and constant are 0.
     """
     n = len(values)
     high, low = (n_first + 1.0) / (n_first + 2.0), 1.0 / (n - n_first + 2.0)

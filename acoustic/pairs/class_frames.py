@@ -1,4 +1,4 @@
-"""Frames of known class, and the order by class from which the pairs take theirs.
+"""Frames of known class, sorted by class so that each pair finds its frames quickly.
 
 Axes: M training frames, D features, P pairs, K classes.
 """
@@ -17,14 +17,15 @@ from foundation.arrays import Floats, Integers, Ints, Longs, Reals, Singles
 
 @dataclass(frozen=True)
 class LabelledFrames:
-    """What discriminants of classes are trained on.
+    """The frames that discriminants of classes are trained on.
 
     Attributes
     ----------
     x : (M, D) float32
-    codes : (M,) int32 class of each, 0 … K − 1
-    folds : (M,) int32 fold of each; frames of one recording are in one fold
-    counts : (K,) frames of each class before any were left out: the prior odds
+    codes : (M,) int32 class of each frame, 0 … K − 1
+    folds : (M,) int32 fold of each frame; frames of one recording are in one fold
+    counts : (K,) number of frames of each class in the whole data, of which ``x`` may be a sample; their
+        ratios are the prior odds
     """
 
     x: Singles
@@ -44,10 +45,10 @@ class ClassFrames:
     Parameters
     ----------
     x : (M, D)
-    codes : (M,) their classes
+    codes : (M,) class of each frame
     n_classes : K
-    sample_weight : (M,) above 0; all equal by default
-    folds : (M,) of each; one for all by default
+    sample_weight : (M,) weights above 0; all equal by default
+    folds : (M,) fold of each frame; by default all frames are in one fold
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class ClassFrames:
         self.starts = np.concatenate([[0], np.cumsum(self.counts)])
 
     def checked_pairs(self, pairs: ArrayLike | None) -> Ints:
-        """Return the pairs (P, 2) asked for, all by default, if there are frames for each."""
+        """Return the pairs (P, 2), all by default; raise ModelError if a class of a pair has no frames."""
         n_classes = len(self.counts)
         asked = all_pairs(n_classes) if pairs is None else np.asarray(pairs, dtype=np.int32).reshape(-1, 2)
         if not len(asked):
@@ -102,5 +103,5 @@ class ClassFrames:
         return asked
 
     def rows(self, pair: Ints) -> Longs:
-        """Return where the frames of the pair lie, those of class i first."""
+        """Return the rows of the frames of a pair (i, j), frames of class i first."""
         return np.concatenate([np.arange(self.starts[k], self.starts[k + 1]) for k in pair])

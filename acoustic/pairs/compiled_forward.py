@@ -1,16 +1,16 @@
 """Forward selection of many small two-class problems compiled: thesis Algorithms 1 and 2.
 
-It is `forward.forward_selection` for one column of targets, a Gaussian kernel of one width, selection by
-residual and blocks of one, without its general parts. A step costs two passes over Q for the
-orthogonalisation, which a core's cache holds for the sizes of states' frames, so exact sequential
-selection needs no blocking to be fast. The interpreter lock is free meanwhile: threads scale.
+It does what `forward.forward_selection` does for one column of targets, a Gaussian kernel of one width,
+selection by residual and blocks of one. A step costs two passes over Q for the orthogonalisation. Q fits into
+a core's cache for the usual number of frames of two states, so exact sequential selection is fast without
+blocks. The interpreter lock is released, so threads run in parallel.
 
-All that `fit_pair` calls is inlined into it. Left to itself the compiler calls some of it, and then the
-process that compiles runs other machine code than those that read it from the disk later, with other last
-digits.
+All functions that `fit_pair` calls are inlined into it. Otherwise the compiler would inline only some of
+them, and the process that compiles would run other machine code, with other last digits, than processes that
+load the compiled code from disk.
 
-Axes: M points of a pair, D features, C centres at most; row 0 of Q is the bias. Points lie in columns,
-(D, M), so that every inner loop runs over neighbouring points.
+Axes: M points of a pair, D features, C centres at most; row 0 of Q is the bias. Points lie in columns, (D,
+M), so that every inner loop runs over neighbouring points.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ from foundation.arrays import Floats, Ints, Singles
 
 Single = np.float32
 
-# Kernel columns lie mostly along the first few rows of Q: orthogonalising by these first mostly spares a
-# second full pass, which follows where a column's length still falls below a tenth (Rutishauser's rule).
-# Rows of Q are then orthogonal to 1e-4 where frames nearly repeat each other or σ is wide, however many there
-# are. A half, as in `basis`, gives 1e-6 and the same outputs, in 1.4 times the time.
+# Kernel columns lie mostly along the first few rows of Q. Orthogonalising to these first usually saves a
+# second
+# full pass, which follows only if a pass leaves less than a tenth of a column's length (Rutishauser's rule).
+# Rows of Q are then orthogonal to 1e-4 even where frames nearly repeat each other or σ is wide, however many
+# rows
+# there are. A share of one half, as in `basis`, gives 1e-6 and the same outputs, in 1.4 times the time.
 _FIRST = 8
 _REORTHOGONALIZE = Single(0.1)
-_ROUNDING = Single(64 * np.finfo(Single).eps)  # of the longest of a column's parts
+_ROUNDING = Single(64 * np.finfo(Single).eps)  # relative to the longest of a column's parts
 _VANISHED = _ROUNDING**2
-_ALONE = Single(np.finfo(Single).eps ** 0.6)  # 1 − h below it is taken as 0
+_ALONE = Single(np.finfo(Single).eps ** 0.6)  # 1 − h below this counts as 0
 _LAMBDA_ROUNDS = 3
-_JUDGED = 0.1  # of M: see `ridge.settled_ridge`
-_LEAST_TRACE = 1e-10  # of M: below lies rounding
+_JUDGED = 0.1  # share of M, see `ridge.settled_ridge`
+_LEAST_TRACE = 1e-10  # share of M below which tr P̃ is rounding error
 _LOG2_E = Single(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = Single(0.693359375), Single(-2.12194440e-4)
 _E0, _E1, _E2 = Single(1.9875691500e-4), Single(1.3981999507e-3), Single(8.3334519073e-3)
@@ -66,12 +68,12 @@ def fit_pair(
     targets : (M,) labels times the roots
     scale : −1/2σ²
     epsilon : added to the diagonal of the Gram matrix
-    tol : stop when no |residual| exceeds it, below 0 never
+    tol : the selection stops when no |residual| exceeds it; with a negative number it never does
     regularize : re-estimate λ by (3.88) after every centre
     q : (C + 1, M) room for the basis
     indices : (C,) filled with the selected points
     weights : (C,) filled with their weights
-    outputs : (2, M) filled with fitted and leave-one-out outputs
+    outputs : (2, M) filled with the fitted outputs and the leave-one-out outputs
     """
     capacity, n_points = q.shape
     u = np.zeros((capacity, capacity))
@@ -91,7 +93,7 @@ def fit_pair(
             if regularize:
                 unexplained = float(_dot(plain, plain))
                 ridge = _settled_ridge(kappa, projections, size, unexplained, n_points, ridge)
-                # (3.82) holds only while λ is fixed: what λ holds back of each column is put in anew.
+                # (3.82) holds only while λ is fixed: the share of each column that λ holds back is added anew.
                 for i in range(size):
                     parts[i] = -projections[i] * ridge / (kappa[i] * (kappa[i] + ridge))
                 residual[:] = plain
@@ -129,7 +131,7 @@ def _add(row: Singles, share: Single, out: Singles) -> None:
 
 @njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _scores(residual: Singles, taken: Singles, root: Singles, tol: Single, score: Singles) -> Single:
-    """Fill the points' scores, |e|, hopeless where taken; return by how much the largest exceeds tol."""
+    """Fill the points' scores |e|, very low for taken points; return by how much the largest exceeds tol."""
     excess = -_TAKEN
     for r in range(residual.size):
         size = abs(residual[r])
@@ -140,7 +142,7 @@ def _scores(residual: Singles, taken: Singles, root: Singles, tol: Single, score
 
 @njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _argmax(score: Singles) -> int:
-    """Return the first of the largest; two loops, as the first of them is a vector operation."""
+    """Return the first point of the largest score; of the two loops the compiler vectorises the first."""
     best = -_TAKEN
     for r in range(score.size):
         best = max(best, score[r])
@@ -154,7 +156,7 @@ def _argmax(score: Singles) -> int:
 def _kernel_column(
     xt: Singles, center: int, scale: Single, epsilon: Single, root: Singles, out: Singles
 ) -> None:
-    """Fill k(x_r, x_center), ε added to the centre's own entry, times the roots."""
+    """Fill k(x_r, x_center), ε added to the centre's own entry, times the roots of the weights."""
     n_dims, n_points = xt.shape
     out[:] = _ZERO
     d = 0
@@ -179,7 +181,7 @@ def _kernel_column(
 
 @njit(nogil=True, cache=True, fastmath=True, inline="always")
 def _exp(v):  # type: ignore[no-untyped-def]  # inlined: numba types it where it stands
-    """Return e^v of a number ≤ 0 by Cephes' polynomial, in operations a vector unit has."""
+    """Return e^v of a number ≤ 0 by Cephes' polynomial, in operations that processors vectorise."""
     n = np.floor(v * _LOG2_E + _HALF)
     g = v - n * _LN2_HIGH - n * _LN2_LOW
     p = ((((_E0 * g + _E1) * g + _E2) * g + _E3) * g + _E4) * g + _E5
@@ -189,7 +191,7 @@ def _exp(v):  # type: ignore[no-untyped-def]  # inlined: numba types it where it
 
 @njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _append(q: Singles, size: int, column: Singles, kappa: Floats, u: Floats, parts: Floats) -> bool:
-    """Make the column, at q[size], orthogonal to the rows before; return whether something is left of it."""
+    """Make the column q[size] orthogonal to the rows before; return whether it lies outside their span."""
     length = _dot(column, column)
     n_used = min(size, _FIRST)
     before = length
@@ -253,7 +255,7 @@ def _subtract(q: Singles, size: int, parts: Floats, column: Singles) -> None:
 def _settled_ridge(
     kappa: Floats, projections: Floats, size: int, unexplained: float, n_points: int, ridge: float
 ) -> float:
-    """Return λ after some steps of (3.88), as `ridge.settled_ridge`."""
+    """Return λ after some steps of (3.88), like `ridge.settled_ridge`."""
     best, least = ridge, np.inf
     for start in range(2):
         settled = ridge if start == 0 else 0.0
@@ -271,7 +273,7 @@ def _settled_ridge(
 def _gcv_score(
     kappa: Floats, projections: Floats, size: int, unexplained: float, n_points: int, ridge: float
 ) -> float:
-    """Return the score of a λ, as `ridge.gcv_score`, thesis (3.85)."""
+    """Return the generalised cross-validation score of λ, thesis (3.85), like `ridge.gcv_score`."""
     error, trace = unexplained, float(n_points)
     for i in range(size):
         total = kappa[i] + ridge
@@ -284,7 +286,7 @@ def _gcv_score(
 def _next_ridge(
     kappa: Floats, projections: Floats, size: int, unexplained: float, n_points: int, ridge: float
 ) -> float:
-    """Return λ re-estimated once, as `ridge.next_ridge`, thesis (3.88)."""
+    """Return λ re-estimated once, thesis (3.88), like `ridge.next_ridge`."""
     error, trace, slope, curvature, largest = unexplained, float(n_points), 0.0, 0.0, 0.0
     for i in range(size):
         total, squared = kappa[i] + ridge, projections[i] * projections[i]
@@ -321,7 +323,10 @@ def _outputs(
     root: Singles,
     outputs: Singles,
 ) -> None:
-    """Fill the outputs, fitted y − e and leave-one-out, as `leave_one_out.basis_left_out_residuals`."""
+    """Fill the fitted outputs y − e and the leave-one-out outputs.
+
+    The latter are computed like `leave_one_out.basis_left_out_residuals`.
+    """
     slack = outputs[1]
     slack[:] = _ONE
     for i in range(size):
@@ -338,7 +343,7 @@ def _outputs(
 
 @njit(nogil=True, cache=True, forceinline=True)
 def _alone(q: Singles, size: int, kappa: Floats, projections: Floats, ridge: float, r: int) -> Single:
-    """Return e/(1 − h) of a point that has a column to itself."""
+    """Return the limit of e/(1 − h) at a point that is fitted exactly by a column of its own."""
     above, below = 0.0, 0.0
     for i in range(size):
         share = q[i, r] / (kappa[i] * (kappa[i] + ridge))

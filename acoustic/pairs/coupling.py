@@ -25,15 +25,16 @@ _OVER_720, _OVER_5040 = np.float32(1 / 720), np.float32(1 / 5040)
 
 
 def all_pairs(n_classes: int) -> Ints:
-    """Return the pairs i < j of classes, (K(K−1)/2, 2), by i, then j."""
+    """Return the pairs i < j of classes, (K(K−1)/2, 2), sorted by i, then by j."""
     return np.stack(np.triu_indices(n_classes, 1), axis=1).astype(np.int32)
 
 
 def coupled_log_posteriors(log_odds: Reals, n_classes: int) -> Floats:
     """Return log P(i|x) by Price's coupling, (T, K), not normalised over i, from log odds (T, P).
 
-    The log odds are those of all pairs i < j. Thesis (4.8) with T = K: 1/ν_ij = 1 + e^{−d_ij} makes it
-    P(i|x) = 1 / (1 + Σ_{j≠i} e^{−d_ij}), a log-sum-exp, which cannot go negative.
+    The log odds d_ij are given for all pairs i < j. This is thesis (4.8) with the number of classes K for the
+    T that stands there: since 1/ν_ij = 1 + e^{−d_ij}, P(i|x) = 1 / (1 + Σ_{j≠i} e^{−d_ij}). Its logarithm is
+    a log-sum-exp, and unlike the form in the thesis it cannot become negative by rounding.
     """
     n_pairs = n_classes * (n_classes - 1) // 2
     if log_odds.ndim != 2 or log_odds.shape[1] != n_pairs:
@@ -46,7 +47,7 @@ def coupled_log_posteriors(log_odds: Reals, n_classes: int) -> Floats:
 
 @njit(nogil=True, cache=True, fastmath=True, inline="always")
 def _exp(v):  # type: ignore[no-untyped-def]  # inlined: numba types it where it stands
-    """Return e^v of a number ≤ 0 in double precision by Taylor's series, in operations a vector unit has."""
+    """Return e^v of v ≤ 0 in double precision by Taylor's series, in operations that processors vectorise."""
     bounded = max(v, _LEAST_EXPONENT)
     n = np.floor(bounded * _LOG2_E + 0.5)
     g = bounded - n * _LN2_HIGH - n * _LN2_LOW
@@ -81,16 +82,16 @@ def _couple(log_odds: Floats, n_classes: int) -> Floats:
 
 @njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def _add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles) -> None:
-    """Add a pair's e^{−d} to its first class's sums and e^d to its second's, (T,) each.
+    """Add a pair's e^{−d} to the sums of its first class and e^d to those of its second, (T,) each.
 
-    Log odds beyond ±80 count as that. Outputs are overwritten. One loop for each array: the compiler need not
-    fear that they overlap, and uses vector units.
+    The log odds d are clipped to ±80, and the outputs are overwritten. Each array has a loop of its own, so
+    that the compiler need not expect them to overlap and can vectorise the loops.
 
     Parameters
     ----------
-    outputs : (T,) of the pair's discriminant
-    curve : (3,) from there to log odds d
-    first, second : (T,) sums over the pairs of each class
+    outputs : (T,) outputs of the pair's discriminant
+    curve : (3,) curve from the outputs to the log odds d
+    first, second : (T,) sums over the pairs of the first and of the second class
     """
     square, slope, constant = curve[0], curve[1], curve[2]
     for t in range(len(outputs)):
@@ -104,21 +105,21 @@ def _add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles)
 
 @njit(nogil=True, cache=True)
 def couple_outputs(outputs: Singles, pairs: Ints, curves: Singles, sums: Singles) -> None:
-    """Add e^{−d_ij} of all pairs' outputs (P, T) to their classes' sums (K, T); outputs are overwritten."""
+    """Add e^{−d_ij} of all pairs to the sums (K, T) of their classes; the outputs (P, T) are overwritten."""
     for p in range(len(pairs)):
         _add_odds(outputs[p], curves[p], sums[pairs[p, 0]], sums[pairs[p, 1]])
 
 
 @njit(nogil=True, cache=True)
 def couple_sides(sides: Singles, biases: Singles, curves: Singles, sums: Singles) -> None:
-    """Add e^{−d_ij} of all pairs to their classes' sums (K, T), of outputs q_ij = side_ij − side_ji + b_ij.
+    """Add e^{−d_ij} of all pairs with outputs q_ij = side_ij − side_ji + b_ij to the sums of their classes.
 
     Parameters
     ----------
-    sides : (K, K, T) each class's share of its pairs' outputs
+    sides : (K, K, T) share of each class i in the output of its pair with each class j
     biases : (P,)
-    curves : (P, 3)
-    sums : (K, T) added to
+    curves : (P, 3) from outputs to log odds
+    sums : (K, T) sums of the classes, which are added to
     """
     n_classes = len(sides)
     outputs = np.empty(sums.shape[1], dtype=np.float32)
@@ -132,7 +133,7 @@ def couple_sides(sides: Singles, biases: Singles, curves: Singles, sums: Singles
 
 
 def log_posteriors_of_sums(sums: Singles) -> Singles:
-    """Return log P(i|x) = −log(1 + Σ_{j≠i} e^{−d_ij}), normalised over i, (T, K), of the sums (K, T)."""
+    """Return log P(i|x), normalised over i, (T, K), from the sums Σ_{j≠i} e^{−d_ij}, (K, T)."""
     found = -np.log1p(sums)
     found -= np.log(np.exp(found).sum(axis=0))
     return np.asarray(found.T)

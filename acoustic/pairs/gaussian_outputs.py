@@ -1,4 +1,7 @@
-"""Class-conditional Gaussians of a discriminant's output, and the posterior by Bayes' rule; thesis (4.7)."""
+"""Class-conditional Gaussians of a discriminant's output, and the posterior by Bayes' rule; thesis (4.7).
+
+Axes: M outputs at training points, K classes.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,20 @@ from scipy.special import expit
 
 from foundation.arrays import Floats, Longs
 
-_VARIANCE_SHARE = 1e-9  # of the squared distance of the means: the least variance of a class
-_LEAST_DISTANCE = 1e-50  # of the means, for that purpose: constant outputs have a density too
+_VARIANCE_SHARE = 1e-9  # least variance of a class, as a share of the squared distance of the means
+_LEAST_DISTANCE = 1e-50  # least distance of the means in that rule, so that constant outputs have a density
 _STRAIGHT = 1e-12  # curvature, in units of the larger precision, below which the log odds are a line
-_LEAD = 1e-9  # by which the predicted class exceeds the others at least
+_LEAD = 1e-9  # least share by which the posterior of the predicted class exceeds the others
 
 
 class GaussianCurve:
-    """Two Gaussians on the real line, one a class.
+    """Two Gaussians on the real line, one for each class.
 
     Attributes
     ----------
-    means_ : (2,) of the negative and the positive class
-    variances_ : (2,)
-    log_priors_ : (2,) log relative frequencies
+    means_ : (2,) mean output of the negative and of the positive class
+    variances_ : (2,) variances of the outputs of both classes
+    log_priors_ : (2,) log relative frequencies of both classes
     """
 
     means_: Floats
@@ -31,7 +34,7 @@ class GaussianCurve:
     log_priors_: Floats
 
     def fit(self, outputs: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from outputs (M,) (fitted, leave-one-out or held-out), their classes and weights (M,)."""
+        """Learn from outputs (M,) (fitted, leave-one-out or held-out), classes (M,) and weights (M,)."""
         values, positive = np.asarray(outputs, dtype=np.float64), np.asarray(is_positive, dtype=bool)
         weight = (
             np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -58,15 +61,15 @@ class GaussianCurve:
         distance = max(float(np.ptp(means)), _LEAST_DISTANCE)
         self.means_ = means
         self.variances_ = np.maximum(variances, _VARIANCE_SHARE * distance**2)
-        with np.errstate(divide="ignore"):  # log 0 = −∞ of a class without outputs is meant
+        with np.errstate(divide="ignore"):  # log 0 = −∞ is intended for a class without outputs
             self.log_priors_ = np.log(counts / counts.sum())
         return self
 
     def log_odds(self, outputs: ArrayLike) -> Floats:
         """Return d = log N(q; μ₊, σ₊²) + log P₊ − log N(q; μ₋, σ₋²) − log P₋, shape of the outputs.
 
-        Outputs that point the wrong way, μ₊ ≤ μ₋, tell nothing (left-out outputs of a constant model do):
-        d is that of the priors.
+        If μ₊ ≤ μ₋, as with the leave-one-out outputs of a constant model, the outputs tell nothing and d is
+        the log odds of the priors.
         """
         q = np.asarray(outputs, dtype=np.float64)[..., None]
         logs = -0.5 * (np.log(2 * np.pi * self.variances_) + (q - self.means_) ** 2 / self.variances_)
@@ -83,12 +86,12 @@ class GaussianCurve:
 class MonotoneGaussianCurve(GaussianCurve):
     """`GaussianCurve` whose log odds never fall while the output rises; a departure from thesis (4.7).
 
-    Where the variances differ d(q) is a parabola: beyond its vertex the odds would turn back, and the surest
-    outputs of a class get its smallest probabilities. There d is held.
+    Where the variances differ, d(q) is a parabola. Beyond its vertex the odds would turn back, and the most
+    extreme outputs of a class would get small probabilities. There d keeps its value at the vertex.
     """
 
     def log_odds(self, outputs: ArrayLike) -> Floats:
-        """Return d of the outputs, held beyond its vertex; shape of the outputs."""
+        """Return d of the outputs, constant beyond its vertex; shape of the outputs."""
         return super().log_odds(self._held(np.asarray(outputs, dtype=np.float64)))
 
     def _held(self, q: Floats) -> Floats:
@@ -101,10 +104,11 @@ class MonotoneGaussianCurve(GaussianCurve):
 
 
 def agreeing_posteriors(posteriors: Floats, codes: Longs) -> Floats:
-    """Return posteriors (M, C), normalised, of which that of the predicted class (M,) is the largest.
+    """Return normalised posteriors (M, K) in which the predicted class has the largest posterior.
 
-    Gaussians may cut elsewhere than the outputs that predict: where they do, the posterior of the predicted
-    class is raised to the largest.
+    The decision boundary of the Gaussians may differ from that of the outputs, by which classes are
+    predicted. Where the two disagree, the posterior of the predicted class ``codes`` (M,) is raised above the
+    largest.
     """
     raised, rows = posteriors.copy(), np.arange(len(posteriors))
     top = np.maximum(posteriors.max(axis=1), np.finfo(np.float64).tiny)

@@ -1,7 +1,9 @@
 """Couplings of pairwise posteriors that iterate: Hastie and Tibshirani 1998, Wu, Lin and Weng 2004.
 
-Both are run over each frame's best classes by Price's coupling; those share its mass anew, the rest keep
-theirs. Axes: T frames, P pairs, K classes.
+Both are run over the best classes of each frame by Price's coupling. The sum of the posteriors of these
+classes is shared out anew among them; the other classes keep their posteriors.
+
+Axes: T frames, P pairs, K classes.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from foundation.arrays import Floats, Longs, Reals
 CouplingName = Literal["price", "wu-lin-weng", "hastie-tibshirani"]
 
 _SWEEPS = 100
-_ENOUGH = 1e-7  # change of a posterior
-_LEAST = 1e-12  # posterior of a pair's class
+_ENOUGH = 1e-7  # largest change of a posterior in a sweep at which the iteration ends
+_LEAST = 1e-12  # pairwise posteriors are clipped to [_LEAST, 1 − _LEAST]
 
 
 def recoupled(log_posteriors: Reals, log_odds: Floats, name: CouplingName, n_best: int) -> Floats:
@@ -27,8 +29,9 @@ def recoupled(log_posteriors: Reals, log_odds: Floats, name: CouplingName, n_bes
     ----------
     log_posteriors : (T, K) by Price's coupling, normalised
     log_odds : (T, P) of all pairs i < j
-    name : of the coupling; ``price`` over the best classes alone is another one than over all
-    n_best : classes of each frame, 0 for all
+    name : name of the coupling; note that ``price`` over the best classes alone differs from ``price`` over
+        all
+    n_best : number of best classes of each frame, 0 for all
     """
     n_classes = log_posteriors.shape[1]
     n = n_classes if n_best == 0 else min(n_best, n_classes)
@@ -107,7 +110,7 @@ def _wu_lin_weng(r: Floats, p: Floats) -> None:
 
 @njit(nogil=True, cache=True)
 def _hastie_tibshirani(r: Floats, p: Floats) -> None:
-    """Scale p_i by Σ_j r_ij / Σ_j μ_ij, μ_ij = p_i/(p_i + p_j), until both agree."""
+    """Scale p_i by Σ_j r_ij / Σ_j μ_ij, μ_ij = p_i/(p_i + p_j), until the two sums agree."""
     n = len(p)
     for _ in range(_SWEEPS):
         change = 0.0

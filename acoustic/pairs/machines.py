@@ -1,4 +1,4 @@
-"""What all machines have in common: the discriminants of all pairs of classes, ready to be evaluated.
+"""The interface of machines: the discriminants of all pairs of classes, ready to be evaluated.
 
 Axes: T frames, D features, P pairs, K classes.
 """
@@ -19,9 +19,10 @@ class Machines(Protocol):
 
     Attributes
     ----------
-    layout : how centres and weights are kept, for model files
-    n_classes, n_pairs : K and P
-    n_centers : distinct centres of all pairs, each one kernel value a frame
+    layout : name, in model files, of the way in which centres and weights are stored
+    n_classes : K
+    n_pairs : P
+    n_centers : number of distinct centres of all pairs; each costs one kernel value a frame
     centers_a_pair : mean number of centres of one pair
     sigma : width of the Gaussian kernel
     """
@@ -48,7 +49,7 @@ class Machines(Protocol):
         ...
 
     def log_posteriors(self, curves: Floats, frames: Reals, n_workers: int | None = None) -> Singles:
-        """Return log P(class | frame) by Price's coupling, (T, K) float32, of machines for all pairs i < j.
+        """Return log P(class | frame) by Price's coupling, (T, K) float32; needs machines of all pairs i < j.
 
         Parameters
         ----------
@@ -59,19 +60,20 @@ class Machines(Protocol):
         ...
 
     def tensors(self) -> Tensors:
-        """Return what a file must hold, beside layout and width."""
+        """Return the arrays that a model file must hold, beside layout and width."""
         ...
 
     @classmethod
     def from_tensors(cls, tensors: Tensors, sigma: float) -> Self:
-        """Return the machines again."""
+        """Return the machines whose `tensors` these are."""
         ...
 
 
 def for_blocks_of_frames(work: Callable[[slice], None], n_frames: int, n_workers: int | None = None) -> None:
     """Call ``work`` with the rows of one block of frames after the other, in threads.
 
-    A block's outputs of thousands of pairs stay in a core's cache until they are used.
+    The blocks are so small that their outputs of thousands of pairs stay in a core's cache until they are
+    used.
     """
     starts = range(0, n_frames, FRAMES_AT_ONCE)
     rows = [slice(start, min(start + FRAMES_AT_ONCE, n_frames)) for start in starts]

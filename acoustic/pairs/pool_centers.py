@@ -1,6 +1,6 @@
-"""Which frames of a class become the centres that all its pairs share.
+"""The choice of the frames of a class that become the centres all its pairs share: the class's pool.
 
-Axes: M frames, D features, K classes, C centres of a class.
+Axes: M training frames, D features, K classes, C centres of a class.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from foundation.threads import parallel_map
 
 PoolName = Literal["random", "kmeans", "npd", "orols"]
 
-_BLOCK = 8  # centres the selection takes at once
-_EPSILON = 1e-3  # on the diagonal of its Gram matrix
+_BLOCK = 8  # centres that the selection adds at once
+_EPSILON = 1e-3  # added to the diagonal of the selection's Gram matrix
 
 
 def pool_centers(
@@ -35,12 +35,13 @@ def pool_centers(
     Parameters
     ----------
     x : (M, D) frames
-    codes : (M,) their classes, 0 … K − 1, each with some
-    name : ``random`` frames; ``kmeans``, the means of clusters; ``npd`` and ``orols``, the class's own among
-        the centres that forward selection takes for the class against as many frames of all others
-    n_centers : C, at most the frames of the class
+    codes : (M,) class of each frame, 0 … K − 1; every class has at least one frame
+    name : ``random`` takes random frames of the class; ``kmeans`` the means of clusters of its frames;
+        ``npd`` and ``orols`` run forward selection on the class against as many random frames of all others
+        and keep the centres that are frames of the class
+    n_centers : C; a class with fewer frames has all of them as centres
     sigma : width of the Gaussian kernel
-    seed : of what is drawn
+    seed : seed of the random choices
     n_workers : threads; one a core by default. The result does not depend on it.
     """
 
@@ -63,7 +64,7 @@ def pool_centers(
 
 
 def drawn(rows: Integers, n: int, rng: np.random.Generator) -> Integers:
-    """Return so many of the rows, or all, in their order."""
+    """Return ``n`` random rows in their order, or all if there are no more than that."""
     return rows if len(rows) <= n else np.sort(rng.choice(rows, n, replace=False))
 
 
@@ -76,7 +77,7 @@ def _selected(
     regularize: bool,
     rng: np.random.Generator,
 ) -> Integers:
-    """Return the rows of the class's own frames among the centres that tell it from the others."""
+    """Return the rows of those selected centres that are frames of the class itself."""
     rows = np.concatenate([own, others])
     targets = np.where(np.arange(len(rows)) < len(own), 1.0, -1.0)[:, None]
     config = ForwardConfig(

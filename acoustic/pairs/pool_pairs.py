@@ -1,7 +1,9 @@
-"""The discriminant of two classes on the centres of both, fitted: ridge regression or squared hinge.
+"""Fitting the discriminant of two classes on the centres of both, by ridge regression or squared hinge.
 
-Columns of a pair are the centres of its first class, then those of its second; rows the frames likewise.
-Axes: M frames of both classes, D features, C centres of both.
+The columns of a pair's matrices are the centres of its first class, then those of its second; the rows are
+the frames of its first class, then those of its second.
+
+Axes: M training frames of both classes, D features, C centres of both classes.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ from acoustic.kernels.gaussian import CenteredGaussian
 from acoustic.pairs.calibration import Calibration, fit_curve
 from foundation.arrays import Flags, Floats, Longs, Reals, Singles
 
-_MORE_RIDGE = 10.0  # where a Gram matrix is not definite in single precision
+_MORE_RIDGE = 10.0  # factor on the ridge when a Gram matrix is not definite in single precision
 _MOST_RIDGE = 1.0
-_LEAST_SLACK = 1e-6  # 1 − h of a frame left out
+_LEAST_SLACK = 1e-6  # least value of 1 − h in leave-one-out outputs
 
 
 class PoolClass(NamedTuple):
-    """Frames of one class, fold by fold, and what all its pairs need of its own centres."""
+    """Frames of one class, fold by fold, its centres, and the kernel values that all its pairs need."""
 
     frames: Singles
     bounds: Longs
@@ -42,22 +44,23 @@ class FittedPair(NamedTuple):
 
 
 class _Statistics(NamedTuple):
-    """What least squares needs of some frames: Gram matrix (C, C), and for both classes sums and numbers."""
+    """Statistics of some frames for least squares.
+
+    ``gram`` (C, C) is the Gram matrix of the kernel values, ``sums`` (2, C) their sums over the frames of
+    each class and ``sizes`` (2,) the numbers of frames.
+    """
 
     gram: Singles
     sums: Singles
     sizes: Longs
 
     def without(self, part: _Statistics) -> _Statistics:
-        """Return those of the frames that are not in a part of them."""
+        """Return the statistics of these frames without those of a part of them."""
         return _Statistics(self.gram - part.gram, self.sums - part.sums, self.sizes - part.sizes)
 
 
 class PoolPair(NamedTuple):
-    """Two classes with the kernel values of each one's frames at the other's centres.
-
-    Columns of the pair are the centres of the first class, then those of the second.
-    """
+    """Two classes with the kernel values of the frames of each at the centres of the other."""
 
     first: PoolClass
     second: PoolClass
@@ -71,7 +74,7 @@ class PoolPair(NamedTuple):
         return cls(first, second, values(first.frames, second.centers), values(second.frames, first.centers))
 
     def statistics(self, fold: int) -> _Statistics:
-        """Return those of one fold."""
+        """Return the statistics of the frames of one fold."""
         i, j = (slice(c.bounds[fold], c.bounds[fold + 1]) for c in (self.first, self.second))
         return _statistics(
             (self.first.own[i], self.first_cross[i]),
@@ -80,7 +83,7 @@ class PoolPair(NamedTuple):
         )
 
     def statistics_of(self, chosen: Flags) -> _Statistics:
-        """Return those of some of the frames (M,)."""
+        """Return the statistics of the chosen frames (M,)."""
         i, j = chosen[: len(self.first.frames)], chosen[len(self.first.frames) :]
         return _statistics(
             (self.first.own[i], self.first_cross[i]), (self.second.own[j], self.second_cross[j])
@@ -106,7 +109,7 @@ class PoolPair(NamedTuple):
         return np.concatenate(parts) + solution.bias
 
     def frames_of(self, fold: int) -> Flags:
-        """Return which of the frames (M,) are of a fold."""
+        """Return which of the frames (M,) belong to a fold."""
         chosen = np.zeros(self.n_frames, dtype=bool)
         chosen[self.first.bounds[fold] : self.first.bounds[fold + 1]] = True
         n = len(self.first.frames)
@@ -134,7 +137,11 @@ def fit_pair(
 
 
 class _Fit(NamedTuple):
-    """A pair's machine, its outputs (M,), what of each fold it rests on, and which frames lack there (M,)."""
+    """A pair's fitted machine.
+
+    ``outputs`` (M,) are its outputs, ``parts`` the statistics of each fold from which it was solved, and
+    ``is_idle`` (M,) says which frames these statistics leave out.
+    """
 
     solution: _Solution
     outputs: Singles
@@ -145,8 +152,8 @@ class _Fit(NamedTuple):
 def _newton(pair: PoolPair, folds: Sequence[Flags], start: _Fit, ridge: float, n_steps: int) -> _Fit:
     """Return the fit after Newton steps of the squared hinge.
 
-    A Newton step is least squares on the frames that are not beyond their targets. Fewer are beyond than not:
-    they are taken away.
+    A Newton step is least squares on the frames whose outputs are not beyond their targets. Usually fewer
+    frames are beyond, so their statistics are subtracted from those of all frames.
     """
     fit = start
     signs = np.where(np.arange(pair.n_frames) < len(pair.first.frames), np.float32(1), np.float32(-1))
@@ -166,22 +173,22 @@ def _newton(pair: PoolPair, folds: Sequence[Flags], start: _Fit, ridge: float, n
 
 
 def _held_out(pair: PoolPair, folds: Sequence[Flags], fit: _Fit, ridge: float) -> Singles:
-    """Return the outputs (M,) of each fold by a machine on the others.
+    """Return the outputs (M,) at the frames of each fold of a machine fitted to the other folds.
 
-    Which frames the squared hinge counts is settled with all.
+    The frames that the squared hinge leaves out are those left out by the fit to all folds.
     """
     outputs, total = fit.outputs.copy(), _total(fit.parts)
     for own, is_own in zip(fit.parts, folds, strict=True):
         rest = total.without(own)
-        if rest.sizes.all() and is_own.any():  # else nothing of a class is left: fitted ones have to do
+        if rest.sizes.all() and is_own.any():  # else a class has no other frames, and its fitted outputs stay
             outputs[is_own] = pair.outputs(_solved(rest, pair.n_frames - int(is_own.sum()), ridge))[is_own]
     return outputs
 
 
 def _left_out(pair: PoolPair, fit: _Fit) -> Floats:
-    """Return the outputs (M,) of the machine without the frame, from its leverage.
+    """Return the leave-one-out outputs (M,), computed from leverages.
 
-    Frames that the squared hinge does not count change nothing when they are left out.
+    A frame that the squared hinge does not count keeps its output, since nothing changes when it is left out.
     """
     solution = fit.solution
     is_first = np.arange(pair.n_frames) < len(pair.first.frames)
@@ -205,7 +212,7 @@ def _statistics(
     second: tuple[Singles, Singles],
     own_grams: tuple[Singles, Singles] | None = None,
 ) -> _Statistics:
-    """Return the statistics of frames of both classes, given as their values at own and other's centres."""
+    """Return the statistics of frames given as (values at own, values at the other class's centres)."""
     (own_i, cross_i), (own_j, cross_j) = first, second
     gram_i, gram_j = (own_i.T @ own_i, own_j.T @ own_j) if own_grams is None else own_grams
     n_first = own_i.shape[1]
@@ -224,9 +231,10 @@ def _statistics(
 
 
 class _Solution(NamedTuple):
-    """Weights (C,) and free bias; and of the centred Gram matrix with its ridge the Cholesky factor (C, C).
+    """Weights (C,) and bias of a fit, and what its leave-one-out outputs need.
 
-    ``center`` (C,) is the mean of the kernel values of the frames it rests on, ``size`` their number.
+    ``factor`` (C, C) is the Cholesky factor of the centred Gram matrix with its ridge, ``center`` (C,) the
+    mean kernel values of the frames of the fit, and ``size`` the number of these frames.
     """
 
     weights: Singles
@@ -237,9 +245,11 @@ class _Solution(NamedTuple):
 
 
 def _solved(statistics: _Statistics, n_frames: int, ridge: float) -> _Solution:
-    """Return the solution of (1/n) Σ (y − f)² + ridge ‖w‖² over the statistics' frames, n given.
+    """Return the minimum of (1/n) Σ (y − f)² + ridge ‖w‖² over the frames of the statistics.
 
-    The bias is eliminated: it is the mean of y − wᵀz. The ridge grows until the factorisation succeeds.
+    n is ``n_frames``, which also counts frames that the statistics leave out. The bias is not penalised: it
+    is the mean of y − wᵀz, where z are the kernel values. The ridge is raised until the factorisation
+    succeeds.
     """
     gram, sums, sizes = statistics
     size = sizes.sum()

@@ -1,7 +1,8 @@
-"""Discriminants of all pairs of classes on centres that the pairs of a class share, evaluated.
+"""Evaluation of the discriminants of all pairs of classes on centres that the pairs of a class share.
 
-The outputs of all pairs at a block of frames are one matrix product a class. Axes: T frames, D features,
-P pairs, K classes, N centres of all classes.
+The outputs of all pairs at a block of frames cost one matrix product for each class.
+
+Axes: T frames, D features, P pairs, K classes, C centres in all.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ class PooledMachines:
     Attributes
     ----------
     sigma : kernel width
-    centers : (N, D) float32, class by class
-    starts : (K + 1,) int32 where each class's centres begin
-    weights : (N, K) float32; column j of a centre of class i is its weight in q_ij (i < j) or −q_ji (i > j)
+    centers : (C, D) float32, class by class
+    starts : (K + 1,) int32 position of each class's first centre, and C
+    weights : (C, K) float32; column j of a centre of class i is its weight in q_ij (i < j) or −q_ji (i > j)
     biases : (P,) in the order of `acoustic.pairs.coupling.all_pairs`
     """
 
@@ -56,22 +57,22 @@ class PooledMachines:
 
     @property
     def n_centers(self) -> int:
-        """Number N of centres of all classes."""
+        """Number C of centres of all classes."""
         return len(self.centers)
 
     @property
     def centers_a_pair(self) -> float:
-        """Mean number of centres of a pair: those of both classes."""
+        """Mean number of centres of a pair, which has the centres of both its classes."""
         return float(2 * np.diff(self.starts).mean())
 
     @cached_property
     def kernel(self) -> CenteredGaussian:
-        """The kernel about the mean of the centres."""
+        """The kernel, with the mean of the centres as origin."""
         return CenteredGaussian(self.sigma, mean_point(self.centers))
 
     @cached_property
     def center_blocks(self) -> tuple[Singles, ...]:
-        """Each class's centres as `CenteredGaussian.values` wants them."""
+        """The centres of each class in the form that `CenteredGaussian.values` multiplies."""
         return tuple(self.kernel.right(self.centers[a:b]) for a, b in pairwise(self.starts))
 
     def outputs(self, frames: Reals, n_workers: int | None = None) -> Singles:
@@ -101,16 +102,16 @@ class PooledMachines:
         return posteriors
 
     def tensors(self) -> Tensors:
-        """Return what a file must hold."""
+        """Return the arrays that a model file must hold."""
         return {name: getattr(self, name) for name in _TENSORS}
 
     @classmethod
     def from_tensors(cls, tensors: Tensors, sigma: float) -> PooledMachines:
-        """Return the machines again."""
+        """Return the machines whose `tensors` these are."""
         return cls(sigma, **{name: tensors[name] for name in _TENSORS})
 
     def _on_blocks(self, fill: Callable[[slice, Singles], None], x: Reals, n_workers: int | None) -> None:
-        """Call ``fill`` with some frames' rows and each class's shares of its pairs' outputs (K, K, T)."""
+        """Call ``fill`` for blocks of T frames with their rows and the shares of classes (K, K, T)."""
         frames, centers, n_classes = self.kernel.left(x), self.center_blocks, self.n_classes
         weights = [self.weights[a:b].T for a, b in pairwise(self.starts)]
 

@@ -1,6 +1,6 @@
-"""One discriminant for each pair of classes, each with centres of its own, evaluated.
+"""Evaluation of one discriminant for each pair of classes, each with centres of its own.
 
-Axes: T frames, D features, P pairs, C centres of a pair, N distinct centres, K classes.
+Axes: T frames, D features, P pairs, K classes, C distinct centres in all, c centres of a pair at most.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ _TENSORS = ("pairs", "centers", "sigmas", "center_rows", "slots", "weights", "bi
 
 
 class CenterBlock(NamedTuple):
-    """Some of the distinct centres and the pairs' weights on them, by rows of a sparse matrix."""
+    """Some of the distinct centres, ``first`` … ``last`` − 1, and the weights of the pairs that use them.
+
+    The weights are a sparse matrix by rows: those of ``pairs[n]`` are ``weights[starts[n]:starts[n + 1]]``,
+    and ``slots`` holds the positions of their centres in the block.
+    """
 
     first: int
     last: int
@@ -43,11 +47,11 @@ class SparseMachines:
     ----------
     kernel : kernel function
     pairs : (P, 2) int32 classes (i, j)
-    centers : (N, D) float32 distinct centres of all pairs
-    sigmas : (N,) width of each
-    center_rows : (N,) int32 where they lie in the training frames
-    slots : (P, C) int32 which of ``centers`` each pair has, −1 behind the last
-    weights : (P, C) their weights, 0 behind the last
+    centers : (C, D) float32 distinct centres of all pairs
+    sigmas : (C,) kernel width of each centre
+    center_rows : (C,) int32 row of each centre in the training frames
+    slots : (P, c) int32 positions in ``centers`` of each pair's centres, filled up with −1
+    weights : (P, c) weights of these centres, filled up with 0
     biases : (P,)
     """
 
@@ -64,7 +68,7 @@ class SparseMachines:
 
     @property
     def n_classes(self) -> int:
-        """Number K of classes, the last of which is in a pair."""
+        """Number K of classes, one more than the largest class of a pair."""
         return int(self.pairs.max()) + 1
 
     @property
@@ -74,7 +78,7 @@ class SparseMachines:
 
     @property
     def n_centers(self) -> int:
-        """Number N of distinct centres."""
+        """Number C of distinct centres."""
         return len(self.centers)
 
     @property
@@ -84,17 +88,17 @@ class SparseMachines:
 
     @property
     def sigma(self) -> float:
-        """Width of the kernel, where all centres have the same."""
+        """Width of the kernel if all centres have the same width."""
         return self.kernel.sigma
 
     @property
     def center_indices(self) -> Ints:
-        """The centres of each pair as rows of the training frames, (P, C), −1 behind the last."""
+        """The centres of each pair as rows of the training frames, (P, c), filled up with −1."""
         return np.append(self.center_rows, np.int32(-1))[self.slots]
 
     @cached_property
     def center_blocks(self) -> tuple[CenterBlock, ...]:
-        """The weights turned round: for every block of distinct centres, the pairs that use it."""
+        """The blocks of distinct centres, each with the weights of the pairs that use it."""
         pair, place = np.nonzero(self.slots >= 0)
         slots, weights = self.slots[pair, place], self.weights[pair, place].astype(np.float32)
         order = np.argsort(slots // _CENTERS_AT_ONCE, kind="stable")  # pairs stay ascending within a block
@@ -134,16 +138,16 @@ class SparseMachines:
         return posteriors
 
     def tensors(self) -> Tensors:
-        """Return what a file must hold of machines with one width."""
+        """Return the arrays that a model file must hold; all centres have one width."""
         return {name: getattr(self, name) for name in _TENSORS}
 
     @classmethod
     def from_tensors(cls, tensors: Tensors, sigma: float) -> SparseMachines:
-        """Return the machines again."""
+        """Return the machines whose `tensors` these are."""
         return cls(Kernel("gaussian", sigma), **{name: tensors[name] for name in _TENSORS})
 
     def _on_blocks(self, fill: Callable[[slice, Singles], None], x: Reals, n_workers: int | None) -> None:
-        """Call ``fill`` with some frames' rows and the outputs of all pairs there (P, T).
+        """Call ``fill`` for blocks of T frames with their rows and the outputs of all pairs (P, T).
 
         The kernel is evaluated once for every distinct centre, block by block; each block is multiplied by
         the sparse weights of the pairs that use it while it is in the cache.
@@ -164,7 +168,7 @@ class SparseMachines:
         for_blocks_of_frames(work, len(frames), n_workers)
 
     def _kernel_values(self, rows: Singles, inside: slice, widths: Floats | None) -> Singles:
-        """Return the kernel of some centres at frames (T, D), (centres, T)."""
+        """Return the kernel values (C, T) of the C centres ``inside`` at frames (T, D)."""
         centers = self.centers[inside]
         if widths is None:
             return self.kernel.block(centers, rows)
@@ -175,7 +179,7 @@ class SparseMachines:
 def _accumulate(
     values: Singles, pairs: Ints, starts: Ints, slots: Ints, weights: Singles, outputs: Singles
 ) -> None:
-    """Add sparse weights (pairs, centres) times values (centres, T) to outputs (P, T), four at a time."""
+    """Add sparse weights (P, C) times values (C, T) to outputs (P, T), four centres at a time."""
     n_frames = values.shape[1]
     for row in range(pairs.size):
         out, entry, end = outputs[pairs[row]], starts[row], starts[row + 1]

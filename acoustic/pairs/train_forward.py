@@ -23,8 +23,8 @@ from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
 from foundation.threads import Watch, parallel_map, unwatched
 
-_STEEPEST = np.float32(1e25)  # 1/σ² of compiled kernels: finite when multiplied by squared distances
-_PAIRS_AT_ONCE = 16  # of one task of a thread
+_STEEPEST = np.float32(1e25)  # largest 1/σ² of compiled kernels, finite times squared distances
+_PAIRS_AT_ONCE = 16  # pairs that a thread takes at once
 _LEAVE_ONE_OUT = Calibration()
 
 
@@ -34,8 +34,8 @@ class PairForwardConfig:
 
     Attributes
     ----------
-    n_centers : of a pair, at most
-    epsilon : added to the diagonal of a pair's Gram matrix
+    n_centers : largest number of centres of a pair
+    epsilon : number added to the diagonal of a pair's Gram matrix
     """
 
     n_centers: int = 100
@@ -60,10 +60,11 @@ def fit(
 
     Parameters
     ----------
-    frames : of known class
+    frames : training frames of known class
     sigma : width of the Gaussian kernel
-    config, calibration : see there
-    regularize : λ is re-estimated (OROLS, Algorithm 2), or 0 (NPD, Algorithm 1)
+    config : how centres are selected
+    calibration : how curves are fitted
+    regularize : whether λ is re-estimated (OROLS, Algorithm 2) or is 0 (NPD, Algorithm 1)
     n_workers : threads; one a core by default
     watch : shows how many groups of pairs are done
     """
@@ -105,25 +106,28 @@ def fit_pairs(
 ) -> tuple[SparseMachines, Floats]:
     """Return a discriminant for every pair of classes, and the curves (P, 3) from outputs to log odds.
 
-    Centres are selected forward among the frames of the two classes, taken class by class, in single
-    precision; of equal residuals the earlier is taken. The papers' algorithms (Gaussian kernel of one width,
-    selection by residual, blocks of one, stopping by size or tol) run compiled, the rest through
-    `forward_selection`: here larger blocks are slower. The result is the same for any number of workers.
+    The centres of a pair are selected forward among the frames of its two classes, in single precision; of
+    equal residuals the first in the order of classes is taken. The papers' algorithms (Gaussian kernel of one
+    width, selection by residual, blocks of one, stopping by size or tol) run compiled. All others run through
+    `forward_selection`, so that larger blocks are slower here. The result is the same for any number of
+    workers.
 
     Parameters
     ----------
     x : (M, D) frames
-    codes : (M,) their classes, 0 … K − 1
+    codes : (M,) class of each frame, 0 … K − 1
     n_classes : K
     config : how centres are selected
-    pairs : (P, 2) classes; all i < j by default
+    pairs : (P, 2) pairs of classes; all i < j by default
     n_workers : threads; one a core by default
     calibration : how curves are fitted; leave-one-out outputs and Gaussians by default
-    sample_weight : (M,) weights of the squared errors, and of the outputs in the curves
-    counts : (K,) from which prior odds are taken; the weights of each class's frames by default
-    folds : (M,) for held-out outputs
-    seed : of selection by chance
-    left_out : (M, P) filled with leave-one-out outputs; frames of other classes stay as they are
+    sample_weight : (M,) weights of the squared errors, and of the outputs that curves are fitted to
+    counts : (K,) numbers of frames whose ratios are the prior odds; the summed weights of each class's frames
+        by default
+    folds : (M,) fold of each frame, for held-out outputs
+    seed : seed of random selection
+    left_out : (M, P) array to fill with leave-one-out outputs; entries of frames of other classes stay as
+        they are
     watch : shows how many groups of pairs are done
     """
     frames = ClassFrames(x, codes, n_classes, sample_weight, folds)
@@ -144,7 +148,7 @@ def fit_pairs(
 
 
 def _checked_counts(counts: ArrayLike | None, frames: ClassFrames, pairs: Ints) -> Floats:
-    """Return the numbers (K,) from which prior odds are taken."""
+    """Return the numbers of frames (K,) whose ratios are the prior odds."""
     if counts is None:
         return frames.weighted_counts
     found = np.asarray(counts, dtype=np.float64)
@@ -166,7 +170,7 @@ class _Machine(NamedTuple):
     bias: float
 
     def outputs(self, frames: ClassFrames, rows: Longs, kernel: Kernel) -> Floats:
-        """Return the outputs (n,) at some of the frames."""
+        """Return the outputs (n,) at the n frames ``rows``."""
         values = kernel.block(frames.x[rows], frames.x[self.rows], self.sigmas)
         return np.asarray(values.astype(np.float64) @ self.weights + self.bias)
 
@@ -178,7 +182,7 @@ class _FittedPair(NamedTuple):
 
 @dataclass(frozen=True)
 class _Trainer:
-    """Fits pairs, one after the other, in any thread."""
+    """Fits pairs one after the other; threads may share it."""
 
     frames: ClassFrames
     config: ForwardConfig
@@ -192,7 +196,7 @@ class _Trainer:
         return np.empty((1 + min(self.config.max_centers, n)) * n, dtype=np.float32)
 
     def fit(self, pair: Ints, room: Singles, left_out: Reals | None) -> _FittedPair:
-        """Return the machine of a pair and its curve; fill ``left_out`` (M,) with its outputs."""
+        """Return the machine of a pair and its curve; fill ``left_out`` (M,) with leave-one-out outputs."""
         frames, rows = self.frames, self.frames.rows(pair)
         n_first = int(frames.counts[pair[0]])
         machine, fitted, loo = self._machine(pair, rows, n_first, room)
@@ -207,7 +211,10 @@ class _Trainer:
         return _FittedPair(machine, curve)
 
     def _held_out(self, pair: Ints, rows: Longs, n_first: int, fitted: Reals, room: Singles) -> Floats:
-        """Return the outputs (n,) of each fold by a machine of the others, where these have both classes."""
+        """Return the outputs (n,) at the frames of each fold of a machine trained on the other folds.
+
+        If the other folds lack one of the two classes, the fold keeps its ``fitted`` outputs.
+        """
         outputs = fitted.astype(np.float64)
         for is_own in self._folds(rows):
             n_first_left = int(np.sum(~is_own[:n_first]))
@@ -221,9 +228,9 @@ class _Trainer:
         return (folds == fold for fold in np.unique(folds))
 
     def _machine(self, pair: Ints, rows: Longs, n_first: int, room: Singles) -> tuple[_Machine, Reals, Reals]:
-        """Return the machine of some frames, the first ones of the first class, and its outputs on them.
+        """Return the machine trained on n frames, its fitted outputs (n,) and its leave-one-out outputs (n,).
 
-        These are the fitted and the leave-one-out ones, (n,) each.
+        The first ``n_first`` frames belong to the first class of the pair, the others to the second.
         """
         if _is_fast(self.config):
             return _fit_compiled(self.frames, rows, n_first, self.config, room)
@@ -232,7 +239,7 @@ class _Trainer:
 
 
 def _is_fast(config: ForwardConfig) -> bool:
-    """Return whether the compiled selection does what is asked."""
+    """Return whether the compiled selection implements this configuration."""
     return (
         config.kernel.name == "gaussian"
         and len(config.sigmas) == 1
@@ -286,8 +293,8 @@ def _fit_general(
 def _gather(
     frames: ClassFrames, pairs: Ints, config: ForwardConfig, fitted: list[_FittedPair]
 ) -> SparseMachines:
-    """Return the machines over their distinct centres, which lie class by class."""
-    most = min(config.max_centers, int(np.sort(frames.counts)[-2:].sum()))  # of any pair
+    """Return the machines over their distinct centres, which are sorted class by class."""
+    most = min(config.max_centers, int(np.sort(frames.counts)[-2:].sum()))  # centres of any pair
     slots, weights = np.full((len(pairs), most), -1, dtype=np.int32), np.zeros((len(pairs), most))
     keys = np.stack(
         [

@@ -1,8 +1,9 @@
-"""One discriminant for each pair of classes, on centres that all pairs of a class share, fitted.
+"""Fitting one discriminant for each pair of classes, on centres that all pairs of a class share.
 
-A class's centres are chosen once; the pair (i, j) has those of i and of j. Kernel values and Gram matrices
-inside a class serve all its pairs: large numbers of centres become cheap. Axes: M training frames,
-D features, P pairs, K classes, C centres of a pair.
+The centres of each class are chosen once; the pair (i, j) has the centres of i and of j. Kernel values and
+Gram matrices inside a class serve all its pairs, which makes large numbers of centres cheap.
+
+Axes: M training frames, D features, P pairs, K classes, C centres of a class.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from foundation.threads import Watch, parallel_map, unwatched
 
 Loss = Literal["squared", "squared-hinge"]
 
-_PAIRS_AT_ONCE = 8  # of one task of a thread
+_PAIRS_AT_ONCE = 8  # pairs that a thread takes at once
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,12 @@ class PoolsConfig:
 
     Attributes
     ----------
-    n_centers : of a class, at most
-    choice : how they are chosen (`acoustic.pairs.pool_centers`)
-    ridge : added to the Gram matrix of the kernel values, a mean over the pair's frames; the bias is free
-    loss : least squares on targets ±1 (thesis), or the squared hinge of the same targets, one Newton step
-        from least squares
+    n_centers : largest number of centres of a class's pool
+    choice : how centres are chosen among the frames of a class (`acoustic.pairs.pool_centers`)
+    ridge : number added to the diagonal of a pair's Gram matrix, which is a mean over the pair's frames; the
+        bias is not penalised
+    loss : ``squared`` is least squares on targets ±1 (thesis); ``squared-hinge`` takes one Newton step from
+        there towards the least squared hinge loss
     """
 
     n_centers: int = 200
@@ -70,10 +72,11 @@ def fit(
 
     Parameters
     ----------
-    frames : of known class
+    frames : training frames of known class
     sigma : width of the Gaussian kernel
-    config, calibration : see there
-    seed : of centres drawn
+    config : how centres are chosen and discriminants fitted
+    calibration : how curves are fitted
+    seed : seed of the random choice of centres
     n_workers : threads; one a core by default. The result does not depend on it.
     watch : shows how many groups of pairs are done
     """
@@ -106,10 +109,11 @@ def fit_pools(
 
     Parameters
     ----------
-    frames : of known class; each class has some
-    centers : for each class its centres (C, D)
+    frames : training frames of known class; every class has at least one
+    centers : the centres (C, D) of each class
     sigma, ridge, calibration : see `fit`
-    hinge_steps : Newton steps of the squared hinge at most, whole ones, from the least squares solution on
+    hinge_steps : largest number of full Newton steps of the squared hinge, which start from the least squares
+        solution
     n_workers, watch : see `fit`
     """
     unscaled = [np.asarray(c, dtype=np.float32) for c in centers]
@@ -137,7 +141,7 @@ def fit_pools(
 def _classes(
     frames: LabelledFrames, centers: Sequence[Singles], sigma: float, n_workers: int | None
 ) -> list[PoolClass]:
-    """Return the classes with their kernel blocks, and check that there is something in each."""
+    """Return the classes with their kernel blocks; raise ModelError if one has no frames or no centres."""
     x, codes, folds = frames.x, frames.codes, frames.folds
     if x.ndim != 2 or not len(x) == len(codes) == len(folds):
         raise ModelError(

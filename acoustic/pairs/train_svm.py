@@ -1,4 +1,4 @@
-"""Support vector machines of all pairs of classes as `SparseMachines`: the peer, on equal terms.
+"""Support vector machines of all pairs of classes as `SparseMachines`, for comparison on equal terms.
 
 Axes: M training frames, D features, P pairs, K classes.
 """
@@ -19,7 +19,7 @@ from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Floats, Integers, Ints, Longs
 from foundation.threads import Watch, parallel_map, unwatched
 
-_CACHE_MB = 100.0  # of each thread's kernel values
+_CACHE_MB = 100.0  # size of each thread's cache of kernel values
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class SvmConfig:
 
     Attributes
     ----------
-    cost : C of libsvm
+    cost : penalty C on margin violations of the support vector machines
     """
 
     cost: float = 10.0
@@ -50,9 +50,11 @@ def fit(
 
     Parameters
     ----------
-    frames : of known class
+    frames : training frames of known class
     sigma : width of the Gaussian kernel
-    config, calibration : see there; outputs of a frame left out cost a training each, they are not to be had
+    config : how the machines are fitted
+    calibration : how curves are fitted; ``loo`` is refused, since each leave-one-out output would cost a
+        training
     n_workers : threads; one a core by default
     watch : shows how many pairs are done
     """
@@ -101,7 +103,10 @@ def _machine(sigma: float, config: SvmConfig) -> SVC:
 
 
 def _hold_out(outputs: Floats, points: Floats, targets: Longs, folds: Integers, machine: SVC) -> None:
-    """Replace the outputs of each fold by those of a machine of the others, where these have both classes."""
+    """Replace the outputs at the frames of each fold by outputs of a machine trained on the other folds.
+
+    A fold keeps its outputs if the other folds lack one of the two classes.
+    """
     for fold in np.unique(folds):
         rest = folds != fold
         if len(np.unique(targets[rest])) == 2:
