@@ -23,19 +23,21 @@ GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa
 
 @dataclass(frozen=True)
 class FrontEndOptions:
-    """From recordings to frames; more is in `features.MfccConfig`, of which these are what corpora differ in.
+    """How recordings become frames: those options of `features.MfccConfig` that differ from corpus to corpus.
 
     Attributes
     ----------
-    sample_rate : samples a second; recordings of other rates are brought to it
-    window_ms, shift_ms : length of a frame and distance between two frames
-    n_channels : mel triangles
-    low_hz, high_hz : edges of the filter bank; none is half the sample rate
-    normalize : mean and variance over each speaker's recordings (``speaker``; each recording is a speaker of
-        its own where they are not known), each recording (``utterance``), the training corpus (``global``,
-        the thesis), or not at all (``none``)
-    context : frames on each side of the window that a discriminant projection sees
-    n_components : dimensions after that projection
+    sample_rate : samples a second of the audio; recordings of other rates are resampled
+    window_ms : length of a frame in milliseconds
+    shift_ms : distance between the starts of two frames in milliseconds
+    n_channels : number of triangular filters of the mel filter bank
+    low_hz : lower edge of the filter bank in Hz
+    high_hz : upper edge of the filter bank in Hz; none is half the sample rate
+    normalize : what the cepstra's mean and variance are normalised over: the recordings of each speaker
+        (``speaker``; where speakers are not known, each recording counts as a speaker), each recording
+        (``utterance``), the training corpus (``global``, as in the thesis), or nothing (``none``)
+    context : number of neighbouring frames on each side that a discriminant projection (LDA) sees
+    n_components : number of dimensions after a discriminant projection (LDA)
     """
 
     sample_rate: int = 16000
@@ -49,7 +51,7 @@ class FrontEndOptions:
     n_components: int = 60
 
     def front_end(self, projection: Projection = "none", *, keep_cepstra: bool = False) -> FrontEndConfig:
-        """Return the front end of a model; what only a projection uses does not change one that has none."""
+        """Return the front end of a model; ``context`` and ``n_components`` need a projection."""
         mfcc = MfccConfig(
             sample_rate=self.sample_rate,
             window_ms=self.window_ms,
@@ -72,17 +74,17 @@ class FrontEndOptions:
 
 @dataclass(frozen=True)
 class DecoderOptions:
-    """How a decoder prunes; its weights are tuned.
+    """How a decoder prunes; the weights of its scores are tuned on the dev set.
 
     Attributes
     ----------
-    beam : paths this much worse than the best one of a frame are given up, in nats; inf = none
+    beam : paths this much worse than the best path at a frame are dropped, in nats; inf drops none
     """
 
     beam: float = DecoderConfig.beam
 
     def decoder(self, frame_shift_s: float) -> DecoderConfig:
-        """Return the decoder's configuration, its weights neutral."""
+        """Return the decoder's configuration with neutral weights."""
         return DecoderConfig(beam=self.beam, frame_shift_s=frame_shift_s)
 
     def __post_init__(self) -> None:
@@ -91,15 +93,17 @@ class DecoderOptions:
 
 @dataclass(frozen=True)
 class TuningConfig:
-    """What is tried on the dev set, one thing after the other, until nothing gets better.
+    """Values of the decoder's weights, tried on the dev set one weight after the other until none improves.
 
-    One value alone is taken as it is. Without a dev set it is the value next to 0, 8 and 0.
+    A single value is used as it is. Without a dev set each weight gets the listed value nearest to its start:
+    0 for the word penalty, 8 for the scale of the grammar and 0 for the silence.
 
     Attributes
     ----------
-    word_penalties : values tried; added for every word
-    lm_scales : values tried; factors of the grammar's log probabilities. The loop and word pairs have none
-    silence_log_probs : values tried; added for every optional silence or short pause
+    word_penalties : values tried for the score added for every word
+    lm_scales : values tried for the factor of the grammar's log probabilities; the word loop and word pairs
+        have no probabilities and hence no factor
+    silence_log_probs : values tried for the score added for every optional silence or short pause
     """
 
     word_penalties: tuple[float, ...] = (0.0, -8.0, -16.0, -24.0, -32.0, -40.0, -50.0, -60.0, -75.0)
@@ -117,15 +121,17 @@ class TuningConfig:
 
 @dataclass(frozen=True)
 class ExperimentConfig:
-    """Everything that decides the outcome of an experiment, beside the data.
+    """Everything beside the data that decides the outcome of an experiment.
 
     Attributes
     ----------
     front_end, gmm, tying, hybrid, pools, forward, svm, krls, decoder, tuning : configurations of the parts
-    grammars : what is evaluated; the last one is the default of ``asr decode``
-    retrain_with_dev : train the final models on train and dev together, with what was tuned on dev
-    unusable : what happens to recordings and transcripts that cannot be used: ``stop`` names them all,
-        ``skip`` leaves them out and names them in the log
+    grammars : grammars that are evaluated, of ``loop``, ``unigram``, ``bigram``, ``trigram``, ``word-pair`` and
+        ``arpa``; the last one is the default of ``asr decode``
+    retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
+        on dev
+    unusable : what to do about recordings and transcripts that cannot be used: ``stop`` ends with an error
+        that names them all, ``skip`` leaves them out and names them in the log
     """
 
     front_end: FrontEndOptions = field(default_factory=FrontEndOptions)
@@ -153,5 +159,5 @@ class ExperimentConfig:
             raise ConfigError(f'unusable: expected stop or skip, got "{self.unusable}"; change it')
 
     def of_way(self, way: str) -> object:
-        """Return the configuration of a way of training; None for classifiers of others."""
+        """Return the configuration of a way of training, or None for other packages' classifiers."""
         return getattr(self, WAYS[way].section) if way in WAYS else None

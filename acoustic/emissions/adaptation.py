@@ -1,8 +1,10 @@
 """Linear transforms that bring a speaker's frames closer to those of all speakers (CMLLR).
 
-Constrained maximum likelihood linear regression (Gales 1998) towards one Gaussian a state, all of them with
-one diagonal covariance. A Gaussian prior on the transform keeps that of someone who has said little near the
-identity. Axes: T frames, D features, S states.
+The method is constrained maximum likelihood linear regression (Gales 1998) towards one Gaussian per state;
+all Gaussians share one diagonal covariance. A Gaussian prior keeps the transform of a speaker with few frames
+near the identity.
+
+Axes: T frames, D features, S states.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from acoustic.errors import ModelError
 from foundation.arrays import Flags, Floats, Integers, Reals, Singles
 from foundation.threads import parallel_map
 
-PRIOR_FRAMES = 100.0  # of the prior against the speaker's own, of GMMs and hybrids alike
+PRIOR_FRAMES = 100.0  # weight of the prior, in frames; the same for GMMs and hybrids
 _SWEEPS = 50
-_ENOUGH = 1e-7  # nats a frame that a sweep over the rows gains at least
+_ENOUGH = 1e-7  # least gain of a sweep over the rows, in nats a frame; with less the iteration ends
 _LEAST_VARIANCE = 1e-6
 
 
@@ -42,11 +44,12 @@ class AdaptationTargets:
 
     Attributes
     ----------
-    means : (S, D) of the training frames of each state
-    variances : (D,) about them
-    is_used : (S,) bool; silence, and states without frames, tell nothing of a speaker
-    prior : (D + 1, D + 1) Σ [x, 1][x, 1]ᵀ of frames that a transform should leave where they are; the last
-        entry is their number
+    means : (S, D) mean of the training frames of each state
+    variances : (D,) variances of the training frames about the means of their states
+    is_used : (S,) bool, which states a transform is estimated from; silence and states without frames are not
+        used
+    prior : (D + 1, D + 1) sum Σ [x, 1][x, 1]ᵀ over imagined frames that a transform should leave unchanged;
+        its last entry is their number
     """
 
     means: Floats
@@ -79,14 +82,14 @@ def fit_targets(
     is_used: Flags,
     prior_frames: float = PRIOR_FRAMES,
 ) -> AdaptationTargets:
-    """Return the targets of training frames.
+    """Return the targets estimated from training frames.
 
     Parameters
     ----------
-    frames : of each utterance (T, D)
-    states : of each utterance (T,), −1 where unknown
-    is_used : (S,) states that are to count
-    prior_frames : number of the prior's frames, which are like the training frames
+    frames : the frames (T, D) of each utterance
+    states : the states (T,) of each utterance's frames, −1 where unknown
+    is_used : (S,) states that count
+    prior_frames : number of imagined frames of the prior, distributed like the training frames
     """
     n_columns = frames[0].shape[1]
     sums, counts = np.zeros((len(is_used), n_columns)), np.zeros(len(is_used))
@@ -121,9 +124,9 @@ def speaker_transforms(
 
     Parameters
     ----------
-    frames : of each utterance (T, D or more)
-    states : of each utterance (T,), −1 where unknown
-    speakers : of each utterance
+    frames : the frames (T, D or more) of each utterance
+    states : the states (T,) of each utterance's frames, −1 where unknown
+    speakers : the speaker of each utterance
     targets : where the frames should lie
     """
     spoken: dict[str, list[int]] = {}
@@ -138,11 +141,11 @@ def speaker_transforms(
 
 
 def fit_transform(frames: Singles, states: Integers, targets: AdaptationTargets) -> Transform:
-    """Return the transform of one speaker's frames (T, D) in states (T,): of the largest posterior.
+    """Return the transform of largest posterior probability for a speaker's frames (T, D) in states (T,).
 
     With ξ = [x, 1] and e_i the rows of the identity, it maximises T log det A − ½ Σ_i [Σ_t (w_i ξ − μ_i)² +
     (w_i − e_i) P (w_i − e_i)ᵀ] / σ_i² over the rows w_i of [A, b], one row after the other (Gales 1998,
-    (40) to (45), and the prior P), from the identity on: det A stays positive.
+    (40) to (45), with the prior P). It starts from the identity, and det A stays positive.
     """
     chosen = _chosen(states, targets.is_used)
     x, n_columns = frames[chosen], targets.n_columns
@@ -151,7 +154,7 @@ def fit_transform(frames: Singles, states: Integers, targets: AdaptationTargets)
     toward = targets.means[states[chosen]].T @ extended + targets.prior[:-1]
     count = float(len(x))
     rows = np.eye(n_columns, n_columns + 1)
-    is_singular = np.linalg.matrix_rank(second, hermitian=True) <= n_columns  # as of constant frames
+    is_singular = np.linalg.matrix_rank(second, hermitian=True) <= n_columns  # constant frames
     if not count or is_singular:
         return Transform(rows[:, :-1], rows[:, -1])
     inverse = np.asarray(np.linalg.inv(second), dtype=np.float64)

@@ -1,6 +1,6 @@
 """The aligned frames that discriminants of states are trained on.
 
-Axes: M training frames, D features, S states, K classes (states that frames tell apart), N utterances.
+Axes: M training frames, D features, S states, K classes (states with enough frames), N utterances.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class AlignedFrames(LabelledFrames):
 
     Attributes
     ----------
-    class_of_state : (S,) int32, −1 for none
+    class_of_state : (S,) int32 class of each state, −1 for none
     """
 
     class_of_state: Ints
 
     def state_priors(self, prior_scale: float) -> StatePriors:
-        """Return what turns the classes' posteriors into the states' scores."""
+        """Return the priors by which posteriors of classes become scores of states."""
         return StatePriors(self.class_of_state, np.log(self.counts / self.counts.sum()), prior_scale)
 
 
@@ -45,18 +45,19 @@ def aligned_frames(
     min_frames: int,
     seed: int = 0,
 ) -> AlignedFrames:
-    """Return some frames of each state; never more of them than these are held at once.
+    """Return some frames of each state, without holding all frames in memory.
 
     Parameters
     ----------
-    frames : gives, each time it is called, the number of every utterance with its frames (T, D)
-    labels : of each utterance the states (T,), −1 where unknown
+    frames : function that yields, each time it is called, the number of every utterance with its frames (T,
+        D)
+    labels : the states (T,) of each utterance's frames, −1 where unknown
     folds : (N,) fold of each utterance
     n_states : S
-    max_frames : of a class, drawn at random
-    min_frames : with fewer, a state shares the class of the state whose mean frame is nearest; without any,
-        it has none
-    seed : of what is drawn
+    max_frames : largest number of frames of a class, drawn at random
+    min_frames : least number of frames of a class; a state with fewer shares the class of the state whose
+        mean frame is nearest, and a state without any has no class
+    seed : seed of the random choice of frames
     """
     states = np.concatenate(labels)
     starts = np.cumsum([0, *map(len, labels)])
@@ -80,13 +81,14 @@ def aligned_frames(
 
 
 def halves(*levels: Sequence[str]) -> Ints:
-    """Return the fold, 0 or 1, of each utterance by the first level that tells two apart.
+    """Return the fold, 0 or 1, of each utterance, by the first level that has two names or more.
 
-    What is the same at that level (a speaker, a recording) is in one fold.
+    Utterances with the same name at that level (a speaker, a recording) are in one fold.
 
     Parameters
     ----------
-    levels : names (N,) of each utterance, for example its speaker, its recording and its own
+    levels : for each level the names (N,) of all utterances, for example speakers, recordings and utterance
+        ids
 
     >>> halves(["ann", "bob", "ann", "cid"], ["1", "2", "3", "4"])
     array([0, 1, 0, 0], dtype=int32)

@@ -19,9 +19,9 @@ def align_frames(
     Parameters
     ----------
     frames : of the model's front end, (T, D) float32
-    graph : of the transcript
-    model : whose emissions score the frames
-    beam : paths this much worse than the best one of a frame are given up, in nats
+    graph : graph of the transcript
+    model : acoustic model that scores the frames
+    beam : paths this much worse than the best path at a frame are dropped, in nats
     """
     if isinstance(model.emissions, GmmModel):
         states = np.unique(graph.states)

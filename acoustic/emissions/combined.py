@@ -12,14 +12,15 @@ from foundation.arrays import Ints, Singles
 
 @dataclass(frozen=True)
 class CombinedModel:
-    """Scores of one model plus a share of another's, each on its own columns of the frames.
+    """Scores of one model plus weighted scores of another, each computed from its own columns of the frames.
 
     Attributes
     ----------
-    first : sees the columns up to ``first_stop``
-    second : sees those from ``second_start`` on
-    first_stop, second_start : columns
-    weight : share of the second's log-likelihoods
+    first : model that sees the columns before ``first_stop``
+    second : model that sees the columns from ``second_start`` on
+    first_stop : number of columns that the first model sees
+    second_start : first column that the second model sees
+    weight : factor of the second model's log-likelihoods
     second_states : (S,) int32 state of the second model for each state of the first
     """
 

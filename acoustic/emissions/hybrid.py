@@ -40,22 +40,26 @@ class HybridConfig:
 
     Attributes
     ----------
-    input_projection : of the front end, before the kernel
-    warps : of the frequency axis: further copies of the training recordings that discriminants learn from
-    units : states of phones, or of phones in context tied by decision trees, the context within a word or
-        across words
-    max_frames : of a state that discriminants are trained on, drawn at random
-    min_frames : with fewer, a state shares the class of the state whose mean frame is nearest; without any,
-        its posterior is its prior
-    sigma : width of the Gaussian kernel
-    calibration : from outputs to log odds
-    coupling : of the pairs' log odds
-    prior_scale : share of the log prior that is divided by
-    gmm_weight : share of the aligning mixture model's log-likelihoods that is added to the scores
-    adaptation : of the discriminants' frames to the speaker of the recordings that are decoded
-        (`acoustic.emissions.adaptation`), by what a first pass hears; without a projection the mixtures see
-        the same
-    seed : of frames and centres drawn
+    input_projection : projection of the frames that the discriminants see: ``lda`` or ``none``
+    warps : factors by which the frequency axis is warped to make further copies of the training recordings,
+        from which the discriminants learn, too
+    units : what states stand for: phones (``phone``), or phones in context tied by decision trees, where the
+        context stays within a word (``context``) or reaches across words (``cross-word``)
+    max_frames : largest number of frames of a class that discriminants are trained on, drawn at random
+    min_frames : least number of frames of a class; a state with fewer frames shares the class of the state
+        whose mean frame is nearest, and a state without
+        any frames gets the prior of the rarest class as its posterior
+    sigma : width σ of the Gaussian kernel, in units of the frames' values
+    calibration : how the curves from outputs to log odds are fitted
+    coupling : how the log odds of all pairs are coupled to posteriors: ``price``, ``wu-lin-weng`` or
+        ``hastie-tibshirani``
+    prior_scale : factor of the log prior of a state that is subtracted from its log posterior
+    gmm_weight : factor of the log-likelihoods of the aligning Gaussian mixture model that are added to the
+        scores
+    adaptation : how frames are adapted to the speakers of the recordings that are decoded: ``cmllr``, one
+        linear transform per speaker estimated from the words of a first pass, or ``none``. The mixture model
+        sees the adapted frames only if there is no input projection
+    seed : seed of the random choice of frames and centres
     """
 
     input_projection: Projection = "lda"
@@ -83,7 +87,7 @@ class HybridConfig:
             raise TrainingError(f"sigma: expected above 0, got {self.sigma}; change it")
 
     def of_training(self) -> HybridConfig:
-        """Return the options that decide what is trained; adaptation, which does not, has its default."""
+        """Return the options with adaptation, which does not affect what is trained, set to its default."""
         return replace(self, adaptation=HybridConfig.adaptation)
 
 
@@ -113,8 +117,8 @@ def train_emissions(
     ----------
     way : one of `WAYS`, ``sklearn:module.Class``, or the name of a plugin's kind
     data : aligned frames
-    config : what all ways have in common
-    own : the configuration of a way of `WAYS`
+    config : options of all ways of training
+    own : configuration of this way of training, if it is one of `WAYS`
     n_workers : threads; one a core by default. The result does not depend on it.
     watch : shows how many pairs or groups of pairs are done
     """
@@ -138,8 +142,8 @@ class Way:
 
     Attributes
     ----------
-    section : name of its configuration in an experiment
-    train : aligned frames, what hybrids have in common, its own configuration, number of threads, who watches
+    section : name of its configuration's section in an experiment's configuration
+    train : function (aligned frames, options of all hybrids, its own configuration, number of threads, watch)
         -> emission model
     """
 
@@ -192,8 +196,8 @@ def _krls(
 
 
 WAYS: dict[str, Way] = {
-    "pools": Way("pools", _pools),  # centres that all pairs of a class share
-    "npd": Way("forward", partial(_forward, regularize=False)),  # each pair's own, thesis Algorithm 1
+    "pools": Way("pools", _pools),  # all pairs of a class share their centres
+    "npd": Way("forward", partial(_forward, regularize=False)),  # own centres a pair, thesis Algorithm 1
     "orols": Way("forward", partial(_forward, regularize=True)),  # thesis Algorithm 2
     "svm": Way("svm", _svm),
     "krls": Way("krls", _krls),  # each class against all others

@@ -41,11 +41,11 @@ class EmissionKind:
     Attributes
     ----------
     type : class of the models
-    pack : model -> tensors and options that JSON can hold
-    unpack : the way back
-    train : aligned frames (`acoustic.emissions.aligned_frames.AlignedFrames`) -> model; None where the
-        package itself trains
-    describe : model -> what it is made of, by name, for people
+    pack : function from a model to its tensors and its options as JSON can hold them
+    unpack : function from tensors and options to the model
+    train : function from aligned frames (`acoustic.emissions.aligned_frames.AlignedFrames`) to a model; None
+        for kinds that this package trains by itself
+    describe : function from a model to a dictionary that describes it to people
     """
 
     type: type[Any]

@@ -41,11 +41,11 @@ class AcousticModel:
 
     Attributes
     ----------
-    front_end : recordings to frames
-    topology : phones, states, transition probabilities
-    emissions : frames to scores
-    occupancy : (S,) frames of each state in training, its prior up to a factor
-    adaptation : where the frames of each state lie, if frames may be adapted to their speaker
+    front_end : turns recordings into frames
+    topology : phones, states and transition probabilities
+    emissions : turns frames into scores
+    occupancy : (S,) number of training frames of each state, which is its prior up to a factor
+    adaptation : targets of adaptation to speakers, None if the model does not adapt
     """
 
     front_end: FrontEnd
@@ -187,7 +187,7 @@ def _adaptation(tensors: Tensors) -> AdaptationTargets | None:
 
 
 def topology_from_record(record: dict[str, Any]) -> Topology:
-    """Return a topology from what JSON holds of it."""
+    """Return the topology that a JSON record describes."""
     for name in ("phones", "phone_states", "self_loops"):
         if not isinstance(record[name], list):
             raise TypeError(f"topology: {name}: expected a list, got {type(record[name]).__name__}")

@@ -29,7 +29,7 @@ _MOST_CENTERS = 1000
 
 @dataclass(frozen=True)
 class OneVsRestModel:
-    """Outputs of K discriminants, calibrated, P(k | x) in proportion to 1/(1 + e^{−d_k}).
+    """An emission model of K calibrated discriminants: P(k | x) is proportional to 1/(1 + e^{−d_k}).
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class OneVsRestModel:
 
     @cached_property
     def _right(self) -> Singles:
-        """The centres as the kernel wants them."""
+        """The centres in the form that `CenteredGaussian.values` multiplies."""
         return self._kernel.right(self.centers)
 
     def outputs(self, frames: Singles) -> Floats:
@@ -87,7 +87,8 @@ class KrlsConfig:
 
     Attributes
     ----------
-    nu : threshold of the dictionary, thesis (3.94): the larger, the sparser
+    nu : threshold of approximate linear dependence above which a frame enters the dictionary of centres,
+        thesis (3.94); the larger, the fewer centres
     """
 
     nu: float = 1e-2
@@ -106,15 +107,16 @@ def train_one_vs_rest(
 ) -> OneVsRestModel:
     """Return kernel recursive least squares, one class against all others over one dictionary.
 
-    Frames are learned in random order: the dictionary takes what comes first.
+    Frames are learned in random order, since the dictionary depends on the order.
 
     Parameters
     ----------
-    frames : of known class
-    states : that the classes stand for
+    frames : training frames of known class
+    states : emission states that the classes stand for
     sigma : width of the Gaussian kernel
-    config, calibration : see there
-    seed : of the order
+    config : how kernel recursive least squares is trained
+    calibration : how curves are fitted
+    seed : seed of the random order
     """
     order = np.random.default_rng(seed).permutation(len(frames.x))
     machine = _learned(frames, order, sigma, config)
@@ -138,7 +140,7 @@ def train_one_vs_rest(
 def _learned(frames: LabelledFrames, rows: Longs, sigma: float, config: KrlsConfig) -> KRLSClassifier:
     """Return the machine that learned some of the frames in this order."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a full dictionary is what the log says
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a full dictionary is reported in the log
         return KRLSClassifier(sigma, _MOST_CENTERS, nu=config.nu).fit(frames.x[rows], frames.codes[rows])
 
 
@@ -160,14 +162,14 @@ def _outputs_for(
         for fold in np.unique(frames.folds):
             is_own = frames.folds == fold
             rest = order[~is_own[order]]
-            if len(np.unique(frames.codes[rest])) == frames.n_classes:  # else fitted ones have to do
+            if len(np.unique(frames.codes[rest])) == frames.n_classes:  # else fitted outputs stay
                 other = _learned(frames, rest, sigma, config)
                 outputs[is_own] = _of_all_classes(other.decision_function(frames.x[is_own]))
     return outputs
 
 
 def _of_all_classes(outputs: Floats) -> Floats:
-    """Return one column a class (M, K); of two classes there is one, positive for the second."""
+    """Return one column for each class (M, K); two classes come as one column, positive for the second."""
     columns = outputs.reshape(len(outputs), -1)
     return columns if columns.shape[1] > 1 else np.column_stack([-columns, columns])
 

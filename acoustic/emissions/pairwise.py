@@ -16,15 +16,16 @@ from foundation.arrays import Floats, Reals, Singles
 
 @dataclass(frozen=True)
 class PairwiseDiscriminantModel:
-    """Outputs of pairs, calibrated, coupled to P(state | frame), divided by the states' priors.
+    """An emission model whose pairs' outputs are calibrated, coupled to posteriors and divided by priors.
 
     Attributes
     ----------
     machines : discriminants of all pairs of classes
     curves : (P, 3) from their outputs to log odds
     states : the emission states that the classes stand for
-    coupling : of the log odds
-    n_coupled : classes of each frame that another coupling than Price's is over, the best ones; 0 for all
+    coupling : how log odds are coupled to posteriors
+    n_coupled : number of best classes of each frame that a coupling other than Price's is restricted to; 0
+        for all
     """
 
     machines: Machines
@@ -48,7 +49,7 @@ class PairwiseDiscriminantModel:
         return recoupled(coupled, log_odds, self.coupling, self.n_coupled)
 
     def log_odds(self, frames: Singles, n_workers: int | None = 1) -> Floats:
-        """Return those of the first class of all pairs i < j, (T, D) -> (T, P)."""
+        """Return the log odds of class i against class j for all pairs i < j, (T, D) -> (T, P)."""
         return quadratics(self.machines.outputs(frames, n_workers), self.curves)
 
     def log_likelihoods(self, frames: Singles) -> Singles:

@@ -1,4 +1,4 @@
-"""The seam between acoustic models and everything that uses their scores."""
+"""The interface between acoustic models and everything that uses their scores."""
 
 from __future__ import annotations
 

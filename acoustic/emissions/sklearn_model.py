@@ -18,11 +18,11 @@ PREFIX = "sklearn:"
 
 @dataclass(frozen=True)
 class SklearnModel:
-    """Posteriors of a classifier with ``predict_proba``, whose labels are the classes 0 … K − 1.
+    """An emission model from a classifier with ``predict_proba``, whose labels are the classes 0 … K − 1.
 
     Attributes
     ----------
-    classifier : fitted
+    classifier : fitted classifier
     states : the emission states that the classes stand for
     """
 
@@ -49,7 +49,7 @@ class SklearnModel:
 def make_classifier(name: str) -> Any:
     """Return a new classifier of ``module.Class`` (or ``sklearn:module.Class``) with its own defaults.
 
-    ``sklearn:linear_model.LogisticRegression`` is looked for in scikit-learn first.
+    A name such as ``sklearn:linear_model.LogisticRegression`` is looked for in scikit-learn first.
     """
     path = name.removeprefix(PREFIX)
     candidates = (f"sklearn.{path}", path) if name.startswith(PREFIX) else (path,)

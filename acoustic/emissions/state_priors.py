@@ -11,14 +11,14 @@ from foundation.arrays import Floats, Ints, Reals, Singles
 
 @dataclass(frozen=True)
 class StatePriors:
-    """What turns P(class | frame) into log p(frame | state).
+    """The priors by which P(class | frame) becomes log p(frame | state).
 
     Attributes
     ----------
     class_of_state : (S,) int32 class of each emission state, several may share one; −1 for none
-    log_priors : (K,) of the classes
-    prior_scale : share of the log prior that is taken off
-    floor : least log posterior, in nats
+    log_priors : (K,) log priors of the classes
+    prior_scale : factor of the log prior that is subtracted
+    floor : least log posterior, in nats; smaller ones are raised to it
     """
 
     class_of_state: Ints
@@ -30,7 +30,8 @@ class StatePriors:
         """Return log p(frame | state), up to a constant per frame, (T, S) float32, of posteriors (T, K).
 
         log p(frame | state) = log P(state | frame) − prior_scale · log P(state); thesis chapter 4. A state
-        without a class has the rarest class's prior as posterior: it tells nothing.
+        without a class gets the prior of the rarest class as its posterior, which says nothing about the
+        frame.
         """
         scores = np.maximum(log_posteriors, self.floor) - self.prior_scale * self.log_priors
         nothing = (1.0 - self.prior_scale) * self.log_priors.min()

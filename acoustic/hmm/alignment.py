@@ -34,7 +34,7 @@ class Alignment:
     phones : segments over all frames, ``index`` is the phone id
     words : segments of the words only, ``index`` is the place in the transcript
     variants : for each word the index of the pronunciation that was spoken
-    log_likelihood : of the path
+    log_likelihood : log-likelihood of the path
     """
 
     states: Ints
@@ -52,15 +52,15 @@ def align(
     states: Integers | None = None,
     beam: float = 400.0,
 ) -> Alignment:
-    """Return the best path; retried with wider beams before it gives up.
+    """Return the best path; if there is none within the beam, wider beams are tried.
 
     Parameters
     ----------
     scores : (T, S) log-likelihoods, or (T, U) of the emission states ``states`` only
-    graph : of the transcript
-    topology : with the transition probabilities
+    graph : graph of the transcript
+    topology : topology with the transition probabilities
     states : (U,) sorted emission states of the columns of ``scores``; all by default
-    beam : nats; as in `acoustic.hmm.training.GmmConfig`
+    beam : width of the search in nats, as in `acoustic.hmm.training.GmmConfig`
 
     Raises
     ------

@@ -106,7 +106,7 @@ def best_path(
 
 
 def widening_beams(beam: float, n_frames: int, n_nodes: int) -> tuple[float, ...]:
-    """Return the beams to try until one has a path: the given one, a wider one, none if memory allows."""
+    """Return the beams to try until one has a path: the given one, a wider one, and inf if memory allows."""
     beams = (beam, _WIDER * beam)
     return (*beams, np.inf) if n_frames * n_nodes <= _MAX_CELLS else beams
 
@@ -228,7 +228,7 @@ def _backward(scores: Reals, hmm: _Hmm, band: _Band, total: float) -> tuple[Floa
         earlier_beta[earlier_low:earlier_high] = -np.inf
         for n in range(low, low + len(alpha)):
             log_posterior = alpha[n - low] + beta[n] - total
-            if log_posterior < _NEGLIGIBLE:  # and with it all that its predecessors owe to it
+            if log_posterior < _NEGLIGIBLE:  # hence also all that its predecessors get from it
                 continue
             posterior = np.exp(log_posterior)
             occupancy[t, hmm.columns[n]] += posterior

@@ -20,7 +20,7 @@ from foundation.arrays import Floats, Ints
 
 Pronunciation = tuple[str, ...]
 _START = -1
-_PAUSE_LOG_PROBABILITY = float(np.log(0.5))  # a pause is there or not: a coin
+_PAUSE_LOG_PROBABILITY = float(np.log(0.5))  # with and without a pause are equally probable
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Which emission states a phone has, and how a path may move through them.
 
 Every phone is a left-to-right chain without skips. ``sp`` is one state tied to the middle state of ``sil``;
-that it may be left out altogether is the business of the graph that uses it.
+the utterance graph lets a path leave it out altogether.
 """
 
 from __future__ import annotations

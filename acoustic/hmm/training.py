@@ -31,7 +31,7 @@ from foundation.threads import parallel_map, single_threaded_libraries
 
 _SHARD_UTTERANCES = 32
 _SELF_LOOP_RANGE = (0.01, 0.99)
-_MIN_VARIANCE = 1e-8  # of a feature that is constant in the whole corpus
+_MIN_VARIANCE = 1e-8  # variance given to a feature that is constant in the whole corpus
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,13 @@ class GmmConfig:
 
     Attributes
     ----------
-    mixtures : components per state of each stage, rising
-    iterations : EM passes of each stage; the last number holds for all further stages
-    variance_floor : share of the corpus variance below which no variance falls
-    min_frames : frames that each half of a split component must have
-    beam : nats; edge of the forward window. On AN4, 400 loses nothing at any pass, 300 hundreds of nats and
-        200 thousands in a few utterances
+    mixtures : numbers of Gaussians per state in successive training stages, rising
+    iterations : number of EM passes of each stage; the last number holds for all further stages
+    variance_floor : least variance of a Gaussian, as a share of the variance of the training corpus
+    min_frames : least number of frames of each half of a Gaussian that is split
+    beam : nodes this much worse than the best node at a frame are cut off the edges of the forward window, in
+        nats. On AN4, 400 loses no likelihood in any pass; in a few utterances 300 loses hundreds and 200
+        thousands of nats
     """
 
     mixtures: tuple[int, ...] = (1, 2, 4, 8, 16)
@@ -86,7 +87,7 @@ class GmmHmm:
 
 
 class Progress(NamedTuple):
-    """What is known after one EM pass."""
+    """The state of training after one EM pass."""
 
     n_components: int
     iteration: int

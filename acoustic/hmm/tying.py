@@ -29,13 +29,13 @@ _LEAST_VARIANCE = 1e-3
 
 @dataclass(frozen=True)
 class TyingConfig:
-    """When a tree stops growing.
+    """When the decision trees that tie states stop growing.
 
     Attributes
     ----------
-    min_frames : that every leaf must have
-    min_gain : nats of log-likelihood a split must bring
-    max_states : emission states in all, silence included
+    min_frames : least number of frames of every leaf of a decision tree
+    min_gain : least gain in log-likelihood of a split, in nats
+    max_states : largest number of emission states in all, silence included
     """
 
     min_frames: int = 250
@@ -56,11 +56,11 @@ def contextual_topology(
 
     Parameters
     ----------
-    monophones : gives the self-loops, and the states where none are given
+    monophones : topology from which self-loops are taken, and states where ``states`` is not given
     found : phones in context
-    states : for each of them its emission states; those of the phone by default. States of the silences are
-        kept: the others must not use them
-    crosses_words : the contexts do
+    states : emission states of each phone in context; those of the phone by default. The silences keep their
+        states, which no phone in context may use
+    crosses_words : whether contexts reach across words
     """
     ids = {phone: monophones.phone_id(phone) for phone in monophones.phones}
     silences = [p for p in (SILENCE, SHORT_PAUSE) if p in ids]
@@ -98,7 +98,7 @@ class Question(NamedTuple):
     phones: frozenset[str]
 
     def holds(self, context: Context) -> bool:
-        """Return the answer."""
+        """Return whether the neighbour in this context is one of the phones."""
         return getattr(context, self.side) in self.phones
 
 
@@ -120,7 +120,7 @@ class Moments:
         return Moments(self.count + other.count, self.total + other.total, self.squares + other.squares)
 
     def log_likelihood(self) -> float:
-        """Return the log-likelihood of the frames under their own Gaussian, but for 2π and e."""
+        """Return the log-likelihood of the frames under their own Gaussian, without the terms in 2π and e."""
         if not self.count:
             return 0.0
         mean = self.total / self.count
@@ -161,8 +161,8 @@ def tied_states(
 
     Parameters
     ----------
-    moments : of the frames of each (phone in context, position) that was seen
-    found : phones in context, seen or not
+    moments : moments of the frames of each (phone in context, state position) seen in training
+    found : phones in context, seen in training or not
     monophones : topology whose silence is kept
     config : when trees stop growing
     questions : by default `generated_questions`
@@ -204,9 +204,9 @@ def _grown(
     config: TyingConfig,
     max_leaves: int,
 ) -> list[_Leaf]:
-    """Return the leaves after splitting, the best split first, in the order of the trees."""
+    """Return the leaves, in the order of the trees, after splitting by the largest gain first."""
     trees = [[root] for root in roots]
-    heap: list[tuple[float, int, int, _Leaf, _Split]] = []  # the second number is that of the push
+    heap: list[tuple[float, int, int, _Leaf, _Split]] = []  # the second number counts the pushes
     n_pushed = 0
 
     def push(leaf: _Leaf, tree: int) -> None:

@@ -93,7 +93,7 @@ def fit_pair(
             if regularize:
                 unexplained = float(_dot(plain, plain))
                 ridge = _settled_ridge(kappa, projections, size, unexplained, n_points, ridge)
-                # (3.82) holds only while λ is fixed: the share of each column that λ holds back is added anew.
+                # (3.82) holds only while λ is fixed: what λ holds back of each column is added back.
                 for i in range(size):
                     parts[i] = -projections[i] * ridge / (kappa[i] * (kappa[i] + ridge))
                 residual[:] = plain

@@ -40,7 +40,8 @@ class PoolsConfig:
     Attributes
     ----------
     n_centers : largest number of centres of a class's pool
-    choice : how centres are chosen among the frames of a class (`acoustic.pairs.pool_centers`)
+    choice : how a class's centres are chosen: ``random``, ``kmeans``, ``npd`` or ``orols``
+        (`acoustic.pairs.pool_centers`)
     ridge : number added to the diagonal of a pair's Gram matrix, which is a mean over the pair's frames; the
         bias is not penalised
     loss : ``squared`` is least squares on targets ±1 (thesis); ``squared-hinge`` takes one Newton step from
