@@ -126,8 +126,8 @@ class ExperimentConfig:
     Attributes
     ----------
     front_end, gmm, tying, hybrid, pools, forward, svm, krls, decoder, tuning : configurations of the parts
-    grammars : grammars that are evaluated, of ``loop``, ``unigram``, ``bigram``, ``trigram``, ``word-pair`` and
-        ``arpa``; the last one is the default of ``asr decode``
+    grammars : grammars that are evaluated, of ``loop``, ``unigram``, ``bigram``, ``trigram``,
+        ``word-pair`` and ``arpa``; the last one is the default of ``asr decode``
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
         on dev
     unusable : what to do about recordings and transcripts that cannot be used: ``stop`` ends with an error

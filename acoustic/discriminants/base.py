@@ -1,4 +1,7 @@
-"""What all discriminants share: targets from labels, labels and probabilities from outputs."""
+"""What all discriminants share: targets from labels, labels and probabilities from outputs.
+
+Axes: M points, D features, K classes, R columns of targets or outputs.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ DTYPES = (np.float64, np.float32)
 class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers: a subclass learns real outputs from ±1 targets.
 
-    A subclass implements ``_fit_outputs`` and ``_outputs``; two classes give one column of targets (+1 is
-    the second class), more give one column a class, +1 for it and −1 for the rest.
+    A subclass implements ``_fit_outputs`` and ``_outputs``. Two classes give one column of targets, +1 for
+    the second class. More classes give one column for each class, +1 for it and −1 for the rest.
 
     Attributes
     ----------
-    classes_ : (n_classes,) labels
-    curves_ : a curve for each column of outputs, from there to log odds, which ``predict_proba`` rests on
+    classes_ : (K,) labels
+    curves_ : for each column of outputs the curve to log odds, which ``predict_proba`` uses
     """
 
     classes_: NDArray[Any]
@@ -41,7 +44,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         check_classification_targets(labels)
         weight = checked_weight(sample_weight, x)
         self._n_given, self._rows = len(x), np.arange(len(x))
-        if weight is not None and not weight.all():  # a point without weight is not there
+        if weight is not None and not weight.all():  # points of weight 0 are left out
             self._rows = np.flatnonzero(weight)
             x, labels, weight = x[self._rows], labels[self._rows], weight[self._rows]
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -61,7 +64,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the outputs (M,) for two classes (positive: the second), (M, n_classes) for more."""
+        """Return the outputs (M,) for two classes (positive: the second), (M, K) for more."""
         outputs = self._checked_outputs(X)
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
@@ -71,10 +74,10 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self.classes_[predicted_codes(outputs)]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return P(class | x), (M, n_classes), of the curves from outputs to log odds.
+        """Return P(class | x), (M, K), by the curves from outputs to log odds.
 
-        Of more than two classes these are the one-vs-rest posteriors, normalised. The predicted class has the
-        largest: see `agreeing_posteriors`.
+        With more than two classes these are the normalised one-vs-rest posteriors. The predicted class has
+        the largest posterior, see `agreeing_posteriors`.
         """
         outputs = self._checked_outputs(X)
         pairs = zip(self.curves_, outputs.T, strict=True)
@@ -84,7 +87,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return agreeing_posteriors(posteriors, predicted_codes(outputs))
 
     def _fit_curve(self, outputs: Floats, is_positive: Flags, weight: Floats | None) -> Curve:
-        """Return the curve of one column of outputs (M,): Gaussians of both classes, thesis (4.7)."""
+        """Return the curve of one column of outputs (M,), by Gaussians of both classes, thesis (4.7)."""
         return MonotoneGaussianCurve().fit(outputs, is_positive, weight)
 
     def _checked_outputs(self, X: ArrayLike) -> Floats:
@@ -92,9 +95,9 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self._outputs(validate_data(self, X, dtype=DTYPES, reset=False))
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats | None:
-        """Learn targets (M, R); return outputs (M, R) on the training points that calibration may rest on.
+        """Learn targets (M, R); return the outputs (M, R) at the training points that curves are fitted to.
 
-        None comes from a subclass that has its own probabilities.
+        A subclass with probabilities of its own returns None.
         """
         raise NotImplementedError
 
@@ -104,7 +107,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
 
 def warn_without_effect(estimator: BaseEstimator, names: Sequence[str], reason: str) -> None:
-    """Warn of arguments that differ from their defaults though ``reason``, such as stopping="size", wins."""
+    """Warn of arguments set to no effect because of ``reason``, for example stopping="size"."""
     defaults = inspect.signature(type(estimator)).parameters
     for name in names:
         value = getattr(estimator, name)
@@ -118,7 +121,7 @@ def warn_without_effect(estimator: BaseEstimator, names: Sequence[str], reason: 
 
 
 def checked_weight(sample_weight: ArrayLike | None, x: NDArray[Any]) -> Floats | None:
-    """Return the weights (M,) of points x (M, D), none below 0 and some above; None for none."""
+    """Return the weights (M,) of points x (M, D), checked to be ≥ 0 and not all 0; None if none are given."""
     if sample_weight is None:
         return None
     weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
@@ -128,7 +131,7 @@ def checked_weight(sample_weight: ArrayLike | None, x: NDArray[Any]) -> Floats |
 
 
 def class_targets(codes: Integers, n_classes: int) -> Floats:
-    """Return ±1 targets (M, 1) for two classes (+1 is class 1), (M, n_classes) one-vs-rest for more."""
+    """Return ±1 targets (M, 1) for two classes (+1 is class 1), (M, K) one-vs-rest for more."""
     if n_classes == 2:
         return np.where(codes == 1, 1.0, -1.0)[:, None]
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)

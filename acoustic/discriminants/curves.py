@@ -14,11 +14,11 @@ from acoustic.pairs.calibration import fit_curve
 from acoustic.pairs.gaussian_outputs import GaussianCurve as GaussianCurve
 from foundation.arrays import Flags, Floats
 
-GaussianProjection = GaussianCurve  # the name it had
+GaussianProjection = GaussianCurve  # former name, kept for older programs
 
 
 class Curve(Protocol):
-    """What all curves do."""
+    """The interface of curves."""
 
     def log_odds(self, outputs: ArrayLike) -> Floats:
         """Return the log odds of the positive class, shape of the outputs."""
@@ -29,7 +29,7 @@ class Curve(Protocol):
 
 @dataclass(frozen=True)
 class QuadraticCurve:
-    """Log odds (square q + slope) q + constant of an output q: logistic, or of two Gaussians."""
+    """Log odds (square q + slope) q + constant of an output q, for logistic and Gaussian curves."""
 
     square: float
     slope: float
@@ -46,7 +46,7 @@ class QuadraticCurve:
 
 
 def logistic_curve(outputs: Floats, is_positive: Flags, weight: Floats | None) -> QuadraticCurve:
-    """Return Platt's logistic function of outputs (M,) with weights (M,), the classes' weights as prior."""
+    """Return Platt's logistic curve of outputs (M,) with weights (M,), which also give the prior."""
     order = np.argsort(~is_positive, kind="stable")  # the positive class first
     weights = np.ones(len(outputs)) if weight is None else weight
     counts = float(weights[is_positive].sum()), float(weights[~is_positive].sum())

@@ -1,9 +1,9 @@
 """Approximately independent points of the kernel's feature space; thesis Algorithm 3, Engel et al. (2004).
 
-The kernel is k + 1. K̃ is kept as its Cholesky factor L instead of its inverse (3.108), which loses half the
-digits: with z = L⁻¹k̃ it is δ = k_nn − zᵀz and r̃ = L⁻ᵀz.
+The kernel is k + 1. The kernel matrix K̃ of the dictionary is kept as its Cholesky factor L, since its
+inverse (3.108) loses half the digits. With z = L⁻¹k̃ we have δ = k_nn − zᵀz and r̃ = L⁻ᵀz.
 
-Axes: M training points, D features, m points of the dictionary, b points of a block.
+Axes: M training points, D features, C points of the dictionary, b points of a block.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Dictionary:
 
     Attributes
     ----------
-    n_refused : points that are not dependent on the dictionary, but for which there was no room
+    n_refused : number of points that are not dependent on the dictionary, but for which there was no room
     """
 
     def __init__(self, kernel: Kernel, n_features: int) -> None:
@@ -42,31 +42,31 @@ class Dictionary:
 
     @classmethod
     def of(cls, kernel: Kernel, points: Floats, factor: Floats) -> Dictionary:
-        """Return the dictionary of these points (m, D) with this L (m, m)."""
+        """Return the dictionary of these points (C, D) with this L (C, C)."""
         found = cls(kernel, points.shape[1])
         found.size, found._points, found._factor = len(points), points, factor
         return found
 
     @property
     def points(self) -> Floats:
-        """The points (m, D)."""
+        """The points (C, D)."""
         return self._points[: self.size]
 
     @property
     def factor(self) -> Floats:
-        """L (m, m), lower triangular."""
+        """L (C, C), lower triangular."""
         return self._factor[: self.size, : self.size]
 
     def columns(self, x: Floats) -> Floats:
-        """Return k̃(x_n) of (3.98) for points (b, D), as columns (m, b)."""
+        """Return k̃(x_n) of (3.98) for points (b, D), as columns (C, b)."""
         return gram_block(self.kernel, self.points, x) + 1.0
 
     def project(self, x: Floats) -> Floats:
-        """Return z = L⁻¹k̃(x_n), columns (m, b)."""
+        """Return z = L⁻¹k̃(x_n), columns (C, b)."""
         return solved(self.factor, self.columns(x))
 
     def reduce(self, z: Floats) -> Floats:
-        """Return the coefficients r̃_n of (3.96) of projected points (m, b), as rows (b, m)."""
+        """Return the coefficients r̃_n of (3.96) of projected points (C, b), as rows (b, C)."""
         return solved(self.factor, z, transposed=True).T
 
     def scan(self, x: Floats, nu: float, max_size: int) -> Iterator[tuple[int, int, Floats]]:
@@ -93,7 +93,7 @@ class Dictionary:
             start = stop + 1
 
     def _add(self, x: Floats, n: int, z: Floats, delta: Floats) -> None:
-        """Add point ``n``; extend z and δ of the points behind it by its row of the Cholesky factor."""
+        """Add point ``n``; update z and δ of the points behind it with the new row of the Cholesky factor."""
         m = self.size
         self._reserve(m + 1)
         self._points[m] = x[n]
@@ -114,7 +114,7 @@ class Dictionary:
 
 
 def build_dictionary(x: Floats, kernel: Kernel, nu: float, max_size: int) -> tuple[Dictionary, Longs]:
-    """Return the dictionary of points (M, D) by Algorithm 3, and their rows (m,)."""
+    """Return the dictionary of points (M, D) by Algorithm 3, and their rows (C,)."""
     dictionary, indices = Dictionary(kernel, x.shape[1]), []
     for first in range(0, len(x), BLOCK):
         block = x[first : first + BLOCK]

@@ -1,6 +1,9 @@
-"""Kernel expansions f(x) = Σ α_n k(x, x_n) + b over one set of centres: KRLS, LOOForward and OLS predict so.
+"""Kernel expansions f(x) = Σ α_n k(x, x_n) + b over one set of centres, for KRLS, LOOForward and OLS.
 
-They compute in float64 whatever they are given: dictionaries and whole Gram matrices are ill-conditioned.
+They compute in float64 whatever the precision of the data, since dictionaries and whole Gram matrices are
+ill-conditioned.
+
+Axes: M points, D features, C centres, R columns of outputs.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ class KernelExpansion:
         return make_kernel(self.kernel, found[0], self.kernel_params)
 
     def _capacity(self, n_points: int) -> int:
-        """Return how many centres there may be."""
+        """Return the largest number of centres."""
         check_whole("max_centers", self.max_centers)
         return min(self.max_centers, n_points)
 
@@ -74,8 +77,8 @@ class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, Base
 
     Attributes
     ----------
-    loo_decision_ : (M, R) outputs at each training point (of those with a weight) of the model fitted
-        without it, the centres kept
+    loo_decision_ : (M, R) output at each training point of non-zero weight of the model fitted without this
+        point, with the same centres
     """
 
     loo_decision_: Floats
@@ -105,13 +108,13 @@ class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, Base
 
 
 def gram_block(kernel: Kernel, x: Floats, centers: Floats) -> Floats:
-    """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C), or say that it overflows."""
+    """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C); raise ParameterError if it overflows."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return _finite(kernel.block(x, centers), kernel)
 
 
 def gram_diagonal(kernel: Kernel, x: Floats) -> Floats:
-    """Return k(x_i, x_i), (M,), or say that it overflows."""
+    """Return k(x_i, x_i), (M,); raise ParameterError if it overflows."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return _finite(kernel.diagonal(x), kernel)
 

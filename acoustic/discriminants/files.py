@@ -1,10 +1,10 @@
 """Fitted estimators as arrays and JSON, without pickle.
 
-An estimator is written as what its attributes hold: arrays, numbers, texts, lists, dictionaries and further
-estimators. Left out are ``loo_decision_``, as large as the training set and of no use to predictions, and
-random generators among the parameters, which become None. An estimator of other objects (trees compiled
-in C, say) cannot be stored, and says so. Reading makes objects of scikit-learn's estimators and of
-`acoustic.discriminants` only, from modules that are installed; nothing in the files is executed.
+The attributes of an estimator are written: arrays, numbers, texts, lists, dictionaries and further
+estimators. ``loo_decision_`` is left out, as it has the size of the training set and predictions do not need
+it; random generators among the parameters become None. An estimator with other objects, for example trees
+compiled in C, cannot be stored and raises an error. Reading makes only objects of scikit-learn's estimators
+and of `acoustic.discriminants`, from installed modules; nothing in the files is executed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def load_estimator(path: str | Path) -> Any:
 
     Raises
     ------
-    ModelError : not such a file, or a damaged one
+    ModelError : the file is damaged or was not written by `save_estimator`
     """
     try:
         with safe_open(path, framework="numpy") as file:
@@ -68,7 +68,7 @@ def unpack_estimator(tensors: Mapping[str, NDArray[Any]], description: Mapping[s
 
 
 def _described(value: Any, tensors: Tensors, where: str) -> Any:
-    """Return what JSON can hold of a value; each kind but the plain ones is a dictionary of one key."""
+    """Return a value in the form of JSON; kinds that JSON lacks become dictionaries with one key."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, _GENERATORS):
@@ -83,7 +83,7 @@ def _described(value: Any, tensors: Tensors, where: str) -> Any:
         if value.dtype.kind == "U":
             return {"texts": value.tolist()}
         name = f"estimator.{len(tensors)}"
-        tensors[name] = np.array(value, order="C")  # safetensors writes memory as it lies
+        tensors[name] = np.array(value, order="C")  # safetensors writes the memory unchanged
         return {"array": name}
     if isinstance(value, list | tuple):
         parts = [_described(v, tensors, f"{where}[{k}]") for k, v in enumerate(value)]
@@ -104,7 +104,7 @@ def _described(value: Any, tensors: Tensors, where: str) -> Any:
 
 
 def _is_kept(name: str, value: Any) -> bool:
-    """Return whether prediction may need an attribute: generators and optimisers only serve more fitting."""
+    """Return whether prediction may need an attribute; it does not need random generators and optimisers."""
     return name != _AS_LARGE_AS_THE_TRAINING_SET and (not name.startswith("_") or isinstance(value, _PLAIN))
 
 

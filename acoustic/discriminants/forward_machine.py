@@ -1,4 +1,4 @@
-"""The machines that NPD and OROLS estimators consist of, and what users see of them.
+"""The machines that NPD and OROLS estimators consist of, and the attributes made from them.
 
 Axes: M training points, D features, R rows of weights, C distinct centres of all machines.
 """
@@ -19,7 +19,7 @@ from acoustic.kernels.kernel import Kernel, make_kernel, widths
 from foundation.arrays import Floats, Longs
 
 PATIENCE = 20  # centres without improvement before a stopping rule of the estimators takes effect
-N_CANDIDATES = 60  # of selection="error_reduction": among them is, 19 times of 20, one of the best 5 %
+N_CANDIDATES = 60  # for selection="error_reduction"; with probability 0.95 one is among the best 5 %
 PREDICT_BLOCK = 2048  # points whose kernel block is held at once
 
 
@@ -44,11 +44,11 @@ class Machine:
 
     @property
     def chosen(self) -> Longs:
-        """The rows of the chosen size's centres."""
+        """The rows of the centres of the model of the chosen size."""
         return self.path.indices[: len(self.weights)]
 
     def outputs(self, x: NDArray[Any], sizes: Sequence[int] | None = None) -> Floats:
-        """Return the outputs (len(sizes), M, R) of the models with so many centres."""
+        """Return the outputs (len(sizes), M, R) of the models of these sizes."""
         models = (
             [(self.weights, self.biases)] if sizes is None else [self.path.weights(size) for size in sizes]
         )
@@ -63,7 +63,7 @@ class Machine:
 
 
 def machine_of(path: ForwardPath, x: NDArray[Any], kernel: Kernel, rows: Longs) -> Machine:
-    """Return the machine of a path on points x (M, D), which are these rows (M,) of the estimator's X."""
+    """Return the machine of a path on points x (M, D), which are these ``rows`` (M,) of the estimator's X."""
     weights, biases = path.weights()
     return Machine(path.without_points(rows), x[path.indices], kernel, np.ascontiguousarray(weights), biases)
 
@@ -71,20 +71,21 @@ def machine_of(path: ForwardPath, x: NDArray[Any], kernel: Kernel, rows: Longs) 
 class ForwardMachines:
     """Parameters and learned values that classifiers and regressors have in common.
 
-    Whatever the number of machines, there is one set of distinct centres, and a row of weights for every
-    output: one for two classes, one a class (``shared``, ``ovr``), one a pair of classes (``ovo``).
+    However many machines there are, the attributes show one set of distinct centres and one row of weights
+    for every output: one output for two classes, one for each class (``shared``, ``ovr``) or one for each
+    pair of classes (``ovo``).
 
     Attributes
     ----------
-    machines_ : what predicts
+    machines_ : list of the machines
     center_indices_ : (C,) rows of X, the distinct centres in the order of their selection, machine by machine
     centers_ : (C, D)
     center_sigmas_ : (C,) width of each; a point that has two widths is two centres
     machine_center_indices_ : list of the centres of each machine, in the order of their selection
     intercept_ : (R,)
-    loo_decision_ : what ``decision_function`` gives at each training point (of those with a weight) by the
-        model without it, always with a second axis; of regressors the values (M, R)
-    n_distinct_centers_ : number of points among the centres
+    loo_decision_ : leave-one-out value of ``decision_function`` at each training point of non-zero weight,
+        always with a second axis; for regressors the leave-one-out values (M, R)
+    n_distinct_centers_ : number of different points among the centres
     """
 
     _regularize: bool
@@ -99,7 +100,7 @@ class ForwardMachines:
 
     @property
     def dual_coef_(self) -> Floats:
-        """(R, C) weights of the centres, 0 where a machine has not that centre."""
+        """(R, C) weights of the centres, 0 where a machine does not have a centre."""
         place = {key: c for c, key in enumerate(zip(self.center_indices_, self.center_sigmas_, strict=True))}
         found = np.zeros((len(self.intercept_), len(place)))
         first = 0
@@ -112,7 +113,7 @@ class ForwardMachines:
 
     @property
     def ridge_(self) -> Floats:
-        """(R,) λ of OROLS, that of the machine each row of weights belongs to."""
+        """(R,) λ of the OROLS machine that each row of weights belongs to."""
         if not self._regularize:
             raise AttributeError(f"{type(self).__name__} has no ridge_: only OROLS learns λ")
         ridges = [m.path.ridges[m.path.size] for m in self.machines_]
@@ -141,7 +142,7 @@ class ForwardMachines:
         return config
 
     def _keep(self, machines: list[Machine], loo_decision: Floats) -> None:
-        """Keep the machines, and what scikit-learn's users look for."""
+        """Set the attributes that are made from the machines."""
         self.machines_, self.loo_decision_ = machines, loo_decision
         self.machine_center_indices_ = [m.chosen for m in machines]
         rows = np.concatenate(self.machine_center_indices_)
@@ -169,7 +170,7 @@ def selected_paths(
     sample_weight: Floats | None,
     rng: np.random.Generator,
 ) -> list[ForwardPath]:
-    """Return one forward selection on points (M, D) for each of some columns of targets (M, R)."""
+    """Return the path of a forward selection on points (M, D) for each group of columns of targets (M, R)."""
     return [forward_selection(x, y, config, sample_weight=sample_weight, rng=rng) for y in columns]
 
 

@@ -13,20 +13,21 @@ from foundation.arrays import Floats
 
 
 class KernelFisherDiscriminant(PenalizedKernel):
-    """Kernel Fisher discriminant, thesis (3.36) to (3.41); of more than two classes each against the rest.
+    """Kernel Fisher discriminant, thesis (3.36) to (3.41); more than two classes are told apart one-vs-rest.
 
-    It is found as the least squares onto the labels (thesis 3.2, 3.3.1). With S_T = S_W + M₊M₋/M·S_B, the
-    scatter of the kernel columns about their mean over all points, (S_T + λI)⁻¹(m₊ − m₋) has the direction of
-    (3.41), (S_W + λI)⁻¹(m₊ − m₋). But S_T is the same for every class, so one factorisation serves them all;
-    and the length and the bias (3.26) follow, and the leave-one-out outputs that ``predict_proba`` rests on.
+    It is computed as a least-squares fit to the labels (thesis 3.2, 3.3.1). Let S_T = S_W + M₊M₋/M·S_B be the
+    scatter of the kernel columns about their mean over all points. Then (S_T + λI)⁻¹(m₊ − m₋) has the same
+    direction as (S_W + λI)⁻¹(m₊ − m₋) of (3.41). As S_T is the same for every class, one factorisation serves
+    all classes. The fit also gives the length of the weights, the bias (3.26), and the leave-one-out outputs
+    that ``predict_proba`` uses.
 
     Parameters
     ----------
     sigma : width of the kernel
-    max_centers : how many random training points the expansion (3.33) has; None = all, as in the thesis
-    epsilon : λ in units of the mean diagonal of S_T, above 0: S_W has rank M − 2 at most
+    max_centers : number of random training points in the expansion (3.33); None takes all, as in the thesis
+    epsilon : λ in units of the mean diagonal of S_T; above 0, since S_W has at most rank M − 2
     kernel, kernel_params : see `make_kernel`
-    random_state : of the choice of centres
+    random_state : seed of the choice of centres
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Least squares on given kernel columns with a ridge on the weights of the centres, thesis (3.43).
 
-‖Kα + b − y‖² + λ‖α‖² is minimised, with a bias b that is not penalised, or none. The Gram matrix K (M, C)
-is visited in blocks of rows: memory is O(C²), for C = M that of one Gram matrix. A weighted point is so many
-equal ones: it counts as often in the error, and its share of λ is divided by its weight.
+‖Kα + b − y‖² + λ‖α‖² is minimised, with or without a bias b, which is not penalised. The Gram matrix K (M, C)
+is computed in blocks of rows, so memory is O(C²). A point of weight w counts like w equal points: its error
+is multiplied by w, and the penalty on its weight α is divided by w.
 
 Axes: M training points, D features, R columns of outputs, C centres.
 """
@@ -38,8 +38,9 @@ class PenalizedFit:
     ----------
     alpha : (C, R) weights of the centres
     bias : (R,)
-    ridge : λ, of a point with the weight 1
-    leave_one_out : (M, R) outputs at each training point of the model fitted without it, centres and λ kept
+    ridge : λ for a centre of weight 1
+    leave_one_out : (M, R) output at each training point of the model fitted without this point; centres and λ
+        are kept
     """
 
     alpha: Floats
@@ -49,13 +50,13 @@ class PenalizedFit:
 
 
 class PenalizedKernel(KernelExpansion, DiscriminantClassifier):
-    """Learning on given centres.
+    """Base of the classifiers that learn by penalised least squares on given centres.
 
     Attributes
     ----------
     ridge_ : λ
-    loo_decision_ : (M, R) outputs at each training point of the model fitted without it, centres and λ kept;
-        M counts the points with a weight
+    loo_decision_ : (M, R) output at each training point of non-zero weight of the model fitted without this
+        point; centres and λ are kept
     """
 
     epsilon: float
@@ -66,7 +67,7 @@ class PenalizedKernel(KernelExpansion, DiscriminantClassifier):
     def _learn(
         self, x: Floats, targets: Floats, weight: Floats | None, chosen: Longs, *, has_bias: bool
     ) -> Floats:
-        """Keep the expansion over the chosen rows; return what calibration sees (M, R)."""
+        """Keep the expansion over the chosen rows; return the leave-one-out outputs (M, R)."""
         w = np.ones(len(x)) if weight is None else weight
         fit = penalized_least_squares(
             self._make_kernel(), x, x[chosen], targets, w, w[chosen], self.epsilon, has_bias=has_bias
@@ -96,9 +97,10 @@ def penalized_least_squares(
     x : (M, D)
     centers : (C, D)
     targets : (M, R)
-    weight, center_weight : (M,) and (C,)
+    weight : (M,) weights w_i of the points
+    center_weight : (C,) weights w_j of the centres
     epsilon : λ in units of the mean diagonal of the normal matrix
-    has_bias : whether there is a b, not penalised
+    has_bias : whether there is a bias b
     """
     root = np.sqrt(center_weight)
 
@@ -109,7 +111,7 @@ def penalized_least_squares(
 
     total, n_centers = weight.sum(), len(centers)
     mean, target_mean = np.zeros(n_centers), np.zeros(targets.shape[1])
-    if has_bias:  # it takes up the means
+    if has_bias:  # the bias takes up the means
         mean = np.sum([weight[rows] @ k for rows, k in blocks()], axis=0) / total
         target_mean = weight @ targets / total
     normal, right = np.zeros((n_centers, n_centers)), np.zeros((n_centers, targets.shape[1]))
@@ -143,7 +145,7 @@ def penalized_least_squares(
 def random_points(
     n_points: int, n_wanted: int | None, name: str, random_state: int | np.random.RandomState | None
 ) -> Longs:
-    """Return so many of the points, in order; all for None; ``name`` is what an error calls the number."""
+    """Return ``n`` random points in order, or all for None; errors call the number ``name``."""
     if n_wanted is not None:
         check_whole(name, n_wanted, ", or None for all")
     if n_wanted is None or n_wanted >= n_points:
@@ -152,7 +154,7 @@ def random_points(
 
 
 def gram(kernel: Kernel, x: Floats, centers: Floats) -> Floats:
-    """Return k(x_i, c_j), (M, C), or say that its squares overflow."""
+    """Return k(x_i, c_j), (M, C); raise ParameterError if its squares overflow."""
     block = gram_block(kernel, x, centers)
     if np.abs(block).max() > _LARGEST:
         raise ParameterError(
@@ -163,14 +165,15 @@ def gram(kernel: Kernel, x: Floats, centers: Floats) -> Floats:
 
 
 def _ridge(diagonal: Floats, removed: Floats, epsilon: float, center_weight: Floats) -> float:
-    """Return λ, or say that it would leave the normal matrix singular.
+    """Return λ; raise ParameterError if the normal matrix would stay singular with it.
 
     Parameters
     ----------
-    diagonal : (C,) of the normal matrix
-    removed : (C,) what the bias took from it; where that is nearly all, the rest is rounding and needs more λ
-    epsilon : share
-    center_weight : (C,)
+    diagonal : (C,) diagonal of the normal matrix
+    removed : (C,) what the bias took away from the diagonal; where it took nearly all, the rest is rounding
+        error and needs a larger λ
+    epsilon : λ as a share of the mean diagonal
+    center_weight : (C,) weights of the centres
     """
     least = 100 * len(diagonal) * _EPS
     if not (isinstance(epsilon, Real) and least < float(epsilon) < np.inf):

@@ -30,22 +30,25 @@ _VISIBLE = 64 * float(np.finfo(np.float64).eps)  # share of its squared length a
 class KMSEClassifier(PenalizedKernel):
     """Kernel minimum squared error, Kγ = B, with a ridge and no bias; MSE lecture, last section.
 
-    Two classes have the targets ±1, more have 1 for the class and 0 for the rest (5.12).
+    Two classes have the targets ±1; with more classes each has a column of targets, 1 for it and 0 for the
+    rest (5.12).
 
     Parameters
     ----------
     sigma : width of the kernel
     n_nodes : s of the reduced form, β = Σ_{j ≤ s} γ'_j φ(x_j) with s ≪ n; None = all training points
-    epsilon : λ in units of the mean diagonal of KᵀK, above 0: K is singular or nearly so
-    selection : ``greedy`` adds the node whose column reduces the squared error most, ``random`` takes any
-    n_candidates : random candidates for each ``greedy`` node; None = all other points. Among 59 there is, 19
-        times of 20, one of the best 5 %.
+    epsilon : λ in units of the mean diagonal of KᵀK; above 0, since K is singular or nearly so
+    selection : ``greedy`` adds the node whose column reduces the squared error most, ``random`` takes random
+        points
+    n_candidates : number of random candidates for each ``greedy`` node; None = all other points. With
+        probability 0.95 one of 59 candidates is among the best 5 %
     kernel, kernel_params : see `make_kernel`
-    random_state : of nodes and candidates
+    random_state : seed of the choice of nodes and candidates
 
     Attributes
     ----------
-    center_indices_, centers_ : (C,) and (C, D); C is below ``n_nodes`` where no further column is independent
+    center_indices_, centers_ : (C,) and (C, D); C is less than ``n_nodes`` if no further column is linearly
+        independent
     dual_coef_, intercept_ : (R, C) γ, and (R,) zeros
     ridge_, loo_decision_ : λ, and (M, R)
     """
@@ -112,7 +115,7 @@ def greedy_nodes(
     root : (M,) square roots of the weights
     n_nodes : C at most; fewer when no further column is independent of those before
     n_candidates : points tried for each node, None = all that are left
-    rng : draws them
+    rng : generator that draws the candidates
     """
     scorer = _Nodes(kernel, x, targets, root, n_nodes, n_candidates, rng)
     chosen = select_greedily(scorer, scorer.basis, n_nodes)
@@ -142,14 +145,14 @@ class _Nodes:
         self.residual, self.is_left = targets * self.root, np.ones(len(x), dtype=bool)
 
     def choose(self) -> Longs:
-        """Return the best of the candidates drawn; if all lie in the span, one the basis will refuse."""
+        """Return the best candidate, or one that the basis will refuse if all lie in its span."""
         left = np.flatnonzero(self.is_left)
         if not len(left):
             return left
         n_tried = min(self.n_candidates, len(left))
         tried = left if n_tried == len(left) else np.sort(self.rng.choice(left, n_tried, replace=False))
         gains = self._gains(tried)
-        self.is_left[tried[gains == -np.inf]] = False  # what lies in the span now will lie in it ever after
+        self.is_left[tried[gains == -np.inf]] = False  # in the span now, hence for ever
         return tried[[gains.argmax()]]
 
     def columns(self, points: Longs) -> Floats:
@@ -157,7 +160,7 @@ class _Nodes:
         return np.asarray(gram(self.kernel, self.x, self.x[points]) * self.root)
 
     def account(self, points: Longs, added: Flags) -> None:
-        """Take what the new column explains out of the residual."""
+        """Subtract from the residual its part along the new column."""
         self.is_left[points] = False
         if added[0]:
             self.residual = self.basis.without_newest(self.residual)

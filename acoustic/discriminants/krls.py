@@ -1,9 +1,10 @@
 """Kernel recursive least squares as scikit-learn estimators; thesis 3.4.3, Engel, Mannor, Meir 2004.
 
 A dictionary of approximately independent points is grown without looking at the targets; then the weights
-are the least squares over it. The kernel is k + 1, so that the bias is Σ α̃_n. Memory is O(m²), never O(M m).
+over it are found by least squares. The kernel is k + 1, so that the bias is Σ α̃_n. Memory is O(C²), never
+O(M C).
 
-Axes: M training points, D features, R targets, m points of the dictionary.
+Axes: M training points, D features, R targets, C points of the dictionary.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from foundation.threads import single_threaded_libraries
 
 
 class _KRLS(KernelExpansion):
-    """Learning, whole or sample by sample.
+    """Learning from a whole training set or sample by sample.
 
     Attributes
     ----------
@@ -75,7 +76,7 @@ class _KRLS(KernelExpansion):
         return left_out
 
     def _start(self, n_features: int, n_targets: int) -> None:
-        """Know nothing."""
+        """Start with an empty dictionary."""
         self.n_samples_seen_ = 0
         empty = Filter(np.zeros((0, 0)), np.zeros((0, n_targets)))
         self._store(Dictionary(self._make_kernel(), n_features), empty, np.zeros(0, dtype=np.int64))
@@ -83,7 +84,7 @@ class _KRLS(KernelExpansion):
     def _continue(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
         """Learn samples one after the other; return the outputs (M, R) for each just before it was learned.
 
-        Samples without weight are passed over; their rows are NaN.
+        Samples of weight 0 are skipped; their rows are NaN.
         """
         weight = np.ones(len(X)) if sample_weight is None else sample_weight
         used = np.flatnonzero(weight)
@@ -117,7 +118,7 @@ class _KRLS(KernelExpansion):
         self.dual_coef_, self.intercept_ = alpha.T.copy(), alpha.sum(axis=0)  # Σ α̃(k + 1) = Σ α̃k + Σ α̃
 
     def _coverage(self, targets: Floats) -> str:
-        """Return what a warning says of the targets (m, R) of the dictionary's points."""
+        """Return the part of a warning that describes the targets (C, R) of the dictionary's points."""
         return ""
 
     def _warn_full(self, dictionary: Dictionary, seen: str, coverage: str = "") -> None:
@@ -136,9 +137,10 @@ class _KRLS(KernelExpansion):
 
 
 def first_moments(n_targets: int) -> Floats:
-    """Return counts, sums and sums of squares of outputs per class and column, (3, 2, R).
+    """Return initial counts, sums and sums of squares of outputs per class and column, (3, 2, R).
 
-    They start from one imagined output at each class's target, one wide: a class may be long in coming.
+    They are those of one imagined output per class, at its target with variance 1, since the first sample of
+    a class may come late.
     """
     sides = np.array([[-1.0], [1.0]])
     return np.stack([np.broadcast_to(v, (2, n_targets)) for v in (1.0, sides, 2.0)])
@@ -171,19 +173,20 @@ class KRLSClassifier(_KRLS, ExpansionClassifier):
     centers_ : (C, D) dictionary
     dual_coef_ : (R, C) α̃; R is 1 for two classes
     intercept_ : (R,) Σ α̃, the 1 of the kernel k + 1
-    loo_decision_ : (M, R) leave-one-out outputs of ``fit``, the dictionary kept, which ``predict_proba``
-        rests on
+    loo_decision_ : (M, R) leave-one-out outputs of ``fit`` with the same dictionary, which ``predict_proba``
+        uses
     n_samples_seen_ : samples learned
     output_moments_ : (3, 2, R) counts, sums and sums of squares of the outputs of each class, which
-        ``predict_proba`` rests on after ``partial_fit``
+        ``predict_proba`` uses after ``partial_fit``
 
     Notes
     -----
-    ``fit`` is the least squares over the final dictionary, (3.105); it does not start from P_{m,0} = P_m,
-    which would count the data twice (``docs/papers.md``). ``partial_fit`` cannot go back: a sample stays
-    described over the dictionary of its time, as in Engel et al. (2004), so it ends elsewhere unless the
-    dictionary came first. It does not depend on how the samples are cut into calls. Its ``predict_proba``
-    rests on the outputs for each sample just before it was learned.
+    ``fit`` solves the least squares over the final dictionary, (3.105); it does not start from P_{m,0} = P_m,
+    which would count the data twice (``docs/papers.md``). ``partial_fit`` describes each sample over the
+    dictionary of its time, as in Engel et al. (2004), and does not change that when the dictionary grows. Its
+    model therefore differs from that of ``fit`` unless all points of the dictionary come first. It does not
+    depend on how the samples are divided among calls. After it, ``predict_proba`` uses the output for each
+    sample just before it was learned.
     """
 
     def __init__(
@@ -253,7 +256,7 @@ class KRLSClassifier(_KRLS, ExpansionClassifier):
 class KRLSRegressor(_KRLS, ExpansionRegressor):
     """Kernel recursive least squares on real targets, thesis Algorithms 3 and 4; one dictionary for all.
 
-    Parameters and attributes are those of `KRLSClassifier`; R is the number of target columns.
+    Parameters and attributes are those of `KRLSClassifier`; R is the number of columns of targets.
     """
 
     def __init__(

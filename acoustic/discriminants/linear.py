@@ -1,6 +1,6 @@
 """Fisher's linear discriminant, thesis 3.1, and the base of all linear classifiers.
 
-Axes: M training points, D features, R columns of outputs (1 for two classes), C classes.
+Axes: M training points, D features, R columns of outputs (1 for two classes), K classes.
 """
 
 from __future__ import annotations
@@ -46,20 +46,22 @@ class LinearClassifier(DiscriminantClassifier):
 class LinearDiscriminant(LinearClassifier):
     """Fisher's linear discriminant with the Bayes threshold for normal classes of one covariance; thesis 3.1.
 
-    Of two classes the output is the log odds (3.17); of more there is one output a class, whose pairwise
-    differences are these log odds. Σ is S_W/M, as in scikit-learn's ``LinearDiscriminantAnalysis`` ("lsqr").
+    For two classes the output is the log odds (3.17). For more classes there is one output for each class,
+    and the differences of two outputs are these log odds. Σ is S_W/M, as in scikit-learn's
+    ``LinearDiscriminantAnalysis`` ("lsqr").
 
     Parameters
     ----------
     shrinkage : share, 0 to 1, by which Σ is drawn towards (tr Σ/D)·I
-    tol : least eigenvalue of Σ in units of the features' total variances. It is what makes a Σ without full
-        rank (n < D, collinear features) invertible: the discriminant then looks where the classes do not vary
-        at all, as the limit of vanishing shrinkage does. A constant feature gets the weight 0.
+    tol : least eigenvalue of Σ in units of the features' total variances; smaller ones are raised to it. This
+        makes a Σ without full rank (M < D, collinear features) invertible: the discriminant then weighs most
+        the directions in which the classes do not vary at all, as in the limit of vanishing shrinkage. A
+        constant feature gets the weight 0
 
     Attributes
     ----------
     coef_, intercept_ : (R, D) and (R,)
-    means_ : (C, D)
+    means_ : (K, D)
     covariance_ : (D, D) Σ after shrinkage
     """
 
@@ -71,7 +73,7 @@ class LinearDiscriminant(LinearClassifier):
         self.tol = tol
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return P(class | x), (M, n_classes): the logistic function of the log odds."""
+        """Return P(class | x), (M, K): the logistic function of the log odds."""
         outputs = self._checked_outputs(X)
         if outputs.shape[1] > 1:
             return np.asarray(softmax(outputs, axis=1))
@@ -109,13 +111,14 @@ class LinearDiscriminant(LinearClassifier):
 
 
 def _whitening(covariance: Floats, total: Floats, size: Floats, tol: float) -> Floats:
-    """Return W (D, D) with Σ⁻¹ = WWᵀ, eigenvalues of Σ below ``tol`` raised to it.
+    """Return W (D, D) with Σ⁻¹ = WWᵀ, after raising eigenvalues of Σ below ``tol`` to ``tol``.
 
     Parameters
     ----------
     covariance : (D, D) Σ
     total : (D,) variances of the features over all classes, the units of the eigenvalues
-    size : (D,) largest magnitudes of the features: what varies by less than their rounding is constant
+    size : (D,) largest magnitudes of the features; a feature that varies by less than their rounding is
+        constant
     tol : least eigenvalue
     """
     deviation = np.sqrt(total)

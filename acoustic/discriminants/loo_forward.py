@@ -19,36 +19,36 @@ from foundation.threads import single_threaded_libraries
 
 
 class LOOForwardClassifier(ExpansionClassifier):
-    """Sparse kernel classifier, each centre chosen to leave the fewest points wrong that are left out.
+    """Sparse kernel classifier whose centres are selected for the fewest leave-one-out errors.
 
-    Several classes are told apart one-vs-rest, each machine with its own centres.
+    More than two classes are told apart one-vs-rest, and each machine has its own centres.
 
     Parameters
     ----------
     sigma : width of the kernel
-    max_centers : of a machine, at most
-    ridge : λ, regularises the orthogonal weights
-    stopping : ``loo``: when the leave-one-out misclassification rate no longer falls, as the slides do;
-        very sparse. ``loo_error``: when neither it nor, at the same rate, the leave-one-out squared error
-        falls: more centres. ``size``: at max_centers
+    max_centers : largest number of centres of a machine
+    ridge : λ, which regularises the weights of the orthogonal columns
+    stopping : ``loo`` stops when the leave-one-out misclassification rate no longer falls, as in the slides,
+        which gives few centres; ``loo_error`` goes on while the rate stays the same and the leave-one-out
+        squared error falls, which gives more centres; ``size`` stops at ``max_centers``
     patience : centres without improvement before stopping; the model goes back to the best size
-    n_candidates : size of a random subset of the points that may become centres; all by default, whose
-        columns take M² numbers
-    fit_intercept : begin with a bias, which the slides do not have
+    n_candidates : number of random points that may become centres; by default all points, whose columns take
+        M² numbers
+    fit_intercept : whether the model has a bias, which the slides do not have
     kernel, kernel_params : see `make_kernel`
-    random_state : of the candidates
+    random_state : seed of the choice of candidates
 
     Attributes
     ----------
     classes_ : labels
     center_indices_ : (C,) rows of the distinct centres of all machines
     centers_ : (C, D)
-    dual_coef_ : (R, C) θ, 0 where a machine has not that centre; R is 1 for two classes
+    dual_coef_ : (R, C) θ, 0 where a machine does not have a centre; R is 1 for two classes
     intercept_ : (R,) 0 unless ``fit_intercept``
     machine_center_indices_ : R arrays, the centres of each machine in the order of their selection
-    loo_decision_ : (M, R) leave-one-out outputs, the centres kept, which ``predict_proba`` rests on
-    loo_errors_ : R arrays (steps, 2), leave-one-out misclassification rate and mean squared error with 0,
-        1, … centres, up to the last step tried
+    loo_decision_ : (M, R) leave-one-out outputs with the same centres, which ``predict_proba`` uses
+    loo_errors_ : R arrays (number of steps, 2) of the leave-one-out misclassification rate and mean squared
+        error with 0, 1, … centres, up to the last step tried
     """
 
     def __init__(

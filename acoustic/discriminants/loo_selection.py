@@ -1,11 +1,11 @@
 """Forward selection of centres by the leave-one-out misclassification rate (Hong, Chen, Harris 2006, LOO
 slides).
 
-At every step each candidate column, kept orthogonal to the selected ones (modified Gram-Schmidt), is
-tried: the outputs of the models with it that leave one point out follow from α and β in O(M). That is time
-O(M L) a step and memory O(M L) for L candidates.
+All candidate columns are kept orthogonal to the selected ones (modified Gram-Schmidt). At every step each is
+tried: the leave-one-out outputs of the model with this column follow from α and β in time O(M). For L
+candidates a step takes time O(M L), and memory is O(M L).
 
-Leaving out a weighted point means all of it. With w̃ = √weight · w the columns of the weighted problem,
+A weighted point is left out with all its weight. With the columns w̃ = √weight · w of the weighted problem,
 f_i = Σ γ w̃(i)/√weight_i and h_i = Σ w̃(i)²/(κ + λ).
 
 Axes: M training points, D features, L candidates, R machines, C centres.
@@ -31,7 +31,7 @@ from foundation.arrays import Flags, Floats, Longs
 
 LooStopping = Literal["loo", "loo_error", "size"]
 
-_LEAST_BETA = 1e-10  # 1 − h, for the choice among candidates; below it α/β is rounding (λ = 0)
+_LEAST_BETA = 1e-10  # least β = 1 − h in the choice of a candidate; below it α/β is rounding error (λ = 0)
 _VANISHED = 1e-7  # share of its length below which a candidate lies in the span of the selected columns
 
 
@@ -41,12 +41,13 @@ class LooConfig:
 
     Attributes
     ----------
-    max_centers : C at most
-    ridge : λ of all orthogonal weights
-    stopping : ``loo`` when the misclassification rate has not fallen for ``patience`` centres,
-        ``loo_error`` when neither it nor, at the same rate, the squared error has; ``size`` at max_centers
-    patience : centres without improvement
-    fit_intercept : begin with a column of ones
+    max_centers : largest number C of centres
+    ridge : λ of all weights of orthogonal columns
+    stopping : ``loo`` stops when the leave-one-out misclassification rate has not fallen for ``patience``
+        centres; ``loo_error`` counts a lower leave-one-out squared error at the same rate as an improvement,
+        too; ``size`` stops at ``max_centers``
+    patience : number of centres without improvement after which selection stops
+    fit_intercept : whether the first column is a column of ones
     """
 
     max_centers: int
@@ -65,12 +66,13 @@ class LooConfig:
 
 @dataclass(frozen=True)
 class LooModel:
-    """What a selection found.
+    """The model that a selection found.
 
     Attributes
     ----------
-    indices : (C,) selected points in their order
-    alpha, bias : (C,) weights and intercept
+    indices : (C,) selected points in the order of their selection
+    alpha : (C,) weights
+    bias : intercept
     leave_one_out : (M,) outputs f^(−i)
     errors : (steps, 2) leave-one-out misclassification rate and mean squared error after each step tried
     """
@@ -121,7 +123,7 @@ def loo_forward_selection(
     y : (M,) labels ±1
     kernel : kernel function
     candidates : (L,) points that may become centres
-    config : how
+    config : how centres are selected
     sample_weight : (M,) above 0
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
@@ -131,7 +133,7 @@ def loo_forward_selection(
 
 
 class _LeaveOneOut:
-    """The scorer of the slides: all candidates' columns are kept orthogonal to those selected."""
+    """The scorer of the slides, which keeps the columns of all candidates orthogonal to the selected ones."""
 
     def __init__(
         self, x: Floats, state: _Recursion, kernel: Kernel, candidates: Longs, config: LooConfig
@@ -151,7 +153,7 @@ class _LeaveOneOut:
         self.errors, self.best_errors, self.best_size = [state.errors()], (np.inf, np.inf), 0
 
     def choose(self) -> Longs:
-        """Return the candidate of fewest leave-one-out errors, among equals of least squared error."""
+        """Return the candidate of fewest leave-one-out errors; the squared error decides among equals."""
         chosen = _best_candidate(self.rows, self.newest, self.floor, self.state)
         self.floor[chosen] = np.inf
         return self.candidates[chosen]
@@ -161,7 +163,7 @@ class _LeaveOneOut:
         return np.asarray(gram_block(self.kernel, self.x, self.x[points]) * self.state.root[:, None])
 
     def account(self, points: Longs, added: Flags) -> None:
-        """Take the step of α and β, and note whether it was the best."""
+        """Update α and β, and note whether this is the best size so far."""
         if not added[0]:
             self.newest = np.zeros(len(self.x))
             return
@@ -173,7 +175,7 @@ class _LeaveOneOut:
             self.best_errors, self.best_size = now, self.n_selected
 
     def is_done(self) -> bool:
-        """Return whether the error has not fallen for long enough."""
+        """Return whether the error has not fallen for ``patience`` centres."""
         return self.n_selected - self.best_size >= self.config.patience
 
     @property
@@ -206,7 +208,7 @@ class _LeaveOneOut:
 def _best_candidate(rows: Floats, newest: Floats, floor: Floats, state: _Recursion) -> Longs:
     """Return the candidate (1,) of fewest leave-one-out errors, or none (0,) if none is left.
 
-    The candidates' columns, rows (L, M) here, are made orthogonal to the newest column (M,) on the way.
+    The candidates' columns, stored as rows (L, M), are made orthogonal to the newest column (M,) on the way.
     """
     target = state.root * state.y
     gamma, damped, wrong = _try_candidates(
@@ -232,7 +234,7 @@ def _try_candidates(
     ridge: float,
     alpha: Floats,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return γ, κ + λ and the weight of wrong left-out points for each candidate (L,), inf if vanished."""
+    """Return γ, κ + λ and the summed weight of leave-one-out errors, inf if vanished, per candidate (L,)."""
     n_candidates, n_points = columns.shape
     gamma, damped, wrong = np.zeros(n_candidates), np.ones(n_candidates), np.full(n_candidates, np.inf)
     length = max(np.dot(newest, newest), 1e-300)

@@ -1,6 +1,6 @@
-"""Weighted moments of classes, what linear outputs have of them, and their sums over batches.
+"""Weighted moments of classes, their sums over batches, and the moments of linear outputs.
 
-Axes: M points, D features, R columns of outputs, C classes.
+Axes: M points, D features, R columns of outputs, K classes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from foundation.arrays import Floats, Longs
 
 
 class ClassMoments(NamedTuple):
-    """Sum of weights (C,), mean (C, D) and scatter (C, D, D) of the points of each class."""
+    """Sum of weights (K,), mean (K, D) and scatter (K, D, D) of the points of each class."""
 
     counts: Floats
     means: Floats
@@ -37,7 +37,7 @@ def class_moments(x: Floats, codes: Longs, n_classes: int, weight: Floats | None
 
 
 def merged_moments(one: ClassMoments, other: ClassMoments) -> ClassMoments:
-    """Return the moments of the points of both."""
+    """Return the moments of the points of both together."""
     counts = one.counts + other.counts
     share = np.divide(other.counts, counts, out=np.zeros_like(counts), where=counts > 0)[:, None]
     shift = other.means - one.means
@@ -46,7 +46,7 @@ def merged_moments(one: ClassMoments, other: ClassMoments) -> ClassMoments:
 
 
 def linear_curves(moments: ClassMoments, coef: Floats, intercept: Floats) -> list[MonotoneGaussianCurve]:
-    """Return the Gaussians of each output wᵀx + b of points with these moments, one class versus the rest."""
+    """Return the Gaussian curve of each output wᵀx + b, one class versus the rest, from moments."""
     counts, (n_columns, _) = moments.counts, coef.shape
     outputs = moments.means @ coef.T + intercept
     scatters = np.einsum("rd,cde,re->cr", coef, moments.scatters, coef, optimize=True)

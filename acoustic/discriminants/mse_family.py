@@ -1,9 +1,10 @@
 """The minimum-squared-error family (MSE lecture, 5.8–5.12): pseudoinverse, LMS, Ho-Kashyap.
 
-All solve Ya = b, where Y are the rows [1 x]: of two classes the rows of the negative one are negated, so
-that b > 0 means "right side"; of more, each column of A has the targets 1 for its class, 0 for the rest.
+All solve Ya = b, where the rows of Y are [1 x]. With two classes the rows of the negative class are negated,
+so that b > 0 means that a point is on the right side. With more classes a becomes a matrix A, each column of
+which has the targets 1 for its class and 0 for the rest.
 
-Axes: M training points, D features, R columns of outputs (1 for two classes), C classes.
+Axes: M training points, D features, R columns of outputs (1 for two classes), K classes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class Separation(NamedTuple):
-    """What the Ho-Kashyap procedure found: a (D + 1,), its steps, and separability; None = unknown."""
+    """Result of the Ho-Kashyap procedure: a (D + 1,), number of steps, and separability, None if unknown."""
 
     weights: Floats
     n_iter: int
@@ -41,10 +42,11 @@ class Separation(NamedTuple):
 
 
 class MSEClassifier(LinearClassifier):
-    """Minimum-squared-error classifier by the pseudoinverse; MSE lecture 5.8, of more than two classes 5.12.
+    """Minimum-squared-error classifier by the pseudoinverse; MSE lecture 5.8, for more than two classes 5.12.
 
-    a = Y⁺b with b = 1; A = Y⁺B of more classes. Where Y has not full rank (n ≤ D, constant or equal features)
-    these are the weights of the smallest length, the bias counted in.
+    The weights are a = Y⁺b with b = 1, and A = Y⁺B for more than two classes. Where Y does not have full rank
+    (M ≤ D, constant or equal features) these are the least-squares weights of smallest length, where the
+    length includes the bias.
 
     Attributes
     ----------
@@ -67,20 +69,21 @@ class LMSClassifier(LinearClassifier):
 
     Parameters
     ----------
-    eta : first step, above 0 and below 2, in units of 1/max‖y_i‖² (from 2 on, single steps would diverge)
-    schedule : ``inverse`` η/k, which converges to the least squares; ``constant`` η, which stays in their
-        neighbourhood and follows a drift
+    eta : size of the first step in units of 1/max‖y_i‖², above 0 and below 2 (from 2 on, single steps would
+        diverge)
+    schedule : ``inverse`` makes steps η/k, which converge to the least-squares solution; ``constant`` makes
+        steps η, which stay in its neighbourhood and follow a drift of the data
     max_iter : epochs of ``fit``
     tol : ``fit`` stops when ‖∇J‖/2 = ‖Yᵀ(Ya − b)‖ is below this share of ‖Y‖‖b‖
     shuffle : visit the samples in another order each epoch of ``fit``
-    random_state : of the order
+    random_state : seed of the order
 
     Attributes
     ----------
     coef_, intercept_ : (R, D) and (R,)
     n_iter_ : passes
     max_energy_ : largest ‖y_i‖² so far
-    moments_ : `ClassMoments` of the samples so far, which ``predict_proba`` rests on
+    moments_ : `ClassMoments` of the samples so far, which ``predict_proba`` uses
     """
 
     n_iter_: int
@@ -107,7 +110,7 @@ class LMSClassifier(LinearClassifier):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
         """Learn from points (M, D) and labels (M,).
 
-        There are no sample weights: a step of double length is not two steps.
+        There are no sample weights, since a step of double length is not the same as two steps.
         """
         super().fit(X, y)
         return self
@@ -174,7 +177,7 @@ class LMSClassifier(LinearClassifier):
         self._store(np.zeros((n_rows, n_columns)))
 
     def _pass(self, rows: Floats, margins: Floats, order: Longs) -> None:
-        """Make one step a sample."""
+        """Make one step for each sample."""
         self.n_iter_ += 1
         self.max_energy_ = max(self.max_energy_, float(_energies(rows).max()))
         k = self.n_iter_ if self.schedule == "inverse" else 1
@@ -184,23 +187,24 @@ class LMSClassifier(LinearClassifier):
 
 
 class HoKashyapClassifier(LinearClassifier):
-    """Ho-Kashyap: a separating vector if there is one, else the news that there is none; MSE lecture 5.9.
+    """Ho-Kashyap procedure: finds a separating vector or shows that there is none; MSE lecture 5.9.
 
-    It minimises ‖Ya − b‖² over a and b > 0. Of more than two classes every class is held against the rest.
+    It minimises ‖Ya − b‖² over a and b > 0. More than two classes are told apart one-vs-rest.
 
     Parameters
     ----------
-    eta : step of b, above 0 and below 1
-    max_iter : steps
+    eta : size of the steps of b, above 0 and below 1
+    max_iter : largest number of steps
     tol : e = Ya − b counts as e ≤ 0 when Σe⁺ is below this share of Σe⁻. Since Yᵀe = 0, a separating vector
         would then have its nearest sample at less than this share of the distance of its farthest.
 
     Attributes
     ----------
     coef_, intercept_ : (R, D) and (R,)
-    n_iter_ : steps taken, the most of all columns
-    is_separable_ : True when all columns separate, False when one cannot, None when ``max_iter`` came first
-    separability_ : the same of each column, a list
+    n_iter_ : number of steps taken, the largest over all columns
+    is_separable_ : True if all columns separate their classes, False if one cannot, None if ``max_iter`` was
+        reached before that was known
+    separability_ : list of the same for each column
     """
 
     n_iter_: int
@@ -280,7 +284,7 @@ def widrow_hoff_pass(
 
 
 def _energies(rows: Floats) -> Floats:
-    """Return ‖y_i‖², (M,), or say that they overflow."""
+    """Return ‖y_i‖², (M,); raise an error if they overflow."""
     with np.errstate(over="ignore"):
         energies = np.einsum("ij,ij->i", rows, rows)
         if np.isfinite(energies.sum()):

@@ -62,9 +62,9 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         self.random_state = random_state
 
     def path_predict(self, X: ArrayLike, sizes: Sequence[int]) -> NDArray[Any]:
-        """Return the labels (len(sizes), M) by the models with so many centres (or all there are).
+        """Return the labels (len(sizes), M) by models of these sizes, or of all centres if there are fewer.
 
-        The curves of ``ovo``, by which pairs are coupled, are those of the chosen size.
+        The curves by which ``ovo`` couples pairs are those of the chosen size.
         """
         check_is_fitted(self)
         outputs = self._machine_outputs(validate_data(self, X, dtype=DTYPES, reset=False), sizes)
@@ -73,16 +73,16 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         return self.classes_[predicted_codes(outputs)]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return P(class | x), (M, n_classes), of the curves from outputs to log odds.
+        """Return P(class | x), (M, K), by the curves from outputs to log odds.
 
-        One-vs-one posteriors are coupled; the rest is said in `DiscriminantClassifier.predict_proba`.
+        One-vs-one posteriors are coupled; all else is as in `DiscriminantClassifier.predict_proba`.
         """
         if self._is_pairwise():
             return softmax(self._checked_outputs(X), axis=1)
         return super().predict_proba(X)
 
     def _is_pairwise(self) -> bool:
-        """Return whether there is a machine for each pair of classes; of two classes there is one anyway."""
+        """Return whether there is a machine for each pair of more than two classes."""
         check_is_fitted(self, "classes_")
         return self.multiclass == "ovo" and len(self.classes_) > 2
 
@@ -124,7 +124,7 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         self.pairwise_, self.curves_ = found.pairwise, list(found.curves)
 
     def _outputs(self, X: NDArray[Any]) -> Floats:
-        """Return the outputs (M, R); of pairs the coupled log posteriors (M, n_classes)."""
+        """Return the outputs (M, R), or the coupled log posteriors (M, K) of pairs."""
         if not self._is_pairwise():
             return np.asarray(self._machine_outputs(X)[0])
         found = np.empty((len(X), len(self.classes_)))
@@ -179,7 +179,7 @@ class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseE
         """Learn from points (M, D) and values (M,) or (M, R)."""
         x, values = validate_data(self, X, y, dtype=DTYPES, multi_output=True, y_numeric=True)
         weight = checked_weight(sample_weight, x)
-        # A point without weight is not there.
+        # Points of weight 0 are left out.
         rows = np.arange(len(x)) if weight is None else np.flatnonzero(weight)
         targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
         self._is_flat = bool(values.ndim == 1)
@@ -196,7 +196,7 @@ class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseE
         return np.asarray(outputs[:, 0] if self._is_flat else outputs)
 
     def path_predict(self, X: ArrayLike, sizes: Sequence[int]) -> Floats:
-        """Return the values (len(sizes), M, R) by the models with so many centres (or all there are)."""
+        """Return the values (len(sizes), M, R) by models of these sizes, at most of all centres."""
         check_is_fitted(self)
         return self._machine_outputs(validate_data(self, X, dtype=DTYPES, reset=False), sizes)
 
@@ -206,60 +206,61 @@ class NPDClassifier(_ForwardClassifier):
 
     Parameters
     ----------
-    sigma : width of the kernel, or several, of which each centre takes the one that reduces the error most
-    max_centers : number of centres at most (of each machine)
-    epsilon : added to the diagonal of the Gram matrix
-    selection : ``residual`` takes the training point with the largest |residual| (thesis);
-        ``error_reduction`` the one of `N_CANDIDATES` random ones that reduces the squared error most;
-        ``random`` any
-    stopping : ``size`` at max_centers; ``tol`` when no |residual| exceeds tol; ``gcv`` and ``loo`` when the
-        generalised cross-validation score or the leave-one-out squared error has not fallen for `PATIENCE`
-        centres, and the best size is taken; ``lambda`` (OROLS) when λ changed by less than a share of tol for
-        as many centres
-    tol : of the stopping rules ``tol`` and ``lambda``
-    block_size : centres added at once; 1 is the thesis's algorithm, 32 some five times faster on large sets
-        at the same error. A block is what the algorithm would take from points drawn with probability ∝
-        residual²
+    sigma : width of the kernel, or several widths, of which each centre gets the one that reduces the error
+        most
+    max_centers : largest number of centres of each machine
+    epsilon : number added to the diagonal of the Gram matrix
+    selection : rule for the next centre: ``residual`` takes the training point with the largest |residual|
+        (thesis), ``error_reduction`` the one of `N_CANDIDATES` random points that reduces the squared error
+        most, ``random`` a random point
+    stopping : rule for the end: ``size`` stops at ``max_centers``; ``tol`` when no |residual| exceeds
+        ``tol``; ``gcv`` and ``loo`` when the generalised cross-validation score or the leave-one-out squared
+        error has not fallen for `PATIENCE` centres, and the best size is taken; ``lambda`` (only OROLS) when
+        λ has changed by a share of less than ``tol`` for `PATIENCE` centres
+    tol : threshold of the stopping rules ``tol`` and ``lambda``
+    block_size : number of centres added at once; 1 is the thesis's algorithm, 32 is about five times faster
+        on large sets at the same error. A block is selected by the thesis's algorithm among points drawn with
+        probability ∝ residual²
     kernel : ``gaussian``, ``polynomial``, ``sigmoid`` or ``compact``, see `Kernel`
     kernel_params : further parameters of the kernel, see `make_kernel`
-    multiclass : ``shared`` is one set of centres for all classes; ``ovr``: one a class against the rest;
-        ``ovo``: one for each pair of classes. Two classes need one machine anyway
-    calibration : the rule by which curves from outputs to log odds are fitted, on which ``predict_proba``
-        rests, and ``predict`` of ``ovo``; None is ``Calibration("loo", "gaussian")``. With
-        ``curve="logistic"`` pairs are told apart with fewer errors in most settings of
-        ``benchmarks/discriminants_tables.py``
-    random_state : of what is drawn
+    multiclass : how more than two classes are told apart: ``shared`` has one set of centres for all classes,
+        ``ovr`` a machine for each class against the rest, ``ovo`` a machine for each pair of classes
+    calibration : rule by which the curves from outputs to log odds are fitted, which ``predict_proba`` and,
+        with ``ovo``, ``predict`` use; None is ``Calibration("loo", "gaussian")``. With ``ovo``,
+        ``curve="logistic"`` gives fewer errors in most settings of ``benchmarks/discriminants_tables.py``
+    random_state : seed of the random choices
 
     Attributes
     ----------
-    classes_ : (n_classes,)
-    center_indices_ : (C,) rows of X, the distinct centres of all machines as they were selected
-    centers_, center_sigmas_ : (C, D) and (C,) their widths; a point with two widths is two centres
-    dual_coef_ : (R, C) weights, 0 where a machine has not that centre. R is 1 for two classes, else the
-        number of classes, of ``ovo`` that of pairs i < j (positive: i)
+    classes_ : (K,)
+    center_indices_ : (C,) rows of X, the distinct centres of all machines in the order of their selection
+    centers_ : (C, D)
+    center_sigmas_ : (C,) widths of the centres; a point with two widths is two centres
+    dual_coef_ : (R, C) weights, 0 where a machine does not have a centre. R is 1 for two classes; for more it
+        is the number of classes, or with ``ovo`` the number of pairs i < j (positive: i)
     intercept_ : (R,)
-    machine_center_indices_ : list of the centres of each machine: one of ``shared``, else R
+    machine_center_indices_ : list of the centres of each machine; ``shared`` has one machine, the others have
+        R
     ridge_ : (R,) λ (only OROLS)
-    loo_decision_ : outputs at each training point of the model without it, as ``decision_function`` gives
-        them: (M, 1) for two classes, else (M, n_classes). The centres, their basis, λ and the curves are
-        kept; M counts the points with a weight above 0
+    loo_decision_ : leave-one-out value of ``decision_function`` at each of the M training points of non-zero
+        weight, (M, 1) for two classes, else (M, K). The centres, their basis, λ and the curves are kept
     curves_ : list of R curves from outputs to log odds
-    n_distinct_centers_ : points among the centres
-    pairwise_ : of ``ovo`` all machines, ready to be evaluated together
+    n_distinct_centers_ : number of different points among the centres
+    pairwise_ : with ``ovo`` all machines, ready to be evaluated together
 
     Notes
     -----
-    Data in float32 are computed in float32: twice as fast, with centres accepted up to a condition number of
-    about 1e5. ``ovo`` computes in float32 whatever it is given.
+    Data in float32 are computed with in float32, which is twice as fast; centres are then accepted up to a
+    condition number of about 1e5. ``ovo`` always computes in float32.
     """
 
     _regularize = False
 
 
 class NPDRegressor(_ForwardRegressor):
-    """NPD on real targets; several share their centres.
+    """NPD on real targets; several columns of targets share their centres.
 
-    Parameters and attributes are those of `NPDClassifier` but for classes.
+    Parameters and attributes are those of `NPDClassifier` without those that concern classes.
     """
 
     _regularize = False
@@ -272,8 +273,9 @@ class OROLSClassifier(_ForwardClassifier):
 
     Notes
     -----
-    What the stopping rules do when ``max_centers`` leaves them free: test error in % (of sinc RMSE) and
-    centres, σ chosen on a part of the training points (``benchmarks/stopping.py``)::
+    Effect of the stopping rules with a ``max_centers`` so large that it does not matter: test error in %
+    (RMSE for sinc) and number of centres, with σ chosen on a part of the training points
+    (``benchmarks/stopping.py``)::
 
                   optdigits    satimage     banana     German       sinc
         size      1.06  2000   11.1  1281   12.2  399  28.1  699   0.052  49
@@ -281,21 +283,22 @@ class OROLSClassifier(_ForwardClassifier):
         gcv       1.06  2000    9.9   841   11.3  129  25.5  109   0.056   9
         loo       1.06  1261    9.8   282   11.7   41  25.3   22   0.056   8
 
-    λ alone keeps too many centres from harm where there is little noise; ``gcv`` and, with fewer centres,
-    ``loo`` where there is more; ``lambda`` hardly ever stops. Within a budget of 100 centres no rule stops on
-    the larger two sets, and on the others the errors differ by less than they scatter. Hence ``size`` by
-    default, with ``max_centers`` as budget; give a large one to ``loo``, at a third more time a centre.
+    Where there is little noise, λ alone prevents the harm of too many centres. Where there is more noise,
+    ``gcv`` and, with fewer centres, ``loo`` prevent it; ``lambda`` hardly ever stops. With at most 100
+    centres no rule stops on the two larger sets, and on the others the errors differ by less than their
+    spread. The default is therefore ``size``, with ``max_centers`` as budget; give ``loo`` a large
+    ``max_centers``. It takes a third more time for each centre.
     """
 
     _regularize = True
 
 
 class OROLSRegressor(_ForwardRegressor):
-    """OROLS on real targets; several share their centres and λ.
+    """OROLS on real targets; several columns of targets share their centres and λ.
 
-    Parameters and attributes are those of `NPDClassifier` but for classes. On 50 noisy points of sinc the
-    RMSE is 0.052 if ``stopping`` is ``size`` (49 centres) or ``lambda`` (37), 0.056 if it is ``gcv`` (9) or
-    ``loo`` (8): hence ``size`` by default here too; see `OROLSClassifier`.
+    Parameters and attributes are those of `NPDClassifier` without those that concern classes. On 50 noisy
+    points of sinc the RMSE is 0.052 with ``stopping`` ``size`` (49 centres) or ``lambda`` (37), and 0.056
+    with ``gcv`` (9) or ``loo`` (8). The default is therefore ``size``, as in `OROLSClassifier`.
     """
 
     _regularize = True

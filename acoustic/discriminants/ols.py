@@ -75,10 +75,11 @@ class OLSClassifier(_OLS, ExpansionClassifier):
     sigma : width of the kernel
     max_centers : C at most
     algorithm : ``chen``, ``billings_lee`` or ``nair``, see the module
-    epsilon : added to the diagonal of the Gram matrix; 0 as in the papers, columns that vanish are left out
-    stopping : ``tol``: when no more than the share ``tol`` of the targets' energy about their means is
-        left, or at max_centers; ``size``: at max_centers
-    tol : ρ of Chen et al.
+    epsilon : number added to the diagonal of the Gram matrix; 0 is as in the papers. Columns in the span of
+        others are skipped
+    stopping : ``tol`` stops when at most the share ``tol`` of the targets' energy about their means is left
+        unexplained, or at ``max_centers``; ``size`` stops at ``max_centers``
+    tol : ρ of Chen et al., the share of unexplained energy at which ``tol`` stops
     kernel, kernel_params : see `make_kernel`
 
     Attributes
@@ -88,7 +89,7 @@ class OLSClassifier(_OLS, ExpansionClassifier):
     centers_ : (C, D)
     dual_coef_ : (R, C); R is 1 for two classes
     intercept_ : (R,)
-    loo_decision_ : (M, R) leave-one-out outputs, the centres kept, which ``predict_proba`` rests on
+    loo_decision_ : (M, R) leave-one-out outputs with the same centres, which ``predict_proba`` uses
     """
 
     def __init__(

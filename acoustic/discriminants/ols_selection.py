@@ -2,19 +2,20 @@
 
 ``chen``
     S. Chen, Cowan, Grant 1991: all columns of the Gram matrix are kept orthogonal to the selected ones by
-    modified Gram-Schmidt (thesis 3.71 to 3.75); the next is that of the largest error-reduction ratio. Memory
-    O(M²), time O(M²) a centre.
+    modified Gram-Schmidt (thesis 3.71 to 3.75); the next column is the one of the largest error-reduction
+    ratio. Memory is O(M²) and time O(M²) for each centre.
 ``billings_lee``
-    Billings, Lee 2002: the same on the targets M/M₊ and −M/M₋, for which least squares is Fisher's
-    discriminant and the threshold lies at the mean of all outputs. Of two classes the centres are those of
-    ``chen``, only the threshold moves.
+    Billings, Lee 2002: the same with the targets M/M₊ and −M/M₋, for which least squares gives Fisher's
+    discriminant and the threshold lies at the mean of all outputs. For two classes the centres are the same
+    as with ``chen``; only the threshold differs.
 ``nair``
-    Nair, Choudhury, Keane 2002: the next column is that of the largest residual; it is made orthogonal to the
-    selected ones with reorthogonalisation, by which the paper updates a thin QR decomposition. Memory O(M m).
+    Nair, Choudhury, Keane 2002: the next column belongs to the point of the largest residual; it is made
+    orthogonal to the selected ones with reorthogonalisation, by which the paper updates a thin QR
+    decomposition. Memory is O(M C).
 
-We know these papers through the thesis (after 3.44, 3.4.2), not their text; ``billings_lee``'s targets, of
-which it says nothing, are those of Duda and Hart (1973) for Fisher's discriminant. All three begin with a
-column of ones here, as thesis (3.49).
+    The algorithms follow the thesis's account of these papers (after 3.44, 3.4.2), not the papers themselves.
+    The thesis does not state the targets of ``billings_lee``; they are those of Duda and Hart (1973) for
+    Fisher's discriminant. All three begin with a column of ones here, as in thesis (3.49).
 
 Axes: M training points, D features, R targets, C centres.
 """
@@ -42,7 +43,7 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class OlsProblem:
-    """Weighted least squares to select columns for: rows are scaled by the roots of their weights.
+    """A weighted least-squares problem; its rows are scaled by the square roots of their weights.
 
     Attributes
     ----------
@@ -51,7 +52,7 @@ class OlsProblem:
     root : (M,) square roots of the samples' weights
     kernel : kernel function
     epsilon : added to the diagonal of the Gram matrix
-    max_centers : C at most
+    max_centers : largest number C of centres
     tol : stop when this share of the targets' energy about their means is left unexplained; 0 for never
     """
 
@@ -64,7 +65,7 @@ class OlsProblem:
     tol: float
 
     def rows(self, points: Longs) -> Floats:
-        """Return columns of K + εI for some points, as rows (b, M)."""
+        """Return the columns of K + εI of b points as rows (b, M)."""
         block = gram_block(self.kernel, self.x[points], self.x)
         block[np.arange(len(points)), points] = gram_diagonal(self.kernel, self.x[points]) + self.epsilon
         return np.asarray(block * self.root)
@@ -81,12 +82,12 @@ class OlsProblem:
 
 @dataclass(frozen=True)
 class OlsModel:
-    """What a selection found.
+    """The model that a selection found.
 
     Attributes
     ----------
-    indices : (C,) selected points in their order
-    basis : orthogonal columns of the bias and the centres, rows scaled
+    indices : (C,) selected points in the order of their selection
+    basis : orthogonal columns of the bias and the centres, with scaled rows
     alpha : (C, R) weights
     bias : (R,)
     """
@@ -98,11 +99,11 @@ class OlsModel:
 
 
 class Rule(Protocol):
-    """Which point comes next.
+    """The rule for the next point.
 
     Attributes
     ----------
-    least_share : of its length that a column must have outside the basis; see `OrthogonalBasis`
+    least_share : share of its length that a column must have outside the basis, see `OrthogonalBasis`
     """
 
     least_share: float | None
@@ -112,7 +113,7 @@ class Rule(Protocol):
 
 
 def select_columns(problem: OlsProblem, algorithm: OlsAlgorithm) -> OlsModel:
-    """Return the model of columns that the algorithm selects.
+    """Return the model on the columns that the algorithm selects.
 
     The targets of ``billings_lee`` are those of the problem; see `fisher_targets`.
     """
@@ -127,7 +128,7 @@ def select_columns(problem: OlsProblem, algorithm: OlsAlgorithm) -> OlsModel:
 
 
 class _LeastSquares:
-    """The scorer of all three: a residual, to be explained to a certain share by columns of a rule."""
+    """The scorer of all three algorithms, which chooses by a rule until the residual is small enough."""
 
     def __init__(self, problem: OlsProblem, rule: Rule) -> None:
         self.problem, self.rule = problem, rule
@@ -138,7 +139,7 @@ class _LeastSquares:
         self.start = float(np.sum(self.residual**2))
 
     def choose(self) -> Longs:
-        """Return the point of the rule."""
+        """Return the point that the rule chooses."""
         return self.rule.choose(self.basis, self.residual)
 
     def columns(self, points: Longs) -> Floats:
@@ -146,17 +147,17 @@ class _LeastSquares:
         return self.problem.rows(points).T
 
     def account(self, points: Longs, added: Flags) -> None:
-        """Take what the new column explains out of the residual."""
+        """Subtract from the residual its part along the new column."""
         if added[0]:
             self.residual = self.basis.without_newest(self.residual)
 
     def is_done(self) -> bool:
-        """Return whether little enough is left unexplained."""
+        """Return whether the residual is small enough."""
         return self.problem.enough(self.residual, self.start)
 
 
 class LargestReduction:
-    """Chen et al. (1991): the largest error-reduction ratio of all columns, kept orthogonal to the basis."""
+    """Chen et al. (1991): the column of largest error-reduction ratio; all stay orthogonal to the basis."""
 
     least_share: float | None = None
 
@@ -182,7 +183,7 @@ class LargestResidual:
         self.root, self.is_free = problem.root, np.ones(len(problem.x), dtype=bool)
 
     def choose(self, basis: OrthogonalBasis, residual: Floats) -> Longs:
-        """Return the point the model misses most; none once the basis spans everything."""
+        """Return the point of the largest residual, or none if the basis spans the whole space."""
         free = np.flatnonzero(self.is_free)
         if not len(free) or basis.size == len(residual):
             return free[:0]
@@ -221,7 +222,10 @@ def _error_reductions(columns: Floats, newest: Floats, floor: Floats, residual: 
 
 
 def fisher_targets(targets: Floats, sample_weight: Floats | None = None) -> Floats:
-    """Return M/M₊ and −M/M₋ for ±1 targets (M, R): least squares is then Fisher's, Duda and Hart (1973)."""
+    """Return M/M₊ and −M/M₋ for ±1 targets (M, R), with which least squares gives Fisher's discriminant.
+
+    See Duda and Hart (1973).
+    """
     weight = np.ones(len(targets)) if sample_weight is None else sample_weight
     positive = targets > 0
     n_positive, total = weight @ positive, weight.sum()

@@ -1,7 +1,7 @@
-"""One machine for each pair of classes, with what estimators offer beside predictions.
+"""One machine for each pair of classes, with the models of every size that estimators offer.
 
-The machines, their curves and left-out outputs are those of `fit_pairs`. Models of every size and λ follow
-from the selected centres again: the basis is made anew, which is cheap, as nothing need be selected.
+The machines, their curves and their leave-one-out outputs come from `fit_pairs`. The models of every size and
+their λ are computed again from the selected centres, which is cheap, as no centre has to be selected.
 
 Axes: M training points, D features, P pairs, K classes, C centres.
 """
@@ -26,15 +26,15 @@ from foundation.threads import parallel_map
 
 
 class OneVsOne(NamedTuple):
-    """What was learned of all pairs.
+    """The machines of all pairs and their leave-one-out posteriors.
 
     Attributes
     ----------
     pairwise : the machines, ready to be evaluated together
-    machines : one a pair, with models of every size
-    curves : one a pair, from outputs to log odds
-    left_out : (M, K) coupled log posteriors at each training point, of which the outputs of its own class's
-        pairs are those without it
+    machines : a machine for each pair, with models of every size
+    curves : a curve from outputs to log odds for each pair
+    left_out : (M, K) coupled log posteriors at each training point, for which the pairs of the point's own
+        class give their leave-one-out outputs
     """
 
     pairwise: SparseMachines
@@ -57,13 +57,14 @@ def fit_one_vs_one(
 
     Parameters
     ----------
-    x, codes : (M, D) points and (M,) their classes, 0 … K − 1
-    rows : (M,) which rows of the estimator's X the points are
+    x : (M, D) points
+    codes : (M,) classes of the points, 0 … K − 1
+    rows : (M,) rows of the points in the estimator's X
     n_classes : K
     config : how centres are selected
     calibration : how curves are fitted
     sample_weight : (M,) above 0
-    seed : of selection by chance
+    seed : seed of random selection
     """
     left_out = np.full((len(x), n_classes * (n_classes - 1) // 2), np.nan, dtype=np.float32)
     pairwise, coefficients = fit_pairs(
@@ -86,7 +87,7 @@ def fit_one_vs_one(
         places = order[np.searchsorted(inside, pairwise.center_rows[slots], sorter=order)]
         path = path_of_centers(singles[inside], targets, places, pairwise.sigmas[slots], config, weight)
         weights, biases = pairwise.weights[p, : len(slots), None], pairwise.biases[p : p + 1]
-        if len(path.indices) < len(slots):  # a centre is in the span of the others, but for rounding
+        if len(path.indices) < len(slots):  # a centre lies in the span of the others up to rounding
             weights, biases = path.weights()
         centers = singles[inside][path.indices]
         return Machine(path.without_points(rows[inside]), centers, pairwise.kernel, weights, biases)
@@ -103,9 +104,10 @@ def coupled(outputs: Reals, curves: list[QuadraticCurve], n_classes: int) -> Flo
 
 
 def _left_out_decision(pairwise: SparseMachines, curves: Floats, x: Singles, left_out: Singles) -> Floats:
-    """Return coupled log posteriors (M, K) with the left-out outputs (M, P), NaN where a point is in no pair.
+    """Return coupled log posteriors (M, K) that use the leave-one-out outputs ``left_out`` (M, P).
 
-    Left-out outputs are held at `FARTHEST`, as where curves are fitted.
+    These are NaN where a point is in neither class of a pair; there the pair's ordinary output is used. They
+    are clipped to ±`FARTHEST`, as for the fit of curves.
     """
     found = np.empty((len(x), pairwise.n_classes))
     held = np.clip(left_out, -FARTHEST, FARTHEST)

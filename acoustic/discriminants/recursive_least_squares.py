@@ -1,11 +1,11 @@
 """Recursive least squares over reduced coefficients r̃; thesis Algorithm 4, Engel et al. (2004).
 
-Two letters of the thesis are kept in other, equivalent shapes. α̃ is kept as β = K̃α̃, the weights of the
-reduced coefficients: k̃ᵀα̃ = r̃ᵀβ, and the recursion over rows r̃ needs K̃ no more. And samples go in blocks:
-the recursion (3.106) to (3.110) over b samples is one step with a b × b matrix, whose Cholesky factor even
-gives the prediction of each sample before it was learned.
+The implementation differs from the thesis in two equivalent ways. Instead of α̃ it keeps β = K̃α̃, the
+weights of the reduced coefficients: k̃ᵀα̃ = r̃ᵀβ, so that the recursion over rows r̃ does not need K̃. And
+samples are learned in blocks: the recursion (3.106) to (3.110) over b samples is one step with a b × b
+matrix, whose Cholesky factor also gives the prediction of each sample just before it was learned.
 
-Axes: M training points, D features, R targets, m points of the dictionary, b points of a block.
+Axes: M training points, D features, R targets, C points of the dictionary, b points of a block.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ class Filter:
 
     Attributes
     ----------
-    p : (m, m) P = (RᵀR)⁻¹
-    beta : (m, R) PRᵀY; α̃ = K̃⁻¹β, (3.105)
+    p : (C, C) P = (RᵀR)⁻¹
+    beta : (C, R) PRᵀY; α̃ = K̃⁻¹β, (3.105)
     """
 
     p: Floats
     beta: Floats
 
     def add(self, targets: Floats, weight: float) -> None:
-        """Learn the targets (R,) of a sample that enters the dictionary: an identity's row, (3.107)."""
+        """Learn the targets (R,) of a new point of the dictionary; its row is a unit vector, (3.107)."""
         m = len(self.p)
         p = np.zeros((m + 1, m + 1))
         p[:m, :m], p[m, m] = self.p, 1.0 / weight
         self.p, self.beta = p, np.vstack([self.beta, targets])
 
     def absorb(self, rows: Floats, targets: Floats, weight: Floats) -> Floats:
-        """Learn rows (b, m) one after the other; return the error of each just before, (b, R)."""
+        """Learn rows (b, C) one after the other; return the error of each before it was learned, (b, R)."""
         root = np.sqrt(weight)[:, None]
         rows, errors = rows * root, (targets - rows @ self.beta) * root
         gains = rows @ self.p
@@ -55,7 +55,7 @@ class Filter:
 
 @dataclass
 class Stream:
-    """Dictionary and filter growing together, Engel et al. (2004): r̃ is over the dictionary of its time."""
+    """Dictionary and filter grown together, Engel et al. (2004); each r̃ uses the dictionary of its time."""
 
     dictionary: Dictionary
     filter: Filter
@@ -63,7 +63,7 @@ class Stream:
     max_size: int
 
     def learn(self, x: Floats, targets: Floats, weight: Floats) -> tuple[Floats, Longs]:
-        """Learn samples (b, D); return the output for each just before (b, R), and which became centres."""
+        """Learn samples (b, D); return the output for each just before (b, R), and the new centres."""
         outputs, added = np.zeros_like(targets), []
         for start, stop, z in self.dictionary.scan(x, self.nu, self.max_size):
             rows, old = self.dictionary.reduce(z), slice(start, stop)
@@ -82,13 +82,13 @@ def batch_filter(
 ) -> tuple[Filter, Floats]:
     """Return the least squares (3.105) over a whole dictionary, and its leave-one-out outputs (M, R).
 
-    Algorithm 4 without its start P_{m,0}: a triangular root of P⁻¹ is updated (QR), which can start from
-    P⁻¹ = 0. It is never singular, as R has the rows of an identity.
+    This is Algorithm 4 without its start P_{m,0}: a triangular root of P⁻¹ is updated (QR), which can start
+    from P⁻¹ = 0. P⁻¹ is not singular in the end, as R contains the rows of an identity matrix.
 
     Parameters
     ----------
-    dictionary : m points
-    indices : (m,) their rows in x
+    dictionary : C points
+    indices : (C,) rows of these points in x
     x, targets : (M, D) and (M, R)
     root : (M,) square roots of the samples' weights
     """
@@ -108,7 +108,7 @@ def batch_filter(
         leverages[rows] = np.sum((reduced @ inverse) ** 2, axis=1) * root[rows] ** 2
 
     def limit(points: Longs) -> tuple[Floats, Floats]:
-        """The ridge that vanishes is on the squared length α̃ᵀK̃α̃ in feature space."""
+        """Return the limits for a vanishing ridge on the squared length α̃ᵀK̃α̃ in feature space."""
         rows = solved(dictionary.factor, filtered.p @ _reduced_rows(dictionary, indices, x, points).T).T
         return rows @ solved(dictionary.factor, filtered.beta), np.sum(rows**2, axis=1) * root[points] ** 2
 
@@ -116,7 +116,7 @@ def batch_filter(
 
 
 def _reduced_rows(dictionary: Dictionary, indices: Longs, x: Floats, rows: Longs) -> Floats:
-    """Return r̃ (b, m) of some points; that of a point of the dictionary is a unit vector, exactly."""
+    """Return r̃ (b, C) of b points; for points of the dictionary it is exactly a unit vector."""
     reduced = dictionary.reduce(dictionary.project(x[rows]))
     place = np.minimum(np.searchsorted(indices, rows), len(indices) - 1)
     inside = np.flatnonzero(indices[place] == rows)
