@@ -1,4 +1,4 @@
-"""An experiment: the stages of a recipe in their order, resumed by themselves, ending in ``results.json``.
+"""An experiment: the stages of a recipe in order, from which finished ones are skipped, and its results.
 
 Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `asr.stages.store`),
 ``models/NAME/`` (all a recogniser needs), ``default.json``, ``results.json``.
@@ -38,7 +38,7 @@ class Experiment:
     corpus_dir : raw corpus, None if the recipe makes its own
     out : experiment directory
     config : resolved configuration
-    preset : its name, for the results
+    preset : name of the preset, for the results
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Experiment:
             self.store.tell_of_other_code()
             self._warn_of_another_corpus()
             self._write_config(models)
-            # What is wrong with recordings and grammars is said before hours of training.
+            # Errors of recordings and grammars are raised before hours of training.
             self.task.digests(SPLITS)
             self._warn_of_splits()
             self.task.grammar_files(("train",))
@@ -94,14 +94,14 @@ class Experiment:
         ]
 
     def _warn_of_another_corpus(self) -> None:
-        """Say what is about to be replaced."""
+        """Warn that results of another corpus are about to be replaced."""
         path = self.out / "config.json"
         before = read_json(path).get("corpus") if path.is_file() else None
         if before is not None and self.corpus_dir is not None and before != str(self.corpus_dir.absolute()):
             logger.warning("%s was trained from %s; its results and models are replaced", self.out, before)
 
     def _warn_of_splits(self) -> None:
-        """Say what makes the figures of dev or test something else than they seem."""
+        """Warn of properties of the splits that make the figures of dev or test misleading."""
         if not len(self.task.corpus("dev")):
             logger.warning("there is no dev set: the decoder's weights are not tuned")
         for first, second in combinations(SPLITS, 2):
@@ -123,7 +123,7 @@ class Experiment:
 
 
 def _stretches(corpus: Corpus) -> set[tuple[str, float]]:
-    """Return what of which recordings a corpus is made of."""
+    """Return the recordings, and the start in each, that a corpus is made of."""
     return {(str(u.audio_path), u.start_s) for u in corpus}
 
 

@@ -17,7 +17,7 @@ from asr.errors import ExperimentError
 
 
 def as_plain(value: object) -> Any:
-    """Return dataclasses, mappings, tuples and paths as what JSON can hold."""
+    """Return dataclasses, mappings, tuples and paths in a form that JSON can hold."""
     if is_dataclass(value) and not isinstance(value, type):
         return as_plain(asdict(value))
     if isinstance(value, Mapping):
@@ -46,7 +46,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a JSON file holds; a missing or broken file is one clear line."""
+    """Return the content of a JSON file; a missing or broken file raises an error of one line."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -77,7 +77,8 @@ def source_digest(
 ) -> str:
     """Return a hash of a user's raw corpus: small text files by content, others by name, size and time.
 
-    Reading every recording of a large corpus to see that nothing changed would cost more than it saves.
+    Reading every recording of a large corpus to check that nothing changed would take more time than it
+    saves.
     """
     lines = []
     for path in sorted(directory.rglob("*"), key=lambda p: p.as_posix()):

@@ -21,7 +21,7 @@ class _TerminalHandler(logging.Handler):
 
 
 class _FileHandler(logging.FileHandler):
-    """Leaves a disk that is full to those who write more than a log: they say it in one line."""
+    """A log file that ignores a full disk, which the writers of results report in one line."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Do nothing."""

@@ -39,7 +39,7 @@ def option_page() -> str:
 
 
 def _value(config: Any, key: str) -> str:
-    """Return an option's value as one would write it."""
+    """Return an option's value as it is written on the command line."""
     for name in key.split("."):
         config = getattr(config, name)
     parts = config if isinstance(config, tuple) else (config,)
@@ -48,7 +48,7 @@ def _value(config: Any, key: str) -> str:
 
 
 def _meanings(config: Any, prefix: str = "") -> dict[str, str]:
-    """Return what the docstrings of a configuration and its parts say of each option."""
+    """Return the description of each option from the docstrings of a configuration and its parts."""
     said = _attributes(type(config))
     found: dict[str, str] = {}
     for option in fields(config):

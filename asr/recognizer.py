@@ -45,7 +45,7 @@ class Recognizer:
     lexicon : pronunciations
     grammar : name of the grammar in use
     decoder : ready to decode
-    first_pass : decodes what speakers are adapted by, if the model adapts
+    first_pass : decoder of the words from which the adaptation to speakers is estimated, if the model adapts
     """
 
     name: str
@@ -92,7 +92,8 @@ class Recognizer:
     ) -> list[Hypothesis | AsrError]:
         """Return for each recording its hypothesis, or the error that kept it from being decoded.
 
-        With ``same_speaker`` all are normalised, and adapted to, together, which helps when each is short.
+        With ``same_speaker`` all recordings are normalised together and share one adaptation, which helps
+        when each is short.
         """
         warn_of_low_rates(map(Path, recordings), self.model.front_end.config.mfcc.sample_rate)
         cepstra = list(parallel_map(self._cepstra_or_error, list(recordings)))
@@ -203,11 +204,11 @@ def write_recognizer(
 
     Parameters
     ----------
-    directory : made if it is not there
-    model, lexicon : to be written
-    grammars, first_pass : decoder options of each grammar; of the first pass there are none in a model that
-        does not adapt
-    default : grammar
+    directory : directory to write, made if it does not exist
+    model, lexicon : what is written
+    grammars : decoder options of each grammar
+    first_pass : decoder options of each grammar in the first pass; empty for a model that does not adapt
+    default : name of the default grammar
     """
     save_model(model, directory)
     lexicon.write(directory / LEXICON)

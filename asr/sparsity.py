@@ -30,11 +30,11 @@ class SparsityRow:
 
     Attributes
     ----------
-    n_centers : of a state or of a pair, as asked for
-    distinct_centers : of the whole model
-    grammar : of the decoder
-    word_accuracy : on dev, weights tuned there
-    interval : its 95 % bootstrap interval
+    n_centers : number of centres of a state or of a pair that was asked for
+    distinct_centers : number of distinct centres of the whole model
+    grammar : name of the decoder's grammar
+    word_accuracy : word accuracy on dev, where the decoder weights were tuned, too
+    interval : 95 % bootstrap interval of the word accuracy
     """
 
     n_centers: int
@@ -53,7 +53,7 @@ def sparsity(
 
     Parameters
     ----------
-    experiment : that ``asr train`` has finished
+    experiment : experiment directory that ``asr train`` has finished
     model : a hybrid whose pairs have centres: npd or orols
     sizes : numbers of centres
     """
@@ -120,7 +120,7 @@ def _section(system: HybridSystem) -> str:
 def _draw(rows: Sequence[SparsityRow], path: Path) -> None:
     try:
         from matplotlib.figure import Figure
-    except ImportError:  # a picture is a courtesy, the numbers are in the JSON
+    except ImportError:  # the picture is optional, the numbers are in the JSON
         return
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()

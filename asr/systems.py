@@ -14,7 +14,7 @@ from foundation.errors import did_you_mean
 if TYPE_CHECKING:
     from features.frontend import Projection
 
-# Whoever only asks for the names shall not wait for numpy and scikit-learn: functions import what they need.
+# Functions import what they need, so that asking for the names does not load numpy and scikit-learn.
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class GmmSystem:
     Attributes
     ----------
     n_components : Gaussians per state
-    projection : of the front end
-    adapts : frames to the speaker when it decodes
+    projection : projection of the front end
+    adapts : whether frames are adapted to the speaker when it decodes
     """
 
     n_components: int
@@ -39,7 +39,7 @@ class HybridSystem:
 
     Attributes
     ----------
-    way : of training them, as of `acoustic.emissions.hybrid.train_emissions`
+    way : way of training the discriminants, see `acoustic.emissions.hybrid.train_emissions`
     """
 
     way: str
@@ -67,7 +67,8 @@ _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 def find_system(name: str, preset: str = "best") -> System:
     """Return the system of a name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``.
 
-    ``npd`` has centres that all pairs of a state share in the preset ``best``, each pair's own in ``thesis``.
+    In the preset ``best`` all pairs of a state share the centres of ``npd``; in ``thesis`` each pair has its
+    own.
     """
     if preset not in PRESETS:
         raise ConfigError(f'preset "{preset}" is not known; expected one of: {", ".join(PRESETS)}')

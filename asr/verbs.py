@@ -42,7 +42,8 @@ def train(
     preset: str = "best",
     settings: Sequence[str] = (),
 ) -> tuple[Result, ...]:
-    """Prepare, train, tune on dev, evaluate on test; go on where an earlier run stopped.
+    """Return the results of a recipe: prepare, train, tune on dev, evaluate on test, or resume an earlier
+    run.
 
     Parameters
     ----------

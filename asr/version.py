@@ -33,8 +33,8 @@ def own_code() -> str:
 def code_of(module: str) -> str:
     """Return which code a module of another package is: distribution, version, digest of the sources.
 
-    All of its top-level package counts, for any module of it may take part. The digest tells apart what the
-    version does not: a package that its author is working on.
+    The whole top-level package counts, since any of its modules may take part. The digest also changes where
+    the version does not, for example while its author is working on the package.
 
     Parameters
     ----------

@@ -5,9 +5,10 @@
 One two-class OROLS (or NPD) for each data set: banana and German credit on 20 random partitions of the usual
 sizes, and the two kinds of soil in satimage that are hardest to tell apart, damp and very damp grey, on 20
 draws of 200 training points, as few as a rare state of speech has. σ is chosen by 5-fold cross-validation on
-the first training set. The Gaussians come from the outputs for the training points, fitted or leave-one-out,
-or from a 5-fold cross-validation; what they promise of the test points is compared with what happens, all
-partitions together. The figure shows the reliability diagrams with the expected calibration error (10 bins of
+the first training set. The Gaussians are fitted to outputs at the training points, fitted or leave-one-out,
+or to outputs of a 5-fold cross-validation. Their probabilities for the test points of all partitions together
+are compared with observed frequencies. The figure shows the reliability diagrams with the expected
+calibration error (10 bins of
 equal width), and below them the outputs of the first partition's test points under the Gaussians.
 """
 
@@ -53,7 +54,7 @@ class Problem(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Outcomes by source; of the first partition the outputs, their classes, and the Gaussians by source."""
+    """Outcomes by source; outputs, classes, and Gaussians by source of the first partition."""
 
     sigma: float
     outcomes: dict[str, Outcome]
@@ -102,7 +103,7 @@ def gaussian_curves(model: Classifier, split: Split) -> dict[str, GaussianCurve]
 
 
 def measure(problem: Problem, classifier: type[Classifier]) -> Measured:
-    """Return the promises of all sources for the test points of all partitions."""
+    """Return the probabilities by all sources for the test points of all partitions."""
     sigma, found, happened = best_sigma(problem, classifier), [], []
     for split in problem.splits:
         model = classifier(sigma, problem.n_centers).fit(split.x, split.y)
@@ -119,7 +120,7 @@ def measure(problem: Problem, classifier: type[Classifier]) -> Measured:
 
 
 def draw_outputs(panel: Axes, measured: Measured) -> None:
-    """Draw the test outputs of either class, and the Gaussians that stand for them."""
+    """Draw the test outputs of both classes, and the Gaussians fitted to training outputs."""
     reach = float(np.quantile(np.abs(measured.outputs), 0.995))
     edges, grid = np.linspace(-reach, reach, 25), np.linspace(-reach, reach, 400)
     for is_positive, shade in ((False, "0.62"), (True, "0.85")):

@@ -6,13 +6,13 @@
 
 The runs are ``RECIPE-best`` (models gmm, npd) and ``RECIPE-thesis`` (npd, orols, svm) of every recipe whose
 corpus is given. Each is trained by both checkouts on one BLAS thread, in ``WORK/before-COMMIT/RUN`` and
-``WORK/after-COMMIT/RUN``; what lies there of an earlier call is taken up. An experiment that was made
-elsewhere is taken by ``--before-exp RUN=DIR`` and ``--after-exp RUN=DIR``. Of a checkout with changed files,
-or without git, the commit does not say what the code is: give such a comparison a ``--work`` of its own.
+``WORK/after-COMMIT/RUN``; finished runs of an earlier call there are reused. ``--before-exp RUN=DIR`` and
+``--after-exp RUN=DIR`` give experiments that were made elsewhere. For a checkout with changed files, or
+without git, the commit does not identify the code: give such a comparison a ``--work`` of its own.
 
 Machine code that numba compiles in a process can differ in the last bits from the same code read from its
-cache, and so can the models of `acoustic.pairs.compiled_forward`: a training that compiled anything is thrown
-away and made again. Of experiments made elsewhere this cannot be seen; make them with a warm cache.
+cache, and so can the models of `acoustic.pairs.compiled_forward`: a training that compiled anything is
+discarded and repeated. For experiments made elsewhere this cannot be detected; make them with a warm cache.
 
 What differs has a name, ``RECIPE-MODEL-PRESET-KIND``, where the kind is
 
@@ -23,7 +23,7 @@ What differs has a name, ``RECIPE-MODEL-PRESET-KIND``, where the kind is
     decoding     decoding.json, the tuned weights and decoder options
     missing      the model itself, in one or both
 
-A difference that is meant is named by ``--expect``, with or without the recipe: ``--expect npd-best-model``.
+``--expect`` names an intended difference, with or without the recipe: ``--expect npd-best-model``.
 The exit code is 1 if anything else differs. Seconds are shown, never judged: compare them on an idle machine,
 or by ``--speed``, which trains and scores machines of pairs on fixed synthetic frames in turn by one checkout
 and the other (`pair_speed`).

@@ -7,9 +7,9 @@ sets of the papers on their usual splits; ``pairs``, one discriminant for each o
 synthetic states; ``scaling``, time and memory against the points M and the centres m. libsvm is
 scikit-learn's SVC; the plain loops are the thesis's Algorithm 1 as printed, with K†, in numpy double
 precision. Where a peer is run on a sample of the pairs its time is extrapolated, and the JSON says so.
-Figures are the medians of the repeats after one warm-up; the peers take turns, so that a busy machine is
-fair to all. CPU seconds are those of all threads, and BLAS has one, else its idle threads spin on others'
-time. What was chosen, and how, is said at ``SETTINGS`` in ``discriminants_tables.py``.
+Figures are the medians of the repeats after one warm-up; the peers take turns, so that a busy machine affects
+all alike. CPU seconds count all threads. BLAS has one thread, since idle threads would spin and count, too.
+What was chosen, and how, is said at ``SETTINGS`` in ``discriminants_tables.py``.
 """
 
 from __future__ import annotations

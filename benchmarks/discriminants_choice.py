@@ -1,4 +1,4 @@
-"""What `discriminants_tables.SETTINGS` holds: cross-validation on the training sets, for SVC and for ours.
+"""The choice of `discriminants_tables.SETTINGS` by cross-validation on the training sets.
 
     python benchmarks/discriminants_choice.py --tables ../shared/data/tables --out choice.json
 

@@ -41,12 +41,12 @@ class RowDifference:
 
     Attributes
     ----------
-    split, grammar : of the row
-    fields : of the row that differ, ``row`` if one experiment lacks it
+    split, grammar : split and grammar of the row
+    fields : fields of the row that differ, ``row`` if one experiment lacks it
     errors : substitutions, deletions and insertions against the reference, before and after
-    utterances : whose words differ
-    words : substituted, deleted and inserted between the two hypotheses
-    n_utterances : that were compared
+    utterances : utterances whose words differ
+    words : number of words substituted, deleted and inserted between the two hypotheses
+    n_utterances : number of utterances that were compared
     """
 
     split: str
@@ -64,11 +64,11 @@ class TensorDifference:
 
     Attributes
     ----------
-    name : of the tensor
+    name : name of the tensor
     what : ``values``, ``form`` (shape or type), ``renamed to NAME``, ``only before`` or ``only after``
-    largest : absolute difference of values, infinite where just one of them is finite
-    relative : that, divided by the largest absolute value before
-    share : of the entries that differ
+    largest : largest absolute difference of values, infinite where just one of them is finite
+    relative : this difference divided by the largest absolute value before
+    share : share of the entries that differ
     """
 
     name: str
@@ -84,11 +84,11 @@ class ModelDifference:
 
     Attributes
     ----------
-    name : of the model
-    missing : ``before``, ``after``, ``both``, or empty
-    rows : of the results
+    name : name of the model
+    missing : where it is missing: ``before``, ``after``, ``both``, or empty
+    rows : rows of the results that differ
     is_identical : whether the tensor files have the same bytes
-    tensors : that differ
+    tensors : tensors that differ
     description, decoding : entries of the two JSON files that differ
     """
 

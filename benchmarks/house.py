@@ -1,4 +1,4 @@
-"""The house in numbers: rooms, sizes, options, places where one idea is done again, weak tests.
+"""Figures on the code: packages, sizes, options, places where an idea is implemented twice, weak tests.
 
     python benchmarks/house.py ../base .
     python benchmarks/house.py . --lists

@@ -27,9 +27,9 @@ class Size:
     Attributes
     ----------
     model : name of the row
-    times : the frames of the recordings alone
-    cost : of training and storing
-    word_accuracy : on dev with each grammar, weights tuned there
+    times : number of frames, as a multiple of those of the recordings alone
+    cost : cost of training and storing
+    word_accuracy : word accuracy on dev with each grammar, where the decoder weights were tuned, too
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""Reliability of probabilities: how often what was promised came true, as numbers and as a diagram."""
+"""Reliability of probabilities: predicted against observed frequency, as numbers and as a diagram."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MARKERS = "sov^D<>p"
 
 
 class Outcome(NamedTuple):
-    """What was promised, (M,) probabilities, and what happened, (M,) bool."""
+    """Predicted probabilities (M,) of events, and whether each event occurred, (M,) bool."""
 
     promised: Floats
     happened: Flags
 
     def curve(self, n_bins: int) -> tuple[Floats, Floats, Floats]:
-        """Return mean promise, observed share and number of points of each bin that has some."""
+        """Return mean prediction, observed share and number of points of each bin that is not empty."""
         bins = np.minimum((self.promised * n_bins).astype(int), n_bins - 1)
         counts = np.bincount(bins, minlength=n_bins)
         used = counts > 0
@@ -30,12 +30,12 @@ class Outcome(NamedTuple):
         return promises, shares, counts[used].astype(float)
 
     def calibration_error(self, n_bins: int) -> float:
-        """Return the expected calibration error: the mean distance of promise and share, in per cent."""
+        """Return the expected calibration error: the mean distance of prediction and share, in per cent."""
         promises, shares, counts = self.curve(n_bins)
         return 100 * float(np.average(np.abs(promises - shares), weights=counts))
 
     def log_loss(self) -> float:
-        """Return the mean −log of the probability of what happened, in nats."""
+        """Return the mean −log probability of the observed outcomes, in nats."""
         p = np.clip(np.where(self.happened, self.promised, 1.0 - self.promised), 1e-300, 1.0)
         return float(-np.mean(np.log(p)))
 
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
 def draw_reliability(
     panel: Axes, outcomes: Mapping[str, Outcome], colors: Mapping[str, str], n_bins: int, fewest: int = 1
 ) -> None:
-    """Draw observed shares against promises, of bins with some points; calibration errors in the legend."""
+    """Draw observed shares against predictions for bins that are not empty; the legend has the errors."""
     panel.plot([0, 1], [0, 1], color="0.7", linewidth=1)
     markers = dict(zip(colors, cycle(MARKERS), strict=False))
     for name, outcome in outcomes.items():

@@ -1,4 +1,4 @@
-"""What the benchmarks do alike: count CPU seconds, print a table, write the JSON."""
+"""What all benchmarks need: count CPU seconds, print a table, write the JSON."""
 
 from __future__ import annotations
 

@@ -1,21 +1,22 @@
-"""Posteriors of HMM states on speakers that no training has heard: are they what happens?
+"""Calibration of the posteriors of HMM states on speakers that are not in the training data.
 
     asr train an4 --corpus ../shared/data/an4 --out exp/an4
     python benchmarks/state_calibration.py --experiment exp/an4 --models gmm npd
     python benchmarks/state_calibration.py --experiment exp/an4 --experiment exp/thesis
 
-The dev speakers of finished experiments, by their models trained on train alone. What happened is the forced
-alignment of the transcripts by such a GMM (``--aligner``), in the states of the model that is measured: a
-model that sees as that GMM sees has it easier. Posteriors are a hybrid's own, before priors are divided by
-and the GMM's share is added, and Bayes' rule on a GMM with the states' share of the training frames. A model
-that adapts frames to their speaker does so by the words that it recognised itself.
+Models trained on train alone are measured on the dev speakers of finished experiments. The right state of a
+frame is given by forced alignment of the transcripts with a GMM that is trained on train, too
+(``--aligner``), in the states of the measured model; this favours models whose features resemble those of the
+GMM. A hybrid's posteriors are taken before priors are divided out and the GMM's scores are added. A GMM's
+posteriors follow from Bayes' rule with the states' shares of the training frames as priors. A model that
+adapts frames to their speaker uses the words that it recognised itself.
 
-For each model: how often its best state is the right one; that after the posteriors of the states that stand
-for one state of the GMM are added up, for models have different numbers of states; the mean posterior of the
-best state, and the expected calibration error (15 bins of equal width) of it; that of the pairs of a frame's
-state with each other state (a hybrid's own pairs, before they are coupled); and the mean −log posterior of
-the right state. The figure shows the reliability of the best state's posterior, bins of 30
-frames and more.
+The table has for each model: how often its best state is right; the same after the posteriors of all states
+that stand for one state of the GMM are added up, since models have different numbers of states; the mean
+posterior of the best state and its expected calibration error (15 bins of equal width); the calibration error
+of the pairs of a frame's state with each other state (a hybrid's own pairs, before coupling); and the mean
+−log posterior of the right state. The figure shows the reliability of the best state's posterior for bins of
+30 frames or more.
 """
 
 from __future__ import annotations
@@ -75,14 +76,16 @@ class HeldOut(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """What a model's posteriors are worth.
+    """How well a model's posteriors are calibrated.
 
     Attributes
     ----------
-    n_states : that it tells apart
-    n_frames, n_left_out : with a known state, and without or whose state had no training frames
+    n_states : number of states that the model tells apart
+    n_frames : number of frames with a known state
+    n_left_out : number of frames without a known state, or whose state had no training frames
     best : posteriors of the best states, and whether they were right
-    pairs : of the likelier state in pairs of a frame's state and another, and whether it was the frame's
+    pairs : posteriors of the likelier state in pairs of a frame's state and another, and whether it was the
+        frame's
     monophone_accuracy : share of the frames whose best state is right among the aligner's, in per cent
     log_loss : mean −log posterior of the right state, in nats
     """
@@ -96,7 +99,7 @@ class Measured:
     log_loss: float
 
     def row(self) -> dict[str, Any]:
-        """Return what is printed."""
+        """Return the row of the table."""
         return {
             "states": self.n_states,
             "frames": self.n_frames,
@@ -167,7 +170,7 @@ def log_posteriors(model: AcousticModel, frames: Singles) -> Floats:
 
 
 def log_odds(model: AcousticModel, frames: Singles, posteriors: Floats, codes: Ints) -> Floats:
-    """Return those of each frame's class against every other, (T, K − 1)."""
+    """Return the log odds of each frame's class against every other class, (T, K − 1)."""
     n_classes, pairs = posteriors.shape[1], uncombined(model.emissions)
     rows = np.arange(len(frames))[:, None]
     if hasattr(pairs, "log_odds"):

@@ -1,10 +1,11 @@
-"""What the stopping rules of OROLS do: sizes, test errors and time of gcv, lambda, loo and size.
+"""Sizes, test errors and times of OROLS with the stopping rules gcv, lambda, loo and size.
 
     python benchmarks/stopping.py --tables ../shared/data/tables
 
 σ, and for ``size (chosen)`` the number of centres too, are chosen on a quarter of the training points; each
-rule is then run on all of them, with at most --max-centers, and the test points are only reported: those
-misclassified in per cent, of sinc the RMSE against the clean function. ``size (max)`` goes to the maximum.
+rule is then run on all of them, with at most --max-centers. The test error is only reported: the
+misclassified points in per cent, for sinc the RMSE against the clean function. ``size (max)`` goes to the
+maximum.
 Optdigits and satimage have one split; banana, German credit and sinc (50 noisy points) are means over --runs.
 """
 
@@ -41,7 +42,7 @@ Error = Callable[[NDArray[Any], NDArray[Any]], float]
 
 
 class Choice(NamedTuple):
-    """What the validation points say of a rule."""
+    """The settings of a rule that are best on the validation points."""
 
     error: float
     sigma: float

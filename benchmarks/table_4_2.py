@@ -7,8 +7,8 @@ The thesis's system (``--preset thesis``): 39 components standardised over the c
 outputs, coupling of Price, division by the prior; ``npd-pools`` differs in that the pairs of a state share
 its centres. Decoder weights are tuned on the ten dev speakers, models retrained on train and dev, the
 official test decoded once. Differences are paired by utterance against the GMM and against the SVM. CPU
-seconds are those that the experiment recorded when it trained a model: aligned cepstra in, a stored model
-out; a dash where an experiment is too old to have them. ``--frames`` adds how the hybrids grow with the
+seconds are those that the experiment recorded when it trained a model, from aligned cepstra to a stored
+model; a dash stands where the experiment did not record them. ``--frames`` adds how the hybrids grow with the
 frames they are trained on.
 """
 

@@ -30,9 +30,10 @@ class DecoderConfig:
     lm_scale : factor of the grammar's log probabilities
     word_penalty : added for every word; negative values give fewer words
     silence_log_prob : added for every optional silence or short pause
-    beam : paths this much worse than the best one of a frame are given up; inf = none
+    beam : paths this much worse than the best path at a frame are dropped; inf drops none
     max_active : at most this many pronunciations are followed in a frame (ties stay); 0 = no limit
-    lattice_beam : alternatives this much worse than the best path are given up; narrower if they are too many
+    lattice_beam : alternatives this much worse than the best path are left out of the lattice; the beam is
+        narrowed if there are too many
     n_best : number of word sequences wanted
     confidence : whether words get a confidence
     posterior_scale : factor of all scores before they become posteriors; None = 1 / max(1, lm_scale)
@@ -103,8 +104,8 @@ class Hypothesis:
     ----------
     words : in order of time; silences are left out
     log_score : total log score of the path
-    complete : False when no path explained all frames and ended where the grammar allows it; the words are
-        then those finished on the best partial path
+    complete : False when no path covers all frames and ends where the grammar allows it; ``words`` are then
+        the finished words of the best partial path
     alternatives : the next best word sequences, best first (``n_best - 1`` of them, or as many as there are)
     """
 
@@ -149,7 +150,7 @@ class Decoder:
         self.words_outside_grammar = tuple(sorted(set(lexicon.words) - allowed))
 
     def with_config(self, **changes: float | bool | None) -> Decoder:
-        """Return a decoder over the same network with some options changed; costs next to nothing."""
+        """Return a decoder over the same network with some options changed; this takes hardly any time."""
         known = {f.name for f in fields(DecoderConfig)}
         unknown = sorted(set(changes) - known)
         if unknown:
@@ -199,7 +200,7 @@ class Decoder:
         return Hypothesis(tuple(w for w in words if w), result.log_score, result.complete)
 
     def _alternatives(self, lattice: Lattice, best: Hypothesis) -> tuple[Hypothesis, ...]:
-        """Return the best word sequences of the lattice beside the best one of the search."""
+        """Return the best word sequences of the lattice other than the best one of the search."""
         found = []
         for path in best_sequences(lattice, self.config.n_best):
             edges = np.asarray(path.edges, dtype=np.int64)

@@ -21,21 +21,22 @@ Projection = Literal["none", "lda"]
 
 @dataclass(frozen=True)
 class FrontEndConfig:
-    """What happens to the cepstra before a model sees them.
+    """How cepstra are computed, normalised and projected before a model sees them.
 
     Attributes
     ----------
-    mfcc : the cepstra
-    normalize : mean and variance over each speaker's recordings (``speaker``; each recording is a speaker of
-        its own where they are not known), each recording (``utterance``), the training corpus (``global``,
-        the thesis), or not at all (``none``)
+    mfcc : how the cepstra are computed
+    normalize : what mean and variance are normalised over: the recordings of each speaker (``speaker``; where
+        speakers are not known, each recording counts as a speaker), each recording (``utterance``), the
+        training corpus (``global``, as in the thesis), or nothing (``none``)
     normalize_variance : scale to variance one, too (``global`` always does)
-    prior_frames : frames of the training corpus a speaker's own statistics are smoothed with (``speaker``)
+    prior_frames : number of frames of the training corpus that a speaker's own statistics are smoothed with
+        (``speaker``)
     projection : ``lda`` replaces cepstra and derivatives by a discriminant projection of a context window of
         static cepstra
-    context : frames on each side of that window
-    n_components : dimensions after the projection
-    keep_cepstra : leave cepstra and derivatives behind the projected dimensions
+    context : number of frames on each side of that window
+    n_components : number of dimensions after the projection
+    keep_cepstra : whether cepstra and derivatives are kept in columns after the projected dimensions
     """
 
     mfcc: MfccConfig = field(default_factory=MfccConfig)
@@ -121,7 +122,7 @@ class FrontEnd:
                 )
             return [self.standardizer.transform(frames) for frames in cepstra]
         if self.config.normalize == "speaker":
-            # An unknown speaker is one who says nothing but this recording.
+            # An unknown speaker counts as a speaker of this one recording.
             groups = [str(n) for n in range(len(cepstra))] if speakers is None else speakers
             return normalize_groups(
                 cepstra,

@@ -1,4 +1,4 @@
-"""Matrix products of one utterance's size, kept from being shared among threads."""
+"""Matrix products of one utterance's size, computed on one thread."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def serial_product(left: Singles, right: Singles, out: Singles | None = None) ->
     Parameters
     ----------
     left : (T, D) float32
-    right : (D, K) float32
-    out : (T, K) float32, optional
+    right : (D, R) float32
+    out : (T, R) float32, optional
         Where to put the result.
 
     Returns
     -------
-    (T, K) float32
+    (T, R) float32
 
     Examples
     --------

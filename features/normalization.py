@@ -1,4 +1,4 @@
-"""Zero mean and unit variance: of a corpus (the thesis's standardisation), an utterance, or a speaker."""
+"""Zero mean and unit variance over a corpus (as in the thesis), an utterance or a speaker."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def normalize_groups(
         )
     shift_and_scale = {}
     for group, moments in _group_moments(utterances, groups).items():
-        if prior is None or prior_frames == 0:  # smoothed by nothing a constant component has no scale
+        if prior is None or prior_frames == 0:  # without smoothing a constant component has no scale
             own = moments.mean, moments.scale
         else:
             own = moments.smoothed(prior, prior_frames)

@@ -55,7 +55,7 @@ class LinearProjection:
 
     Attributes
     ----------
-    matrix : (D * (2 * context + 1), K) float32
+    matrix : (D * (2 * context + 1), R) float32
     offset : (K,) float32
     context : int
         Neighbouring frames on each side.
@@ -71,7 +71,7 @@ class LinearProjection:
         return int(self.matrix.shape[1])
 
     def transform(self, frames: Reals) -> Singles:
-        """Return projected frames, ``(T, K)`` float32, of ``(T, D)`` ones."""
+        """Return projected frames, ``(T, R)`` float32, of ``(T, D)`` ones."""
         check_frames(frames, n_columns=self.matrix.shape[0] // (2 * self.context + 1))
         projected = serial_product(splice(frames, self.context), self.matrix)
         projected += self.offset
@@ -138,7 +138,7 @@ def _discriminants(
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """What LDA needs of labelled frames.
+    """The statistics of labelled frames that LDA needs.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Checks that configurations do alike."""
+"""Checks that several configurations share."""
 
 from __future__ import annotations
 

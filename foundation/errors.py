@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class AsrError(Exception):
-    """Something is wrong with what the user gave: one line says what, expected, got, what to do."""
+    """An error in what the user gave; its one line says what is wrong, what was expected and what to do."""
 
 
 def did_you_mean(names: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class Watch(Protocol):
-    """Passes results on while someone is shown how many of them there are."""
+    """A function that passes results on and shows how many of them are done."""
 
     def __call__(self, results: Iterable[Result], total: int) -> Iterable[Result]:
         """Yield the results; there will be ``total``."""
@@ -26,7 +26,7 @@ class Watch(Protocol):
 
 
 def unwatched(results: Iterable[Result], total: int) -> Iterable[Result]:
-    """Return the results: nobody watches."""
+    """Return the results without showing anything."""
     return results
 
 
@@ -44,8 +44,8 @@ def parallel_map(
     """Yield ``function(item)`` in order, computed by ``n_workers`` threads (default: one a core).
 
     BLAS and OpenMP are held to one thread until the last item is done: the items are the axis of parallelism,
-    and results then do not depend on the machine's number of cores. Whoever takes the results one by one is
-    not held to it longer than that.
+    and results then do not depend on the machine's number of cores. The limit is lifted when the last item is
+    computed, even if the caller still takes results.
     """
     with ThreadPoolExecutor(n_workers or default_workers(), initializer=_LIMIT.hold_this_thread) as pool:
         with single_threaded_libraries():
@@ -81,7 +81,7 @@ def single_threaded_libraries() -> Iterator[None]:
 
 
 class _Limit:
-    """The process's limit: set by the first who holds it, lifted by the last who releases it.
+    """The process's limit of threads: set by its first holder, lifted when its last holder releases it.
 
     BLAS knows one number for all threads of a process, so there is one count of holders for all. OpenMP
     has a number for each thread, but for Microsoft's, which has one for all as BLAS.

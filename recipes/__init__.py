@@ -1,1 +1,1 @@
-"""See DESIGN."""
+"""Recipes: one readable script for each corpus, and the papers' tables of discriminants."""

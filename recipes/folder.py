@@ -1,10 +1,10 @@
 """Your own recordings: a Kaldi corpus, or a folder of ``name.wav`` + ``name.txt`` (see `read_corpus`).
 
-``train/`` (with ``dev/``, ``test/``) is taken as it is; what is not there is cut from train. From five
-speakers on, whole speakers are cut, so that none is in two parts; otherwise utterances. They are sorted by
-code point: of every ten the first is test and the sixth dev; of fewer than ten the first and the middle one.
-``lexicon.txt`` is yours if the folder or its ``train/`` has one, else each word is spelled by its letters;
-``word_pairs.txt`` and ``*.arpa`` are taken along.
+``train/`` (with ``dev/``, ``test/``) is used as it is; missing parts are cut from train. With five speakers
+or more, whole speakers are cut, so that none is in two parts; otherwise utterances are cut. Speakers or
+utterances are sorted by code point; of every ten the first goes to test and the sixth to dev; of fewer than
+ten the first goes to test and the middle one to dev. ``lexicon.txt`` is used if the folder or its ``train/``
+has one, else each word is spelled by its letters. ``word_pairs.txt`` and ``*.arpa`` are copied.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MIN_SPEAKERS, MIN_UTTERANCES = 5, 10
 
 
 def prepare(corpus_dir: Path, output_dir: Path) -> None:
-    """Write ``train``, ``dev``, ``test``, ``lexicon.txt`` and the grammars of a corpus of one's own."""
+    """Write ``train``, ``dev``, ``test``, ``lexicon.txt`` and the grammars of a user's corpus."""
     parts = read_parts(corpus_dir)
     sources = [corpus_dir / "train", corpus_dir]
     own = [d / "lexicon.txt" for d in sources if (d / "lexicon.txt").is_file()]
@@ -38,7 +38,7 @@ def prepare(corpus_dir: Path, output_dir: Path) -> None:
 
 
 def read_parts(corpus_dir: Path) -> dict[str, Corpus]:
-    """Return train, dev and test; those the user does not give are cut from train."""
+    """Return train, dev and test; parts that the user does not provide are cut from train."""
     if not (corpus_dir / "train").is_dir():
         return split(read_corpus(corpus_dir), ("dev", "test"))
     parts = {name: read_corpus(corpus_dir / name) for name in SPLITS if (corpus_dir / name).is_dir()}

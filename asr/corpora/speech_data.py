@@ -70,7 +70,7 @@ def compute_cepstra(
 def usable_cepstra(
     corpus: Corpus, config: FrontEndConfig, label: str = "features"
 ) -> tuple[SpeechData, dict[str, AsrError]]:
-    """Return the cepstra of what can be used, and by utterance id what is wrong with the rest."""
+    """Return the cepstra of the usable utterances, and the problems of the others by utterance id."""
     front_end = FrontEnd(config)
 
     def one(utterance: Utterance) -> Singles | AsrError:
@@ -113,7 +113,7 @@ def _sample_rate(path: Path) -> int | None:
     try:
         return audio_info(path).sample_rate
     except AsrError:
-        return None  # named where its samples are read
+        return None  # reported when its samples are read
 
 
 def save_cepstra(data: SpeechData, directory: Path, name: str) -> None:

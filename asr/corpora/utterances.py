@@ -1,4 +1,4 @@
-"""Utterances and corpora in memory, and what may be wrong with one on disk."""
+"""Utterances and corpora in memory, and the problems that a corpus on disk may have."""
 
 from __future__ import annotations
 

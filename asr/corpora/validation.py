@@ -1,4 +1,4 @@
-"""What is wrong with a corpus on disk, all of it at once, before hours are spent on it.
+"""All problems of a corpus on disk, reported at once before training takes hours.
 
 The order of the problems depends on the corpus alone: structure, utterances by id, words, then the corpus
 as a whole; train before dev before test. It depends on no locale, no file system and no number of threads.
@@ -27,7 +27,7 @@ __all__ = ["Problem", "validate"]
 
 MIN_DURATION_S = 0.1
 MAX_S_PER_WORD = 10.0
-# Hardly anybody exceeds 20 letters a second; more is a text that belongs to another recording.
+# Hardly anybody speaks more than 20 letters a second; with more the text belongs to another recording.
 MAX_LETTERS_PER_S = 25.0
 STATES_PER_PHONE = 3
 FRAME_SHIFT_S, FRAME_LENGTH_S = 0.010, 0.025
@@ -116,7 +116,7 @@ def _where_and_what(line: str, name: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class _Recording:
-    """What reading one recording has shown: problems with the utterance ids they are sorted by."""
+    """The problems found by reading one recording, with the utterance ids they are sorted by."""
 
     problems: tuple[tuple[str, Problem], ...]
     sample_rates: tuple[int, ...] = ()
@@ -163,7 +163,7 @@ def _audio_problems(utterance: Utterance, sample_rate: int, lexicon: Lexicon | N
 
 
 def _duration_problems(utterance: Utterance, duration_s: float, lexicon: Lexicon | None) -> Iterator[Problem]:
-    """Yield how the length of the audio does not fit its words."""
+    """Yield the problems of an utterance whose duration does not fit its words."""
     where = utterance.utterance_id
     cure = "correct the transcript or the times, or remove it"
     if duration_s < MIN_DURATION_S:
@@ -183,14 +183,14 @@ def _duration_problems(utterance: Utterance, duration_s: float, lexicon: Lexicon
 
 
 def _least_phones(words: Iterable[str], lexicon: Lexicon) -> int:
-    """Return how many phones the words have at least; those outside the lexicon count none."""
+    """Return the least number of phones of the words; words outside the lexicon count as none."""
     return sum(min(map(len, lexicon.pronunciations(word))) for word in words if word in lexicon)
 
 
 def _word_problems(corpus: Corpus, lexicon: Lexicon | None, split: str) -> list[Problem]:
     """Return the words without a pronunciation, the most frequent first.
 
-    In dev and test they are warnings: such words are counted as errors of recognition, training needs none.
+    In dev and test they are warnings: such words only count as recognition errors there.
     """
     if lexicon is None:
         return [*_spelling_problems(corpus), *_case_problems(corpus)]
@@ -202,7 +202,7 @@ def _word_problems(corpus: Corpus, lexicon: Lexicon | None, split: str) -> list[
     severity: Literal["error", "warning"] = "error" if split in ("", "train") else "warning"
     problems = []
     for rank, word in enumerate(sorted(times, key=lambda w: (-times[w], w))):
-        # Nearest words take milliseconds each: thousands missing mean a wrong lexicon.
+        # Finding the nearest words takes milliseconds each; where thousands are missing the lexicon is wrong.
         near = lexicon.nearest(word) if rank < _MAX_SUGGESTIONS else ()
         count = f"{times[word]} time(s) in {len(users[word])} utterance(s)"
         hint = did_you_mean(near)
@@ -212,7 +212,7 @@ def _word_problems(corpus: Corpus, lexicon: Lexicon | None, split: str) -> list[
 
 
 def _spelling_problems(corpus: Corpus) -> list[Problem]:
-    """Return the words that cannot be spelled by letters, which is what is done without a lexicon."""
+    """Return the words that cannot be spelled by letters, as they are when there is no lexicon."""
     problems = []
     for word in corpus.vocabulary:
         try:
@@ -257,7 +257,7 @@ def _shared_between_splits(corpora: dict[str, Corpus]) -> list[Problem]:
 
 
 def _whole_corpus_problems(train: Corpus, lexicon: Lexicon | None, rates: Counter[int]) -> Iterator[Problem]:
-    """Yield what only the corpus as a whole shows."""
+    """Yield the problems that concern the corpus as a whole."""
     if len(train) == 1:
         yield Problem(".", "one utterance to train on, expected many; record more", "warning")
     if lexicon is not None and len(train):

@@ -32,11 +32,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TaskText:
-    """What a grammar can be made from.
+    """The material that a grammar can be made from.
 
     Attributes
     ----------
-    directory : of the task, with the files that its corpus brings along
+    directory : directory of the task, with the grammar files of its corpus
     sentences : words of the training transcripts
     lexicon : every word that can be recognised
     """
@@ -54,8 +54,9 @@ class GrammarKind:
     ----------
     write : makes the grammar from a task and writes what `read` needs into a directory
     read : returns the grammar from such a directory and the lexicon
-    has_lm_scale : whether it has probabilities worth weighing
-    brought_as : pattern of the file by which a corpus brings it along; then nobody needs to ask for it
+    has_lm_scale : whether it has probabilities that a scale should weigh
+    brought_as : name pattern of the file in which a corpus provides the grammar; if there is such a file, the
+        grammar is evaluated without being asked for
     """
 
     write: Callable[[TaskText, Path], Grammar]
@@ -109,7 +110,7 @@ def _read_word_pairs(directory: Path, lexicon: Lexicon) -> Grammar:
 
 
 def _estimated(name: str, order: int) -> GrammarKind:
-    """Return the n-gram of some order that is estimated from the training transcripts."""
+    """Return the kind of n-gram of an order that is estimated from the training transcripts."""
     file = f"{name}.arpa"
     return GrammarKind(partial(_write_estimate, file, order), partial(_read_ngram, file), has_lm_scale=True)
 
@@ -135,12 +136,12 @@ def grammar_kind(name: str) -> GrammarKind:
 
 
 def has_lm_scale(name: str) -> bool:
-    """Return whether a grammar has probabilities worth weighing."""
+    """Return whether a grammar has probabilities that a scale should weigh."""
     return grammar_kind(name).has_lm_scale
 
 
 def grammar_names(asked: Iterable[GrammarName], task_dir: Path) -> tuple[GrammarName, ...]:
-    """Return the grammars asked for, and those the task brings in files of its own."""
+    """Return the grammars asked for, and those that the task provides in files."""
     brought = (name for name, kind in GRAMMARS.items() if _is_brought(kind, task_dir))
     return tuple(dict.fromkeys([*asked, *brought]))
 
@@ -167,7 +168,7 @@ def read_grammar(name: str, directory: Path, lexicon: Lexicon) -> Grammar:
 
 
 def check_grammar(name: str, grammar: Grammar, lexicon: Lexicon) -> None:
-    """Raise what a decoder would find wrong with a grammar; log the words it would leave out."""
+    """Raise the error that a decoder would raise for a grammar; log the words it would leave out."""
     decoder = Decoder(lexicon, grammar, Topology.monophones(lexicon.phones))
     if dropped := decoder.words_without_pronunciation:
         logger.warning(

@@ -28,13 +28,13 @@ Scores = Sequence[Singles]
 
 @dataclass(frozen=True)
 class ScoredSpeech:
-    """What is decoded.
+    """Recordings ready to be decoded.
 
     Attributes
     ----------
-    frames : (T, D) of each recording
-    speakers : of each recording
-    scores : (T, S) of each recording
+    frames : frames (T, D) of each recording
+    speakers : speaker of each recording
+    scores : emission scores (T, S) of each recording
     """
 
     frames: Sequence[Singles]
@@ -58,8 +58,8 @@ def adapted(
 ) -> ScoredSpeech:
     """Return the speech with each speaker's frames brought closer to those of the training speakers.
 
-    The first pass hears words in the scores; their states are what the speaker's transform is learned from.
-    A model that does not adapt leaves everything as it is.
+    The first pass recognises words from the scores; the speaker's transform is estimated from the states of
+    these words. If the model does not adapt, the speech is returned unchanged.
     """
     if model.adaptation is None:
         return speech

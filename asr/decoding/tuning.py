@@ -40,11 +40,11 @@ def tune(
     with_lm_scale: bool,
     label: str = "tuning",
 ) -> Tuned:
-    """Return the weights with the fewest word errors; those to begin from where there is no dev set.
+    """Return the weights with the fewest word errors; without a dev set, those the search starts from.
 
     Parameters
     ----------
-    decoder : without weights of its own
+    decoder : decoder with neutral weights
     scores : for each dev utterance the emission scores (T, S)
     references : for each dev utterance its words
     config : values to try
@@ -98,7 +98,7 @@ def coordinate_search(
 
 
 def middle_of_best(costs: Sequence[int]) -> int:
-    """Return the index in the middle of the longest run of the lowest cost: a plateau's edge may be luck.
+    """Return the middle of the longest run of the lowest cost, since the edge of a plateau may be chance.
 
     >>> middle_of_best([5, 3, 3, 3, 4, 3])
     2

@@ -26,7 +26,7 @@ _TUNED, _FIRST_PASS = "{}.json", "{}-first-pass.json"  # weights of a grammar
 
 
 class DecodingStages:
-    """What follows a trained acoustic model."""
+    """The stages that follow the training of an acoustic model."""
 
     def __init__(self, task: TaskStages) -> None:
         self.task = task

@@ -34,7 +34,7 @@ from asr.training.hybrid import (
 )
 from features.frontend import Projection
 
-_ALIGNER_COMPONENTS = 8  # at most; more know too well what they were trained on
+_ALIGNER_COMPONENTS = 8  # at most; with more the alignment fits the training data too closely
 
 
 class ModelStages:
@@ -148,7 +148,7 @@ class ModelStages:
         return warped.without(set(warped.corpus.ids) - set(data.corpus.ids))
 
     def units(self, splits: Sequence[str]) -> StageOutput:
-        """Return the states that hybrids tell apart and that of each training frame."""
+        """Return the states that hybrids tell apart and the state of each training frame."""
         model, units_name = self.gmm(self.aligner, splits), self.config.hybrid.units
         is_contextual, crosses_words = units_name != "phone", units_name == "cross-word"
 
@@ -169,7 +169,7 @@ class ModelStages:
         )
 
     def _training_data(self, splits: Sequence[str]) -> SpeechData:
-        """Return what can be trained on; of dev that is never an error, it was made to be recognised."""
+        """Return the usable data of some splits; only in train can an unusable utterance be an error."""
         for split in splits:
             if split not in self._usable:
                 leave_out = self.config.unusable == "skip" or split != "train"

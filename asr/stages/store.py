@@ -2,9 +2,10 @@
 
 The output of a stage lies in ``EXP/stages/NAME-KEY``; KEY is a hash of the stage's name, the code that makes
 it, its configuration and the content of what it was made from. The same inputs find the same directory and
-skip the work; a changed option changes the keys of just what depends on it. A stage that made the same bytes
-from other inputs stops the change there, because the next key is made from its content. An output whose bytes
-are no longer those that were written is made again. What other code has made lies there unused.
+skip the work; a changed option changes the keys of just what depends on it. If a stage makes the same bytes
+from changed inputs, later stages are not run again, because their keys depend on its content. An output whose
+bytes have changed since it was written is made again. Outputs made by other versions of the code stay there
+unused.
 
 ``stage.json`` beside the output says what it was made from, its hash, and the seconds that making it took.
 
@@ -43,7 +44,7 @@ class StageOutput:
     ----------
     path : its directory
     digest : hash of the files in it
-    other_code : what besides this package's code has made it, and takes part in whatever is made from it
+    other_code : code besides this package's that made the output, and hence affects whatever is made from it
     """
 
     path: Path
@@ -77,12 +78,12 @@ class StageStore:
 
         Parameters
         ----------
-        name : of the stage, part of the directory's name
-        function : writes the output files into the directory it is given; nothing else
-        inputs : name, and digest or stage, of each thing the output is made from; what another stage's output
-            needs of other code, this one's needs, too
+        name : name of the stage, part of the directory's name
+        function : writes the output files into the directory it is given, and does nothing else
+        inputs : name, and digest or stage, of each thing the output is made from; the other code of these
+            stages counts for this one, too
         config : dataclass, mapping or plain value that decides the output
-        other_code : what makes the output besides this package, as `asr.version.code_of` says it
+        other_code : code besides this package's that makes the output, as `asr.version.code_of` describes it
         """
         given = dict(inputs or {})
         others = _with_inherited(other_code, given.values())
@@ -134,7 +135,7 @@ class StageStore:
         return digest
 
     def tell_of_other_code(self) -> None:
-        """Log how many stages other code has made, as a warning where that means to begin anew."""
+        """Log how many stages other code has made; a warning if no stage was made by this code."""
         makers = [_recorded(path.parent, "code") for path in self.directory.glob(f"[!.]*/{RECORD}")]
         n_others = sum(maker is None or maker[0] != own_code() for maker in makers)
         if n_others:
@@ -149,7 +150,7 @@ class StageStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the experiment directory for one run, and clear what a killed one left behind."""
+        """Hold the experiment directory for one run, and remove unfinished outputs of a killed run."""
         with storage_errors(self.root):
             self.directory.mkdir(parents=True, exist_ok=True)
             handle = open(self.root / ".lock", "a+b")  # noqa: SIM115 (it is the lock)
@@ -165,7 +166,7 @@ class StageStore:
 
 
 def _with_inherited(other_code: Iterable[str], inputs: Iterable[str | StageOutput]) -> tuple[str, ...]:
-    """Return other code with that of the stages something is made from, each once."""
+    """Return the given other code and that of the input stages, each once."""
     inherited = (code for stage in inputs if isinstance(stage, StageOutput) for code in stage.other_code)
     return tuple(dict.fromkeys([*other_code, *inherited]))
 
@@ -175,7 +176,7 @@ def _canonical(value: object) -> str:
 
 
 def _recorded(path: Path, name: str) -> Any:
-    """Return what a stage's record says, None if it does not or there is none that can be read."""
+    """Return the entry of this name in a stage's record, None if there is no such entry or record."""
     try:
         return read_json(path / RECORD)[name]
     except (ExperimentError, KeyError, TypeError):

@@ -50,7 +50,7 @@ class TaskStages:
     @cached_property
     def prepared(self) -> StageOutput:
         """``train``, ``dev``, ``test``, ``lexicon.txt`` and grammar files, made by the recipe."""
-        # The place belongs to it: a data directory holds the absolute paths of its recordings.
+        # The location matters, since a data directory holds the absolute paths of its recordings.
         source = f"{self.corpus_dir.absolute()} {source_digest(self.corpus_dir)}" if self.corpus_dir else ""
         return self.store.run(
             "task",
@@ -153,12 +153,12 @@ class TaskStages:
 
 
 def split_name(stage: str, splits: Sequence[str]) -> str:
-    """Return a stage's name; that it uses more than train is said in it."""
+    """Return a stage's name, which includes the splits if it uses more than train."""
     return "-".join([stage, *(split for split in splits if split != "train")])
 
 
 def recordings_digest(corpus: Corpus, task_dir: Path) -> str:
-    """Return a mark of all recordings outside the task directory; those inside are in its own digest."""
+    """Return a digest of all recordings outside the task directory, whose digest covers those inside."""
     lines = []
     for utterance in corpus:
         if not utterance.audio_path.is_relative_to(task_dir.absolute()):

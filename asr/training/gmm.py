@@ -42,8 +42,8 @@ _N_NAMED = 10
 def usable_for_training(data: SpeechData, lexicon: Lexicon, *, leave_out: bool = False) -> SpeechData:
     """Return the utterances that have words, all of them in the lexicon.
 
-    If there are others, one error names all their problems; with ``leave_out`` the log does, and they are
-    left out.
+    If there are other utterances, one error names all their problems. With ``leave_out`` they are left out
+    and the log names them.
     """
     empty = [u.utterance_id for u in data.corpus if not u.words]
     uses: dict[str, list[str]] = {}
@@ -105,9 +105,9 @@ def start_projected(
     Parameters
     ----------
     data : training data
-    aligned : model the labels come from; its topology is kept
+    aligned : model that gave the labels; its topology is kept
     labels : for each utterance the state of each frame (T,), -1 where unknown
-    config : with the projection
+    config : configuration of the front end with the projection
     """
     unprojected = fit_front_end(config, data)
     statics = unprojected.normalize(data.cepstra, data.speakers)

@@ -44,7 +44,7 @@ class Units:
     Attributes
     ----------
     topology : phones, or phones in context
-    labels : of each utterance the states (T,), −1 where unknown
+    labels : the states (T,) of each utterance's frames, −1 where unknown
     failures : utterance id -> why it could not be aligned
     """
 
@@ -115,8 +115,8 @@ def hybrid_front_end(copies: Sequence[SpeechData], units: Units, config: FrontEn
     Parameters
     ----------
     copies : the training data, then warped copies of it
-    units : of the training data
-    config : of the front end
+    units : units of the training data
+    config : configuration of the front end
     """
     front_end = fit_front_end(config, copies[0])
     if config.projection == "none":
@@ -146,17 +146,17 @@ def train_hybrid(
 
     Parameters
     ----------
-    way : of training, as of `acoustic.emissions.hybrid.train_emissions`
+    way : way of training, see `acoustic.emissions.hybrid.train_emissions`
     copies : the training data, then warped copies of it; each is normalised by itself
-    units : of the training data
-    front_end : from recordings to the frames discriminants see
-    config : what all ways have in common
-    own : configuration of this way
+    units : units of the training data
+    front_end : turns recordings into the frames that discriminants see
+    config : options of all ways of training
+    own : configuration of this way of training
     aligner : mixture model that is combined with the discriminants
     """
     n_states = units.topology.n_states
     projection = front_end.projection
-    # Columns of the discriminants, of the mixtures.
+    # The first columns are for the discriminants, the last ones for the mixtures.
     stop = front_end.config.mfcc.n_features if projection is None else projection.n_components
     start = 0 if projection is None else stop
     chosen = aligned_frames(
@@ -181,7 +181,7 @@ def train_hybrid(
 def _frames(copies: Sequence[SpeechData], front_end: FrontEnd, stop: int) -> Iterator[tuple[int, Singles]]:
     """Yield the number of each utterance, copies counted on, and its first columns (T, stop).
 
-    One speaker after the other: no more is normalised together, and no more is held at once.
+    The recordings of one speaker after the other are normalised and held in memory.
     """
     for k, data in enumerate(copies):
         spoken: dict[str, list[int]] = {}

@@ -4,9 +4,9 @@ A new kind of grammar is a class with a method ``compile`` in a module of its ow
 `pack_tables`. What it is called on the command line and where its file comes from is one row of the table in
 `asr.decoding.grammars`.
 
-A grammar is compiled to contexts joined by arcs. A context stands for "what has been said as far as the
-grammar remembers it"; an arc says a word and leads to the next context. What a context does not list itself
-it may take from its backoff context, at the price of the backoff weight. All probabilities are natural
+A grammar is compiled to contexts joined by arcs. A context stands for the words said so far, as far as the
+grammar remembers them; an arc says a word and leads to the next context. Words that a context does not list
+are looked for in its backoff context, and the backoff weight is added. All probabilities are natural
 logarithms.
 """
 
@@ -39,7 +39,7 @@ class GrammarTables:
     arc_log_probs : (A,) float64, finite
     arc_contexts : (A,) int32, the context after the word
     backoff_contexts : (C,) int32, where words that are not listed are looked for, -1 = nowhere
-    backoff_log_weights : (C,) float64, finite, what that costs
+    backoff_log_weights : (C,) float64, finite, log weight added when words are looked for there
     final_log_probs : (C,) float64, log probability that the sentence ends here, -inf = it may not
     start_context : context of the empty sentence
     dropped_words : words of the grammar left out because they have no pronunciation
@@ -89,7 +89,7 @@ class Grammar(Protocol):
     """Anything a decoder can take as its grammar."""
 
     def compile(self, pronounceable: Collection[str]) -> GrammarTables:
-        """Return the tables; a statistical grammar leaves out, and names, what cannot be pronounced."""
+        """Return the tables; a statistical grammar leaves out words without pronunciation and names them."""
         ...
 
 
@@ -102,7 +102,7 @@ def pack_tables(
     backoffs: Sequence[tuple[int, float]] | None = None,
     dropped_words: Iterable[str] = (),
 ) -> GrammarTables:
-    """Return tables from lists of arcs by context; what has probability 0 is left out."""
+    """Return tables from lists of arcs by context; arcs of probability 0 are left out."""
     rows = [sorted(arc for arc in row if arc[1] > -np.inf) for row in arcs]
     flat = [arc for row in rows for arc in row]
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])

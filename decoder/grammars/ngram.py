@@ -121,7 +121,7 @@ class NGram:
     def compile(self, pronounceable: Collection[str]) -> GrammarTables:
         """Return the tables of the words that have a pronunciation; the other words are named in them.
 
-        What the words left out had of the probability is not given to the others.
+        The probability of the words left out is not given to the others.
         """
         spoken = [word for word in self.words if word in pronounceable]
         word_ids = {word: i for i, word in enumerate(spoken)}
@@ -160,11 +160,11 @@ class NGram:
             if all(word in word_ids for word in history[1:])
             and (not history or history[0] in word_ids or history[0] == SENTENCE_START)
         }
-        # A context is reached one word at a time: all that a history begins with are contexts too.
+        # A context is reached one word at a time, so all beginnings of a history are contexts, too.
         return sorted({history[:n] for history in spoken for n in range(len(history) + 1)} | {()})
 
     def _explicit(self, contexts: Iterable[Ngram]) -> dict[Ngram, float]:
-        """Return log10 probabilities of all n-grams listed, and of contexts that are not listed."""
+        """Return log10 probabilities of all listed n-grams and of contexts that are not listed themselves."""
         explicit = {ngram: log10 for table in self.log10_probs for ngram, log10 in table.items()}
         for context in contexts:
             if context and context != (SENTENCE_START,) and context not in explicit:

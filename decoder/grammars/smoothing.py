@@ -4,8 +4,8 @@ All three methods have one form, with counts c, discount D ≤ c and the shorten
 
     P(w | h) = max(c(hw) − D(h), 0) / Z(h) + γ(h) P(w | h')
 
-For words never seen after h only the second term is left, so γ(h) is the backoff weight and what is stored
-for the others is the whole sum. The probabilities of each history sum to one exactly. Below the unigrams is
+For words never seen after h only the second term remains, so γ(h) is the backoff weight; for the other words
+the whole sum is stored. The probabilities of each history sum to one exactly. Below the unigrams is
 the uniform distribution over the vocabulary and ``</s>``. Witten-Bell has D = 0 and Z(h) = c(h) + number of
 different words after h; the other two D = n1 / (n1 + 2 n2) and Z(h) = c(h). For all three see S. Chen and
 J. Goodman, "An empirical study of smoothing techniques for language modeling", Harvard TR-10-98, 1998.
@@ -58,7 +58,7 @@ def estimate_backoff(
 
 
 def _check(texts: Sequence[Ngram], order: int, smoothing: str) -> None:
-    """Raise a GrammarError for what no model can be estimated from."""
+    """Raise a GrammarError if no model can be estimated from the text."""
     if order < 1:
         raise GrammarError(f"n-gram: expected an order of at least 1, got {order}; 2 is a bigram")
     if smoothing not in get_args(Smoothing):

@@ -1,4 +1,4 @@
-"""The word loop: the grammar of no grammar."""
+"""The word loop, which allows any sequence of words."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ class WordLoop:
             )
 
     def compile(self, pronounceable: Collection[str]) -> GrammarTables:
-        """Return one context with every word; none is left out, all must have a pronunciation."""
+        """Return one context with every word; all words must have a pronunciation."""
         log_prob = -float(np.log(len(self.words)))
         return pack_tables(self.words, [[(w, log_prob, 0) for w in range(len(self.words))]], [0.0], 0)

@@ -1,17 +1,17 @@
-"""All compiled code of the search, and the records and constants that go into it: why they stand in one file.
+"""All compiled code of the search, with the records and constants it uses.
 
-numba throws compiled code on disk away when the file of the function changes, and looks at no other. A
-function of another module that is called from here, a constant, or the order of a record's fields would be
-kept as it was when the caller was compiled. So nothing that is compiled here comes from elsewhere
-(``tests/test_compiled.py`` holds all packages to that).
+They are in one file because numba recompiles a function only when the function's own file changes. A change
+in a function, constant or record of another module would go unnoticed by the compiled code on disk. So
+nothing that is compiled here comes from other modules (``tests/test_compiled.py`` checks this for all
+packages).
 
 Frames. A frame moves every token on by one node and adds the emission score (`_move`). Chains below the beam
-are given up (`_prune`); tokens that leave a chain are written as records (`_leave`).
+are dropped (`_prune`); tokens that leave a chain are written as records (`_leave`).
 
 Entering words. A word that a context lists itself must not be entered through the backoff of that context,
-though that may score better. Done context by context this costs the whole vocabulary for each. Here the
-tokens that back off to one context wait there and are taken in order of score: the first enters every word
-but those its own context lists, and only these few words are left for the next.
+though that may score better. To check this context by context would cost the whole vocabulary for each.
+Instead, the tokens that back off to one context wait there and are taken in order of score: the first enters
+every word except those its own context lists, and only these few words remain for the next.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numba import njit
 from foundation.arrays import Flags, Floats, Ints, Longs
 
 BY_WORD, BY_SILENCE = 0, 1  # how a context was reached; a silence may only follow a word or the start
-START_CHAIN = -1  # of the record of the sentence's start
+START_CHAIN = -1  # chain of the record of the sentence's start
 NO_NAN = {"nnan", "nsz"}  # scores are never NaN: no +inf can meet a -inf
 
 
@@ -64,7 +64,7 @@ class SearchGraph(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What is added to the scores of the graph (float64, natural log)."""
+    """The decoder's weights, which are added to the scores of the graph (float64, natural log)."""
 
     lm_scale: float
     word_penalty: float
@@ -72,14 +72,15 @@ class Weights(NamedTuple):
 
 
 class Pruning(NamedTuple):
-    """What the search throws away.
+    """The rules by which the search drops chains and records.
 
     Attributes
     ----------
-    beam : chains whose best token is this much worse than the best one of the frame; inf = none
-    max_active : the worst chains beyond this number (ties stay); 0 = none
-    record_beam : records this much worse than the best token, unless they are the best of their context;
-        inf = none, -inf = all
+    beam : chains whose best token is this much worse than the best token of the frame are dropped; inf drops
+        none
+    max_active : the worst chains beyond this number are dropped (ties stay); 0 drops none
+    record_beam : records this much worse than the best token are dropped, unless they are the best of their
+        context; inf drops none, -inf all
     """
 
     beam: float
@@ -108,7 +109,7 @@ class Tokens(NamedTuple):
     """Working memory of one search: the state of every node, chain and context."""
 
     scores: Floats  # (N,) best score that ends in the node
-    predecessors: Ints  # (N,) the record it came from
+    predecessors: Ints  # (N,) record before that path's token
     entry_scores: Floats  # (K,) best score waiting before the chain
     entry_predecessors: Ints  # (K,)
     chain_scores: Floats  # (K,) best score in the chain
@@ -119,10 +120,10 @@ class Tokens(NamedTuple):
     reached: Ints  # (C,) list of contexts reached at this boundary
     is_reached: Flags  # (C,)
     waiting_heads: Ints  # (C,) first of the tokens that back off to here, -1 = none
-    waiting_next: Ints  # (Q,) the one after it, -1 = none
-    waiting_levels: Ints  # (Q,) the context it waits at
-    waiting_contexts: Ints  # (Q,) the context it comes from
-    waiting_scores: Floats  # (Q,) its score with the backoff weights
+    waiting_next: Ints  # (Q,) next token waiting there, -1 = none
+    waiting_levels: Ints  # (Q,) context the token waits at
+    waiting_contexts: Ints  # (Q,) context the token comes from
+    waiting_scores: Floats  # (Q,) score of the token with backoff weights
     stamps: Longs  # (W,) mark of the words that a waiting token may not enter
 
 
@@ -160,7 +161,7 @@ def viterbi(
         if len(records.scores) < n_records + n_active:
             records = _grow(records, n_active)
         _clear_contexts(tokens, n_reached)
-        floor = threshold if frame + 1 < n_frames else -np.inf  # at the end nothing is saved by pruning
+        floor = threshold if frame + 1 < n_frames else -np.inf  # pruning saves nothing after the last frame
         n_records, n_reached = _leave(
             graph, tokens, n_active, records, n_records, frame + 1, floor, best - pruning.record_beam
         )
@@ -169,10 +170,11 @@ def viterbi(
 
 @njit(nogil=True, cache=True, fastmath=NO_NAN)
 def _move(graph: SearchGraph, tokens: Tokens, n_active: int, frame_scores: Floats) -> int:
-    """Move every token on by one frame; return the chain of the best, -1 if none is left.
+    """Move every token on by one frame; return the chain of the best token, -1 if none is left.
 
-    The choices within a chain are written without branches, which no processor could predict here, and the
-    indices unsigned, which need no check: this loop, where the time goes, is several times faster so.
+    Most of the time is spent in this loop. Choices within a chain are written without branches, which a
+    processor could not predict here, and indices are unsigned, which saves a check: this makes it several
+    times faster.
     """
     scores, predecessors, states = tokens.scores, tokens.predecessors, graph.node_states
     log_stay, log_advance = graph.node_log_stay, graph.node_log_advance
@@ -198,7 +200,7 @@ def _move(graph: SearchGraph, tokens: Tokens, n_active: int, frame_scores: Float
 
 @njit(nogil=True, cache=True)
 def _threshold(tokens: Tokens, n_active: int, best: float, pruning: Pruning) -> float:
-    """Return the score below which chains are given up, by beam and by number of chains."""
+    """Return the score below which chains are dropped, by beam and by number of chains."""
     threshold = best - pruning.beam
     if 0 < pruning.max_active < n_active:
         scores = tokens.chain_scores[tokens.active[:n_active]]
@@ -209,7 +211,7 @@ def _threshold(tokens: Tokens, n_active: int, best: float, pruning: Pruning) -> 
 
 @njit(nogil=True, cache=True)
 def _prune(graph: SearchGraph, tokens: Tokens, n_active: int, threshold: float) -> int:
-    """Give up the chains below the threshold and return the number of those that stay."""
+    """Drop the chains below the threshold and return the number of those that stay."""
     n_kept = 0
     for i in range(n_active):
         chain = tokens.active[i]
@@ -334,7 +336,7 @@ def enter(
     threshold: float,
 ) -> tuple[int, int]:
     """Let words and silences in from all contexts reached; return the numbers of active chains and stamps."""
-    # Locals, for each look into a named tuple of arrays costs an atomic count of references.
+    # Local variables, since each access to an array in a named tuple counts its references atomically.
     entries, predecessors = tokens.entry_scores, tokens.entry_predecessors
     active, is_active = tokens.active, tokens.is_active
     offsets, log_probs, silences = graph.arc_offsets, graph.arc_log_probs, graph.silence_offsets
@@ -359,7 +361,7 @@ def enter(
             )
         way = _best_way(tokens.context_scores, context)
         score, record = tokens.context_scores[context, way], tokens.context_records[context, way]
-        if score + penalty >= threshold:  # no word costs less than nothing
+        if score + penalty >= threshold:  # words never raise a score
             for arc in range(offsets[context], offsets[context + 1]):
                 entry = score + lm_scale * log_probs[arc] + penalty
                 if entry >= threshold:
@@ -385,7 +387,7 @@ def enter(
 
 @njit(nogil=True, cache=True, inline="always")
 def _best_way(context_scores: Floats, context: int) -> int:
-    """Return which of the two ways to a context is the better one."""
+    """Return which way to a context scores better, BY_WORD or BY_SILENCE."""
     return BY_SILENCE if context_scores[context, BY_SILENCE] > context_scores[context, BY_WORD] else BY_WORD
 
 

@@ -50,9 +50,9 @@ def _edge_posteriors(
 def word_confidence(lattice: Lattice, posteriors: Floats, word: int, start: int, end: int) -> float:
     """Return the confidence in [0, 1] of a word between two boundaries.
 
-    The highest posterior the word has at any of its frames, summed over all edges of the same word across
-    that frame: C_max of Wessel et al. 2001, which stays within one, as the sum over overlapping
-    hypotheses does not.
+    It is the largest posterior that the word has at any of its frames, where the posterior at a frame is
+    summed over all edges of the same word across that frame: C_max of Wessel et al. 2001. Unlike the sum over
+    all overlapping hypotheses it does not exceed 1.
     """
     starts, ends = lattice.boundaries[lattice.sources], lattice.boundaries[lattice.targets]
     same = (lattice.words == word) & (starts < end) & (ends > start)

@@ -1,9 +1,10 @@
-"""Grammars whose words sound different beside different words: contexts of phones that reach across words.
+"""Grammars for models whose phone contexts reach across words.
 
-The grammar is composed with what the phones at the words' edges need to know. A grammar context becomes
-several: (context, last phone, phones that may follow). A pronunciation becomes several chains, one for each
-class of left neighbours and each class of right neighbours that give it the same states. Silence is the
-neighbour ``#``; any word may follow it. The search knows nothing of all this.
+A word's states then depend on the neighbouring words. The grammar is composed with the information that the
+phones at word edges need: a grammar context becomes several contexts (context, last phone, phones that may
+follow), and a pronunciation becomes several chains, one for each class of left neighbours and each class of
+right neighbours that give it the same states. Silence is the neighbour ``#``; any word may follow it. The
+search itself treats the composed grammar like any other.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class Composed:
 
     Attributes
     ----------
-    tables : contexts are places
-    chains : those of silences first, by place
+    tables : the grammar, whose contexts are places
+    chains : chains of silences first, sorted by place, then those of words
     n_silences : (C,) silence chains of each place
     arc_chains : (A,) the chain of each arc
     """
@@ -68,8 +69,8 @@ def compose(
     Parameters
     ----------
     tables : the grammar
-    pronunciations : of each word id, in phones
-    topology : whose contexts reach across words
+    pronunciations : pronunciations of each word id, in phones
+    topology : topology whose contexts reach across words
     silences : names of the optional silences
     """
     spoken = {p for variants in pronunciations.values() for p in variants}
@@ -90,7 +91,7 @@ def compose(
     of_arcs: list[list[int]] = []
     backoffs: list[tuple[int, float]] = []
     behind_silence: list[int | None] = []
-    for place in waiting:  # grows meanwhile
+    for place in waiting:  # places are added during the loop
         found: set[tuple[Arc, int]] = set()
         for arc in range(tables.arc_offsets[place.context], tables.arc_offsets[place.context + 1]):
             word, target = int(tables.arc_words[arc]), int(tables.arc_contexts[arc])

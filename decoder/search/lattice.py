@@ -1,9 +1,9 @@
-"""Word lattices: what a search has met, joined wherever times and grammar allow.
+"""Word lattices: the word ends that a search has found, joined wherever times and grammar allow.
 
 Every record of the search becomes a word hypothesis (word, start, end, acoustic score). Hypotheses are joined
-when one ends where the next starts and the grammar allows it, with the exact grammar score of the join. That
-the start of a hypothesis does not depend on the words before its grammar context is the word-pair
-approximation: S. Ortmanns, H. Ney and X. Aubert, "A word graph algorithm for large vocabulary continuous
+when one ends where the next starts and the grammar allows it, with the exact grammar score of the join. The
+start of a hypothesis is taken not to depend on the words before its grammar context; this is the word-pair
+approximation of S. Ortmanns, H. Ney and X. Aubert, "A word graph algorithm for large vocabulary continuous
 speech recognition", Computer Speech and Language 11(1), 1997.
 """
 
@@ -26,7 +26,7 @@ MIN_BEAM = 1e-3
 
 
 class _Words(NamedTuple):
-    """What the grammar says of words, and their weights; the arrays are those of the search graph.
+    """The arrays of the search graph that describe the grammar, and the weights of the decoder.
 
     Compiled code takes only records of its own module, see `decoder.search.compiled`.
     """
@@ -49,7 +49,7 @@ class Lattice:
     Attributes
     ----------
     boundaries : (V,) int32, ascending
-    final_scores : (V,) float64, what it costs to end in a node, -inf = impossible
+    final_scores : (V,) float64, score of ending in a node, -inf = impossible
     start : the node all paths start from
     sources, targets : (E,) int32, nodes; sources ascend
     words : (E,) int32, word ids, -1 = silence
@@ -70,10 +70,9 @@ class Lattice:
 def build_lattice(network: Network, result: SearchResult, weights: Weights, beam: float) -> Lattice:
     """Return the lattice of a search: all edges on some path at most ``beam`` worse than the best one.
 
-    Where that would be more than 500 edges a frame, the beam is halved until it is not: scores so flat have
-    more alternatives than memory could hold.
-    A search without a complete path gives the lattice of the paths that end at the same boundary as its best
-    one.
+    Where that would be more than 500 edges a frame, the beam is halved until there are fewer, since memory
+    could not hold all alternatives of very flat scores. If no path is complete, the lattice has the paths
+    that end at the same boundary as the best one.
     """
     graph, records = network.graph, result.records
     is_start = records.chains < 0
@@ -90,7 +89,7 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
     final = np.where(last, 0.0, -np.inf)
     if result.complete:
         final[last] = final_scores(network, records.chains[first_records[last]], weights.lm_scale)
-    # Descending starts: when a record is looked at, all that can follow it is known.
+    # Starts descend, so that everything that can follow a record is known when the record is visited.
     order = 1 + np.argsort(-records.ends[records.predecessors[1:]], kind="stable")
     max_edges = MAX_EDGES_PER_FRAME * (1 + int(boundaries[-1]))
     grammar = _Words(
@@ -126,7 +125,7 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
         if n_edges <= max_edges:
             break
         beam /= 2.0
-        if beam < MIN_BEAM:  # endless ties: only the words of the best path
+        if beam < MIN_BEAM:  # too many ties: keep only the words of the best path
             order = np.array(trace(records, result.best)[::-1], dtype=np.int64)
             max_edges = len(order) * len(graph.final_log_probs) * 2
     order = np.argsort(sources, kind="stable")
@@ -214,7 +213,7 @@ def _join(
             break
         for node in range(first, stop):
             score = acoustic
-            # Looking the word up costs most; no word costs less than nothing.
+            # Looking the word up takes most time, and a word never raises the score.
             if node_scores[node] + acoustic + penalty + remaining[target] < threshold:
                 continue
             if word >= 0:

@@ -40,8 +40,9 @@ class _Edges(NamedTuple):
 def best_sequences(lattice: Lattice, n_best: int) -> list[LatticePath]:
     """Return up to ``n_best`` paths of different words, best first.
 
-    Searched among the edges close to the best path first, and further off only as long as too few sequences
-    are found: no path is better than any of its edges allows, so nothing within the width is missed.
+    The search first uses only the edges close to the best path, and widens as long as too few sequences are
+    found. A path scores at most as well as the best path over each of its edges, so no path within the width
+    is missed.
     """
     remaining = best_remaining(lattice)
     best = float(remaining[lattice.start])
@@ -64,7 +65,8 @@ def _best_sequences(
 
     A* over word sequences instead of paths: a sequence stands for all its times and silences at once, as in
     the on-the-fly determinisation of M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings
-    problem", ICSLP 2002. The score that remains is known, so each sequence taken up leads to one of the best.
+    problem", ICSLP 2002. The best remaining score is known exactly, so each sequence that is extended leads
+    to one of the best.
     """
     final = lattice.final_scores.tolist()
     edges = _Edges(

@@ -1,4 +1,4 @@
-"""Working memory of one search, laid out before it begins."""
+"""The working memory of one search, allocated before it begins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foundation.arrays import Ints
 
 
 def new_tokens(graph: SearchGraph) -> Tokens:
-    """Return tokens of which none is anywhere yet."""
+    """Return the working memory of a search that has not started."""
     n_nodes, n_chains = graph.node_states.size, graph.chain_words.size
     n_contexts = graph.final_log_probs.size
     n_words = int(graph.arc_words.max()) + 1

@@ -28,7 +28,7 @@ class SearchResult(NamedTuple):
     ----------
     records : the word ends
     best : the record in which the best path ends
-    complete : whether all frames are explained and the sentence may end there
+    complete : whether the path covers all frames and the sentence may end there
     log_score : score of the best path, the sentence end included when it is complete
     """
 

@@ -65,8 +65,8 @@ class CommandTask:
     ----------
     patterns : sentences of words and names of classes, either with a ``?`` behind it if it may be left out
     classes : the words of each class, separated by spaces
-    pronunciations : ``WORD PH PH …``, one a line or separated by semicolons
-    new_sentence : a sentence of the patterns to be left out of the corpus and recorded apart
+    pronunciations : ``WORD PH PH …``, one per line or separated by semicolons
+    new_sentence : a sentence of the patterns that is left out of the corpus and recorded separately
     """
 
     patterns: Sequence[str]
@@ -283,7 +283,7 @@ def speak(words: Sentence, voice: EspeakVoice) -> Floats:
 
 
 def mix_at_snr(speech: Floats, noise: Floats, start: int, snr_db: float) -> Floats:
-    """Return `noise` (T,) with `speech` (S,) added from sample `start` on, the noise scaled.
+    """Return the noise, scaled, with the shorter speech added from sample `start` on; both are samples.
 
     The SNR is that of the mean powers of all of the speech and all of the noise.
     """

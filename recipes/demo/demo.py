@@ -81,12 +81,12 @@ TASK = CommandTask(PATTERNS, CLASSES, PRONUNCIATIONS, NEW_SENTENCE)
 def prepare(corpus_dir: Path | None, output_dir: Path) -> None:
     """Write ``train``, ``dev``, ``test``, the lexicon, the word pairs and ``new.wav`` with ``new.txt``.
 
-    Nothing is read: `corpus_dir` is there because every recipe has it.
+    Nothing is read; `corpus_dir` is an argument because every recipe has it.
     """
     write_demo_corpus(TASK, output_dir)
 
 
-# Half the centres and no warped copies: a quarter of the time, for something one waits for.
+# Half the centres and no warped copies take a quarter of the time, since users wait for the demo.
 RECIPE = Recipe(
     prepare,
     ExperimentConfig(

@@ -1,7 +1,7 @@
-"""The papers' tables beside ours, of the data in a folder: ``python -m recipes.tables FOLDER``.
+"""The papers' tables beside ours, from the data in a folder: ``python -m recipes.tables FOLDER``.
 
-FOLDER holds ``name/name.npz`` for each data set; what is missing is said in its row. Only the kernel width is
-chosen, by 5-fold cross-validation on training points. The same command prints the same tables.
+FOLDER holds ``name/name.npz`` for each data set; the row of a missing data set says so. Only the kernel width
+is chosen, by 5-fold cross-validation on training points. The same command always prints the same tables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def tables(options: argparse.Namespace) -> Iterator[str]:
-    """Yield each table as soon as it is there."""
+    """Yield each table as soon as it is computed."""
     folder: Path = options.folder
     if not folder.is_dir():
         raise ConfigError(f"{folder}: no such folder, expected one with name/name.npz for each data set")
@@ -67,7 +67,7 @@ def _drawn(name: str, folder: Path, figures: Path, search: Search) -> str:
     """Return the table of a figure, which is drawn too."""
     if name == "ripley" and not is_there(folder, "synth"):
         return "Ripley's data (synth): not in the folder"
-    from recipes.tables import planar  # matplotlib is there for those who draw only
+    from recipes.tables import planar  # matplotlib is only needed for drawing
 
     draw: Callable[[], str] = {
         "ripley": lambda: planar.ripley(folder, figures, search),

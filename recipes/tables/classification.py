@@ -34,7 +34,7 @@ _QUICK = (400, 400)  # training and test points
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one fitted model: test error in %, mean centres a machine and centres of all machines together."""
+    """Results of one fitted model: test error in %, mean centres a machine, distinct centres of all."""
 
     error: float
     n_centers: float
@@ -58,10 +58,11 @@ def characters_table(folder: Path, names: Sequence[str], search: Search, *, is_q
 
 
 def _character_rows(name: str, split: Split, search: Search) -> Iterator[tuple[str, ...]]:
-    """Yield a row a method; the least CV error, which would decide between them, bears a star.
+    """Yield a row for each method; a star marks the least CV error, by which one would choose a method.
 
-    Of large sets σ is chosen on a random part, with centres in proportion; of others on several orders, each
-    with folds of its own: those of one leave near widths undecided by some 0.3 points.
+    For large sets σ is chosen on a random part, with proportionally fewer centres. For other sets it is
+    chosen on several random orders, each with folds of its own, since the folds of one order do not separate
+    widths whose errors differ by about 0.3 points.
     """
     svm, orols, npd = CHARACTERS[name]
     methods = _character_methods(orols, npd, 100 * PAIR_CENTERS / len(split.x))
@@ -169,7 +170,7 @@ def leave_one_out_table(
 
 
 def evaluate(estimator: Any, split: Split) -> Outcome:
-    """Return how the estimator, fitted here, does on the test points."""
+    """Return the results on the test points of the estimator, which is fitted here."""
     with single_threaded_libraries():
         estimator.fit(split.x, split.y)
         error = 100 * float(np.mean(estimator.predict(split.x_test) != split.y_test))
@@ -186,7 +187,7 @@ def _over_partitions(make: Make, splits: Sequence[Split], search: Search) -> str
 
 
 def _outcomes(make: Make, splits: Sequence[Split], search: Search) -> list[Outcome]:
-    """Return the outcome on each partition, with the one σ that suits the first five training sets."""
+    """Return the outcome on each partition, with one σ chosen on the first five training sets."""
     width = choose_width(make, [(s.x, s.y) for s in splits[:N_TUNED]], search)
     found = Parallel(n_jobs=search.n_jobs)(delayed(evaluate)(make(width.sigma, len(s.x)), s) for s in splits)
     return list(found)
@@ -195,7 +196,7 @@ def _outcomes(make: Make, splits: Sequence[Split], search: Search) -> list[Outco
 def _sized(
     estimator: type[Any], percent: float | None, sigma: float, n_train: int, options: dict[str, Any]
 ) -> Any:
-    """Return an estimator with so many centres in % of the training points."""
+    """Return an estimator whose number of centres is given in % of the training points."""
     if percent is None:
         raise ValueError("the paper does not say how many centres, expected a percentage; give one")
     return estimator(sigma, max(1, round(n_train * percent / 100)), **options)

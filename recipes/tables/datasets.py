@@ -1,4 +1,4 @@
-"""The papers' data: files of a folder, and what can be made from its definition.
+"""The papers' data: sets read from a folder, and synthetic sets made from their definition.
 
 A file is ``FOLDER/name/name.npz`` with ``X_train, y_train, X_test, y_test`` (a fixed split) or ``X, y`` (to
 be split). Axes: M points, D features.

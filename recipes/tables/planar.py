@@ -1,4 +1,4 @@
-"""What can be drawn: Ripley's data (thesis figure 3.2) and the two spirals (figure 5.1). Needs matplotlib."""
+"""Figures of planar data: Ripley's (thesis figure 3.2) and two spirals (figure 5.1). Needs matplotlib."""
 
 from __future__ import annotations
 

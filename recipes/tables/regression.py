@@ -29,8 +29,9 @@ _BOUND_SIGMAS, _BOUND_RIDGES = (2.0, 2.5, 3.0, 3.5), (0.003, 0.01, 0.02, 0.03, 0
 def sinc_table(n_runs: int, search: Search) -> str:
     """Return thesis table 5.4 beside ours: 50 training points, noise 0.1, 1000 test points without noise.
 
-    σ is chosen in two ways: in each run from its own training points (among octaves), or once from those of
-    the first five. The last row is what no choice of σ and λ can better, looking at the test points.
+    σ is chosen in two ways: in each run by its own training points (among octaves), or once by the training
+    points of the first five runs. The last row has the σ and λ that are best on the test points, a bound for
+    any choice.
     """
     splits = [sinc(50, 1000, 0.1, np.random.default_rng([search.seed, run])) for run in range(n_runs)]
     header = ("method", "paper", "σ by run: RMSE", "σ once: RMSE", "σ once", "CV RMSE", "centres")
