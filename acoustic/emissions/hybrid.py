@@ -47,8 +47,8 @@ class HybridConfig:
         context stays within a word (``context``) or reaches across words (``cross-word``)
     max_frames : largest number of frames of a class that discriminants are trained on, drawn at random
     min_frames : least number of frames of a class; a state with fewer frames shares the class of the state
-        whose mean frame is nearest, and a state without
-        any frames gets the prior of the rarest class as its posterior
+        whose mean frame is nearest, and a state without any frames gets the prior of the rarest class as
+        its posterior
     sigma : width σ of the Gaussian kernel, in units of the frames' values
     calibration : how the curves from outputs to log odds are fitted
     coupling : how the log odds of all pairs are coupled to posteriors: ``price``, ``wu-lin-weng`` or
