@@ -330,9 +330,7 @@ def _outputs(
             slack[r] -= a[r] * a[r] * inverse
     for r in range(slack.size):
         outputs[0, r] = (targets[r] - residual[r]) / root[r]
-        error = (
-            residual[r] / slack[r] if slack[r] >= _ALONE else _alone(q, size, kappa, products, ridge, r)
-        )
+        error = residual[r] / slack[r] if slack[r] >= _ALONE else _alone(q, size, kappa, products, ridge, r)
         outputs[1, r] = (targets[r] - error) / root[r]
 
 
