@@ -429,7 +429,7 @@ class TestRefused:
             ({"models": ["gmm2"], "preset": "bst"}, r'preset "bst" is not known; expected one of: best'),
             (
                 {"models": ["gmm2"], "settings": (*settings, "context=3")},
-                r"--set front_end\.context: belongs to gmm-lda, and hybrids with .*; got gmm2, which it does not",
+                r"--set front_end\.context: belongs to gmm-lda, and hybrids with .*; got gmm2, which",
             ),
             (
                 {"models": ["gmm2"], "settings": (*settings, "projection=lda")},
