@@ -64,7 +64,7 @@ def assert_row(output: StageOutput, grammar: str, task: TaskStages, split: str) 
     accuracy = score(references, found)
     assert found.keys() == references.keys()
     assert (row["grammar"], row["utterances"], row["words"]) == (grammar, len(found), accuracy.words)
-    assert row["word_accuracy"] == pytest.approx(accuracy.percent, abs=1e-3)
+    assert row["word_accuracy"] == pytest.approx(accuracy.word_accuracy, abs=1e-3)
 
 
 class TestTuning:
