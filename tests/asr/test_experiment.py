@@ -436,6 +436,10 @@ class TestRefused:
                 r"--set projection: unknown option; did you mean hybrid\.input_projection",
             ),
             (
+                {"models": ["svm"], "settings": (*settings, "hybrid.calibration.outputs=loo")},
+                r'calibration\.outputs is "loo", expected fitted or held-out',
+            ),
+            (
                 {"models": ["gmm-lda2"], "settings": (*settings, "context=0")},
                 "n_components: expected at most 13 .*, got 60",
             ),

@@ -7,7 +7,7 @@ import pytest
 
 from asr.config import ExperimentConfig, FrontEndOptions
 from asr.errors import ConfigError
-from asr.settings import HOMES, check_settings, home_of, known_keys, with_settings
+from asr.settings import HOMES, check_settings, home_of, known_keys, section_of, with_settings
 from asr.systems import find_system
 from asr.verbs import with_preset
 from features.mfcc import MfccConfig
@@ -162,6 +162,21 @@ class TestHomes:
         home = home_of(key)
         assert home is not None
         assert home.models == models
+
+    @pytest.mark.parametrize(
+        ("model", "preset", "section"),
+        [
+            ("npd", "best", "pools"),
+            ("npd", "thesis", "forward"),
+            ("orols", "thesis", "forward"),
+            ("svm", "best", "svm"),
+            ("krls", "best", "krls"),
+            ("gmm", "best", ""),
+            ("sklearn:naive_bayes.GaussianNB", "best", ""),
+        ],
+    )
+    def test_the_section_of_a_way_of_training(self, model: str, preset: str, section: str) -> None:
+        assert section_of(find_system(model, preset)) == section
 
     def test_what_all_models_use_has_no_home(self) -> None:
         sections = {key.partition(".")[0] for key in known_keys(ExperimentConfig()) if home_of(key) is None}
