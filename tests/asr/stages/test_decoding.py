@@ -1,5 +1,6 @@
 """What the stages after an acoustic model are made from, and that words and weights are what they say."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +11,7 @@ from acoustic.emissions.model_files import load_model
 from asr.corpora.corpus import read_corpus, write_corpus
 from asr.decoding.passes import scored_speech
 from asr.experiment import Experiment
-from asr.files import read_json
+from asr.files import read_json, write_json
 from asr.recognizer import Recognizer
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
@@ -176,3 +177,17 @@ def test_a_model_that_adapts_is_tuned_for_both_passes(experiment: Experiment, st
         for decoder, weights in ((found.first_pass, first), (found.decoder, second)):
             assert asdict(decoder.config) | weights == asdict(decoder.config)
         assert_row(tuned, grammar, stages.task, "dev")
+
+
+def test_each_pass_has_its_own_weights(
+    experiment: Experiment, stages: DecodingStages, tmp_path: Path
+) -> None:
+    model = experiment.models.acoustic_model(GmmSystem(2, adapts=True), ("train",))
+    changed = tmp_path / "tuning"
+    shutil.copytree(stages.tuning("gmm2-cmllr", model).path, changed)
+    for name, penalty in (("loop-first-pass", -3.0), ("loop", -4.0)):
+        write_json(changed / f"{name}.json", {"weights": {"word_penalty": penalty}})
+    output = stages.recognizer("gmm2-cmllr", model, StageOutput(changed, "changed"), ("train",))
+    found = Recognizer.load(output.path, grammar="loop")
+    assert found.first_pass is not None
+    assert (found.first_pass.config.word_penalty, found.decoder.config.word_penalty) == (-3.0, -4.0)
