@@ -84,7 +84,7 @@ def _is_hybrid(system: System, config: ExperimentConfig) -> bool:
     return isinstance(system, HybridSystem)
 
 
-def _section(system: System) -> str:
+def section_of(system: System) -> str:
     """Return the section of a system's way of training, empty for others."""
     return WAYS[system.way].section if isinstance(system, HybridSystem) and system.way in WAYS else ""
 
@@ -100,7 +100,7 @@ def _is_projected(system: System, config: ExperimentConfig) -> bool:
 
 
 _PROJECTED = Home("gmm-lda, and hybrids with hybrid.input_projection=lda", _is_projected)
-_OUR_OWN = Home("npd, orols, svm and krls", lambda system, config: _section(system) != "")
+_OUR_OWN = Home("npd, orols, svm and krls", lambda system, config: section_of(system) != "")
 
 # An option has the home of the longest name here that it begins with; others belong to all models.
 HOMES: dict[str, Home] = {
@@ -110,11 +110,11 @@ HOMES: dict[str, Home] = {
     "hybrid": Home("hybrids: npd, orols, svm, krls, sklearn:module.Class and plugins", _is_hybrid),
     "hybrid.sigma": _OUR_OWN,
     "hybrid.calibration": _OUR_OWN,
-    "hybrid.coupling": Home("npd, orols and svm", lambda s, c: _section(s) in ("pools", "forward", "svm")),
-    "pools": Home("npd of the preset best", lambda s, c: _section(s) == "pools"),
-    "forward": Home("npd and orols of the preset thesis", lambda s, c: _section(s) == "forward"),
-    "svm": Home("svm", lambda s, c: _section(s) == "svm"),
-    "krls": Home("krls", lambda s, c: _section(s) == "krls"),
+    "hybrid.coupling": Home("npd, orols and svm", lambda s, c: section_of(s) in ("pools", "forward", "svm")),
+    "pools": Home("npd of the preset best", lambda s, c: section_of(s) == "pools"),
+    "forward": Home("npd and orols of the preset thesis", lambda s, c: section_of(s) == "forward"),
+    "svm": Home("svm", lambda s, c: section_of(s) == "svm"),
+    "krls": Home("krls", lambda s, c: section_of(s) == "krls"),
 }
 
 

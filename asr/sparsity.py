@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from acoustic.emissions.combined import uncombined
-from acoustic.emissions.hybrid import WAYS
 from acoustic.emissions.kinds import describe
 from acoustic.emissions.model_files import load_model
 from asr.config import ExperimentConfig
@@ -17,7 +16,7 @@ from asr.experiment import Experiment
 from asr.files import read_json, storage_errors, write_json
 from asr.logs import log_file
 from asr.recipe import load_recipe
-from asr.settings import known_keys, with_settings
+from asr.settings import known_keys, section_of, with_settings
 from asr.stages.store import StageStore
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
 
@@ -60,7 +59,7 @@ def sparsity(
     out = Path(experiment)
     record = read_json(out / "config.json")
     system = find_system(model, record.get("preset", "best"))
-    if not isinstance(system, HybridSystem) or _section(system) not in ("pools", "forward"):
+    if not isinstance(system, HybridSystem) or section_of(system) not in ("pools", "forward"):
         raise ConfigError(f'model "{model}" has no number of centres to change; expected npd or orols')
     StageStore(out).tell_of_other_code()
     rows = tuple(_rows(out, record, model, system, sizes))
@@ -100,7 +99,7 @@ def _rows(
     except KeyError as error:
         raise ExperimentError(f"{out / 'config.json'}: no {error}; run asr train again") from None
     for n in sizes:
-        changed = with_settings(config, [f"{_section(system)}.n_centers={n}"])
+        changed = with_settings(config, [f"{section_of(system)}.n_centers={n}"])
         run = Experiment(loaded, Path(corpus) if corpus else None, out, changed, record["preset"])
         with run.store.locked(), log_file(out / "log.txt"):
             if not len(run.task.corpus("dev")):
@@ -111,10 +110,6 @@ def _rows(
         n_distinct = describe(uncombined(load_model(trained.path).emissions))["centers"]
         for row in results:
             yield SparsityRow(n, n_distinct, row.grammar, row.word_accuracy, row.interval)
-
-
-def _section(system: HybridSystem) -> str:
-    return WAYS[system.way].section if system.way in WAYS else ""
 
 
 def _draw(rows: Sequence[SparsityRow], path: Path) -> None:

@@ -8,7 +8,8 @@ machine checks
 greedy loops
     a loop of the discriminants' rooms that chooses the best (``argmax``, ``argmin``, ``argsort``) and marks
     the choice as taken (``taken[chosen] = constant``), in its body or in what that calls of these rooms. What
-    lies in a function that holds such a loop does not speak for a loop that calls it.
+    lies in a function that holds such a loop does not speak for a loop that calls it. A loop that lets a
+    scorer choose (``….choose()``) is one, too; who calls it is none.
 kernel implementations
     a function that calls an exponential function itself and says in its docstring, or by its class, that what
     comes back is a kernel: ``k(x`` or ``Gaussian of``, or a class named ``…Kernel`` or ``…Gaussian``.
@@ -139,10 +140,25 @@ def greedy_loops(modules: list[Module]) -> list[Place]:
         for loop in ast.walk(function)
         if isinstance(loop, Loop)
     ]
-    found: list[LoopPlace] = []
+    found: list[LoopPlace] = [place for place in loops if _asks_a_scorer(place[2])]
+    scored = {id(function) for _, function, _ in found}
+    loops = [place for place in loops if not _calls(place, scored, defined)]
     while place := _smallest_greedy(loops, found, defined):
         found.append(place)
     return sorted((path, f"line {loop.lineno}: in {function.name}") for path, function, loop in found)
+
+
+def _asks_a_scorer(loop: Loop) -> bool:
+    """Return whether a loop calls a method ``choose``."""
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "choose"
+        for node in ast.walk(loop)
+    )
+
+
+def _calls(place: LoopPlace, functions: set[int], defined: _Defined) -> bool:
+    """Return whether a loop, in what it calls, reaches one of some functions."""
+    return any(id(node) in functions for node in _reached(place[0], place[2], defined, set()))
 
 
 def _smallest_greedy(loops: list[LoopPlace], found: list[LoopPlace], defined: _Defined) -> LoopPlace | None:

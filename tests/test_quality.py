@@ -145,65 +145,9 @@ def is_constant(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-# Weak tests that are not mended yet.
-WEAK_TESTS: frozenset[str] = frozenset(
-    {
-        "tests/acoustic/discriminants/test_forward_estimators.py::test_state_of_an_unfitted_model_is_an_error",
-        "tests/acoustic/discriminants/test_loo_forward.py::test_squared_error_goes_further",
-        "tests/acoustic/discriminants/test_penalized.py::test_shapes",
-        "tests/acoustic/kernels/test_forward.py::test_polynomial_stops_at_its_rank",
-        "tests/acoustic/kernels/test_forward.py::test_size",
-        "tests/acoustic/kernels/test_kernel.py::test_no_centers",
-        "tests/asr/corpora/test_corpus.py::test_all_problems_at_once_in_the_order_of_the_files",
-        "tests/asr/corpora/test_speech_data.py::test_all_that_is_wrong_at_once",
-        "tests/asr/formats/test_output.py::test_nothing",
-        "tests/asr/stages/test_store.py::test_whatever_changes_makes_another_output",
-        "tests/asr/stages/test_store.py::test_write_json_is_whole_or_not_at_all",
-        "tests/asr/test_cli.py::test_usage",
-        "tests/decoder/grammars/test_grammar.py::test_all_errors_are_ours",
-        "tests/decoder/test_lexicon.py::test_all_faults_at_once",
-        "tests/decoder/test_lexicon.py::test_all_faults_at_once_in_order",
-        "tests/decoder/test_lexicon.py::test_cannot_be_changed",
-    }
-)
-
-# Modules without a test file of their own.
-WITHOUT_TESTS: frozenset[str] = frozenset(
-    {
-        "acoustic/discriminants/base.py",
-        "acoustic/discriminants/dictionary.py",
-        "acoustic/discriminants/expansion.py",
-        "acoustic/discriminants/forward_machine.py",
-        "acoustic/discriminants/loo_selection.py",
-        "acoustic/discriminants/recursive_least_squares.py",
-        "acoustic/discriminants/state.py",
-        "decoder/decoder.py",
-        "decoder/english.py",
-        "decoder/grammars/arpa.py",
-        "decoder/grammars/smoothing.py",
-        "decoder/grammars/word_pair.py",
-        "decoder/search/entry.py",
-        "decoder/search/nbest.py",
-        "decoder/search/network.py",
-        "decoder/search/tokens.py",
-        "asr/corpora/utterances.py",
-        "asr/formats/tiers.py",
-        "asr/scoring/edit_distance.py",
-        "asr/scoring/results.py",
-        "asr/scoring/score_table.py",
-        "asr/stages/decoding.py",
-        "asr/stages/models.py",
-        "asr/stages/task.py",
-    }
-)
-
-
 def test_every_test_states_a_value_and_every_error_a_message() -> None:
     found = {complaint for path in modules(ROOT / "tests") for complaint in complaints(path)}
-    known = {complaint for complaint in found if f"{complaint.path}::{complaint.function}" in WEAK_TESTS}
-    assert [f"{c.path}:{c.line}: {c.function}: {c.what}" for c in sorted(found - known)] == []
-    mended = WEAK_TESTS - {f"{complaint.path}::{complaint.function}" for complaint in known}
-    assert sorted(mended) == [], "take these from the list"
+    assert [f"{c.path}:{c.line}: {c.function}: {c.what}" for c in sorted(found)] == []
 
 
 def test_every_module_has_tests_of_its_own() -> None:
@@ -212,8 +156,7 @@ def test_every_module_has_tests_of_its_own() -> None:
         own = ROOT / "tests" / path.relative_to(ROOT).with_name(f"test_{path.name}")
         if not path.name.startswith("_") and runs_something(path) and not own.is_file():
             missing.add(path.relative_to(ROOT).as_posix())
-    assert sorted(missing - WITHOUT_TESTS) == []
-    assert sorted(WITHOUT_TESTS - missing) == [], "take these from the list"
+    assert sorted(missing) == []
 
 
 def test_every_example_of_a_docstring_is_run() -> None:

@@ -136,6 +136,12 @@ def train_emissions(
     return kind.train(data)
 
 
+def check_way(way: str, config: HybridConfig) -> None:
+    """Raise an error if a way of training cannot do what hybrids are configured to do."""
+    if way == "svm":
+        train_svm.check_calibration(config.calibration)
+
+
 @dataclass(frozen=True)
 class Way:
     """One way of training discriminants.

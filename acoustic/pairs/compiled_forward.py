@@ -77,7 +77,7 @@ def fit_pair(
     """
     capacity, n_points = q.shape
     u = np.zeros((capacity, capacity))
-    kappa, projections, parts = np.empty(capacity), np.empty(capacity), np.empty(capacity)
+    kappa, products, parts = np.empty(capacity), np.empty(capacity), np.empty(capacity)
     plain, taken, score = targets.copy(), np.zeros(n_points, Single), np.empty(n_points, Single)
     residual = plain.copy() if regularize else plain  # plain is the residual for λ = 0
     ridge, n_taken = 0.0, 0
@@ -87,15 +87,15 @@ def fit_pair(
     while True:
         if n_done < size:
             newest = q[n_done]
-            projections[n_done] = _dot(newest, plain)
-            _add(newest, Single(-projections[n_done] / kappa[n_done]), plain)  # thesis (3.64)
+            products[n_done] = _dot(newest, plain)
+            _add(newest, Single(-products[n_done] / kappa[n_done]), plain)  # thesis (3.64)
             n_done = size
             if regularize:
                 unexplained = float(_dot(plain, plain))
-                ridge = _settled_ridge(kappa, projections, size, unexplained, n_points, ridge)
+                ridge = _settled_ridge(kappa, products, size, unexplained, n_points, ridge)
                 # (3.82) holds only while λ is fixed: what λ holds back of each column is added back.
                 for i in range(size):
-                    parts[i] = -projections[i] * ridge / (kappa[i] * (kappa[i] + ridge))
+                    parts[i] = -products[i] * ridge / (kappa[i] * (kappa[i] + ridge))
                 residual[:] = plain
                 _subtract(q, size, parts, residual)
         excess = _scores(residual, taken, root, tol, score)
@@ -109,9 +109,9 @@ def fit_pair(
         if _append(q, size, column, kappa, u, parts):
             indices[size - 1] = chosen
             size += 1
-    alpha = _back_substitute(u, kappa, projections, size, ridge)
+    alpha = _back_substitute(u, kappa, products, size, ridge)
     weights[: size - 1] = alpha[1:]
-    _outputs(q, size, kappa, projections, ridge, targets, residual, root, outputs)
+    _outputs(q, size, kappa, products, ridge, targets, residual, root, outputs)
     return size - 1, alpha[0]
 
 
@@ -253,17 +253,17 @@ def _subtract(q: Singles, size: int, parts: Floats, column: Singles) -> None:
 
 @njit(nogil=True, cache=True, forceinline=True)
 def _settled_ridge(
-    kappa: Floats, projections: Floats, size: int, unexplained: float, n_points: int, ridge: float
+    kappa: Floats, products: Floats, size: int, unexplained: float, n_points: int, ridge: float
 ) -> float:
     """Return λ after some steps of (3.88), like `ridge.settled_ridge`."""
     best, least = ridge, np.inf
     for start in range(2):
         settled = ridge if start == 0 else 0.0
         for _ in range(_LAMBDA_ROUNDS):
-            settled = _next_ridge(kappa, projections, size, unexplained, n_points, settled)
+            settled = _next_ridge(kappa, products, size, unexplained, n_points, settled)
         if not (ridge > 0.0 and size <= n_points * _JUDGED):
             return settled
-        score = _gcv_score(kappa, projections, size, unexplained, n_points, settled)
+        score = _gcv_score(kappa, products, size, unexplained, n_points, settled)
         if score < least:
             best, least = settled, score
     return best
@@ -271,25 +271,25 @@ def _settled_ridge(
 
 @njit(nogil=True, cache=True, forceinline=True)
 def _gcv_score(
-    kappa: Floats, projections: Floats, size: int, unexplained: float, n_points: int, ridge: float
+    kappa: Floats, products: Floats, size: int, unexplained: float, n_points: int, ridge: float
 ) -> float:
     """Return the generalised cross-validation score of λ, thesis (3.85), like `ridge.gcv_score`."""
     error, trace = unexplained, float(n_points)
     for i in range(size):
         total = kappa[i] + ridge
-        error += projections[i] * projections[i] / kappa[i] * (ridge / total) ** 2
+        error += products[i] * products[i] / kappa[i] * (ridge / total) ** 2
         trace -= kappa[i] / total
     return n_points * error / trace**2 if trace > n_points * _LEAST_TRACE else np.inf
 
 
 @njit(nogil=True, cache=True, forceinline=True)
 def _next_ridge(
-    kappa: Floats, projections: Floats, size: int, unexplained: float, n_points: int, ridge: float
+    kappa: Floats, products: Floats, size: int, unexplained: float, n_points: int, ridge: float
 ) -> float:
     """Return λ re-estimated once, thesis (3.88), like `ridge.next_ridge`."""
     error, trace, slope, curvature, largest = unexplained, float(n_points), 0.0, 0.0, 0.0
     for i in range(size):
-        total, squared = kappa[i] + ridge, projections[i] * projections[i]
+        total, squared = kappa[i] + ridge, products[i] * products[i]
         error += squared / kappa[i] * (ridge / total) ** 2
         trace -= kappa[i] / total
         slope += kappa[i] / total**2  # thesis (3.89)
@@ -302,9 +302,9 @@ def _next_ridge(
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def _back_substitute(u: Floats, kappa: Floats, projections: Floats, size: int, ridge: float) -> Floats:
+def _back_substitute(u: Floats, kappa: Floats, products: Floats, size: int, ridge: float) -> Floats:
     """Return α = U⁻¹α̃, thesis (3.83–3.84)."""
-    alpha = projections[:size] / (kappa[:size] + ridge)
+    alpha = products[:size] / (kappa[:size] + ridge)
     for i in range(size - 1, -1, -1):
         for j in range(i + 1, size):
             alpha[i] -= u[i, j] * alpha[j]
@@ -316,7 +316,7 @@ def _outputs(
     q: Singles,
     size: int,
     kappa: Floats,
-    projections: Floats,
+    products: Floats,
     ridge: float,
     targets: Singles,
     residual: Singles,
@@ -335,18 +335,16 @@ def _outputs(
             slack[r] -= a[r] * a[r] * inverse
     for r in range(slack.size):
         outputs[0, r] = (targets[r] - residual[r]) / root[r]
-        error = (
-            residual[r] / slack[r] if slack[r] >= _ALONE else _alone(q, size, kappa, projections, ridge, r)
-        )
+        error = residual[r] / slack[r] if slack[r] >= _ALONE else _alone(q, size, kappa, products, ridge, r)
         outputs[1, r] = (targets[r] - error) / root[r]
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def _alone(q: Singles, size: int, kappa: Floats, projections: Floats, ridge: float, r: int) -> Single:
-    """Return the limit of e/(1 − h) at a point that is fitted exactly by a column of its own."""
+def _alone(q: Singles, size: int, kappa: Floats, products: Floats, ridge: float, r: int) -> Single:
+    """Return e/(1 − h) of a point that has a column to itself."""
     above, below = 0.0, 0.0
     for i in range(size):
         share = q[i, r] / (kappa[i] * (kappa[i] + ridge))
-        above += share * projections[i]
+        above += share * products[i]
         below += share * q[i, r]
     return Single(above / below)

@@ -58,11 +58,7 @@ def fit(
     n_workers : threads; one a core by default
     watch : shows how many pairs are done
     """
-    if calibration.outputs == "loo":
-        raise ModelError(
-            'calibration.outputs is "loo", expected fitted or held-out: a support vector machine would be '
-            "trained once for each frame left out; choose held-out"
-        )
+    check_calibration(calibration)
     ordered = ClassFrames(frames.x, frames.codes, frames.n_classes, folds=frames.folds)
     pairs = ordered.checked_pairs(None)
 
@@ -96,6 +92,15 @@ def fit(
         np.array([bias for _, _, bias, _ in found]),
     )
     return machines, np.stack([curve for *_, curve in found])
+
+
+def check_calibration(calibration: Calibration) -> None:
+    """Raise ModelError if there are no such outputs of support vector machines."""
+    if calibration.outputs == "loo":
+        raise ModelError(
+            'calibration.outputs is "loo", expected fitted or held-out: a support vector machine would be '
+            "trained once for each frame left out; choose held-out"
+        )
 
 
 def _machine(sigma: float, config: SvmConfig) -> SVC:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from acoustic.emissions.hybrid import check_way
 from acoustic.emissions.model_files import load_model, save_model
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ConfigError
@@ -63,6 +64,8 @@ class ModelStages:
                 f"train {' or '.join(f'{stem}{n}' for n in schedule)}, "
                 "or change gmm.mixtures"
             )
+        if isinstance(system, HybridSystem):
+            check_way(system.way, self.config.hybrid)
         self.config.front_end.front_end(self._projection(system)).check()
 
     def _projection(self, system: System) -> Projection:

@@ -1,6 +1,7 @@
 """The page of options is that of the code, and says what every option is."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 from asr.config import ExperimentConfig
@@ -21,4 +22,18 @@ def test_every_option_is_explained() -> None:
 
 
 def test_there_are_no_more_options_than_a_person_can_read() -> None:
-    assert len(known_keys(ExperimentConfig())) <= 45
+    numbers = Counter(key.rpartition(".")[0].partition(".")[0] for key in known_keys(ExperimentConfig()))
+    assert numbers == {
+        "": 3,
+        "front_end": 9,
+        "gmm": 5,
+        "tying": 3,
+        "hybrid": 13,
+        "pools": 4,
+        "forward": 2,
+        "svm": 1,
+        "krls": 1,
+        "decoder": 1,
+        "tuning": 3,
+    }
+    assert numbers.total() <= 45

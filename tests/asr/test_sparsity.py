@@ -36,8 +36,10 @@ def test_configurations_come_back_from_json(recipe: str, preset: str) -> None:
     assert through_json(changed) == changed != config
 
 
+@pytest.mark.parametrize("preset", ["best", "thesis"])
 @pytest.mark.parametrize("model", ["gmm", "gmm2", "svm", "krls"])
-def test_models_without_a_number_of_centres(model: str, tmp_path: Path) -> None:
+def test_models_without_a_number_of_centres(model: str, preset: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"preset": preset}))
     with pytest.raises(
         ConfigError, match=f'model "{model}" has no number of centres.*; expected npd or orols'
     ):

@@ -76,21 +76,25 @@ class TestPlaces:
         assert found == [("acoustic/kernels/selection.py", "line 9: in select")]
 
     @pytest.mark.parametrize(
-        "check",
+        ("check", "kinds"),
         [
-            "isinstance(m, PooledMachines)",
-            "isinstance(m, (A, pooled.PooledMachines))",
-            "isinstance(m, A | PooledMachines)",
-            "type(m) is PooledMachines",
+            ("isinstance(m, PooledMachines)", "PooledMachines"),
+            ("isinstance(m, (A, pooled.PooledMachines))", "(A, pooled.PooledMachines)"),
+            ("isinstance(m, A | PooledMachines)", "A | PooledMachines"),
+            ("type(m) is PooledMachines", "PooledMachines"),
         ],
     )
-    def test_machine_checks(self, check):
+    def test_machine_checks(self, check, kinds):
         text = f"class PooledMachines: ...\nclass A: ...\ndef f(m):\n    return {check}\n"
-        assert len(house_code.machine_checks([module(text)])) == 1
+        assert house_code.machine_checks([module(text)]) == [
+            ("acoustic/kernels/selection.py", f"line 4: {kinds}")
+        ]
 
     def test_machine_checks_of_a_case(self):
         text = "class PooledMachines: ...\nmatch m:\n    case PooledMachines():\n        pass\n"
-        assert len(house_code.machine_checks([module(text)])) == 1
+        assert house_code.machine_checks([module(text)]) == [
+            ("acoustic/kernels/selection.py", "line 3: PooledMachines")
+        ]
 
     def test_other_checks(self):
         text = "class PooledMachines: ...\nisinstance(m, str)\nPooledMachines(type(m))\n"
@@ -113,8 +117,16 @@ class TestPlaces:
             "Floats = NDArray[np.float64]\nInts: TypeAlias = npt.NDArray[np.int32]\nX = list[int]\n"
             "with threadpool_limits(1):\n    C = threadpoolctl.ThreadpoolController()\n"
         )
-        assert len(house_code.blas_limiters([module(text)])) == 2
-        assert len(house_code.array_aliases([module(text)])) == 2
+        limiters = house_code.blas_limiters([module(text)])
+        aliases = house_code.array_aliases([module(text)])
+        assert [place for _, place in limiters] == [
+            "line 4: threadpool_limits(1)",
+            "line 5: threadpoolctl.ThreadpoolController()",
+        ]
+        assert [place for _, place in aliases] == [
+            "Floats = NDArray[np.float64]",
+            "Ints: TypeAlias = npt.NDArray[np.int32]",
+        ]
 
 
 class TestTests:
@@ -144,7 +156,9 @@ class TestTests:
         ],
     )
     def test_of_form(self, test):
-        assert len(house_tests.tests_of_form_only([module(f"def test_a():\n    assert {test}\n")])) == 1
+        assert house_tests.tests_of_form_only([module(f"def test_a():\n    assert {test}\n")]) == [
+            ("acoustic/kernels/selection.py", "test_a")
+        ]
 
     @pytest.mark.parametrize(
         "test", ["x == 1", "x is None", "len(x) == 3", "x.all()", "x.shape == (1,) and x[0] == 2"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_classification, make_moons
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
@@ -389,8 +389,11 @@ class TestAll:
             estimator(max_centers=3, tol=0.5).fit(x, y)
         estimator(max_centers=3, tol=0.5, stopping="tol").fit(x, y)  # warnings are errors here
 
-    def test_few_arguments(self, estimator):
-        assert len(estimator().get_params()) <= 12
+    def test_arguments_are_those_of_the_path_and_of_a_classifier(self, estimator):
+        of_path = {"sigma", "max_centers", "epsilon", "kernel", "kernel_params", "block_size"}
+        of_path |= {"selection", "stopping", "tol", "random_state"}
+        of_classes = {"multiclass", "calibration"} if is_classifier(estimator()) else set()
+        assert estimator().get_params().keys() == of_path | of_classes
 
     def test_ridge_is_that_of_orols(self, estimator):
         x, y = self.data(estimator)

@@ -83,7 +83,11 @@ def test_a_rule_proposes_no_point_twice_and_in_the_end_none(rule):
     while len(points := chooser.choose(basis, given.weighted_targets())):
         proposed += points.tolist()
         basis.append(given.rows(points).T)
-    assert len(proposed) == len(set(proposed)) >= 5  # with the bias, five span everything
+    assert len(proposed) == len(set(proposed)) >= 5
+    assert set(proposed) <= set(range(6))
+    assert_allclose(
+        unexplained(given, proposed), 0.0, rtol=0, atol=1e-6
+    )  # with the bias, five span everything
 
 
 def test_fisher_targets_balance_the_classes():

@@ -179,9 +179,15 @@ def test_no_coupling_evaluates_the_machines_twice(coupling, monkeypatch) -> None
     model = trained(replace(BEST, coupling=coupling))
     calls = []
     values = CenteredGaussian.values
-    monkeypatch.setattr(CenteredGaussian, "values", lambda *arguments: calls.append(1) or values(*arguments))
+
+    def counted(kernel, left, right):
+        calls.append(right)
+        return values(kernel, left, right)
+
+    monkeypatch.setattr(CenteredGaussian, "values", counted)
     model.log_posteriors(np.zeros((10, 2), np.float32))
-    assert len(calls) == 4  # once for each class
+    for found, of_class in zip(calls, model.machines.center_blocks, strict=True):  # once for each class
+        assert_array_equal(found, of_class)
 
 
 def test_a_support_vector_machine_has_no_outputs_of_frames_left_out() -> None:

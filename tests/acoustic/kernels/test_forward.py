@@ -265,7 +265,9 @@ class TestWeights:
 class TestStopping:
     def test_size(self, problem):
         x, y = problem()
-        assert forward_selection(x, y, NPD).size == 15
+        path, longer = forward_selection(x, y, NPD), forward_selection(x, y, replace(NPD, max_centers=30))
+        assert (path.size, longer.size) == (15, 30)
+        assert_array_equal(path.indices, longer.indices[:15])
 
     def test_tol_stops_at_the_first_size_within(self, problem, design):
         x, y = problem(noise=0.0)
@@ -433,7 +435,12 @@ def test_kernels(problem, design, orthogonal, config, name):
 def test_polynomial_stops_at_its_rank(problem):
     x, y = problem()
     config = replace(NPD, kernel=Kernel("polynomial", 1.0, degree=2), epsilon=0.0, max_centers=40)
-    assert forward_selection(x, y, config).size == 5  # x, y, x², xy, y² beside the bias
+    path = forward_selection(x, y, config)
+    assert path.size == 5  # x, y, x², xy, y² beside the bias
+    first, second = x.T
+    monomials = np.column_stack([np.ones(len(x)), first, second, first**2, first * second, second**2])
+    expected = monomials @ np.linalg.lstsq(monomials, y, rcond=None)[0]
+    assert_allclose(path.fitted, expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(

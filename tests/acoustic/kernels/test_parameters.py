@@ -70,9 +70,32 @@ def test_kernel_parameters_are_those_of_the_kernel(estimator, kernel, params, me
         estimator(kernel=kernel, kernel_params=params).fit(*points())
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_at_most_twelve_arguments(estimator):
-    assert len(estimator().get_params()) <= 12
+def test_at_most_twelve_arguments():
+    kernel, greedy = "kernel kernel_params sigma", "max_centers epsilon block_size selection stopping tol"
+    path, ols = f"{kernel} {greedy} random_state", f"{kernel} algorithm epsilon max_centers stopping tol"
+    pairs, krls = f"{path} calibration multiclass", f"{kernel} max_centers nu"
+    expected = {
+        "HoKashyapClassifier": "eta max_iter tol",
+        "KMSEClassifier": f"{kernel} epsilon n_candidates n_nodes random_state selection",
+        "KRLSClassifier": krls,
+        "KRLSRegressor": krls,
+        "KernelFisherDiscriminant": f"{kernel} epsilon max_centers random_state",
+        "LMSClassifier": "eta max_iter random_state schedule shuffle tol",
+        "LOOForwardClassifier": (
+            f"{kernel} fit_intercept max_centers n_candidates patience random_state ridge stopping"
+        ),
+        "LinearDiscriminant": "shrinkage tol",
+        "MSEClassifier": "",
+        "NPDClassifier": pairs,
+        "NPDRegressor": path,
+        "OLSClassifier": ols,
+        "OLSRegressor": ols,
+        "OROLSClassifier": pairs,
+        "OROLSRegressor": path,
+    }
+    found = {estimator.__name__: sorted(estimator().get_params()) for estimator in ESTIMATORS}
+    assert found == {name: sorted(arguments.split()) for name, arguments in expected.items()}
+    assert max(map(len, found.values())) == 12
 
 
 @pytest.mark.parametrize("name", ["OROLSClassifier", "KRLSClassifier", "LOOForwardClassifier"])

@@ -5,8 +5,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from acoustic.errors import ModelError
-from acoustic.kernels.forward import ForwardConfig
-from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.class_frames import ClassFrames
 from acoustic.pairs.coupling import all_pairs
 
@@ -57,13 +55,6 @@ def test_all_pairs_are_asked_for_by_default():
     assert_array_equal(
         frames.checked_pairs([(2, 0), (1, 3)]), np.array([[2, 0], [1, 3]], np.int32), strict=True
     )
-
-
-@pytest.mark.parametrize(("most", "expected"), [(4, 4), (14, 14), (50, 14)])
-def test_no_pair_has_more_centres_than_the_two_largest_classes_have_frames(given, most, expected):
-    x, codes, _ = given
-    config = ForwardConfig(Kernel("gaussian", 1.0), (1.0,), most)
-    assert ClassFrames(x, codes, 4, None).most_centers(config) == expected
 
 
 @pytest.mark.parametrize(

@@ -284,6 +284,21 @@ def test_more_centres_than_frames(overlapping):
     assert_allclose(machines.outputs(x[codes < 2])[:, 0], targets, rtol=0, atol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("most", "n_slots", "n_centers"), [(4, 4, [4, 4, 4]), (14, 14, [13, 7, 11]), (50, 14, [13, 7, 11])]
+)
+def test_no_pair_has_more_slots_than_the_two_largest_classes_have_frames(
+    overlapping, most, n_slots, n_centers
+):
+    x, codes = overlapping([5, 9, 3])
+    machines, _ = fit_pairs(x, codes, 3, replace(CONFIG, max_centers=most))
+    assert machines.slots.shape == machines.weights.shape == (3, n_slots)
+    used = machines.slots >= 0
+    assert_array_equal(used.sum(axis=1), n_centers)  # one less than the pair's frames: the bias is the last
+    assert_array_equal(used, np.arange(n_slots) < np.array(n_centers)[:, None])
+    assert (machines.weights[~used] == 0).all()
+
+
 def test_errors_say_what_to_do(overlapping):
     x, codes = overlapping([5, 5])
     with pytest.raises(ModelError, match=r"classes \[2\] have no frames"):

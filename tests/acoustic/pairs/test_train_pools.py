@@ -1,14 +1,14 @@
-"""Machines on shared centres against ridge regression and squared-hinge minimisation done pair by pair."""
+"""Machines of all pairs on shared centres against each pair done by itself."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
 
 from acoustic.errors import ModelError
-from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
+from acoustic.pairs.calibration import Calibration, quadratics
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
+from acoustic.pairs.pool_pairs import fit_pair
 from acoustic.pairs.pooled import PooledMachines
 from acoustic.pairs.train_pools import PoolsConfig, fit, fit_pools
 
@@ -22,72 +22,40 @@ def fitted(x, codes, folds, centers, counts, calibration=HELD_OUT, ridge=RIDGE, 
     return fit_pools(frames, centers, SIGMA, ridge, calibration, **options)
 
 
-@pytest.fixture
-def clouds():
-    rng = np.random.default_rng(0)
-    sizes = (60, 40, 50)
-    x = np.concatenate([rng.normal(size=(n, 3)) + 1.2 * k for k, n in enumerate(sizes)]).astype(np.float32)
-    codes = np.repeat(np.arange(3), sizes)
-    folds = rng.integers(2, size=len(x))
-    centers = [x[codes == k][:n] for k, n in enumerate((8, 5, 6))]
-    order = rng.permutation(len(x))
-    return x[order], codes[order], folds[order], centers
-
-
 def kernel(x, centers):
     distances = ((x[:, None].astype(np.float64) - centers) ** 2).sum(axis=2)
     return np.exp(-distances / (2 * SIGMA**2))
 
 
-def ridge_machine(x, y, centers):
-    """Return the decision function of (1/n) Σ (y − f)² + ridge ‖w‖² with a free bias."""
-    design = np.column_stack([kernel(x, centers), np.ones(len(x))])
-    penalty = RIDGE * np.diag([*np.ones(len(centers)), 0.0])
-    weights = np.linalg.solve(design.T @ design / len(x) + penalty, design.T @ y / len(x))
-    return lambda new: kernel(new, centers) @ weights[:-1] + weights[-1]
-
-
-def hinge_machine(x, y, centers):
-    """Return the decision function of (1/n) Σ max(0, 1 − y f)² + ridge ‖w‖² with a free bias."""
-    design = np.column_stack([kernel(x, centers), np.ones(len(x))])
-
-    def loss(weights):
-        slack = np.maximum(1 - y * (design @ weights), 0)
-        gradient = -2 / len(x) * design.T @ (slack * y)
-        gradient[:-1] += 2 * RIDGE * weights[:-1]
-        return slack @ slack / len(x) + RIDGE * weights[:-1] @ weights[:-1], gradient
-
-    start = np.zeros(design.shape[1])
-    weights = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000}).x
-    return lambda new: kernel(new, centers) @ weights[:-1] + weights[-1]
-
-
-def newton_machine(x, y, centers):
-    """Return the decision function after one Newton step of the squared hinge from the ridge solution."""
-    is_active = y * ridge_machine(x, y, centers)(x) < 1
-    design = np.column_stack([kernel(x, centers), np.ones(len(x))])[is_active]
-    penalty = RIDGE * np.diag([*np.ones(len(centers)), 0.0])
-    weights = np.linalg.solve(design.T @ design / len(x) + penalty, design.T @ y[is_active] / len(x))
-    return lambda new: kernel(new, centers) @ weights[:-1] + weights[-1]
-
-
-def machine_of_pair(make, x, codes, centers, i, j):
-    rows = (codes == i) | (codes == j)
-    return make(x[rows], np.where(codes[rows] == i, 1.0, -1.0), np.concatenate([centers[i], centers[j]]))
-
-
-@pytest.mark.parametrize(
-    ("steps", "make", "tolerance"),
-    [(0, ridge_machine, 2e-3), (1, newton_machine, 1e-2), (30, hinge_machine, 1e-2)],
-)
-def test_each_pair_is_the_machine_of_its_frames_and_centers(clouds, steps, make, tolerance):
+def test_each_pair_is_ridge_regression_on_its_frames_and_centers(clouds):
     x, codes, folds, centers = clouds
-    machines, _ = fitted(x, codes, folds, centers, [1, 1, 1], hinge_steps=steps)
+    machines, _ = fitted(x, codes, folds, centers, [1, 1, 1])
     new = np.random.default_rng(1).normal(size=(300, 3)).astype(np.float32) + 1
     found = machines.outputs(new)
     for p, (i, j) in enumerate(all_pairs(3)):
-        expected = machine_of_pair(make, x, codes, centers, i, j)(new)
-        assert_allclose(found[:, p], expected, rtol=0, atol=tolerance)
+        rows, pool = (codes == i) | (codes == j), np.concatenate([centers[i], centers[j]])
+        design = np.column_stack([kernel(x[rows], pool), np.ones(rows.sum())])
+        penalty = RIDGE * rows.sum() * np.diag([*np.ones(len(pool)), 0.0])
+        targets = np.where(codes[rows] == i, 1.0, -1.0)
+        weights = np.linalg.solve(design.T @ design + penalty, design.T @ targets)
+        assert_allclose(found[:, p], kernel(new, pool) @ weights[:-1] + weights[-1], rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 30])
+@pytest.mark.parametrize("curve", ["gaussian", "logistic"])
+@pytest.mark.parametrize("outputs", ["fitted", "loo", "held-out"])
+def test_each_pair_is_fitted_by_itself(clouds, pool_pair, outputs, curve, steps):
+    """What a pair's machine and its curve are is tested in test_pool_pairs."""
+    x, codes, folds, centers = clouds
+    counts, rule = np.array([600.0, 40.0, 50.0]), Calibration(outputs, curve)
+    machines, curves = fitted(x, codes, folds, centers, counts, rule, hinge_steps=steps)
+    pools = np.split(machines.weights, machines.starts[1:-1])
+    for p, (i, j) in enumerate(all_pairs(3)):
+        pair, _ = pool_pair(x, codes, folds, centers, i, j, SIGMA)
+        alone = fit_pair(pair, counts[[i, j]], RIDGE, steps, rule)
+        assert_allclose(np.append(pools[i][:, j], -pools[j][:, i]), alone.weights, rtol=1e-3, atol=1e-3)
+        assert_allclose(machines.biases[p], alone.bias, rtol=1e-3, atol=1e-3)
+        assert_allclose(curves[p], alone.curve, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("offset", [0.0, 100.0, 3000.0])
@@ -98,64 +66,6 @@ def test_where_the_frames_lie_does_not_matter(clouds, offset):
     rounding = 1e-3 + offset * 1e-6
     assert_allclose(moved.outputs(x + offset), expected.outputs(x), rtol=0, atol=rounding)
     assert_allclose(moved_curves, curves, rtol=0.01 + rounding, atol=0.01 + rounding)
-
-
-@pytest.mark.parametrize("curve", ["gaussian", "logistic"])
-@pytest.mark.parametrize("outputs", ["fitted", "loo", "held-out"])
-def test_curves_come_from_the_outputs_asked_for(clouds, curve, outputs):
-    x, codes, folds, centers = clouds
-    counts = np.array([600.0, 40.0, 50.0])
-    _, curves = fitted(x, codes, folds, centers, counts, Calibration(outputs, curve))
-    for p, (i, j) in enumerate(all_pairs(3)):
-        values = []
-        for k in (i, j):
-            own = np.flatnonzero(codes == k)
-            found = machine_of_pair(ridge_machine, x, codes, centers, i, j)(x[own])
-            if outputs == "held-out":
-                for fold in (0, 1):
-                    rest = folds != fold
-                    machine = machine_of_pair(ridge_machine, x[rest], codes[rest], centers, i, j)
-                    found[folds[own] == fold] = machine(x[own][folds[own] == fold])
-            if outputs == "loo":
-                found = left_out_outputs(x, codes, centers, i, j)[own]
-            values.append(found)
-        expected = fit_curve(np.concatenate(values), len(values[0]), (counts[i], counts[j]), curve)
-        grid = np.linspace(-1.2, 1.2, 9)
-        assert_allclose(np.polyval(curves[p], grid), np.polyval(expected, grid), rtol=2e-2, atol=2e-2)
-
-
-def left_out_outputs(x, codes, centers, i, j):
-    """Return at each frame the output of ridge regression without it, the ridge kept."""
-    rows, found = np.flatnonzero((codes == i) | (codes == j)), np.full(len(x), np.nan)
-    pool = np.concatenate([centers[i], centers[j]])
-    design = np.column_stack([kernel(x[rows], pool), np.ones(len(rows))])
-    y = np.where(codes[rows] == i, 1.0, -1.0)
-    penalty = RIDGE * len(rows) * np.diag([*np.ones(len(pool)), 0.0])
-    for n, row in enumerate(rows):
-        keep = np.arange(len(rows)) != n
-        weights = np.linalg.solve(design[keep].T @ design[keep] + penalty, design[keep].T @ y[keep])
-        found[row] = design[n] @ weights
-    return found
-
-
-def test_held_out_outputs_of_the_hinge_leave_out_what_the_machine_of_all_does(clouds):
-    x, codes, folds, centers = clouds
-    _, curves = fitted(x, codes, folds, centers, [1, 1, 1], hinge_steps=1)
-    for p, (i, j) in enumerate(all_pairs(3)):
-        rows = np.concatenate([np.flatnonzero(codes == i), np.flatnonzero(codes == j)])
-        y, pool = np.where(codes[rows] == i, 1.0, -1.0), np.concatenate([centers[i], centers[j]])
-        is_active = y * ridge_machine(x[rows], y, pool)(x[rows]) < 1
-        found = np.empty(len(rows))
-        for fold in (0, 1):
-            is_own = folds[rows] == fold
-            used = is_active & ~is_own
-            design = np.column_stack([kernel(x[rows], pool), np.ones(len(rows))])
-            penalty = RIDGE * np.sum(~is_own) * np.diag([*np.ones(len(pool)), 0.0])
-            weights = np.linalg.solve(design[used].T @ design[used] + penalty, design[used].T @ y[used])
-            found[is_own] = (design @ weights)[is_own]
-        expected = fit_curve(found, int(np.sum(codes == i)), (1, 1), "logistic")
-        grid = np.linspace(-1.2, 1.2, 9)
-        assert_allclose(np.polyval(curves[p], grid), np.polyval(expected, grid), rtol=2e-2, atol=2e-2)
 
 
 def test_any_number_of_workers_gives_the_same_bytes(clouds):

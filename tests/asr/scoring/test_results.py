@@ -26,4 +26,7 @@ class TestResults:
         assert "SYNTHETIC" not in format_results([ROW])
 
     def test_nothing(self) -> None:
-        assert len(format_results([]).splitlines()) == 2
+        head, rule = format_results([]).splitlines()
+        words = "model grammar split words word acc % 95 % interval sub del ins sent acc %"
+        assert head.split() == words.split()
+        assert rule == "-----  -------  -----  -----  ----------  -------------  ---  ---  ---  ----------"

@@ -41,10 +41,12 @@ class TestRun:
     def test_whatever_changes_makes_another_output(self, tmp_path: Path, changed: dict[str, object]) -> None:
         calls: list[str] = []
         base = {"name": "s", "inputs": {"a": "1"}, "config": {"b": 2}, "other_code": ["x 1"]}
-        for options in (base, base | changed):
+        outputs = []
+        for text, options in (("x", base), ("y", base | changed)):
             name = str(options.pop("name"))
-            StageStore(tmp_path).run(name, writer("x", calls), **options)  # type: ignore[arg-type]
-        assert len(calls) == 2
+            outputs.append(StageStore(tmp_path).run(name, writer(text, calls), **options))  # type: ignore[arg-type]
+        assert calls == ["x", "y"]
+        assert [(output.path / "out.txt").read_text() for output in outputs] == ["x", "y"]
 
     def test_same_bytes_have_the_same_digest_wherever_they_come_from(self, tmp_path: Path) -> None:
         store = StageStore(tmp_path)

@@ -1,0 +1,207 @@
+"""What a task's stages are made from, and that their outputs are what they say."""
+
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from numpy.testing import assert_array_equal
+
+from asr.corpora.corpus import SPLITS, Corpus, Utterance, read_corpus, write_corpus
+from asr.corpora.speech_data import compute_cepstra
+from asr.errors import CorpusError, ExperimentError
+from asr.experiment import Experiment
+from asr.files import read_json
+from asr.stages.store import StageOutput
+from asr.stages.task import TaskStages, recordings_digest, split_name
+from decoder.grammars.ngram import NGram
+from decoder.lexicon import Lexicon
+
+Tasks = Callable[..., TaskStages]
+
+
+@pytest.fixture(scope="module")
+def task(experiment: Experiment) -> TaskStages:
+    return experiment.task
+
+
+def record(output: StageOutput) -> dict:
+    return read_json(output.path / "stage.json")
+
+
+class TestPrepared:
+    def test_splits_and_lexicon_are_those_the_recipe_wrote(self, task: TaskStages, tones: Path) -> None:
+        whole = read_corpus(tones)
+        parts = {split: set(task.corpus(split).speakers) for split in SPLITS}
+        first, fifth = whole.speakers[0], whole.speakers[4]
+        assert (parts["test"], parts["dev"]) == ({first}, {fifth})
+        assert parts["train"] == set(whole.speakers) - {first, fifth}
+        assert task.lexicon.words == Lexicon.graphemic(whole.vocabulary).words
+        assert task.grammars == ("loop", "bigram")
+
+    def test_it_is_made_from_corpus_and_recipe(self, task: TaskStages, tones: Path) -> None:
+        inputs = record(task.prepared)["inputs"]
+        assert inputs.keys() == {"corpus", "recipe"}
+        assert inputs["corpus"].startswith(f"{tones.absolute()} ")
+        assert inputs["recipe"] == task.loaded.source
+
+    def test_a_split_that_is_not_there_is_empty(self, task: TaskStages) -> None:
+        assert task.corpus("eval") == Corpus(())
+
+    def test_a_recipe_that_fails_is_one_line(
+        self, task_of: Tasks, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def prepare(corpus_dir: Path, output_dir: Path) -> None:
+            raise KeyError("speaker")
+
+        caplog.set_level(logging.INFO, "asr.stages.task")
+        message = (
+            r"\Arecipe mine: prepare fails \(KeyError: 'speaker'\); correct the script; where .*log\.txt\Z"
+        )
+        with pytest.raises(ExperimentError, match=message):
+            _ = task_of(prepare).prepared
+        assert "Traceback" in caplog.text
+        assert list((tmp_path / "exp/stages").iterdir()) == []
+
+    def test_what_a_recipe_finds_wrong_comes_through(self, task_of: Tasks) -> None:
+        def prepare(corpus_dir: Path, output_dir: Path) -> None:
+            raise CorpusError("text:3: no words")
+
+        with pytest.raises(CorpusError, match=r"\Atext:3: no words\Z"):
+            _ = task_of(prepare).prepared
+
+    @pytest.mark.parametrize(
+        ("made", "missing"),
+        [((), "no train and no lexicon.txt"), (("train",), "no lexicon.txt"), (("lexicon.txt",), "no train")],
+    )
+    def test_a_recipe_that_forgets_something(
+        self, task_of: Tasks, made: tuple[str, ...], missing: str
+    ) -> None:
+        def prepare(corpus_dir: Path, output_dir: Path) -> None:
+            for name in made:
+                (output_dir / name).mkdir()
+
+        with pytest.raises(ExperimentError, match=f"prepare wrote {missing}; expected train and lexicon.txt"):
+            _ = task_of(prepare).prepared
+
+
+class TestFeatures:
+    @pytest.mark.parametrize("warp", [1.0, 0.9])
+    def test_they_are_the_cepstra_of_the_split(self, task: TaskStages, warp: float) -> None:
+        front_end = task.config.front_end.front_end()
+        warped = replace(front_end, mfcc=replace(front_end.mfcc, warp=warp))
+        expected = compute_cepstra(task.corpus("dev"), warped, "features")
+        found = task.data(("dev",), warp)
+        assert found.corpus == expected.corpus
+        for own, other in zip(found.cepstra, expected.cepstra, strict=True):
+            assert_array_equal(own, other)
+
+    def test_they_are_made_from_the_task_and_its_recordings(self, task: TaskStages) -> None:
+        output = task.features("dev")
+        inputs = record(output)["inputs"]
+        assert inputs.keys() == {"task", "recordings"}
+        assert inputs["task"] == task.prepared.digest
+        named = [line.rsplit(" ", 2)[0] for line in json.loads(inputs["recordings"])]
+        assert named == [str(u.audio_path) for u in task.corpus("dev")]
+        assert record(output)["stage"] == "features-dev"
+        assert record(task.features("dev", 0.9))["stage"] == "features-dev-warp-0.9"
+
+    def test_splits_together_are_in_the_order_of_their_names(self, task: TaskStages) -> None:
+        both, train, dev = (task.data(splits) for splits in (("train", "eval", "dev"), ("train",), ("dev",)))
+        assert both.corpus.ids == tuple(sorted([*train.corpus.ids, *dev.corpus.ids]))
+        expected = {u.utterance_id: c for u, c in [*train, *dev]}
+        for utterance, cepstra in both:
+            assert_array_equal(cepstra, expected[utterance.utterance_id])
+
+    def test_digests_are_those_of_the_splits_that_are_there(self, task: TaskStages) -> None:
+        assert task.digests(("dev", "eval", "test")) == {
+            "task": task.prepared.digest,
+            "dev": task.features("dev").digest,
+            "test": task.features("test").digest,
+        }
+
+    def test_a_damaged_recording_stops_it_or_is_left_out(
+        self, task_of: Tasks, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        corpus = tmp_path / "corpus"
+        shutil.copytree(tones / "speaker 0", corpus)
+        (corpus / "3.wav").write_bytes(b"no sound")
+
+        def prepare(corpus_dir: Path, output_dir: Path) -> None:
+            write_corpus(read_corpus(corpus_dir), output_dir / "train")
+            Lexicon.graphemic(["ASA"]).write(output_dir / "lexicon.txt")
+
+        with pytest.raises(CorpusError, match=r"1 of 5 recordings cannot be used(.|\n)*3\.wav"):
+            task_of(prepare, corpus=corpus).features("train")
+        assert task_of(prepare, "unusable=skip", corpus=corpus).data(("train",)).corpus.ids == (
+            *("0", "1", "2", "4"),
+        )
+        assert "3.wav" in caplog.text
+
+
+class TestGrammars:
+    @pytest.mark.parametrize("splits", [("train",), ("train", "dev")])
+    def test_they_are_estimated_from_the_text_of_the_splits(
+        self, task: TaskStages, splits: tuple[str, ...], tmp_path: Path
+    ) -> None:
+        output = task.grammar_files(splits)
+        sentences = [u.words for split in splits for u in task.corpus(split)]
+        NGram.estimate(sentences, 2, vocabulary=task.lexicon.words).write(tmp_path / "bigram.arpa")
+        assert (output.path / "bigram.arpa").read_bytes() == (tmp_path / "bigram.arpa").read_bytes()
+        assert {path.name for path in output.path.iterdir()} == {"bigram.arpa", "stage.json"}
+        found = record(output)
+        assert (found["stage"], found["config"]) == (split_name("grammars", splits), ["loop", "bigram"])
+        assert found["inputs"] == {"task": task.prepared.digest}
+
+
+@pytest.mark.parametrize(
+    ("splits", "expected"),
+    [(("train",), "units"), (("train", "dev"), "units-dev"), (("dev", "test"), "units-dev-test")],
+)
+def test_a_name_says_what_is_used_beside_train(splits: tuple[str, ...], expected: str) -> None:
+    assert split_name("units", splits) == expected
+
+
+class TestRecordingsDigest:
+    @pytest.fixture
+    def corpus(self, tmp_path: Path) -> Corpus:
+        paths = [tmp_path / "raw/a.wav", tmp_path / "raw/b.wav", tmp_path / "task/c.wav"]
+        for path in paths:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(b"sound")
+        return Corpus(tuple(Utterance(path.stem, path, ("ASA",), "s") for path in paths))
+
+    def test_recordings_in_the_task_are_in_its_own_digest(self, corpus: Corpus, tmp_path: Path) -> None:
+        first, second = json.loads(recordings_digest(corpus, tmp_path / "task"))
+        assert first.startswith(f"{tmp_path / 'raw/a.wav'} 5 ")
+        assert second.startswith(f"{tmp_path / 'raw/b.wav'} 5 ")
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda path: path.write_bytes(b"other sound"),
+            lambda path: os.utime(path, ns=(1, 1)),
+            lambda path: path.unlink(),
+        ],
+        ids=["size", "time", "gone"],
+    )
+    def test_a_changed_recording_is_seen(
+        self, corpus: Corpus, tmp_path: Path, change: Callable[[Path], None]
+    ) -> None:
+        before = recordings_digest(corpus, tmp_path / "task")
+        assert recordings_digest(corpus, tmp_path / "task") == before
+        change(tmp_path / "task/c.wav")
+        assert recordings_digest(corpus, tmp_path / "task") == before
+        change(tmp_path / "raw/b.wav")
+        kept, changed = json.loads(recordings_digest(corpus, tmp_path / "task"))
+        assert kept == json.loads(before)[0]
+        assert changed != json.loads(before)[1]
+
+    def test_a_missing_recording_is_said(self, corpus: Corpus, tmp_path: Path) -> None:
+        (tmp_path / "raw/a.wav").unlink()
+        first, _ = json.loads(recordings_digest(corpus, tmp_path / "task"))
+        assert first == f"{tmp_path / 'raw/a.wav'} missing"

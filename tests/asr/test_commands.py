@@ -1,0 +1,234 @@
+"""What each verb of the command line hands to its function, and what it prints of what comes back."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from asr import verbs
+from asr.cli import main
+from asr.commands import COMMANDS
+from asr.errors import CorpusError
+from asr.formats.terminal import results_table, word_times
+from asr.scoring.results import read_results
+from asr.sparsity import SparsityRow, format_sparsity
+from decoder.decoder import Hypothesis
+from foundation.errors import AsrError
+
+Heard = Callable[[str], Hypothesis]
+
+
+@pytest.fixture
+def heard(trained: Path, tones: Path) -> Heard:
+    """Return a function that gives what is heard in a recording of the tone language."""
+
+    def one(name: str) -> Hypothesis:
+        (found,) = verbs.decode(trained, [tones / f"{name}.wav"])
+        assert not isinstance(found, AsrError)
+        return found
+
+    return one
+
+
+@pytest.mark.parametrize(
+    ("line", "function", "arguments", "options"),
+    [
+        ("demo", "verbs.demo", (Path("exp/demo"),), {}),
+        ("demo --out x", "verbs.demo", (Path("x"),), {}),
+        (
+            "train folder --corpus c --out o --model gmm --model npd --preset thesis --set a=1 --set b=2",
+            "verbs.train",
+            ("folder",),
+            {
+                "corpus": Path("c"),
+                "out": Path("o"),
+                "models": ["gmm", "npd"],
+                "preset": "thesis",
+                "settings": ["a=1", "b=2"],
+            },
+        ),
+        (
+            "train demo --out o",
+            "verbs.train",
+            ("demo",),
+            {"corpus": None, "out": Path("o"), "models": [], "preset": "best", "settings": []},
+        ),
+        (
+            "decode e a b --model m --grammar g --nbest 3 --same-speaker",
+            "verbs.decode",
+            (Path("e"), [Path("a"), Path("b")]),
+            {"model": "m", "grammar": "g", "n_best": 3, "same_speaker": True},
+        ),
+        ("align e a.wav ASA --model m", "verbs.align", (Path("e"), Path("a.wav"), "ASA"), {"model": "m"}),
+        (
+            "align e --corpus c --format ctm",
+            "verbs.align_corpus",
+            (Path("e"), Path("c")),
+            {"model": None},
+        ),
+        (
+            "score r h --against i --format trn --utt2spk u --ignore-case --json",
+            "terminal.accuracy_of_files",
+            (Path("r"), Path("h")),
+            {
+                "against": Path("i"),
+                "file_format": "trn",
+                "utt2spk": Path("u"),
+                "ignore_case": True,
+                "as_json": True,
+            },
+        ),
+        (
+            "evaluate e --corpus c --model m --grammar g",
+            "verbs.evaluate",
+            (Path("e"), Path("c")),
+            {"model": "m", "grammar": "g"},
+        ),
+        ("validate c --lexicon l", "terminal.problems", (Path("c"), Path("l")), {}),
+        ("lexicon c --english", "verbs.make_lexicon", (Path("c"),), {"english": True}),
+        ("info e --model m", "verbs.info", (Path("e"),), {"model": "m"}),
+        ("sparsity e", "sparsity", (Path("e"),), {"model": "npd", "sizes": [25, 50, 100, 200]}),
+        (
+            "sparsity e --model orols --centers 5 9",
+            "sparsity",
+            (Path("e"),),
+            {"model": "orols", "sizes": [5, 9]},
+        ),
+    ],
+)
+def test_options_reach_the_function(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    line: str,
+    function: str,
+    arguments: tuple[object, ...],
+    options: dict[str, object],
+) -> None:
+    calls = []
+
+    def called(*given: object, **named: object) -> None:
+        calls.append((given, named))
+        raise CorpusError("that is enough")
+
+    monkeypatch.setattr(f"asr.commands.{function}", called)
+    assert main(line.split()) == 2
+    assert calls == [(arguments, options)]
+    assert capsys.readouterr() == ("", "asr: that is enough\n")
+
+
+def test_each_verb_has_a_command() -> None:
+    assert list(COMMANDS) == [
+        *("demo", "train", "decode", "align", "score", "evaluate"),
+        *("validate", "lexicon", "info", "sparsity"),
+    ]
+
+
+@pytest.mark.parametrize("command", ["demo", "train"])
+def test_the_table_of_an_experiment(
+    command: str,
+    trained: Path,
+    heard: Heard,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows, hypothesis = read_results(trained), heard("speaker 0/0")
+    monkeypatch.setattr(verbs, "train", lambda *given, **named: rows)
+    monkeypatch.setattr(verbs, "demo", lambda out: (rows, hypothesis, "ASA IMI"))
+    assert main([command, *(["folder"] if command == "train" else []), "--out", str(trained)]) == 0
+    table, _, rest = capsys.readouterr().out.partition("\na new synthetic recording, spoken: ASA IMI\n")
+    assert table == results_table(rows, trained) + "\n"
+    assert rest == (word_times(hypothesis) + "\n" if command == "demo" else "")
+
+
+@pytest.mark.parametrize(
+    ("names", "failing", "n_best", "starts"),
+    [
+        (["0"], [], 1, [""]),
+        (["0", "1"], [], 1, ["0\t", "1\t"]),
+        (["0", "1"], ["0"], 1, ["1\t"]),
+        (["0", "1"], ["0", "1"], 1, []),
+        (["0"], [], 2, ["1\t"]),
+    ],
+)
+def test_what_was_heard_is_printed_and_what_was_not_is_named(
+    names: list[str],
+    failing: list[str],
+    n_best: int,
+    starts: list[str],
+    heard: Heard,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = {name: CorpusError(f"{name}: no sound") if name in failing else heard(f"speaker 0/{name}")
+             for name in names}  # fmt: skip
+    monkeypatch.setattr(verbs, "decode", lambda *given, **named: list(found.values()))
+    code = main(["decode", "exp", *names, "--nbest", str(n_best)])
+    out, errors = capsys.readouterr()
+    assert code == (2 if failing else 0)
+    assert errors == "".join(f"asr: {name}: no sound\n" for name in failing)
+    heard_words = [" ".join(h.text) for h in found.values() if not isinstance(h, AsrError)]
+    for line, start, words in zip(out.splitlines(), starts, heard_words, strict=True):
+        assert line.startswith(start)
+        assert line.endswith(words)
+
+
+def test_an_aligned_corpus_is_written_but_for_what_failed(
+    trained: Path, tones: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = tones / "speaker 0/0.wav"
+    text = recording.with_suffix(".txt").read_text()
+    aligned = verbs.align(trained, recording, text)
+    pairs = [("a", CorpusError("a: empty transcript")), ("b", aligned)]
+    monkeypatch.setattr(verbs, "align_corpus", lambda *given, **named: iter(pairs))
+    assert main(["align", "exp", "--corpus", "c", "--format", "ctm"]) == 2
+    out, errors = capsys.readouterr()
+    assert errors == "asr: a: empty transcript\n"
+    assert main(["align", str(trained), str(recording), text, "--format", "ctm"]) == 0
+    assert capsys.readouterr().out == out
+    assert [line.split()[4] for line in out.splitlines()] == text.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("align e", "align: expected WAV and TEXT, or --corpus DIR"),
+        ("align e a.wav", "align: expected WAV and TEXT, or --corpus DIR"),
+        ("align e a.wav ASA --corpus c", "align: got both WAV and --corpus; expected one of them"),
+        ("align e --corpus c", "align: TextGrid is one file an utterance; expected --out DIR for a corpus"),
+    ],
+)
+def test_what_align_needs(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line.split()) == 2
+    assert capsys.readouterr() == ("", f"asr: {message}\n")
+
+
+@pytest.mark.parametrize("has_errors", [False, True])
+def test_a_corpus_with_errors_is_bad_input(
+    has_errors: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("asr.commands.terminal.problems", lambda *given: (["one", "two"], has_errors))
+    assert main(["validate", "c"]) == (2 if has_errors else 0)
+    assert capsys.readouterr() == ("one\ntwo\n", "")
+
+
+def test_evaluate_writes_the_words_if_asked_to(
+    trained: Path, tones: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, words = tones / "speaker 0", tmp_path / "words.txt"
+    assert main(["evaluate", str(trained), "--corpus", str(corpus)]) == 0
+    table = capsys.readouterr().out
+    assert not words.exists()
+    assert main(["evaluate", str(trained), "--corpus", str(corpus), "--hypotheses", str(words)]) == 0
+    assert capsys.readouterr().out == table
+    assert table.startswith("word accuracy ")
+    spoken = [path.read_text().split() for path in sorted(corpus.glob("*.txt"))]
+    assert [line.split()[1:] for line in words.read_text().splitlines()] == spoken
+
+
+def test_the_table_of_centres(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (SparsityRow(25, 100, "loop", 50.0, (40.0, 60.0)),)
+    monkeypatch.setattr("asr.commands.sparsity", lambda *given, **named: rows)
+    assert main(["sparsity", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == format_sparsity(rows, tmp_path) + "\n"

@@ -1,0 +1,56 @@
+"""Recipes of the package are found by what their scripts say, not by importing them."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import recipes
+from asr import recipe_scripts
+from asr.recipe_scripts import built_in_recipes, built_in_script
+
+FOLDER = Path(recipes.__file__).parent
+
+
+def test_the_scripts_that_define_a_recipe() -> None:
+    assert built_in_recipes() == ("an4", "demo", "folder", "fsdd")  # and not the harness of the tables
+
+
+def test_a_script_or_one_in_a_folder_of_its_own() -> None:
+    assert built_in_script("an4") == FOLDER / "an4.py"
+    assert built_in_script("demo") == FOLDER / "demo" / "demo.py"
+
+
+def test_nothing_of_them_is_imported() -> None:
+    code = (
+        "import sys; from asr.recipe_scripts import built_in_recipes\n"
+        "print(*built_in_recipes(), *(m for m in sys.modules if m.startswith('recipes.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["an4", "demo", "folder", "fsdd"]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the folder of a package that is searched for recipes instead of ours."""
+    folder = tmp_path / "some_recipes"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(recipe_scripts, "BUILT_IN_PACKAGE", "some_recipes")
+    yield folder
+    sys.modules.pop("some_recipes", None)
+
+
+def test_a_script_is_a_recipe_by_a_line_that_defines_one(package: Path) -> None:
+    (package / "zulu.py").write_text("raise SystemExit\nRECIPE = 3\n")
+    (package / "aari.py").write_text("RECIPE: object = 3\n")
+    (package / "tools.py").write_text("def f():\n    RECIPE = 3\n")
+    for name in ("own", "tables"):
+        (package / name).mkdir()
+        (package / name / "__init__.py").touch()
+    (package / "own" / "own.py").write_text("RECIPE = 3\n")
+    (package / "tables" / "main.py").write_text("RECIPE = 3\n")
+    assert built_in_recipes() == ("aari", "own", "zulu")
