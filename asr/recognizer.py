@@ -40,11 +40,11 @@ class Recognizer:
 
     Attributes
     ----------
-    name : of the model
+    name : name of the model
     model : front end, topology, emissions
     lexicon : pronunciations
     grammar : name of the grammar in use
-    decoder : ready to decode
+    decoder : decoder with the tuned weights
     first_pass : decoder of the words from which the adaptation to speakers is estimated, if the model adapts
     """
 
@@ -61,7 +61,7 @@ class Recognizer:
 
         Parameters
         ----------
-        directory : that ``asr train`` wrote, or one folder below its ``models``
+        directory : experiment directory that ``asr train`` wrote, or one folder below its ``models``
         model : name; by default the one that was best on dev
         grammar : name; by default the last one of the recipe
         """

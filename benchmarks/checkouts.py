@@ -17,7 +17,7 @@ class Checkout:
 
     Attributes
     ----------
-    directory : that holds the packages
+    directory : directory that holds the packages
     python : interpreter with the dependencies; what it has installed of the product is not used
     """
 

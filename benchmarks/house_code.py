@@ -56,7 +56,7 @@ class Module:
     Attributes
     ----------
     path : below the checkout, with slashes
-    text : of the file
+    text : text of the file
     """
 
     path: str

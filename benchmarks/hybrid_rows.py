@@ -30,9 +30,9 @@ class Row:
 
     Attributes
     ----------
-    name : in tables and of the stages
+    name : name of the row in tables and of its stages
     system : what is trained
-    experiment : with the row's configuration
+    experiment : experiment with the row's configuration
     """
 
     name: str
@@ -86,9 +86,10 @@ class Cost:
     Attributes
     ----------
     centers_per_machine, distinct_centers : training frames that machines, and all together, hold
-    training_cpu_s : of the stage that trained it: aligned cepstra in, a stored model out; None where it was
+    training_cpu_s : CPU seconds of the stage that trained it, from aligned cepstra to a stored model; None
+        where it was
         not recorded
-    megabytes : of the model's tensors
+    megabytes : size of the model's tensors
     """
 
     centers_per_machine: float

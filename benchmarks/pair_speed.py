@@ -43,8 +43,8 @@ class Adapter(NamedTuple):
 
     Attributes
     ----------
-    train_pairs : by forward selection, with λ re-estimated (OROLS) or without (NPD)
-    train_pools : on shared centres, squared hinge and logistic curves of held-out outputs
+    train_pairs : training by forward selection, with λ re-estimated (OROLS) or without (NPD)
+    train_pools : training on shared centres, with squared hinge and logistic curves of held-out outputs
     score_pairs, score_pools : log posteriors (T, K) of frames (T, D)
     """
 

@@ -25,11 +25,11 @@ class WholeWordRecognizer:
 
     Parameters
     ----------
-    n_states : of each word's HMM
+    n_states : number of states of each word's HMM
     n_components : diagonal Gaussians of each state
     n_iterations : EM passes
     variance_floor : share of the variance of all frames below which no variance falls
-    seed : of the components' first means; nothing is random with one component
+    seed : seed of the components' first means; nothing is random with one component
 
     Attributes
     ----------

@@ -83,7 +83,7 @@ class HypothesisWord:
 
     Attributes
     ----------
-    word : as in the lexicon
+    word : the word as it is written in the lexicon
     start_s, end_s : seconds from the first frame
     log_score : its share of the total score, grammar and penalty included
     confidence : posterior probability in [0, 1]; None when it was not asked for

@@ -127,7 +127,7 @@ def speaker_transforms(
     frames : the frames (T, D or more) of each utterance
     states : the states (T,) of each utterance's frames, −1 where unknown
     speakers : the speaker of each utterance
-    targets : where the frames should lie
+    targets : targets of the adaptation
     """
     spoken: dict[str, list[int]] = {}
     for n, speaker in enumerate(speakers):

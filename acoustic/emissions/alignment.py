@@ -18,7 +18,7 @@ def align_frames(
 
     Parameters
     ----------
-    frames : of the model's front end, (T, D) float32
+    frames : (T, D) float32 frames of the model's front end
     graph : graph of the transcript
     model : acoustic model that scores the frames
     beam : paths this much worse than the best path at a frame are dropped, in nats

@@ -68,9 +68,9 @@ def posteriors(
     ----------
     scores : (T, U) log-likelihoods
     columns : (N,) column of ``scores`` that belongs to each node
-    graph : of the transcript
-    topology : with the transition probabilities
-    beam : nats below the best node at which the edge of the window is cut
+    graph : graph of the transcript
+    topology : topology with the transition probabilities
+    beam : nodes this many nats below the best node are cut off the edges of the window
 
     Returns
     -------

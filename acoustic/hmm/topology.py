@@ -29,7 +29,8 @@ class Topology:
     ----------
     phones : names, the index is the phone id
     phone_states : for each phone the ids of its emission states, left to right; ids may be shared
-    self_loops : for each phone and state the probability to stay, in (0, 1); what is left moves on
+    self_loops : for each phone and state the probability to stay, in (0, 1); the rest is the probability to
+        move on
     is_contextual : the phones, but for silences, are phones in context (`acoustic.hmm.contexts`)
     crosses_words : contexts reach across words
     """

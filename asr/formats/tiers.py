@@ -23,7 +23,7 @@ class AlignedUtterance:
     utterance_id : name for the output formats
     tiers : intervals of each tier in order of time
     duration_s : end of the last frame
-    log_likelihood : of the best path, per frame
+    log_likelihood : log-likelihood of the best path, per frame
     """
 
     utterance_id: str

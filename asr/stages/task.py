@@ -31,7 +31,7 @@ class TaskStages:
 
     Parameters
     ----------
-    store : where outputs lie
+    store : store of the stages' outputs
     loaded : the recipe
     corpus_dir : raw corpus, None if the recipe makes its own
     config : resolved configuration

@@ -35,7 +35,7 @@ class Search:
     Attributes
     ----------
     n_jobs : processes
-    seed : of the folds
+    seed : seed of the folds
     is_coarse : every fourth width only
     """
 
