@@ -4,7 +4,8 @@ The graph is left to right, so the nodes worth keeping at a frame lie in one win
 store only that window, which keeps an hour-long recording within memory. A window loses a node at its edge
 when the node is more than ``beam`` nats below the best one.
 
-Axes: T frames, N nodes, U distinct states of the utterance (columns of the score matrix), A arcs.
+Axes: T frames, U distinct states of the utterance (columns of the score matrix); n_nodes and n_arcs of the
+graph.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ class Posteriors(NamedTuple):
 
     log_likelihood: float
     occupancy: Floats  # (T, U) P(state at frame | utterance)
-    stays: Floats  # (N,) expected number of self-loops
-    visits: Floats  # (N,) expected number of frames
+    stays: Floats  # (n_nodes,) expected number of self-loops
+    visits: Floats  # (n_nodes,) expected number of frames
 
 
 class _Hmm(NamedTuple):
     """An utterance graph with its probabilities, as the kernels take it."""
 
-    columns: Longs  # (N,)
-    log_stay: Floats  # (N,)
-    log_move: Floats  # (N,)
-    exits: Floats  # (N,) log probability to end after a node
-    arc_offsets: Ints  # (N + 1,)
-    arc_sources: Ints  # (A,)
-    arc_weights: Floats  # (A,)
-    reach: Ints  # (N,)
+    columns: Longs  # (n_nodes,)
+    log_stay: Floats  # (n_nodes,)
+    log_move: Floats  # (n_nodes,)
+    exits: Floats  # (n_nodes,) log probability to end after a node
+    arc_offsets: Ints  # (n_nodes + 1,)
+    arc_sources: Ints  # (n_arcs,)
+    arc_weights: Floats  # (n_arcs,)
+    reach: Ints  # (n_nodes,)
 
 
 class _Band(NamedTuple):
@@ -67,7 +68,7 @@ def posteriors(
     Parameters
     ----------
     scores : (T, U) log-likelihoods
-    columns : (N,) column of ``scores`` that belongs to each node
+    columns : (n_nodes,) column of ``scores`` that belongs to each node
     graph : graph of the transcript
     topology : topology with the transition probabilities
     beam : nodes this many nats below the best node are cut off the edges of the window
@@ -215,7 +216,7 @@ def _longer(array, n_more):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _backward(scores: Reals, hmm: _Hmm, band: _Band, total: float) -> tuple[Floats, Floats, Floats]:
-    """Return occupancies (T, U), expected self-loops (N,) and visits (N,), by the backward recursion."""
+    """Return occupancies (T, U), expected self-loops (n_nodes,) and visits (n_nodes,), by the backward recursion."""
     n_frames, n_nodes = len(scores), len(hmm.columns)
     occupancy = np.zeros(scores.shape)
     stays, visits = np.zeros(n_nodes), np.zeros(n_nodes)

@@ -1,6 +1,6 @@
 """Diagonal Gaussian mixtures, one per emission state: likelihoods, splitting, re-estimation.
 
-Arrays are (S, K, …), K the largest number of components; a state with fewer has log weight -inf in the rest.
+Arrays are (S, G, …), G the largest number of components; a state with fewer has log weight -inf in the rest.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class GmmModel:
 
     Attributes
     ----------
-    log_weights : (S, K) float64
-    means, variances : (S, K, D) float64
+    log_weights : (S, G) float64
+    means, variances : (S, G, D) float64
     """
 
     log_weights: Floats
@@ -38,7 +38,7 @@ class GmmModel:
         shape = self.means.shape
         if len(shape) != 3 or self.log_weights.shape != shape[:2] or self.variances.shape != shape:
             raise ModelError(
-                f"mixture arrays do not fit: expected weights (S, K), means and variances (S, K, D), got "
+                f"mixture arrays do not fit: expected weights (S, G), means and variances (S, G, D), got "
                 f"{self.log_weights.shape}, {shape}, {self.variances.shape}; train again"
             )
 
@@ -49,7 +49,7 @@ class GmmModel:
 
     @property
     def n_components(self) -> int:
-        """Number K of components a state may have."""
+        """Number G of components a state may have."""
         return int(self.log_weights.shape[1])
 
     @property
@@ -59,7 +59,7 @@ class GmmModel:
 
     @cached_property
     def _affine(self) -> tuple[Singles, Singles]:
-        """Weights (2D, K, S) and constants (K, S) that make log densities of [x, x²]."""
+        """Weights (2D, G, S) and constants (G, S) that make log densities of [x, x²]."""
         precisions = 1.0 / self.variances
         constants = self.log_weights - 0.5 * np.sum(
             np.log(2 * np.pi * self.variances) + self.means**2 * precisions, axis=2
@@ -71,7 +71,7 @@ class GmmModel:
         )
 
     def component_log_likelihoods(self, frames: Singles, states: Integers | None = None) -> Singles:
-        """Return log(weight · density) of each component, (T, K, S); only of ``states``, (T, K, U)."""
+        """Return log(weight · density) of each component, (T, G, S); only of ``states``, (T, G, U)."""
         linear, constants = self._affine
         if states is not None:
             linear, constants = linear[:, :, states], constants[:, states]
@@ -92,7 +92,7 @@ class GmmModel:
 
 
 def log_sum_components(components: Singles) -> Singles:
-    """Return the log of the summed densities, (T, K, U) -> (T, U)."""
+    """Return the log of the summed densities, (T, G, U) -> (T, U)."""
     if components.shape[1] == 1:
         return components[:, 0]
     top = components.max(axis=1)
@@ -112,7 +112,7 @@ def single_gaussian(n_states: int, mean: Floats, variance: Floats) -> GmmModel:
 
 @dataclass
 class GmmStatistics:
-    """Sums of the E step: occupancies (S, K), first and second moments (S, K, D), all float64."""
+    """Sums of the E step: occupancies (S, G), first and second moments (S, G, D), all float64."""
 
     occupancy: Floats
     first: Floats
@@ -142,7 +142,7 @@ class GmmStatistics:
         Parameters
         ----------
         frames : (T, D)
-        components : (T, K, U) log(weight · density), as `GmmModel.component_log_likelihoods` gives them
+        components : (T, G, U) log(weight · density), as `GmmModel.component_log_likelihoods` gives them
         scores : (T, U) their log sum
         occupancy : (T, U) P(state | utterance)
         states : (U,) emission states of the columns
@@ -161,7 +161,7 @@ def _accumulate(
     first: Floats,
     second: Floats,
 ) -> None:
-    """Add an utterance to the sums ``total`` (S, K), ``first`` and ``second`` (S, K, D)."""
+    """Add an utterance to the sums ``total`` (S, G), ``first`` and ``second`` (S, G, D)."""
     n_frames, n_components, n_columns = components.shape
     n_features = frames.shape[1]
     for t in range(n_frames):

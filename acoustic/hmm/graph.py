@@ -29,17 +29,17 @@ class UtteranceGraph:
 
     Attributes
     ----------
-    states : (N,) int32, emission state of each node
-    transitions : (N,) int32, row of each node in `Topology.flat_self_loops`
-    phones : (N,) int32, phone id of each node
-    phone_starts : (N,) int32, node at which the phone of this node begins
-    words : (N,) int32, index of the word in the transcript, -1 in silence
-    variants : (N,) int32, index of the pronunciation of that word, -1 in silence
-    arc_offsets : (N + 1,) int32, where the incoming arcs of a node begin in the next two
-    arc_sources : (A,) int32, the node an arc comes from, -1 for the start of the utterance
-    arc_weights : (A,) float64, log probability of an arc beside the source's own log P(move on)
-    exit_weights : (N,) float64, the same for the end of the utterance, -inf where it cannot end
-    reach : (N,) int32, the last node that any node up to this one has an arc to
+    states : (n_nodes,) int32, emission state of each node
+    transitions : (n_nodes,) int32, row of each node in `Topology.flat_self_loops`
+    phones : (n_nodes,) int32, phone id of each node
+    phone_starts : (n_nodes,) int32, node at which the phone of this node begins
+    words : (n_nodes,) int32, index of the word in the transcript, -1 in silence
+    variants : (n_nodes,) int32, index of the pronunciation of that word, -1 in silence
+    arc_offsets : (n_nodes + 1,) int32, where the incoming arcs of a node begin in the next two
+    arc_sources : (n_arcs,) int32, the node an arc comes from, -1 for the start of the utterance
+    arc_weights : (n_arcs,) float64, log probability of an arc beside the source's own log P(move on)
+    exit_weights : (n_nodes,) float64, the same for the end of the utterance, -inf where it cannot end
+    reach : (n_nodes,) int32, the last node that any node up to this one has an arc to
     """
 
     states: Ints

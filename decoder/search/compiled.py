@@ -29,19 +29,19 @@ NO_NAN = {"nnan", "nsz"}  # scores are never NaN: no +inf can meet a -inf
 
 
 class SearchGraph(NamedTuple):
-    """The arrays the search walks over: N nodes, K chains, A arcs, C contexts.
+    """The arrays the search walks over: nodes, chains of nodes, arcs of the grammar, contexts.
 
     Attributes
     ----------
-    node_states : (N,) int32, emission state ids
-    node_log_stay, node_log_advance : (N,) float64, log transition probabilities; the last node's advance
+    node_states : (n_nodes,) int32, emission state ids
+    node_log_stay, node_log_advance : (n_nodes,) float64, log transition probabilities; the last node's advance
         leaves the chain
-    chain_offsets : (K + 1,) int32, the nodes of chain k are ``chain_offsets[k]:chain_offsets[k + 1]``
-    chain_words : (K,) int32, word ids, -1 = silence
-    chain_contexts : (K,) int32, the grammar context at the chain's end
-    silence_offsets : (C + 1,) int32, the silence chains of context c are
+    chain_offsets : (n_chains + 1,) int32, the nodes of chain k are ``chain_offsets[k]:chain_offsets[k + 1]``
+    chain_words : (n_chains,) int32, word ids, -1 = silence
+    chain_contexts : (n_chains,) int32, the grammar context at the chain's end
+    silence_offsets : (n_contexts + 1,) int32, the silence chains of context c are
         ``silence_offsets[c]:silence_offsets[c + 1]``
-    arc_chain_first, arc_chain_stop : (A,) int32, the chains (pronunciations) of each arc
+    arc_chain_first, arc_chain_stop : (n_arcs,) int32, the chains (pronunciations) of each arc
     arc_offsets … final_log_probs : the grammar, see :class:`decoder.grammars.grammar.GrammarTables`
     """
 
@@ -108,18 +108,18 @@ class Records(NamedTuple):
 class Tokens(NamedTuple):
     """Working memory of one search: the state of every node, chain and context."""
 
-    scores: Floats  # (N,) best score that ends in the node
-    predecessors: Ints  # (N,) record before that path's token
-    entry_scores: Floats  # (K,) best score waiting before the chain
-    entry_predecessors: Ints  # (K,)
-    chain_scores: Floats  # (K,) best score in the chain
-    active: Ints  # (K,) list of chains with a token or an entry
-    is_active: Flags  # (K,)
-    context_scores: Floats  # (C, 2) best score reached by word, by silence
-    context_records: Ints  # (C, 2)
-    reached: Ints  # (C,) list of contexts reached at this boundary
-    is_reached: Flags  # (C,)
-    waiting_heads: Ints  # (C,) first of the tokens that back off to here, -1 = none
+    scores: Floats  # (n_nodes,) best score that ends in the node
+    predecessors: Ints  # (n_nodes,) record before that path's token
+    entry_scores: Floats  # (n_chains,) best score waiting before the chain
+    entry_predecessors: Ints  # (n_chains,)
+    chain_scores: Floats  # (n_chains,) best score in the chain
+    active: Ints  # (n_chains,) list of chains with a token or an entry
+    is_active: Flags  # (n_chains,)
+    context_scores: Floats  # (n_contexts, 2) best score reached by word, by silence
+    context_records: Ints  # (n_contexts, 2)
+    reached: Ints  # (n_contexts,) list of contexts reached at this boundary
+    is_reached: Flags  # (n_contexts,)
+    waiting_heads: Ints  # (n_contexts,) first of the tokens that back off to here, -1 = none
     waiting_next: Ints  # (Q,) next token waiting there, -1 = none
     waiting_levels: Ints  # (Q,) context the token waits at
     waiting_contexts: Ints  # (Q,) context the token comes from

@@ -48,8 +48,8 @@ class Composed:
     ----------
     tables : the grammar, whose contexts are places
     chains : chains of silences first, sorted by place, then those of words
-    n_silences : (C,) silence chains of each place
-    arc_chains : (A,) the chain of each arc
+    n_silences : (n_contexts,) silence chains of each place
+    arc_chains : (n_arcs,) the chain of each arc
     """
 
     tables: GrammarTables

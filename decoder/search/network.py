@@ -98,7 +98,7 @@ def _add_word_chains(
     pronunciations: Mapping[int, tuple[Pronunciation, ...]],
     topology: Topology,
 ) -> tuple[Ints, Ints]:
-    """Append the chains of every (word, next context); return each arc's first and stop, (A,) int32."""
+    """Append the chains of every (word, next context); return each arc's first and stop, (n_arcs,) int32."""
     ranges: dict[tuple[int, int], tuple[int, int]] = {}
     arc_ranges = np.empty((len(tables.arc_words), 2), dtype=np.int32)
     for arc, key in enumerate(zip(tables.arc_words.tolist(), tables.arc_contexts.tolist(), strict=True)):
@@ -111,7 +111,7 @@ def _add_word_chains(
 
 
 def _node_arrays(chains: Sequence[Chain], topology: Topology) -> tuple[Floats, Ints]:
-    """Return emission state, log stay and log advance of each node, (N, 3), and chain offsets, (K + 1,)."""
+    """Return emission state, log stay and log advance of each node, (n_nodes, 3), and chain offsets, (n_chains + 1,)."""
     phones = {phone: _phone_nodes(topology, phone) for chain in chains for phone in chain.units}
     runs = [np.concatenate([phones[phone] for phone in chain.units]) for chain in chains]
     offsets = np.concatenate([[0], np.cumsum([len(run) for run in runs])])
