@@ -216,7 +216,7 @@ def _longer(array, n_more):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _backward(scores: Reals, hmm: _Hmm, band: _Band, total: float) -> tuple[Floats, Floats, Floats]:
-    """Return occupancies (T, U), expected self-loops (n_nodes,) and visits (n_nodes,), by the backward recursion."""
+    """Return occupancies (T, U), expected self-loops and visits (n_nodes,), by the backward recursion."""
     n_frames, n_nodes = len(scores), len(hmm.columns)
     occupancy = np.zeros(scores.shape)
     stays, visits = np.zeros(n_nodes), np.zeros(n_nodes)

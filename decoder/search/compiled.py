@@ -34,7 +34,7 @@ class SearchGraph(NamedTuple):
     Attributes
     ----------
     node_states : (n_nodes,) int32, emission state ids
-    node_log_stay, node_log_advance : (n_nodes,) float64, log transition probabilities; the last node's advance
+    node_log_stay, node_log_advance : (n_nodes,) float64, log transition probabilities; the last advance
         leaves the chain
     chain_offsets : (n_chains + 1,) int32, the nodes of chain k are ``chain_offsets[k]:chain_offsets[k + 1]``
     chain_words : (n_chains,) int32, word ids, -1 = silence

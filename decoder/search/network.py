@@ -111,7 +111,7 @@ def _add_word_chains(
 
 
 def _node_arrays(chains: Sequence[Chain], topology: Topology) -> tuple[Floats, Ints]:
-    """Return emission state, log stay and log advance of each node, (n_nodes, 3), and chain offsets, (n_chains + 1,)."""
+    """Return each node's state, log stay and log advance, (n_nodes, 3), and chain offsets (n_chains + 1,)."""
     phones = {phone: _phone_nodes(topology, phone) for chain in chains for phone in chain.units}
     runs = [np.concatenate([phones[phone] for phone in chain.units]) for chain in chains]
     offsets = np.concatenate([[0], np.cumsum([len(run) for run in runs])])
