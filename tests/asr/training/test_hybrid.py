@@ -9,15 +9,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from acoustic.emissions.hybrid import HybridConfig
+from acoustic.hmm.topology import Topology
 from asr import Recognizer, align, info, sparsity, train
 from asr.cli import main
 from asr.corpora.corpus import read_corpus
-from asr.corpora.speech_data import compute_cepstra
+from asr.corpora.speech_data import SpeechData, compute_cepstra
+from asr.corpora.utterances import Corpus, Utterance
 from asr.decoding.passes import adapted, heard_states, scored_speech
 from asr.errors import ConfigError, ExperimentError
 from asr.files import as_plain
 from asr.scoring.results import read_results
 from asr.sparsity import config_of
+from asr.training.hybrid import Units, train_hybrid
+from features.frontend import FrontEnd, FrontEndConfig
 
 SMALL = ("hybrid.min_frames=5", "tying.min_frames=60", "tying.min_gain=20", "pools.n_centers=20")
 CHECKED = "speaker 1/2.wav"
@@ -245,3 +250,33 @@ def test_thesis_preset(
 def test_unknown_classifier(tones: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r'npdd.*did you mean "npd"'):
         train("folder", corpus=tones, out=tmp_path / "exp", models=["npdd"])
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_a_recording_of_one_speaker_and_its_copies_are_in_one_half(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the half that is held out has been heard, only with another vocal tract."""
+    topology = Topology.monophones(["a"])
+    corpus = Corpus(tuple(Utterance(f"u{k}", Path(f"/{k}.wav"), ("A",), "one") for k in range(n)))
+    data = SpeechData(corpus, tuple(np.zeros((3, 39), np.float32) for _ in range(n)))
+    units = Units(topology, [np.zeros(3, np.int32)] * n, {})
+    asked: list[np.ndarray] = []
+
+    def keep(frames: object, labels: object, folds: np.ndarray, n_states: int, **options: object) -> None:
+        asked.append(folds)
+        raise LookupError
+
+    monkeypatch.setattr("asr.training.hybrid.aligned_frames", keep)
+    with pytest.raises(LookupError, match=r"^$"):
+        train_hybrid(
+            "pools",
+            [data] * 3,
+            units,
+            FrontEnd(FrontEndConfig()),
+            HybridConfig(),
+            None,
+            None,  # type: ignore[arg-type]  # no mixtures are asked for
+        )
+    of_copies = asked[0].reshape(3, n)
+    assert_array_equal(of_copies, np.tile(np.arange(n) % 2, (3, 1)))
