@@ -14,8 +14,8 @@ from asr.verbs import with_preset
 _HEAD = """# Options
 
 `asr train … --set KEY=VALUE` changes one of these; a key may leave out its section where no other has it. A
-recipe may have defaults of its own; `EXP/config.json` holds what a run used. An option that changes none
-of the models that are trained is an error. This page is made by `python -m asr.option_table`.
+recipe may have defaults of its own; `EXP/config.json` holds what a run used. An option that belongs
+to none of the models that are trained is an error. This page is made by `python -m asr.option_table`.
 """
 
 

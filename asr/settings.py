@@ -9,6 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from acoustic.emissions.hybrid import WAYS
+from acoustic.emissions.sklearn_model import PREFIX
 from asr.config import ExperimentConfig
 from asr.errors import ConfigError
 from asr.systems import GmmSystem, HybridSystem, System
@@ -99,6 +100,10 @@ def _is_projected(system: System, config: ExperimentConfig) -> bool:
     return config.hybrid.input_projection != "none"
 
 
+def _has_posteriors(system: System, config: ExperimentConfig) -> bool:
+    return section_of(system) != "" or (isinstance(system, HybridSystem) and system.way.startswith(PREFIX))
+
+
 _PROJECTED = Home("gmm-lda, and hybrids with hybrid.input_projection=lda", _is_projected)
 _OUR_OWN = Home("npd, orols, svm and krls", lambda system, config: section_of(system) != "")
 
@@ -108,6 +113,7 @@ HOMES: dict[str, Home] = {
     "front_end.n_components": _PROJECTED,
     "tying": Home("hybrids with hybrid.units=context or cross-word", _is_tied),
     "hybrid": Home("hybrids: npd, orols, svm, krls, sklearn:module.Class and plugins", _is_hybrid),
+    "hybrid.prior_scale": Home("npd, orols, svm, krls and sklearn:module.Class", _has_posteriors),
     "hybrid.sigma": _OUR_OWN,
     "hybrid.calibration": _OUR_OWN,
     "hybrid.coupling": Home("npd, orols and svm", lambda s, c: section_of(s) in ("pools", "forward", "svm")),

@@ -108,6 +108,8 @@ def _modules(way: str) -> set[str]:
     from acoustic.emissions.kinds import find_kind, plugin_names
     from acoustic.emissions.sklearn_model import PREFIX, make_classifier
 
+    if way == "svm":
+        return {"sklearn.svm"}
     if way.startswith(PREFIX):
         return {type(make_classifier(way)).__module__}
     if way in plugin_names():

@@ -90,25 +90,40 @@ class _Limit:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n_holders = 0
-        self._limits: Any = None
+        self._limits: list[Any] = []  # of the libraries there were, of those that came while it was held
         self._controller = ThreadpoolController()
         self._n_modules = len(sys.modules)
 
     def hold(self) -> None:
         with self._lock:
-            if not self._n_holders:
+            known = (
+                {library.filepath for library in self._controller.lib_controllers} if self._limits else set()
+            )
+            n_before, libraries = self._n_modules, self._libraries()
+            if not self._limits or n_before != self._n_modules:
+                new = [lib.filepath for lib in libraries.lib_controllers if lib.filepath not in known]
                 _disown()
                 shared = None if _OPENMP_IS_SHARED else "blas"
-                self._limits = self._libraries().limit(limits=1, user_api=shared)
+                self._limits.append(libraries.select(filepath=new).limit(limits=1, user_api=shared))
             self._n_holders += 1
 
     def release(self) -> None:
         with self._lock:
             self._n_holders -= 1
-            if not self._n_holders:
-                _disown()
-                self._limits.restore_original_limits()
-                _disown()
+            if self._n_holders <= 0:
+                self._lift()
+
+    def forget_holders(self) -> None:
+        """Lift the limit in a forked process, which has none of the threads that hold it."""
+        self._lock = threading.Lock()
+        self._lift()
+
+    def _lift(self) -> None:
+        _disown()
+        for limits in self._limits:
+            limits.restore_original_limits()
+        _disown()
+        self._limits, self._n_holders = [], 0
 
     def hold_this_thread(self) -> None:
         """Hold OpenMP to one thread in the calling thread, for as long as it lives."""
@@ -130,3 +145,5 @@ def _disown() -> None:
 
 _OPENMP_IS_SHARED = sys.platform == "win32"
 _LIMIT = _Limit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LIMIT.forget_holders)

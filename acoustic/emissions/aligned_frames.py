@@ -105,12 +105,22 @@ def _gathered(frames: FrameSource, rows: Longs, starts: Longs) -> Singles:
     order = np.argsort(rows, kind="stable")
     bounds = np.searchsorted(rows[order], starts)
     found: Singles | None = None
+    n_seen = 0
     for n, x in frames():
+        if len(x) != starts[n + 1] - starts[n]:
+            raise TrainingError(
+                f"utterance {n}: {len(x)} frames, expected {starts[n + 1] - starts[n]}, one for each label"
+            )
+        n_seen += 1
         if found is None:
             found = np.empty((len(rows), x.shape[1]), dtype=np.float32)
         places = order[bounds[n] : bounds[n + 1]]
         found[places] = x[rows[places] - starts[n]]
-    return np.empty((0, 0), dtype=np.float32) if found is None else found
+    if found is None or n_seen != len(starts) - 1:
+        raise TrainingError(
+            f"frames of {n_seen} utterances, expected of {len(starts) - 1}, one for each label"
+        )
+    return found
 
 
 def _classes(frames: FrameSource, labels: Sequence[Integers], n_states: int, min_frames: int) -> Ints:

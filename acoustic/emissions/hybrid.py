@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +15,7 @@ from acoustic.emissions.kinds import find_kind
 from acoustic.emissions.one_vs_rest import KrlsConfig, train_one_vs_rest
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.emissions.protocol import EmissionModel
-from acoustic.emissions.sklearn_model import PREFIX, SklearnModel, make_classifier
+from acoustic.emissions.sklearn_model import PREFIX, SklearnModel, make_classifier, seeded
 from acoustic.errors import TrainingError
 from acoustic.pairs import train_forward, train_pools, train_svm
 from acoustic.pairs.calibration import Calibration
@@ -27,6 +28,8 @@ from features.frontend import Projection
 from foundation.arrays import Floats
 from foundation.checks import check_choices, check_lowest
 from foundation.threads import Watch, unwatched
+
+logger = logging.getLogger(__name__)
 
 Units = Literal["phone", "context", "cross-word"]
 Adaptation = Literal["none", "cmllr"]
@@ -77,7 +80,7 @@ class HybridConfig:
 
     def __post_init__(self) -> None:
         check_choices(self, TrainingError)
-        lowest = {"max_frames": 2, "min_frames": 1, "prior_scale": 0, "gmm_weight": 0}
+        lowest = {"max_frames": 2, "min_frames": 1, "prior_scale": 0, "gmm_weight": 0, "seed": 0}
         check_lowest(self, lowest, TrainingError)
         if not all(0.5 < warp < 2 and warp != 1 for warp in self.warps):
             raise TrainingError(
@@ -119,27 +122,54 @@ def train_emissions(
     data : aligned frames
     config : options of all ways of training
     own : configuration of this way of training, if it is one of `WAYS`
-    n_workers : threads; one a core by default. The result does not depend on it.
+    n_workers : threads that train pairs; one a core by default. The result does not depend on it.
     watch : shows how many pairs or groups of pairs are done
     """
     if way in WAYS:
+        _tell_of_one_fold(data, config.calibration)
         return WAYS[way].train(data, config, own, n_workers, watch)
     if way.startswith(PREFIX):
-        classifier = make_classifier(way).fit(data.x, data.codes)
+        classifier = seeded(make_classifier(way), config.seed).fit(data.x, data.codes)
         return SklearnModel(classifier, data.state_priors(config.prior_scale))
-    kind = find_kind(way)
-    if kind.train is None:
-        raise TrainingError(
-            f'"{way}" cannot be trained, expected one of: {", ".join(WAYS)}, sklearn:module.Class, or a '
-            "plugin that trains"
-        )
-    return kind.train(data)
+    return _plugin_training(way)(data)
 
 
 def check_way(way: str, config: HybridConfig) -> None:
     """Raise an error if a way of training cannot do what hybrids are configured to do."""
-    if way == "svm":
-        train_svm.check_calibration(config.calibration)
+    if way in WAYS:
+        WAYS[way].check(config)
+    elif not way.startswith(PREFIX):
+        _plugin_training(way)
+
+
+def _plugin_training(name: str) -> Callable[[AlignedFrames], EmissionModel]:
+    kind = find_kind(name)
+    if kind.train is None:
+        raise TrainingError(
+            f'"{name}" cannot be trained, expected one of: {", ".join(WAYS)}, sklearn:module.Class, or a '
+            "plugin that trains"
+        )
+    return kind.train
+
+
+def _tell_of_one_fold(data: AlignedFrames, calibration: Calibration) -> None:
+    """Log how many classes no machine can learn without one of the folds."""
+    n_alone = len(data.classes_of_one_fold())
+    if n_alone and calibration.outputs == "held-out":
+        logger.warning(
+            "%d of %d classes have frames in one half of the speakers only; their outputs are not held out: "
+            "their machines are calibrated on fitted outputs",
+            n_alone,
+            data.n_classes,
+        )
+
+
+def _any_configuration(config: HybridConfig) -> None:
+    """Accept what hybrids are configured to do."""
+
+
+def _check_svm(config: HybridConfig) -> None:
+    train_svm.check_calibration(config.calibration)
 
 
 @dataclass(frozen=True)
@@ -155,6 +185,7 @@ class Way:
 
     section: str
     train: Callable[[AlignedFrames, HybridConfig, Any, int | None, Watch], EmissionModel]
+    check: Callable[[HybridConfig], None] = _any_configuration
 
 
 def _pairwise(
@@ -205,6 +236,6 @@ WAYS: dict[str, Way] = {
     "pools": Way("pools", _pools),  # all pairs of a class share their centres
     "npd": Way("forward", partial(_forward, regularize=False)),  # own centres a pair, thesis Algorithm 1
     "orols": Way("forward", partial(_forward, regularize=True)),  # thesis Algorithm 2
-    "svm": Way("svm", _svm),
+    "svm": Way("svm", _svm, _check_svm),
     "krls": Way("krls", _krls),  # each class against all others
 }

@@ -46,6 +46,12 @@ class SklearnModel:
         return self.states.scores(self.log_posteriors(frames))
 
 
+def seeded(classifier: Any, seed: int) -> Any:
+    """Return a classifier, and the estimators in it, with this seed wherever there is a ``random_state``."""
+    names = (name for name in classifier.get_params() if name.split("__")[-1] == "random_state")
+    return classifier.set_params(**dict.fromkeys(names, seed))
+
+
 def make_classifier(name: str) -> Any:
     """Return a new classifier of ``module.Class`` (or ``sklearn:module.Class``) with its own defaults.
 

@@ -38,6 +38,11 @@ class LabelledFrames:
         """Number K of classes."""
         return len(self.counts)
 
+    def classes_of_one_fold(self) -> Longs:
+        """Return the classes all of whose frames lie in one fold."""
+        pairs = np.unique(np.stack([self.codes, self.folds], axis=1), axis=0)
+        return np.flatnonzero(np.bincount(pairs[:, 0], minlength=self.n_classes) == 1)
+
 
 class ClassFrames:
     """Frames ordered by class, and where each class lies among them.

@@ -23,11 +23,10 @@ from foundation.arrays import Floats, Ints, Singles
 Single = np.float32
 
 # Kernel columns lie mostly along the first few rows of Q. Orthogonalising to these first usually saves a
-# second
-# full pass, which follows only if a pass leaves less than a tenth of a column's length (Rutishauser's rule).
-# Rows of Q are then orthogonal to 1e-4 even where frames nearly repeat each other or σ is wide, however many
-# rows
-# there are. A share of one half, as in `basis`, gives 1e-6 and the same outputs, in 1.4 times the time.
+# second full pass, which follows only if a pass leaves less than a tenth of a column's length (Rutishauser's
+# rule). Rows of Q are then orthogonal to 1e-4 even where frames nearly repeat each other or σ is wide,
+# however many rows there are. A share of one half, as in `basis`, gives 1e-6 and the same outputs, in 1.4
+# times the time.
 _FIRST = 8
 _REORTHOGONALIZE = Single(0.1)
 _ROUNDING = Single(64 * np.finfo(Single).eps)  # relative to the longest of a column's parts

@@ -81,6 +81,7 @@ def fit(
     n_workers : threads; one a core by default. The result does not depend on it.
     watch : shows how many groups of pairs are done
     """
+    check_positive("sigma", sigma)
     centers = pool_centers(frames.x, frames.codes, config.choice, config.n_centers, sigma, seed, n_workers)
     n_steps = 1 if config.loss == "squared-hinge" else 0
     return fit_pools(
@@ -149,7 +150,8 @@ def _classes(
             f"x has shape {x.shape}, codes {codes.shape}, folds {folds.shape}, expected one class and fold "
             "for each frame"
         )
-    missing = [k for k, c in enumerate(centers) if not len(c) or not np.any(codes == k)]
+    n_given = {k: len(c) for k, c in enumerate(centers)}
+    missing = [k for k in range(frames.n_classes) if not n_given.get(k) or not np.any(codes == k)]
     if missing or len(centers) < 2:
         raise ModelError(
             f"classes {missing} of {len(centers)} have no frames or centres, expected two classes or more "

@@ -79,9 +79,15 @@ class DecodingStages:
                 if file.suffix in (".arpa", ".txt"):
                     shutil.copyfile(file, directory / file.name)
 
-        inputs = {"model": model, "tuning": tuning, "grammars": grammars}
+        # The lexicon and the ids of the utterances are of the task.
+        made_from: dict[str, str | StageOutput] = {
+            "model": model,
+            "tuning": tuning,
+            "grammars": grammars,
+            **self.task.digests(splits),
+        }
         config = {"decoder": self.config.decoder, "grammars": self.task.grammars}
-        return self.store.run(f"recognizer-{name}", compute, inputs=inputs, config=config)
+        return self.store.run(f"recognizer-{name}", compute, inputs=made_from, config=config)
 
     def evaluation(self, name: str, recognizer: StageOutput) -> StageOutput:
         """Return words and word accuracy of the test set for each grammar."""

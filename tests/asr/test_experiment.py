@@ -519,3 +519,16 @@ def prepare(corpus_dir, output_dir):
 
 RECIPE = Recipe(prepare)
 """
+
+
+def test_a_pronunciation_that_changes_no_model_is_published(
+    tones: Path, tmp_path: Path, settings: tuple[str, ...]
+) -> None:
+    """A word that no transcript has is in the recogniser's lexicon alone."""
+    corpus, out = tmp_path / "corpus", tmp_path / "exp"
+    shutil.copytree(tones, corpus)
+    words = [f"{word} {' '.join(word.lower())}\n" for word in ("ASA", "IMI", "SUS", "MAUI")]
+    for pronunciation in ("a m", "u u s i"):
+        (corpus / "lexicon.txt").write_text("".join(words) + f"NEW {pronunciation}\n")
+        train("folder", corpus=corpus, out=out, models=["gmm2"], settings=(*settings, "grammars=bigram"))
+        assert f"NEW {pronunciation}\n" in (out / "models/gmm2/lexicon.txt").read_text()

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -109,3 +112,38 @@ def test_a_caller_who_wants_no_more_stops_the_work(three_threads):
 
 def test_default_workers():
     assert default_workers() >= 1
+
+
+LATE_LIBRARY = """
+from threadpoolctl import threadpool_info
+from foundation.threads import single_threaded_libraries
+with single_threaded_libraries():
+    import numpy
+    with single_threaded_libraries():
+        print({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
+before = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+print(before)
+"""
+
+
+def test_a_library_that_comes_while_the_limit_is_held():
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "3", "OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "3"}
+    done = subprocess.run(
+        [sys.executable, "-c", LATE_LIBRARY], env=environment, capture_output=True, text=True, check=True
+    )
+    inside, outside = done.stdout.splitlines()
+    assert inside == "{1}"
+    assert outside != "{1}" or os.cpu_count() == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_holds_nothing(three_threads):
+    with single_threaded_libraries():
+        child = os.fork()
+        if not child:
+            os._exit(0 if blas_threads() == {3} else 1)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        assert blas_threads() == {1}
+    assert library_threads() == three_threads

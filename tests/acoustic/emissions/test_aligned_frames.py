@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from acoustic.emissions.aligned_frames import aligned_frames, halves
+from acoustic.errors import TrainingError
 
 
 def task(seed=0, n=30):
@@ -96,3 +97,12 @@ class TestHalves:
 
     def test_of_a_single_utterance(self):
         assert_array_equal(halves(["one"], ["x"], ["x1"]), [0])
+
+
+def test_frames_and_labels_that_do_not_fit_are_refused():
+    frames, labels, folds = task()
+    options = {"max_frames": 50, "min_frames": 1}
+    with pytest.raises(TrainingError, match=r"frames of 29 utterances, expected .*30"):
+        aligned_frames(lambda: list(enumerate(frames))[1:], labels, folds, 4, **options)
+    with pytest.raises(TrainingError, match=r"utterance 0: \d+ frames, expected \d+, one for each label"):
+        aligned_frames(lambda: ((n, f[:-1]) for n, f in enumerate(frames)), labels, folds, 4, **options)

@@ -21,7 +21,7 @@ from acoustic import (
 from acoustic.emissions import kinds
 from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
 from acoustic.emissions.combined import CombinedModel, uncombined
-from acoustic.emissions.hybrid import THESIS, HybridConfig, train_emissions
+from acoustic.emissions.hybrid import THESIS, HybridConfig, check_way, train_emissions
 from acoustic.emissions.kinds import EmissionKind
 from acoustic.emissions.one_vs_rest import KrlsConfig
 from acoustic.hmm.gmm import single_gaussian
@@ -336,3 +336,33 @@ def test_the_dictionary_of_krls_covers_all_classes(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.INFO, "acoustic.emissions.one_vs_rest"):
         trained(config, "krls", data=(frames, labels, list("abcdef")), n_states=2)
     assert "a dictionary of 1000 frames of 2 of 2 classes" in caplog.text
+
+
+def test_classes_that_cannot_be_held_out_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    chosen = chosen_frames(BEST)
+    alone = replace(chosen, folds=np.where(chosen.codes == 1, 0, chosen.folds).astype(np.int32))
+    assert_array_equal(alone.classes_of_one_fold(), [1])
+    with caplog.at_level(logging.WARNING, "acoustic.emissions.hybrid"):
+        train_emissions("pools", chosen, BEST, POOLS)
+        assert caplog.text == ""
+        train_emissions("pools", alone, BEST, POOLS)
+    assert "1 of 4 classes have frames in one half of the speakers only" in caplog.text
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_classifiers_of_others_draw_by_the_seed() -> None:
+    x = np.concatenate(utterances(4)[0])
+    first, again, other = (
+        trained(replace(BEST, seed=seed), "sklearn:neural_network.MLPClassifier") for seed in (3, 3, 4)
+    )
+    assert_array_equal(first.log_likelihoods(x), again.log_likelihoods(x))
+    assert np.abs(first.log_likelihoods(x) - other.log_likelihoods(x)).max() > 1e-3
+
+
+def test_what_cannot_be_trained_is_refused_before_training() -> None:
+    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: pools, npd, orols'):
+        check_way("gmm", BEST)
+    with pytest.raises(ModelError, match=r'calibration\.outputs is "loo", expected fitted or held-out'):
+        check_way("svm", replace(BEST, calibration=Calibration("loo", "logistic")))
+    with pytest.raises(TrainingError, match="seed: expected at least 0, got -1"):
+        HybridConfig(seed=-1)
