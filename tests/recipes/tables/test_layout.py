@@ -1,8 +1,12 @@
 """Markdown tables read by a plain parser."""
 
-import numpy as np
+from pathlib import Path
 
-from recipes.tables.layout import absent, spread, table
+import numpy as np
+import pytest
+
+from asr.errors import ConfigError
+from recipes.tables.layout import absent, spread, table, write_section
 
 
 def test_cells_come_back_and_columns_are_aligned() -> None:
@@ -24,3 +28,34 @@ def test_spread_is_mean_and_deviation() -> None:
     assert spread(list(values)) == f"{values.mean():.1f} ± {values.std():.1f}"
     assert spread([1.0, 2.0], 2) == "1.50 ± 0.50"
     assert spread([3.14159], 3) == "3.142"
+
+
+def test_sections_of_a_page_are_replaced_and_the_rest_stays(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n", encoding="utf-8")
+    write_section(page, "sinc", "first σ")
+    write_section(page, "boston", "houses")
+    page.write_text(page.read_text(encoding="utf-8") + "\nThe end.\n", encoding="utf-8")
+    write_section(page, "sinc", "second")
+    expected = [
+        "# Title",
+        "",
+        "<!-- begin sinc -->",
+        "second",
+        "<!-- end sinc -->",
+        "",
+        "<!-- begin boston -->",
+        "houses",
+        "<!-- end boston -->",
+        "",
+        "The end.",
+    ]
+    assert page.read_text(encoding="utf-8").splitlines() == expected
+
+
+def test_section_without_its_end_is_an_error_and_the_page_stays(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- begin sinc -->\nmuch text\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r'page\.md: "<!-- begin sinc -->" has no "<!-- end sinc -->"'):
+        write_section(page, "sinc", "new")
+    assert "much text" in page.read_text(encoding="utf-8")
