@@ -17,6 +17,7 @@ SCRIPTS = (
     "emission",
     "fsdd",
     "house",
+    "outlook",
     "pair_training",
     "sclite",
     "sparsity_figure",
