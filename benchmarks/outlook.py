@@ -52,7 +52,7 @@ MAX_FRAMES = (
 )
 RULE = Calibration("fitted", "gaussian")
 EPSILON = PairForwardConfig.epsilon
-SURVIVORS = (3, 5, 10, 20, 40)
+SURVIVORS = (3, 10, 20)
 FLOOR = -10.0  # log posterior of eliminated classes
 N_CENTERS = 50  # of the trials of kernels
 N_TIMED = 2000  # frames on which the lazy evaluation is timed
@@ -147,17 +147,6 @@ def draw_sparsity(task: OutlookTask, trials: Sequence[Trial], path: Path) -> Non
     plt.close(figure)
 
 
-class Pruned:
-    """A model of pairs that couples only the survivors of an elimination."""
-
-    def __init__(self, model: PairwiseDiscriminantModel, order: Ints, n_survivors: int) -> None:
-        self.model, self.order, self.n_survivors = model, order, n_survivors
-
-    def log_posteriors(self, frames: Singles) -> Floats:
-        """Return log P(class | frame), (T, D) -> (T, K)."""
-        return pruned_log_posteriors(self.model.log_odds(frames), self.order, self.n_survivors, FLOOR)
-
-
 def lazy_log_posteriors(
     model: PairwiseDiscriminantModel, frames: Singles, order: Ints, n_survivors: int
 ) -> Floats:
@@ -171,39 +160,39 @@ def lazy_log_posteriors(
 
 def graph(task: OutlookTask, trainer: Trainer) -> tuple[list[Trial], dict[str, Any]]:
     """Return trials of pruned coupling, and what the elimination does to frames."""
-    n_classes = task.train.n_classes
-    order = np.random.default_rng(0).permutation(n_classes).astype(np.int32)
-    trials = [task.trial("npd-100", partial(trainer.of_rule, "npd", 100))]
-
-    def pruned(k: int) -> tuple[Pruned, dict[str, float]]:
-        return Pruned(trainer.selected("npd", 100)[0], order, k), {"pairs": share_of_pairs(n_classes, k)}
-
-    trials += [task.trial(f"survivors-{k}", partial(pruned, k)) for k in SURVIVORS]
+    everything = task.trial("npd-100", partial(trainer.of_rule, "npd", 100))
+    measured = cache(lambda: eliminated(task, trainer.selected("npd", 100)[0]))
     kept = task.work / "outlook" / "graph.json"
     if not kept.exists():
-        write_json(kept, graph_facts(task, trainer.selected("npd", 100)[0], order))
-    return trials, read_json(kept)
+        write_json(kept, measured()[1])
+    trials = [
+        task.trial_of_posteriors(f"survivors-{k}", lambda k=k: (measured()[0][k], {})) for k in SURVIVORS
+    ]
+    return [everything, *trials], read_json(kept)
 
 
-def graph_facts(task: OutlookTask, model: PairwiseDiscriminantModel, order: Ints) -> dict[str, Any]:
-    """Return how often graph and elimination keep the right class, and what the lazy evaluation costs."""
-    frames, labels = task.dev
-    right: dict[str, list[float]] = {}
-    for x, codes in zip(frames, labels, strict=True):
-        known = codes >= 0
-        odds, codes = model.log_odds(x[known]), codes[known]
-        right.setdefault("graph", []).extend(winners_of_graph(odds, order) == codes)
+def eliminated(
+    task: OutlookTask, model: PairwiseDiscriminantModel
+) -> tuple[dict[int, list[Floats]], dict[str, Any]]:
+    """Return the posteriors of the survivors' pairs, how often the right class survives, and its cost."""
+    order = np.random.default_rng(0).permutation(task.train.n_classes).astype(np.int32)
+    posteriors: dict[int, list[Floats]] = {k: [] for k in SURVIVORS}
+    right: dict[str, list[bool]] = {name: [] for name in ("graph", *map(str, SURVIVORS))}
+    for x, codes in zip(*task.dev, strict=True):
+        odds, known = model.log_odds(x), codes >= 0
+        right["graph"] += (winners_of_graph(odds, order) == codes)[known].tolist()
         for k in SURVIVORS:
             kept = survivors(odds, order, k) == codes[:, None]
-            right.setdefault(str(k), []).extend(kept.any(axis=1))
-    timed = np.concatenate(frames)[:N_TIMED]
-    return {
+            right[str(k)] += kept.any(axis=1)[known].tolist()
+            posteriors[k].append(pruned_log_posteriors(odds, order, k, FLOOR))
+    timed = np.concatenate(task.dev[0])[:N_TIMED]
+    lazy = {str(k): milliseconds(partial(lazy_log_posteriors, model, timed, order, k)) for k in SURVIVORS}
+    facts = {
         "right": {name: 100 * float(np.mean(found)) for name, found in right.items()},
         "all_pairs_ms": milliseconds(lambda: model.log_posteriors(timed)),
-        "lazy_ms": {
-            str(k): milliseconds(partial(lazy_log_posteriors, model, timed, order, k)) for k in SURVIVORS
-        },
+        "lazy_ms": lazy,
     }
+    return posteriors, facts
 
 
 def milliseconds(score_frames: Callable[[], object]) -> float:
@@ -222,15 +211,14 @@ def graph_section(task: OutlookTask, trials: Sequence[Trial], facts: Mapping[str
     head = ("survivors", "pairs of a frame %", "right class among them %", *(f"{g} %" for g in GRAMMARS))
     head += (*(f"{g}, against all pairs" for g in GRAMMARS), "frames %", "−log p", "CPU ms a frame")
     cells = [*accuracy_cells(everything, task.references), *("" for _ in GRAMMARS), *frame_cells(everything)]
-    rows = [("all", "100", "100", *cells, f"{facts['all_pairs_ms']:.2f}")]
+    rows, n = [("all", "100", "100", *cells, f"{facts['all_pairs_ms']:.2f}")], task.train.n_classes
     for trial in pruned:
         k = trial.name.partition("-")[2]
         accuracies = accuracy_cells(trial, task.references)
         differences = difference_cells(everything, trial, task.references)
-        shares = [f"{100 * trial.facts['pairs']:.1f}", f"{facts['right'][k]:.1f}"]
+        shares = [f"{100 * share_of_pairs(n, int(k)):.1f}", f"{facts['right'][k]:.1f}"]
         costs = [*frame_cells(trial), f"{facts['lazy_ms'][k]:.2f}"]
         rows.append((k, *shares, *accuracies, *differences, *costs))
-    n = task.train.n_classes
     graph_cells = [f"{100 * 2 / n:.1f}", f"{facts['right']['graph']:.1f}"]
     blank = [""] * (2 * len(GRAMMARS))
     rows.append(("1, Platt's graph", *graph_cells, *blank, f"{facts['right']['graph']:.1f}", "", ""))
@@ -241,31 +229,21 @@ def kernels(task: OutlookTask, trainer: Trainer) -> list[Trial]:
     """Return trials of other widths and kernels on NPD's centres."""
     s, n = trainer.sigma, N_CENTERS
     narrow, wide = s / 2**0.5, s * 2**0.5
-    gaussian = Kernel("gaussian", s)
     variants: dict[str, tuple[tuple[float, ...], int, Kernel]] = {
-        f"{n} centres, σ": ((s,), n, gaussian),
-        f"{n} centres, σ÷√2": ((narrow,), n, gaussian),
-        f"{n} centres, σ√2": ((wide,), n, gaussian),
-        f"{n} centres, 2σ": ((2 * s,), n, gaussian),
-        f"{n // 2} centres, each in σ÷√2 and σ√2": ((narrow, wide), n // 2, gaussian),
-        f"{n // 2} centres, each in σ÷√2 and 2σ": ((narrow, 2 * s), n // 2, gaussian),
-        f"{n} centres, each in σ÷√2 and 2σ": ((narrow, 2 * s), n, gaussian),
+        f"{n} centres, σ÷√2": ((narrow,), n, Kernel("gaussian", narrow)),
+        f"{n} centres, σ√2": ((wide,), n, Kernel("gaussian", wide)),
+        f"{n // 2} centres, each in σ÷√2 and σ√2": ((narrow, wide), n // 2, Kernel("gaussian", s)),
+        f"{n} centres, σ, 0 from 1.5 σ on": ((s,), n, TruncatedGaussian("gaussian", s, radius=1.5)),
+        f"{n} centres, compact, 0 from 16 σ on": ((s,), n, Kernel("compact", s, radius=16.0)),
     }
-    for radius in (2.5, 2.0, 1.5):
-        variants[f"{n} centres, 0 from {radius:g} σ on"] = (
-            (s,),
-            n,
-            TruncatedGaussian("gaussian", s, radius=radius),
-        )
-    for radius in (16.0, 8.0):
-        variants[f"{n} centres, compact, {radius:g} σ"] = ((s,), n, Kernel("compact", s, radius=radius))
 
     def make(widths: tuple[float, ...], n_centers: int, kernel: Kernel) -> Made:
         machines = trainer.selected("npd", N_CENTERS)[0].machines
         model, facts = trainer.given(choice_of(machines, widths, n_centers), kernel)
         return model, facts | {"not_zero": share_not_zero(task, model.machines)}
 
-    return [task.trial(name, partial(make, *variant)) for name, variant in variants.items()]
+    first = task.trial(f"npd-{n}", partial(trainer.of_rule, "npd", n))
+    return [first, *(task.trial(name, partial(make, *variant)) for name, variant in variants.items())]
 
 
 def share_not_zero(task: OutlookTask, machines: SparseMachines) -> float:
@@ -283,9 +261,15 @@ def kernels_section(task: OutlookTask, trials: Sequence[Trial]) -> str:
         differences = (
             ["" for _ in GRAMMARS] if trial is first else difference_cells(first, trial, task.references)
         )
-        sizes = [f"{trial.facts['centers_a_pair']:.0f}", f"{100 * trial.facts['not_zero']:.0f}"]
+        sizes = [f"{trial.facts['centers_a_pair']:.0f}", f"{100 * trial.facts.get('not_zero', 1.0):.0f}"]
         rows.append(
-            (trial.name, *sizes, *accuracy_cells(trial, task.references), *differences, *frame_cells(trial))
+            (
+                f"{N_CENTERS} centres, σ, as selected" if trial is first else trial.name,
+                *sizes,
+                *accuracy_cells(trial, task.references),
+                *differences,
+                *frame_cells(trial),
+            )
         )
     return table("Several widths, and kernels that are 0 between distant points", head, rows)
 

@@ -44,6 +44,9 @@ GRAMMARS: tuple[GrammarName, ...] = ("loop", "bigram")
 TUNING = TuningConfig((0.0, -8.0, -16.0, -24.0, -32.0), (3.0, 6.0, 10.0, 15.0), (0.0,))
 
 
+Scored = tuple[Sequence[Reals], Mapping[str, float]]  # log posteriors (T, K) of each recording, and facts
+
+
 class Posteriors(Protocol):
     """A model of the classes' posteriors."""
 
@@ -58,10 +61,9 @@ class Trial:
     Attributes
     ----------
     name : what was tried
-    facts : numbers that belong to it: centres, seconds
+    facts : numbers that belong to it: centres, CPU seconds of training, CPU seconds of scoring a second
     frame_accuracy : share of the frames whose best class is that of the alignment, in per cent
     log_loss : mean −log posterior of the aligned class, in nats
-    scoring_x_real_time : CPU seconds of all posteriors of a second of recording
     texts : grammar -> utterance -> words
     """
 
@@ -69,7 +71,6 @@ class Trial:
     facts: dict[str, float]
     frame_accuracy: float
     log_loss: float
-    scoring_x_real_time: float
     texts: dict[str, dict[str, list[str]]]
 
 
@@ -143,37 +144,40 @@ class OutlookTask:
 
         ``make`` returns the model and facts about it; the CPU seconds it takes are noted, too.
         """
-        kept = self.work / "outlook" / f"{name}.json"
-        if not kept.exists():
-            self.experiment.task.features("dev")  # not part of the training's seconds
-            _ = self.train
+
+        def scored() -> Scored:
+            _ = self.train, self.dev  # not part of the training's seconds
             start = time.process_time()
             model, facts = make()
-            facts = {**facts, "training_cpu_s": time.process_time() - start}
+            trained = time.process_time()
+            posteriors = [model.log_posteriors(x) for x in self.dev[0]]
+            recorded_s = sum(map(len, posteriors)) * self._trained[0].frame_shift_s
+            speed = (time.process_time() - trained) / recorded_s
+            return posteriors, {**facts, "training_cpu_s": trained - start, "scoring_x_real_time": speed}
+
+        return self.trial_of_posteriors(name, scored)
+
+    def trial_of_posteriors(self, name: str, make: Callable[[], Scored]) -> Trial:
+        """Return what the log posteriors (T, K) of the dev recordings are worth, measured now or before."""
+        kept = self.work / "outlook" / f"{name}.json"
+        if not kept.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
-            write_json(kept, asdict(self._measured(name, model, facts)))
+            start = time.process_time()
+            write_json(kept, asdict(self._measured(name, *make())))
             print(f"{name}: {time.process_time() - start:.0f} CPU s", flush=True)
         return Trial(**json.loads(kept.read_text(encoding="utf-8")))
 
-    def _measured(self, name: str, model: Posteriors, facts: dict[str, float]) -> Trial:
-        frames, labels = self.dev
-        model.log_posteriors(frames[0])  # compiles
-        start = time.process_time()
-        posteriors = [model.log_posteriors(x) for x in frames]
-        seconds = time.process_time() - start
-        codes, found = np.concatenate(labels), np.concatenate(posteriors)
+    def _measured(self, name: str, posteriors: Sequence[Reals], facts: Mapping[str, float]) -> Trial:
+        codes, found = np.concatenate(self.dev[1]), np.concatenate(posteriors)
         known = np.flatnonzero(codes >= 0)
         right = found[known, codes[known]].astype(np.float64)
+        scores = [self.states.scores(p) for p in posteriors]
         return Trial(
             name,
-            facts,
+            dict(facts),
             100 * float(np.mean(found[known].argmax(axis=1) == codes[known])),
             -float(right.mean()),
-            seconds / (len(found) * self._trained[0].frame_shift_s),
-            {
-                grammar: self._texts(grammar, [self.states.scores(p) for p in posteriors])
-                for grammar in GRAMMARS
-            },
+            {grammar: self._texts(grammar, scores) for grammar in GRAMMARS},
         )
 
     def _texts(self, grammar: GrammarName, scores: Sequence[Singles]) -> dict[str, list[str]]:
