@@ -18,6 +18,7 @@ SCRIPTS = (
     "fsdd",
     "house",
     "pair_training",
+    "pool_choice",
     "sclite",
     "sparsity_figure",
     "state_calibration",
