@@ -1,8 +1,8 @@
 """The ridge λ of OROLS by generalised cross-validation, or by the evidence; thesis (3.81), (3.85) to (3.89).
 
-The thesis names the Bayesian evidence (MacKay 1992) as another way to λ and gives no formula. Here the weights
-α̃ of the orthogonal columns are normal with variance s²/λ and the noise is normal with variance s². Then the
-targets have the covariance s²(I + QQᵀ/λ), with the inverse P̃/s² and the determinant s²ᴹ Π(1 + κ_i/λ).
+The thesis names the Bayesian evidence (MacKay 1992) as another way to λ and gives no formula. Here the
+weights α̃ of the orthogonal columns are normal with variance s²/λ, and the noise is normal with variance s².
+Then the targets have the covariance s²(I + QQᵀ/λ), with inverse P̃/s² and determinant s²ᴹ Π(1 + κ_i/λ).
 
 Axes: M training points, m orthogonal columns, R targets.
 """

@@ -70,7 +70,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
 def sparse_bayes(
     design: Floats, targets: Floats, max_steps: int, tol: float
 ) -> tuple[Longs, Floats, float, int]:
-    """Return the columns that are left, (m,), their mean weights (m,), the noise variance and the steps taken.
+    """Return the columns (m,) that are left, their mean weights (m,), the noise variance and the steps taken.
 
     Parameters
     ----------

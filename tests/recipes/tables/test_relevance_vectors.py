@@ -1,4 +1,4 @@
-"""The relevance vector machine against scikit-learn's ARD regression on the same columns, and its definition."""
+"""The relevance vector machine against scikit-learn's ARD regression, and its evidence by definition."""
 
 import numpy as np
 import pytest
