@@ -108,4 +108,4 @@ def _errors(path: ForwardPath, energy: float) -> Floats:
     explained = np.sum(path.products**2, axis=1) / path.kappa
     shares = [path.ridges[n] / (path.kappa[: n + 1] + path.ridges[n]) for n in range(len(path.kappa))]
     held = np.array([explained[: len(share)] @ share**2 for share in shares])
-    return unexplained_errors(path, energy) + held
+    return np.asarray(unexplained_errors(path, energy) + held)

@@ -82,7 +82,7 @@ def log_evidence(kappa: Floats, products: Floats, unexplained: float, n_points: 
     # yᵀP̃y = ‖y‖² − Σ p²/(κ + λ), and unexplained = ‖y‖² − Σ p²/κ.
     variance = unexplained + float(np.sum(squares / kappa * ridge / (kappa + ridge)))
     variance /= n_points * n_targets
-    return -0.5 * n_targets * (n_points * (np.log(2 * np.pi * variance) + 1.0) + spread)
+    return float(-0.5 * n_targets * (n_points * (np.log(2 * np.pi * variance) + 1.0) + spread))
 
 
 def next_evidence_ridge(

@@ -144,8 +144,8 @@ PARTS = {
         "Dimensionality reduction by OROLS (outlook of thesis 5.3 and of the OROLS paper)",
         f"{_N_TRAIN:,} random training points of the fixed split, all its test points; Gaussian kernel, σ "
         f"{WIDTH} median distances for all; OROLS selects centres for the ±1 targets of all classes. The "
-        "last column has the error, and the number of dimensions, of coordinates that come in a given number; "
-        "the neighbours in the outputs of OROLS are found by leave-one-out outputs.",
+        "last column has the error, and the number of dimensions, of coordinates that come in a given "
+        "number; the neighbours in the outputs of OROLS are found by leave-one-out outputs.",
         reduction_table,
         SETS,
     )

@@ -114,7 +114,7 @@ def tuned_runs(splits: Sequence[Split], search: Search, **options: Any) -> Runs:
     search : how σ is searched
     options : of the estimator; by default it stops by GCV
     """
-    given = {"max_centers": len(splits[0].x), "stopping": "gcv"} | options
+    given: dict[str, Any] = {"max_centers": len(splits[0].x), "stopping": "gcv"} | options
     width = choose_width(
         lambda sigma, _: OROLSRegressor(sigma, **given), [(s.x, s.y) for s in splits[:N_TUNED]], search
     )

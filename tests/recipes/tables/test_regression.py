@@ -8,7 +8,7 @@ from recipes.tables import regression
 from recipes.tables.parts import Kept
 from recipes.tables.path_search import Choice, PathSearch
 from recipes.tables.regression import houses_and_shells_table
-from recipes.tables.width_search import Search
+from recipes.tables.width_search import Search, Width
 
 
 def rows_of(table: str) -> list[list[str]]:
@@ -25,11 +25,14 @@ def fixed_choice(monkeypatch: pytest.MonkeyPatch) -> None:
         return Choice(2.5, 1.0, 10.0 ** (epsilons[0] / 2), 12.0 if percents is None else percents[0], 0.04)
 
     monkeypatch.setattr(regression.PathSearch, "choose", choose)
+    monkeypatch.setattr(regression, "choose_width", lambda *_: Width(2.5, 1.0, 0.04))
 
 
 @pytest.mark.usefixtures("fixed_choice")
 def test_houses_beside_the_paper(folder: Path) -> None:
-    *houses, shells = rows_of(houses_and_shells_table(folder, ["boston", "abalone"], Search(), is_quick=True))
+    *houses, svm, shells = rows_of(
+        houses_and_shells_table(folder, ["boston", "abalone"], Search(), is_quick=True)
+    )
     assert shells[:2] == ["abalone", "not in the folder"]
     assert [row[1:4] for row in houses] == [
         ["QR", "σ, centres", "8.35 ± 5.67"],
@@ -39,6 +42,9 @@ def test_houses_beside_the_paper(folder: Path) -> None:
         ["NPD", "σ, centres", "7.66 ± 3.66"],
         ["NPD", "σ, ε, centres", "7.66 ± 3.66"],
     ]
+    assert svm[1:4] == ["SVM", "σ, C", "8.7 ± 6.8"]
+    assert float(svm[4].split()[0]) < 3.0 / 2
+    assert svm[7] == "–"
     for row in houses:
         assert float(row[4].split()[0]) < 3.0 / 2  # a sum of three numbers of variance one
         assert row[5] == ("26" if row[2] in ("σ", "σ, ε") else "12")
@@ -51,5 +57,5 @@ def test_houses_beside_the_paper(folder: Path) -> None:
 def test_kept_rows_are_the_same(folder: Path, tmp_path: Path) -> None:
     kept = Kept(tmp_path / "kept")
     first = houses_and_shells_table(folder, ["boston"], Search(), kept, is_quick=True)
-    assert len(list((tmp_path / "kept").iterdir())) == 3  # one for each method
+    assert len(list((tmp_path / "kept").iterdir())) == 4  # one for each method
     assert houses_and_shells_table(folder, ["boston"], Search(), kept, is_quick=True) == first
