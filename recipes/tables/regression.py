@@ -90,7 +90,8 @@ def _house_rows(
         return rows
 
     found: list[dict[str, Any]] = kept.result(settings, compute)
-    return [row | {"variant": variant} for row, variant in zip(found, variants, strict=True)]
+    heads = [(v.label, v.chosen, v.paper) for v in variants]
+    return [row | {"head": head} for row, head in zip(found, heads, strict=True)]
 
 
 def _svm_row(name: str, splits: Sequence[Split], search: Search, kept: Kept) -> dict[str, Any]:
@@ -107,8 +108,7 @@ def _svm_row(name: str, splits: Sequence[Split], search: Search, kept: Kept) -> 
         choice = Choice(widths[cost].sigma, widths[cost].factor, 0.0, percent, widths[cost].error)
         return {"choice": asdict(choice), "errors": [error for error, _ in found]}
 
-    variant = Variant("SVM", "σ, C", str(HOUSES_SVM[name]), path_of, ())
-    return {**kept.result(settings, compute), "variant": variant}
+    return {**kept.result(settings, compute), "head": ("SVM", "σ, C", str(HOUSES_SVM[name]))}
 
 
 def _svr(cost: float, sigma: float, _: int) -> SVR:
@@ -116,9 +116,9 @@ def _svr(cost: float, sigma: float, _: int) -> SVR:
 
 
 def _house_cells(name: str, row: dict[str, Any], least: float) -> tuple[str, ...]:
-    variant, choice = row["variant"], Choice(**row["choice"])
+    choice = Choice(**row["choice"])
     return (
-        name, variant.label, variant.chosen, variant.paper, spread(row["errors"], 2), f"{choice.percent:.3g}",
+        name, *row["head"], spread(row["errors"], 2), f"{choice.percent:.3g}",
         f"{choice.factor:.2f}", f"{choice.epsilon:.1g}" if choice.epsilon else "–",
         f"{choice.error:.2f}" + "*" * (choice.error == least),
     )  # fmt: skip
