@@ -11,6 +11,7 @@ SCRIPTS = (
     "an4_folds",
     "an4_training",
     "calibration",
+    "compact_kernel",
     "compare_checkouts",
     "discriminants",
     "discriminants_choice",
