@@ -52,7 +52,7 @@ MAX_FRAMES = (
 )
 RULE = Calibration("fitted", "gaussian")
 EPSILON = PairForwardConfig.epsilon
-SURVIVORS = (3, 10, 20)
+SURVIVORS = (5, 10, 20)
 FLOOR = -10.0  # log posterior of eliminated classes
 N_CENTERS = 50  # of the trials of kernels
 N_TIMED = 2000  # frames on which the lazy evaluation is timed
@@ -92,7 +92,7 @@ class Trainer:
 
 def sparsity(task: OutlookTask, trainer: Trainer, sizes: Sequence[int]) -> list[Trial]:
     """Return a trial for each number of centres and rule."""
-    return [task.trial(f"{rule}-{n}", partial(trainer.of_rule, rule, n)) for n in sizes for rule in RULES]
+    return task.trials({f"{rule}-{n}": partial(trainer.of_rule, rule, n) for n in sizes for rule in RULES})
 
 
 def sparsity_section(task: OutlookTask, trials: Sequence[Trial]) -> str:
@@ -242,8 +242,8 @@ def kernels(task: OutlookTask, trainer: Trainer) -> list[Trial]:
         model, facts = trainer.given(choice_of(machines, widths, n_centers), kernel)
         return model, facts | {"not_zero": share_not_zero(task, model.machines)}
 
-    first = task.trial(f"npd-{n}", partial(trainer.of_rule, "npd", n))
-    return [first, *(task.trial(name, partial(make, *variant)) for name, variant in variants.items())]
+    first = {f"npd-{n}": partial(trainer.of_rule, "npd", n)}
+    return task.trials(first | {name: partial(make, *variant) for name, variant in variants.items()})
 
 
 def share_not_zero(task: OutlookTask, machines: SparseMachines) -> float:
@@ -283,8 +283,9 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="centres a pair")
     sections = ("sparsity", "graph", "kernels", "triphones")
     parser.add_argument("--sections", nargs="+", default=list(sections), choices=sections)
+    parser.add_argument("--only-kept", action="store_true", help="leave out trials not measured before")
     arguments = parser.parse_args()
-    task = OutlookTask(arguments.corpus, arguments.work, MAX_FRAMES)
+    task = OutlookTask(arguments.corpus, arguments.work, MAX_FRAMES, only_kept=arguments.only_kept)
     trainer, report = Trainer(task), {}
     for name in arguments.sections:
         trials: list[Trial] = []
