@@ -17,6 +17,7 @@ from asr.errors import ConfigError
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Normalization, Projection
 from features.mfcc import MfccConfig
+from foundation.checks import check_lowest
 
 GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa"]
 
@@ -120,12 +121,82 @@ class TuningConfig:
 
 
 @dataclass(frozen=True)
+class ChoiceConfig:
+    """Values of hybrids' options that are tried on the dev set, one option after the other.
+
+    An option without values here keeps the one it is configured with, and so do all options where there is no
+    dev set. An option that is set on the command line is not tried, unless its values are set after it.
+
+    Attributes
+    ----------
+    sigmas : values tried for ``hybrid.sigma``
+    epsilons : values tried for ``forward.epsilon``
+    sizes : values tried for ``forward.n_centers``
+    tols : values tried for ``forward.tol`` of NPD
+    costs : values tried for ``svm.cost``
+    nus : values tried for ``krls.nu``
+    max_frames : largest number of frames of a class that a model is trained on to try a value, drawn at
+        random; the model that is kept has ``hybrid.max_frames``
+    """
+
+    sigmas: tuple[float, ...] = ()
+    epsilons: tuple[float, ...] = ()
+    sizes: tuple[int, ...] = ()
+    tols: tuple[float, ...] = ()
+    costs: tuple[float, ...] = ()
+    nus: tuple[float, ...] = ()
+    max_frames: int = 500
+
+    def values(self, way: str) -> dict[str, tuple[float, ...]]:
+        """Return the values tried for a way of training, by the full name of their option."""
+        section = WAYS[way].section if way in WAYS else ""
+        found = {
+            key: getattr(self, name)
+            for key, name in CHOSEN.items()
+            if key.partition(".")[0] in ("hybrid", section)
+        }
+        if way == "orols":
+            del found["forward.tol"]  # a threshold of residuals, which OROLS does not stop by
+        return {key: values for key, values in found.items() if values} if section else {}
+
+    def __post_init__(self) -> None:
+        check_lowest(self, {"max_frames": 2}, ConfigError)
+        for name in CHOSEN.values():
+            if not all(0 <= value < math.inf for value in getattr(self, name)):
+                raise ConfigError(
+                    f"{name}: expected finite numbers from 0 on, got {getattr(self, name)}; change it"
+                )
+
+
+# Option -> the field of `ChoiceConfig` with the values that are tried for it.
+CHOSEN = {
+    "hybrid.sigma": "sigmas",
+    "forward.n_centers": "sizes",
+    "forward.tol": "tols",
+    "forward.epsilon": "epsilons",
+    "svm.cost": "costs",
+    "krls.nu": "nus",
+}
+
+
+THESIS_CHOICE = ChoiceConfig(
+    sigmas=(4.0, 5.0, 6.0, 8.0),
+    epsilons=(1e-4, 1e-3, 1e-2),
+    sizes=(100, 200),
+    tols=(0.5, 1.0),
+    costs=(1.0, 3.0, 10.0),
+    nus=(0.01, 0.1),
+)
+
+
+@dataclass(frozen=True)
 class ExperimentConfig:
     """Everything beside the data that decides the outcome of an experiment.
 
     Attributes
     ----------
-    front_end, gmm, tying, hybrid, pools, forward, svm, krls, decoder, tuning : configurations of the parts
+    front_end, gmm, tying, hybrid, pools, forward, svm, krls, decoder, tuning, choice : configurations of the
+        parts
     grammars : grammars that are evaluated, of ``loop``, ``unigram``, ``bigram``, ``trigram``,
         ``word-pair`` and ``arpa``; the last one is the default of ``asr decode``
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
@@ -147,6 +218,7 @@ class ExperimentConfig:
     grammars: tuple[GrammarName, ...] = ("loop",)
     retrain_with_dev: bool = True
     unusable: Literal["stop", "skip"] = "stop"
+    choice: ChoiceConfig = field(default_factory=ChoiceConfig)
 
     def __post_init__(self) -> None:
         wrong = [name for name in self.grammars if name not in get_args(GrammarName)]

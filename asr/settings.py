@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 
 from acoustic.emissions.hybrid import WAYS
 from acoustic.emissions.sklearn_model import PREFIX
-from asr.config import ExperimentConfig
+from asr.config import CHOSEN, ExperimentConfig
 from asr.errors import ConfigError
 from asr.systems import GmmSystem, HybridSystem, System
 from foundation.errors import AsrError
@@ -26,7 +26,10 @@ def with_settings(config: ExperimentConfig, settings: Iterable[str]) -> Experime
     """
     for setting in settings:
         key, text = _split(setting)
-        config = _changed(config, full_key(key), key, text)
+        name = full_key(key)
+        config = _changed(config, name, key, text)
+        if name in CHOSEN:  # what is set is not chosen
+            config = replace(config, choice=replace(config.choice, **{CHOSEN[name]: ()}))
     config.front_end.front_end("lda").check()  # only now: one setting may be right with the next
     return config
 
@@ -106,6 +109,9 @@ def _has_posteriors(system: System, config: ExperimentConfig) -> bool:
 
 _PROJECTED = Home("gmm-lda, and hybrids with hybrid.input_projection=lda", _is_projected)
 _OUR_OWN = Home("npd, orols, svm and krls", lambda system, config: section_of(system) != "")
+_FORWARD = Home("npd and orols of the preset thesis", lambda s, c: section_of(s) == "forward")
+_SVM = Home("svm", lambda s, c: section_of(s) == "svm")
+_KRLS = Home("krls", lambda s, c: section_of(s) == "krls")
 
 # An option has the home of the longest name here that it begins with; others belong to all models.
 HOMES: dict[str, Home] = {
@@ -118,9 +124,15 @@ HOMES: dict[str, Home] = {
     "hybrid.calibration": _OUR_OWN,
     "hybrid.coupling": Home("npd, orols and svm", lambda s, c: section_of(s) in ("pools", "forward", "svm")),
     "pools": Home("npd of the preset best", lambda s, c: section_of(s) == "pools"),
-    "forward": Home("npd and orols of the preset thesis", lambda s, c: section_of(s) == "forward"),
-    "svm": Home("svm", lambda s, c: section_of(s) == "svm"),
-    "krls": Home("krls", lambda s, c: section_of(s) == "krls"),
+    "forward": _FORWARD,
+    "svm": _SVM,
+    "krls": _KRLS,
+    "choice": _OUR_OWN,
+    "choice.epsilons": _FORWARD,
+    "choice.sizes": _FORWARD,
+    "choice.tols": _FORWARD,
+    "choice.costs": _SVM,
+    "choice.nus": _KRLS,
 }
 
 

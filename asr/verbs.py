@@ -10,7 +10,8 @@ from pathlib import Path
 
 from acoustic.emissions.hybrid import THESIS
 from acoustic.emissions.kinds import describe
-from asr.config import ExperimentConfig
+from acoustic.pairs.train_forward import PairForwardConfig
+from asr.config import THESIS_CHOICE, ExperimentConfig
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
 from asr.decoding.passes import accuracy_of, scored_speech
@@ -51,7 +52,7 @@ def train(
     corpus : raw corpus; not for recipes that make their own
     out : experiment directory
     models : name or names of models; the recipe's own by default
-    preset : ``best``, or ``thesis`` (frames standardised over the corpus, `acoustic.emissions.hybrid.THESIS`)
+    preset : ``best``, or ``thesis`` (see `with_preset`)
     settings : options ``key=value`` (see `asr.config.ExperimentConfig`)
 
     Returns
@@ -92,10 +93,22 @@ def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
 
 
 def with_preset(config: ExperimentConfig, preset: str) -> ExperimentConfig:
-    """Return the configuration of a preset."""
-    if preset == "thesis":
-        return replace(config, front_end=replace(config.front_end, normalize="global"), hybrid=THESIS)
-    return config
+    """Return the configuration of a preset; ``thesis`` is the recogniser of thesis chapter 4.
+
+    The thesis standardises features over the training set, stops the selection by residual and λ, chooses σ
+    on a development set, trains on the training set alone, and decodes with word pairs.
+    """
+    if preset != "thesis":
+        return config
+    return replace(
+        config,
+        front_end=replace(config.front_end, normalize="global"),
+        hybrid=THESIS,
+        forward=PairForwardConfig(stopping="thesis"),
+        choice=THESIS_CHOICE,
+        grammars=tuple(dict.fromkeys(["word-pair", *config.grammars])),
+        retrain_with_dev=False,
+    )
 
 
 def decode(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from acoustic.emissions.hybrid import check_way
 from acoustic.emissions.model_files import load_model, save_model
+from asr.config import ExperimentConfig
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ConfigError
-from asr.files import write_json
+from asr.files import read_json, write_json
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages, split_name
 from asr.systems import GmmSystem, HybridSystem, System, other_code
+from asr.training.choice import DevSpeech, choose, chosen_config
 from asr.training.gmm import (
     fit_front_end,
     start_flat,
@@ -24,6 +27,8 @@ from asr.training.gmm import (
 )
 from asr.training.hybrid import (
     context_units,
+    discriminant_frames,
+    hybrid_frames,
     hybrid_front_end,
     load_labels,
     load_units,
@@ -33,7 +38,12 @@ from asr.training.hybrid import (
     train_hybrid,
     with_targets,
 )
-from features.frontend import Projection
+from decoder.decoder import Decoder
+from decoder.grammars.word_loop import WordLoop
+from features.frontend import FrontEndConfig, Projection
+
+CHOICE = "choice.json"
+logger = logging.getLogger(__name__)
 
 _ALIGNER_COMPONENTS = 8  # at most; with more the alignment fits the training data too closely
 
@@ -65,7 +75,7 @@ class ModelStages:
                 "or change gmm.mixtures"
             )
         if isinstance(system, HybridSystem):
-            check_way(system.way, self.config.hybrid)
+            check_way(system.way, self.config.hybrid, self.config.of_way(system.way))
         self.config.front_end.front_end(self._projection(system)).check()
 
     def _projection(self, system: System) -> Projection:
@@ -122,9 +132,9 @@ class ModelStages:
 
     def _hybrid(self, system: HybridSystem, splits: Sequence[str], units: StageOutput) -> StageOutput:
         """Return a hybrid trained on units, before it adapts."""
-        aligner, hybrid = self.gmm(self.aligner, splits), self.config.hybrid
-        own = self.config.of_way(system.way)
-        config = self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0)
+        aligner, chosen = self.gmm(self.aligner, splits), self.chosen_config(system)
+        hybrid, own = chosen.hybrid, chosen.of_way(system.way)
+        config = self._hybrid_front_end
 
         def compute(directory: Path) -> None:
             data = self._training_data(splits)
@@ -142,6 +152,56 @@ class ModelStages:
             compute,
             inputs={"units": units.digest, "aligner": aligner.digest, **self.task.digests(splits), **warped},
             config={"front_end": config, "hybrid": hybrid.of_training(), "own": own},
+            other_code=other_code(system.way),
+        )
+
+    @property
+    def _hybrid_front_end(self) -> FrontEndConfig:
+        hybrid = self.config.hybrid
+        return self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0)
+
+    def chosen_config(self, system: HybridSystem) -> ExperimentConfig:
+        """Return the configuration with the options of a hybrid that are chosen on the dev set."""
+        choice = self.choice(system)
+        if choice is None:
+            return self.config
+        return chosen_config(self.config, read_json(choice.path / CHOICE)["weights"])
+
+    def choice(self, system: HybridSystem) -> StageOutput | None:
+        """Return the options chosen on dev and all that was tried; None where there is nothing to choose."""
+        if not self.config.choice.values(system.way) or not len(self.task.corpus("dev")):
+            return None
+        splits, hybrid = ("train",), self.config.hybrid
+        units, config = self.units(splits), self._hybrid_front_end
+        few = replace(hybrid, max_frames=min(hybrid.max_frames, self.config.choice.max_frames))
+
+        def compute(directory: Path) -> None:
+            data, spoken = self._training_data(splits), self.task.data(("dev",))
+            aligned = load_units(units.path, data)
+            front_end = hybrid_front_end([data], aligned, config)
+            loop = WordLoop(self.task.lexicon.words)
+            decoder = self.config.decoder.decoder(self.config.front_end.shift_ms / 1000)
+            dev = DevSpeech(
+                discriminant_frames(spoken, front_end),
+                [u.words for u in spoken.corpus],
+                Decoder(self.task.lexicon, loop, aligned.topology, decoder),
+            )
+            found = choose(system.way, hybrid_frames([data], aligned, front_end, few), dev, self.config)
+            logger.info("%s: chosen on dev: %s (%d word errors)", system.way, found.weights, found.errors)
+            write_json(directory / CHOICE, asdict(found))
+
+        return self.store.run(
+            f"choice-{system.way}",
+            compute,
+            inputs={"units": units, **self.task.digests(splits), **self.task.digests(("dev",))},
+            config={
+                "front_end": config,
+                "hybrid": hybrid.of_training(),
+                "own": self.config.of_way(system.way),
+                "values": self.config.choice.values(system.way),
+                "max_frames": few.max_frames,
+                "decoder": self.config.decoder,
+            },
             other_code=other_code(system.way),
         )
 

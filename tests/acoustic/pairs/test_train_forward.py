@@ -58,6 +58,8 @@ def bayes_odds(outputs, n_first):
         {"epsilon": 0.5},
         {"selection": "random"},
         {"stopping": "gcv", "regularize": True},
+        {"stopping": "lambda", "regularize": True, "tol": 0.2, "patience": 3},
+        {"stopping": "lambda", "regularize": True, "tol": 0.2, "patience": 3, "block_size": 2},
         {"sigmas": (1.5, 3.0)},
         {"kernel": Kernel("polynomial", SIGMA)},
     ],
@@ -123,7 +125,24 @@ def test_fitted_outputs_may_calibrate(overlapping):
     x, codes = overlapping([60, 70])
     _, path = separate_path(x, codes, 0, 1, CONFIG)
     _, curves = fit_pairs(x, codes, 2, CONFIG, calibration=Calibration("fitted"))
-    assert_allclose(np.polyval(curves[0], GRID), bayes_odds(path.fitted[:, 0], 60), rtol=1e-4, atol=1e-4)
+    at_centers = path.fitted[:, 0].copy()  # of (K + εI)α
+    at_centers[path.indices[: path.size]] -= CONFIG.epsilon * path.weights()[0][:, 0]
+    assert_allclose(np.polyval(curves[0], GRID), bayes_odds(at_centers, 60), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("change", [{}, {"block_size": 4}, {"regularize": True}], ids=str)
+def test_fitted_outputs_are_those_of_the_machines_in_decoding(overlapping, change):
+    x, codes = overlapping([60, 70])
+    config = replace(CONFIG, epsilon=0.5, **change)
+    weight = np.random.default_rng(2).uniform(0.5, 2.0, size=len(x))
+    machines, curves = fit_pairs(x, codes, 2, config, calibration=Calibration("fitted"), sample_weight=weight)
+    rows = rows_of(codes, 0, 1)
+    centers = x[machines.center_indices[0]].astype(np.float64)
+    squared = ((x[rows, None].astype(np.float64) - centers) ** 2).sum(axis=2)
+    outputs = np.exp(-squared / (2 * SIGMA**2)) @ machines.weights[0] + machines.biases[0]  # no ε anywhere
+    counts = tuple(weight[codes == k].sum() for k in range(2))
+    expected = fit_curve(outputs, 60, counts, "gaussian", weight[rows], reach=np.inf)
+    assert_allclose(np.polyval(curves[0], GRID), np.polyval(expected, GRID), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("change", [{}, {"block_size": 4}], ids=str)
@@ -138,6 +157,7 @@ def test_held_out_outputs_are_those_of_machines_of_the_other_folds(overlapping, 
     for p, (i, j) in enumerate(machines.pairs):
         rows, path = separate_path(x, codes, i, j, config)
         expected = path.fitted[:, 0].copy()
+        expected[path.indices] -= config.epsilon * path.weights()[0][:, 0]
         for fold in range(3):
             is_own = folds[rows] == fold
             rest = rows[~is_own]
