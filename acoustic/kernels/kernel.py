@@ -40,10 +40,10 @@ class Kernel:
     name : ``gaussian`` exp(−‖x−x'‖²/2σ²), thesis (5.1); ``polynomial`` (xᵀx'/σ² + θ)^d, (2.60); ``sigmoid``
         tanh(xᵀx'/σ² + θ), (2.61); ``compact`` the Gaussian times a polynomial that is 0 from the distance
         ``radius``·σ on, so that the kernel of distant points is exactly 0 (the thesis's outlook, chapter 6)
-        sigma : width σ
-        theta : constant θ of ``polynomial`` and ``sigmoid``
-        degree : exponent d of ``polynomial``
-        radius : distance, in units of σ, from which on ``compact`` is 0
+    sigma : width σ
+    theta : constant θ of ``polynomial`` and ``sigmoid``
+    degree : exponent d of ``polynomial``
+    radius : distance, in units of σ, from which on ``compact`` is 0
     """
 
     name: KernelName = "gaussian"

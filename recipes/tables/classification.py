@@ -21,6 +21,7 @@ from acoustic.discriminants import (
 from foundation.threads import single_threaded_libraries
 from recipes.tables.datasets import Split, fixed_split, is_there, original_partition, partitions
 from recipes.tables.layout import absent, spread, table
+from recipes.tables.parts import Part, Request
 from recipes.tables.published import BENCHMARKS, CHARACTERS, LEAVE_ONE_OUT, Benchmark, Cell
 from recipes.tables.width_search import Make, Search, choose_width
 
@@ -200,3 +201,42 @@ def _sized(
     if percent is None:
         raise ValueError("the paper does not say how many centres, expected a percentage; give one")
     return estimator(sigma, max(1, round(n_train * percent / 100)), **options)
+
+
+def _characters(request: Request) -> str:
+    names = request.chosen(tuple(CHARACTERS))
+    return characters_table(request.folder, names, request.search, is_quick=request.is_quick)
+
+
+def _benchmarks(request: Request) -> str:
+    names = request.chosen(tuple(BENCHMARKS))
+    n = request.n_partitions
+    return benchmarks_table(request.folder, names, n, request.search, is_quick=request.is_quick)
+
+
+def _leave_one_out(request: Request) -> str:
+    names = request.chosen(tuple(LEAVE_ONE_OUT))
+    n = request.n_partitions
+    return leave_one_out_table(request.folder, names, n, request.search, is_quick=request.is_quick)
+
+
+PARTS = {
+    "characters": Part(
+        "Characters (thesis table 5.2, OROLS paper table 2)",
+        "Only σ is chosen, by 5-fold cross-validation on training points.",
+        _characters,
+        tuple(CHARACTERS),
+    ),
+    "benchmarks": Part(
+        "Thirteen benchmarks (thesis table 5.3)",
+        "Random partitions of our own in the papers' sizes; σ is chosen on the first five.",
+        _benchmarks,
+        tuple(BENCHMARKS),
+    ),
+    "leave-one-out": Part(
+        "Leave-one-out forward selection (slides)",
+        "Random partitions of our own in the papers' sizes; σ is chosen on the first five.",
+        _leave_one_out,
+        tuple(LEAVE_ONE_OUT),
+    ),
+}

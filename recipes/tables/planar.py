@@ -1,4 +1,7 @@
-"""Figures of planar data: Ripley's (thesis figure 3.2) and two spirals (figure 5.1). Needs matplotlib."""
+"""Figures of planar data: Ripley's (thesis figure 3.2) and two spirals (figure 5.1).
+
+Only drawing needs matplotlib, which is imported there.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from acoustic.discriminants import KernelFisherDiscriminant, NPDClassifier
 from foundation.arrays import Longs, Reals
-from recipes.tables.datasets import original_partition, two_spirals
+from recipes.tables.datasets import Split, is_there, original_partition, two_spirals
 from recipes.tables.layout import table
+from recipes.tables.parts import Part, Request
 from recipes.tables.published import RIPLEY
-from recipes.tables.width_search import Search, choose_width
+from recipes.tables.width_search import choose_width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 RIPLEY_CENTERS = 10
 SPIRAL_CENTERS = (90, 120)
@@ -38,54 +43,75 @@ class _Boundary:
     style: str
 
 
-def ripley(folder: Path, figures: Path, search: Search) -> str:
+def ripley(request: Request) -> str:
     """Draw figure 3.2; return the test errors of KFD and NPD beside the thesis's.
 
     Both have the σ that suits the NPD.
     """
-    split = original_partition(folder, "synth")
-    width = choose_width(lambda sigma, _: NPDClassifier(sigma, RIPLEY_CENTERS), [(split.x, split.y)], search)
+    if not is_there(request.folder, "synth"):
+        return "Ripley's data (synth): not in the folder"
+    split = original_partition(request.folder, "synth")
+    width = choose_width(
+        lambda sigma, _: NPDClassifier(sigma, RIPLEY_CENTERS), [(split.x, split.y)], request.search
+    )
     fitted = {
         "KFD": KernelFisherDiscriminant(width.sigma).fit(split.x, split.y),
         "NPD": NPDClassifier(width.sigma, RIPLEY_CENTERS).fit(split.x, split.y),
     }
-    figure = Figure(figsize=(7, 5), layout="constrained")
-    axes = figure.subplots()
     boundaries = [
         _Boundary(fitted["KFD"], f"KFD, all {len(split.x)} points", "0.45", "--"),
         _Boundary(fitted["NPD"], f"NPD, {RIPLEY_CENTERS} centres (encircled)", "black", "-"),
     ]
-    _draw(axes, split.x, split.y, boundaries, fitted["NPD"].center_indices_)
+    if request.figures:
+        _draw_ripley(split, boundaries, fitted["NPD"].center_indices_, request.figures / "ripley.png")
+    errors = {
+        name: 100 * np.mean(model.predict(split.x_test) != split.y_test) for name, model in fitted.items()
+    }
+    rows = [(name, f"{RIPLEY[name]}", f"{errors[name]:.1f}", f"{width.sigma:.2f}") for name in RIPLEY]
+    text = table("Ripley's data, test error %", ("method", "paper", "ours", "σ"), rows)
+    return f"{text}\n\n{request.picture('ripley.png', 'Boundaries of KFD and NPD')}".strip()
+
+
+def _draw_ripley(split: Split, boundaries: Sequence[_Boundary], centers: Longs, path: Path) -> None:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    axes = figure.subplots()
+    _draw(axes, split.x, split.y, boundaries, centers)
     axes.legend(
         loc="lower right",
         handles=[Line2D([], [], color=b.color, ls=b.style, label=b.label) for b in boundaries],
     )
     axes.set_title("Ripley's data, standardised (thesis figure 3.2)")
-    _save(figure, figures / "ripley.png")
-    errors = {
-        name: 100 * np.mean(model.predict(split.x_test) != split.y_test) for name, model in fitted.items()
-    }
-    rows = [(name, f"{RIPLEY[name]}", f"{errors[name]:.1f}", f"{width.sigma:.2f}") for name in RIPLEY]
-    return table(
-        "Thesis 3.4.1, figure 3.2: Ripley's data, test error %", ("method", "paper", "ours", "σ"), rows
-    )
+    _save(figure, path)
 
 
-def spirals(figures: Path, search: Search) -> str:
+def spirals(request: Request) -> str:
     """Draw figure 5.1; return how many of the 194 points the NPD gets wrong."""
     x, y = two_spirals()
-    figure = Figure(figsize=(5 * len(SPIRAL_CENTERS), 5), layout="constrained")
-    rows = []
-    for axes, n_centers in zip(figure.subplots(1, len(SPIRAL_CENTERS)), SPIRAL_CENTERS, strict=True):
-        width = choose_width(partial(_in_proportion, n_centers / len(x)), [(x, y)], search)
-        model = NPDClassifier(width.sigma, n_centers).fit(x, y)
-        _draw(axes, x, y, [_Boundary(model, "NPD", "black", "-")], np.asarray(model.center_indices_))
-        axes.set_title(f"NPD, {n_centers} centres (encircled), σ = {width.sigma:.2f}")
-        n_wrong = int(np.sum(model.predict(x) != y))
+    rows, models = [], []
+    for n_centers in SPIRAL_CENTERS:
+        width = choose_width(partial(_in_proportion, n_centers / len(x)), [(x, y)], request.search)
+        models.append(NPDClassifier(width.sigma, n_centers).fit(x, y))
+        n_wrong = int(np.sum(models[-1].predict(x) != y))
         rows.append((str(n_centers), "0", str(n_wrong), f"{width.sigma:.2f}", f"{100 * width.error:.1f}"))
-    _save(figure, figures / "two_spirals.png")
+    if request.figures:
+        _draw_spirals(x, y, models, request.figures / "two_spirals.png")
     header = ("centres", "paper: training points wrong", "ours", "σ", "CV error %")
-    return table("Thesis figure 5.1: two spirals, 194 points", header, rows)
+    text = table("Two spirals, 194 points", header, rows)
+    return f"{text}\n\n{request.picture('two_spirals.png', 'Boundaries of the NPD')}".strip()
+
+
+def _draw_spirals(x: Reals, y: Longs, models: Sequence[NPDClassifier], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5 * len(models), 5), layout="constrained")
+    for axes, model in zip(figure.subplots(1, len(models)), models, strict=True):
+        centers = np.asarray(model.center_indices_)
+        _draw(axes, x, y, [_Boundary(model, "NPD", "black", "-")], centers)
+        axes.set_title(f"NPD, {len(centers)} centres (encircled), σ = {model.sigma:.2f}")
+    _save(figure, path)
 
 
 def _in_proportion(share: float, sigma: float, n_train: int) -> NPDClassifier:
@@ -120,3 +146,20 @@ def _draw(
 def _save(figure: Figure, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=_DPI, metadata={"Software": None})
+
+
+PARTS = {
+    "two-spirals": Part(
+        "Two spirals (thesis figure 5.1)",
+        "σ is chosen by 5-fold cross-validation, with centres in proportion to the points of the folds.",
+        spirals,
+        draws=True,
+    ),
+    "ripley": Part(
+        "Ripley's data (thesis figure 3.2)",
+        "The split is that of the R package MASS, 250 training and 1,000 test points, standardised. σ is "
+        "chosen for the NPD; the KFD has the same.",
+        ripley,
+        draws=True,
+    ),
+}

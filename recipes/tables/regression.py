@@ -16,10 +16,12 @@ from acoustic.discriminants import NPDRegressor, OLSRegressor, OROLSRegressor
 from foundation.threads import single_threaded_libraries
 from recipes.tables.datasets import Split, is_there, partitions, sinc
 from recipes.tables.layout import absent, spread, table
+from recipes.tables.parts import Part, Request
 from recipes.tables.published import HOUSES_AND_SHELLS, SINC_RMSE, Cell
 from recipes.tables.width_search import Make, Search, choose_width
 
 N_TUNED = 5  # partitions σ is chosen on
+N_SINC_RUNS = 100
 _SVR_C, _SVR_EPSILON = 10.0, 0.1
 _CENTERS = ("center_indices_", "support_", "X_fit_")  # ours, SVR's, kernel ridge's
 _FIGURE_CENTERS = 9  # of thesis figure 5.2
@@ -149,3 +151,28 @@ def _squared_error(estimator: Any, split: Split) -> tuple[float, int]:
         predicted = estimator.fit(split.x, split.y).predict(split.x_test)
     n_centers = len(next(getattr(estimator, n) for n in _CENTERS if hasattr(estimator, n)))
     return float(np.mean((predicted - split.y_test) ** 2)), n_centers
+
+
+def _sinc(request: Request) -> str:
+    return sinc_table(1 if request.is_quick else N_SINC_RUNS, request.search)
+
+
+def _houses_and_shells(request: Request) -> str:
+    names = request.chosen(tuple(HOUSES_AND_SHELLS))
+    return houses_and_shells_table(request.folder, names, request.search, is_quick=request.is_quick)
+
+
+PARTS = {
+    "sinc": Part(
+        "sinc (thesis table 5.4)",
+        "Each run has 50 training points, x uniform on (−10, 10) and Gaussian noise of deviation 0.1, and "
+        "1,000 test points without noise.",
+        _sinc,
+    ),
+    "houses-and-shells": Part(
+        "Boston and Abalone (thesis table 5.5, OROLS paper table 4)",
+        "Random partitions of our own in the papers' sizes and numbers; σ is chosen on the first five.",
+        _houses_and_shells,
+        tuple(HOUSES_AND_SHELLS),
+    ),
+}

@@ -193,7 +193,8 @@ class TestSecondRun:
         caplog: pytest.LogCaptureFixture,
     ) -> None:
         out, before = tmp_path / "exp", stage_names(trained)
-        monkeypatch.setattr("asr.stages.store.own_code", lambda: "asr-sparse-kernel 99.0 abc")
+        for module in ("keys", "store"):
+            monkeypatch.setattr(f"asr.stages.{module}.own_code", lambda: "asr-sparse-kernel 99.0 abc")
         made = new_stages(tones, trained, out, settings)
         assert made == sorted(name.rpartition("-")[0] for name in before)
         assert before < stage_names(out)

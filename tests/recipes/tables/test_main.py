@@ -1,16 +1,94 @@
-"""The tables as printed, on small synthetic data; real numbers: docs/tables.md."""
+"""The parts as printed and as written into a page, on small synthetic data."""
 
 from pathlib import Path
 
 import pytest
 
-from recipes.tables.__main__ import main
+from recipes.tables import __main__ as command
+from recipes.tables.__main__ import PARTS, main
+from recipes.tables.parts import Kept, Part, Request
+
+
+def counted(request: Request) -> str:
+    """Return a text that shows what a part is asked for."""
+    return f"{request.n_partitions} partitions, {request.chosen(('usps', 'letter'))}"
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the parts by one that only says what is asked of it."""
+    parts = {"made": Part("Made up", "No protocol.", counted, ("usps", "letter"))}
+    monkeypatch.setattr(command, "PARTS", parts)
+
+
+@pytest.mark.usefixtures("counting")
+def test_a_section_begins_with_its_command_and_ends_with_its_seconds(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Tables\n\n<!-- begin made -->\nold\n<!-- end made -->\n\nThe end.\n", encoding="utf-8")
+    given = [str(tmp_path), "--page", str(page), "--data", "usps", "--partitions", "7"]
+    assert main(given) == 0
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line]
+    assert lines == [
+        "# Tables",
+        "<!-- begin made -->",
+        "## Made up",
+        "`python -m recipes.tables FOLDER --only made --data usps --partitions 7`",
+        "No protocol.",
+        "7 partitions, ['usps']",
+        "This took 0 s of one core.",
+        "<!-- end made -->",
+        "The end.",
+    ]
+
+
+@pytest.mark.usefixtures("counting")
+def test_quick_sections_say_that_they_are_no_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path), "--quick"]) == 0
+    out = capsys.readouterr().out
+    assert "not results" in out
+    assert "2 partitions, ['usps', 'letter']" in out
+    assert "--only made --quick`" in out
+
+
+def test_kept_results_are_not_computed_again(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def compute() -> list[int]:
+        calls.append(1)
+        return [3, 4]
+
+    settings = {"data": "usps", "seed": 0}
+    kept = Kept(tmp_path / "kept")
+    assert kept.result(settings, compute) == [3, 4]
+    again = Kept(tmp_path / "kept")
+    assert again.result({"seed": 0, "data": "usps"}, compute) == [3, 4]
+    assert len(calls) == 1
+    assert again.result(settings | {"seed": 1}, compute) == [3, 4]
+    assert len(calls) == 2
+    assert Kept(None).result(settings, compute) == [3, 4]
+    assert len(calls) == 3
+
+
+def test_pictures_are_found_from_the_page(tmp_path: Path) -> None:
+    request = Request(tmp_path, figures=tmp_path / "figures", page=tmp_path / "results" / "tables.md")
+    assert request.picture("a.png", "A figure") == "![A figure](../figures/a.png)"
+    assert Request(tmp_path, figures=tmp_path / "figures").picture("a.png", "A") == "![A](figures/a.png)"
+    assert Request(tmp_path).picture("a.png", "A figure") == ""
+
+
+def test_every_part_has_a_section_on_the_page() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "results" / "tables.md").read_text(encoding="utf-8")
+    found = {name for name in PARTS if f"<!-- begin {name} -->" in page and f"<!-- end {name} -->" in page}
+    assert found == set(PARTS)
 
 
 @pytest.mark.slow
 def test_rows_of_what_is_there_and_what_is_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    only = "optdigits,satimage,heart,thyroid,sinc,boston,abalone"
-    assert main([str(folder), "--only", only, "--quick"]) == 0
+    data = "optdigits,satimage,heart,thyroid,boston,abalone"
+    only = "characters,benchmarks,leave-one-out,sinc,houses-and-shells"
+    assert main([str(folder), "--only", only, "--data", data, "--quick"]) == 0
     rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     found = {tuple(cell.strip() for cell in row[:2]): [cell.strip() for cell in row[2:]] for row in rows}
     for name in ("satimage", "thyroid", "abalone"):
@@ -30,14 +108,17 @@ def test_rows_of_what_is_there_and_what_is_not(folder: Path, capsys: pytest.Capt
 def test_same_numbers_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = []
     for jobs in ("1", "2"):
-        assert main([str(folder), "--only", "heart", "--quick", "--jobs", jobs]) == 0
-        printed.append(capsys.readouterr().out)
+        given = ["--only", "benchmarks", "--data", "heart", "--quick", "--jobs", jobs]
+        assert main([str(folder), *given]) == 0
+        printed.append([line for line in capsys.readouterr().out.splitlines() if line.startswith("|")])
     assert printed[0] == printed[1]
 
 
-def test_unknown_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(folder), "--only", "usps,mnist"]) == 2
-    assert 'no table has "mnist"' in capsys.readouterr().err
+def test_unknown_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(folder), "--only", "characters,mnist"]) == 2
+    assert '--only: there is no "mnist"' in capsys.readouterr().err
+    assert main([str(folder), "--only", "characters", "--data", "boston"]) == 2
+    assert '--data: there is no "boston", expected some of usps, letter' in capsys.readouterr().err
 
 
 def test_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,7 +129,7 @@ def test_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_figures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     figures = folder / "figures"
-    assert main([str(folder), "--only", "spirals,ripley", "--quick", "--figures", str(figures)]) == 0
+    assert main([str(folder), "--only", "two-spirals,ripley", "--quick", "--figures", str(figures)]) == 0
     assert (figures / "two_spirals.png").read_bytes().startswith(b"\x89PNG")
     out = capsys.readouterr().out
     assert "Ripley's data (synth): not in the folder" in out

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from acoustic.discriminants import NPDClassifier
+from recipes.tables import planar
 from recipes.tables.datasets import original_partition, two_spirals
-from recipes.tables.width_search import Search, Width
+from recipes.tables.parts import Request
+from recipes.tables.width_search import Width
 
-planar = pytest.importorskip("recipes.tables.planar", reason="needs matplotlib", exc_type=ImportError)
+pytest.importorskip("matplotlib", reason="the figures are drawn", exc_type=ImportError)
 
 Blobs = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
 
@@ -33,7 +35,7 @@ def test_ripley(tmp_path: Path, blobs: Blobs) -> None:
     (train, y), (test, y_test) = blobs(rng, 50, 2), blobs(rng, 200, 2)
     (tmp_path / "synth").mkdir()
     np.savez(tmp_path / "synth/synth.npz", X_train=train, y_train=y, X_test=test, y_test=y_test)
-    kfd, npd = rows_of(planar.ripley(tmp_path, tmp_path / "figures", Search()))
+    kfd, npd = rows_of(planar.ripley(Request(tmp_path, figures=tmp_path / "figures")))
     split = original_partition(tmp_path, "synth")
     machine = NPDClassifier(1.0, planar.RIPLEY_CENTERS).fit(split.x, split.y)
     error = 100 * np.mean(machine.predict(split.x_test) != split.y_test)
@@ -43,7 +45,7 @@ def test_ripley(tmp_path: Path, blobs: Blobs) -> None:
 
 
 def test_spirals(tmp_path: Path) -> None:
-    rows = rows_of(planar.spirals(tmp_path, Search()))
+    rows = rows_of(planar.spirals(Request(tmp_path, figures=tmp_path)))
     x, y = two_spirals()
     for row, n_centers in zip(rows, planar.SPIRAL_CENTERS, strict=True):
         n_wrong = np.sum(NPDClassifier(1.0, n_centers).fit(x, y).predict(x) != y)
