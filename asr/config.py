@@ -135,8 +135,7 @@ class ChoiceConfig:
     tols : values tried for ``forward.tol`` of NPD
     costs : values tried for ``svm.cost``
     nus : values tried for ``krls.nu``
-    max_frames : largest number of frames of a class that a model is trained on to try a value, drawn at
-        random; the model that is kept has ``hybrid.max_frames``
+    n_classes : number of classes, drawn at random, whose pairs are trained to try a value
     """
 
     sigmas: tuple[float, ...] = ()
@@ -145,7 +144,7 @@ class ChoiceConfig:
     tols: tuple[float, ...] = ()
     costs: tuple[float, ...] = ()
     nus: tuple[float, ...] = ()
-    max_frames: int = 500
+    n_classes: int = 20
 
     def values(self, way: str) -> dict[str, tuple[float, ...]]:
         """Return the values tried for a way of training, by the full name of their option."""
@@ -160,7 +159,7 @@ class ChoiceConfig:
         return {key: values for key, values in found.items() if values} if section else {}
 
     def __post_init__(self) -> None:
-        check_lowest(self, {"max_frames": 2}, ConfigError)
+        check_lowest(self, {"n_classes": 2}, ConfigError)
         for name in CHOSEN.values():
             if not all(0 <= value < math.inf for value in getattr(self, name)):
                 raise ConfigError(

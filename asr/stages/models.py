@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
+
+import numpy as np
 
 from acoustic.emissions.hybrid import check_way
 from acoustic.emissions.model_files import load_model, save_model
@@ -16,7 +18,7 @@ from asr.files import read_json, write_json
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages, split_name
 from asr.systems import GmmSystem, HybridSystem, System, other_code
-from asr.training.choice import DevSpeech, choose, chosen_config
+from asr.training.choice import DevFrames, choose, chosen_config, said_values
 from asr.training.gmm import (
     fit_front_end,
     start_flat,
@@ -38,8 +40,6 @@ from asr.training.hybrid import (
     train_hybrid,
     with_targets,
 )
-from decoder.decoder import Decoder
-from decoder.grammars.word_loop import WordLoop
 from features.frontend import FrontEndConfig, Projection
 
 CHOICE = "choice.json"
@@ -76,7 +76,17 @@ class ModelStages:
             )
         if isinstance(system, HybridSystem):
             check_way(system.way, self.config.hybrid, self.config.of_way(system.way))
+            self._check_choice(system)
         self.config.front_end.front_end(self._projection(system)).check()
+
+    def _check_choice(self, system: HybridSystem) -> None:
+        """Raise an error if there are values to choose from, but no alignment of dev to choose them by."""
+        values, units = self.config.choice.values(system.way), self.config.hybrid.units
+        if values and units != "phone":
+            raise ConfigError(
+                f"choice: values of {', '.join(values)} with hybrid.units={units}, expected "
+                "hybrid.units=phone, since only phones are aligned on dev; set each to one value"
+            )
 
     def _projection(self, system: System) -> Projection:
         return system.projection if isinstance(system, GmmSystem) else self.config.hybrid.input_projection
@@ -137,9 +147,8 @@ class ModelStages:
         config = self._hybrid_front_end
 
         def compute(directory: Path) -> None:
-            data = self._training_data(splits)
-            copies = [data, *(self._like(data, splits, warp) for warp in hybrid.warps)]
-            aligned = load_units(units.path, data)
+            copies = self.training_copies(splits)
+            aligned = load_units(units.path, copies[0])
             front_end = hybrid_front_end(copies, aligned, config)
             model = load_model(aligner.path)
             trained = train_hybrid(system.way, copies, aligned, front_end, hybrid, own, model)
@@ -172,38 +181,39 @@ class ModelStages:
         if not self.config.choice.values(system.way) or not len(self.task.corpus("dev")):
             return None
         splits, hybrid = ("train",), self.config.hybrid
-        units, config = self.units(splits), self._hybrid_front_end
-        few = replace(hybrid, max_frames=min(hybrid.max_frames, self.config.choice.max_frames))
+        units, aligner, config = self.units(splits), self.gmm(self.aligner, splits), self._hybrid_front_end
 
         def compute(directory: Path) -> None:
             data, spoken = self._training_data(splits), self.task.data(("dev",))
             aligned = load_units(units.path, data)
             front_end = hybrid_front_end([data], aligned, config)
-            loop = WordLoop(self.task.lexicon.words)
-            decoder = self.config.decoder.decoder(self.config.front_end.shift_ms / 1000)
-            dev = DevSpeech(
-                discriminant_frames(spoken, front_end),
-                [u.words for u in spoken.corpus],
-                Decoder(self.task.lexicon, loop, aligned.topology, decoder),
+            of_dev = own_units(spoken, load_model(aligner.path), self.task.lexicon, self.config.gmm.beam)
+            dev = DevFrames(
+                np.concatenate(discriminant_frames(spoken, front_end)), np.concatenate(of_dev.labels)
             )
-            found = choose(system.way, hybrid_frames([data], aligned, front_end, few), dev, self.config)
-            logger.info("%s: chosen on dev: %s (%d word errors)", system.way, found.weights, found.errors)
+            found = choose(system.way, hybrid_frames([data], aligned, front_end, hybrid), dev, self.config)
+            logger.info("%s: chosen on dev: %s", system.way, said_values(found.weights))
             write_json(directory / CHOICE, asdict(found))
 
         return self.store.run(
             f"choice-{system.way}",
             compute,
-            inputs={"units": units, **self.task.digests(splits), **self.task.digests(("dev",))},
+            inputs={"units": units, "aligner": aligner, **self.task.digests(("train", "dev"))},
             config={
                 "front_end": config,
                 "hybrid": hybrid.of_training(),
                 "own": self.config.of_way(system.way),
                 "values": self.config.choice.values(system.way),
-                "max_frames": few.max_frames,
-                "decoder": self.config.decoder,
+                "n_classes": self.config.choice.n_classes,
+                "beam": self.config.gmm.beam,
             },
             other_code=other_code(system.way),
         )
+
+    def training_copies(self, splits: Sequence[str]) -> list[SpeechData]:
+        """Return the usable data of some splits and their warped copies, from which hybrids learn."""
+        data = self._training_data(splits)
+        return [data, *(self._like(data, splits, warp) for warp in self.config.hybrid.warps)]
 
     def _like(self, data: SpeechData, splits: Sequence[str], warp: float) -> SpeechData:
         """Return the same utterances with their frequencies warped."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -84,6 +85,14 @@ class TestSettings:
 
     def test_the_last_of_two_counts(self) -> None:
         assert with_settings(ExperimentConfig(), ["gmm.beam=1", "gmm.beam=2"]).gmm.beam == 2
+
+    def test_what_is_set_is_not_chosen(self) -> None:
+        thesis = with_preset(ExperimentConfig(), "thesis")
+        config = with_settings(thesis, ["hybrid.sigma=7"])
+        assert config == replace(
+            thesis, hybrid=replace(thesis.hybrid, sigma=7.0), choice=replace(thesis.choice, sigmas=())
+        )
+        assert with_settings(thesis, ["hybrid.sigma=7", "choice.sigmas=3,4"]).choice.sigmas == (3.0, 4.0)
 
     def test_every_key_is_known_by_its_full_name(self) -> None:
         config = ExperimentConfig()

@@ -116,11 +116,20 @@ class TestPreset:
         config = ExperimentConfig(grammars=("bigram",))
         thesis = with_preset(config, "thesis")
         assert thesis.front_end.normalize == "global"
-        assert (thesis.grammars, thesis.gmm, thesis.front_end.sample_rate) == (
-            config.grammars,
+        assert (thesis.gmm, thesis.tuning, thesis.front_end.sample_rate) == (
             config.gmm,
+            config.tuning,
             config.front_end.sample_rate,
         )
+
+    def test_thesis_is_the_setup_of_its_section_4_4_1(self) -> None:
+        thesis = with_preset(ExperimentConfig(grammars=("bigram",)), "thesis")
+        assert thesis.grammars == ("word-pair", "bigram")
+        assert not thesis.retrain_with_dev
+        assert (thesis.hybrid.prior_scale, thesis.hybrid.floor) == (1.0, None)
+        npd, orols = (thesis.forward.selection(8.0, regularize=is_orols) for is_orols in (False, True))
+        assert (npd.stopping, orols.stopping) == ("tol", "lambda")
+        assert len(thesis.choice.values("npd")["hybrid.sigma"]) > 1
 
 
 class TestTrain:

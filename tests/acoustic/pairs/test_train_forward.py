@@ -8,14 +8,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from acoustic.discriminants import NPDClassifier
-from acoustic.errors import ModelError
+from acoustic.errors import ModelError, ParameterError
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
 from acoustic.pairs.sparse import SparseMachines
-from acoustic.pairs.train_forward import fit_pairs
+from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 
 SIGMA = 2.5
 CONFIG = ForwardConfig(Kernel("gaussian", SIGMA), (SIGMA,), max_centers=20)
@@ -170,6 +170,37 @@ def test_held_out_outputs_are_those_of_machines_of_the_other_folds(overlapping, 
         counts = tuple(np.bincount(codes)[[i, j]].astype(float))
         curve = fit_curve(expected, int(np.sum(codes == i)), counts, "gaussian")
         assert_allclose(np.polyval(curves[p], GRID), np.polyval(curve, GRID), rtol=5e-3, atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("stopping", "regularize", "expected"),
+    [
+        ("size", False, ("size", 0.4)),
+        ("tol", True, ("tol", 0.4)),
+        ("lambda", True, ("lambda", 0.03)),
+        ("thesis", False, ("tol", 0.4)),
+        ("thesis", True, ("lambda", 0.03)),
+    ],
+)
+def test_the_rule_that_ends_a_selection(stopping, regularize, expected):
+    config = PairForwardConfig(30, 1e-2, stopping, tol=0.4, lambda_tol=0.03, patience=4)
+    found = config.selection(1.5, regularize=regularize)
+    assert (found.stopping, found.tol) == expected
+    assert found == ForwardConfig(
+        Kernel("gaussian", 1.5),
+        (1.5,),
+        30,
+        stopping=expected[0],
+        tol=expected[1],
+        patience=4,
+        epsilon=1e-2,
+        regularize=regularize,
+    )
+
+
+def test_npd_has_no_lambda_to_stop_by():
+    with pytest.raises(ParameterError, match='stopping is "lambda", but NPD has no λ'):
+        PairForwardConfig(stopping="lambda").selection(1.0, regularize=False)
 
 
 def test_held_out_outputs_need_folds(overlapping):

@@ -179,6 +179,72 @@ def hybrids(experiment: Experiment) -> ModelStages:
     return configured(experiment, *HYBRIDS, "hybrid.adaptation=none")
 
 
+class TestChoice:
+    """Options of a hybrid chosen on dev."""
+
+    SETTINGS = (
+        "hybrid.units=phone",
+        "hybrid.warps=",
+        "hybrid.min_frames=5",
+        "hybrid.adaptation=none",
+        "hybrid.gmm_weight=0",
+        "hybrid.input_projection=none",
+        "forward.n_centers=5",
+    )
+
+    def test_the_values_of_fewest_errors_are_trained(self, experiment: Experiment) -> None:
+        chosen = configured(experiment, *self.SETTINGS, "choice.sigmas=0.01,3", "choice.sizes=4,8")
+        system = HybridSystem("npd")
+        found = read_json(chosen.choice(system).path / "choice.json")
+        assert [trial[0]["hybrid.sigma"] for trial in found["trials"]] == [0.01, 3.0, 3.0]
+        assert found["errors"] == min(errors for _, errors in found["trials"])
+        assert found["weights"]["hybrid.sigma"] == 3.0
+        assert found["weights"]["forward.n_centers"] in (4, 8)
+        model = chosen.hybrid(system, TRAIN)
+        assert record(model)["config"]["hybrid"]["sigma"] == 3.0
+        assert (
+            load_model(model.path).emissions.machines.centers_a_pair == found["weights"]["forward.n_centers"]
+        )
+        fixed = configured(
+            experiment,
+            *self.SETTINGS,
+            "hybrid.sigma=3",
+            f"forward.n_centers={found['weights']['forward.n_centers']}",
+        )
+        assert fixed.choice(system) is None
+        assert fixed.hybrid(system, TRAIN) == model
+
+    def test_the_cost_is_that_of_a_model_trained_alone(self, experiment: Experiment) -> None:
+        """With all classes the cost is −log P of the states that the aligning model gives the dev frames."""
+        chosen = configured(experiment, *self.SETTINGS, "choice.sigmas=0.3,3", "choice.n_classes=1000")
+        trials = read_json(chosen.choice(HybridSystem("npd")).path / "choice.json")["trials"]
+        data, aligner = chosen.task.data(("dev",)), load_model(chosen.gmm(chosen.aligner, TRAIN).path)
+        dev = own_units(data, aligner, chosen.task.lexicon, chosen.config.gmm.beam)
+        labels = np.concatenate(dev.labels)
+        assert len(trials) == 2
+        for weights, cost in trials:
+            alone = configured(experiment, *self.SETTINGS, f"hybrid.sigma={weights['hybrid.sigma']}")
+            model = load_model(alone.hybrid(HybridSystem("npd"), TRAIN).path)
+            frames = np.concatenate(model.front_end.transform(data.cepstra, data.speakers))
+            classes = model.emissions.states.class_of_state[labels]
+            posteriors = model.emissions.log_posteriors(frames)[np.arange(len(frames)), classes]
+            known = (labels >= 0) & (classes >= 0)
+            assert_allclose(cost, -posteriors[known].mean(), rtol=1e-4, atol=1e-5)
+
+    def test_only_phones_are_aligned_on_dev(self, experiment: Experiment) -> None:
+        models = configured(experiment, "choice.sigmas=1,2", "hybrid.units=context")
+        with pytest.raises(ConfigError, match=r"hybrid\.sigma with hybrid\.units=context, expected .*=phone"):
+            models.check("npd", HybridSystem("npd"))
+        models.check("bayes", BAYES)
+
+    def test_nothing_to_choose(self, experiment: Experiment) -> None:
+        models = configured(experiment, "choice.sigmas=1,2", "choice.costs=1,2")
+        assert models.choice(BAYES) is None
+        assert models.config.choice.values("svm") == {"hybrid.sigma": (1.0, 2.0), "svm.cost": (1.0, 2.0)}
+        assert models.config.choice.values("orols") == {"hybrid.sigma": (1.0, 2.0)}
+        assert models.chosen_config(BAYES) == models.config
+
+
 class TestHybrid:
     def test_it_is_made_from_units_aligner_and_warped_copies(self, hybrids: ModelStages) -> None:
         output = hybrids.acoustic_model(BAYES, TRAIN)
