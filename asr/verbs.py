@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acoustic.emissions.hybrid import THESIS
+from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.kinds import describe
 from acoustic.pairs.train_forward import PairForwardConfig
 from asr.config import THESIS_CHOICE, ExperimentConfig
@@ -64,7 +64,7 @@ def train(
         raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
     if corpus is not None and not Path(corpus).is_dir():
         raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
-    config = with_settings(with_preset(loaded.recipe.config, preset), settings)
+    config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     corpus_dir = Path(corpus) if corpus is not None else None
     if corpus_dir is not None and Path(out).resolve().is_relative_to(corpus_dir.resolve()):
         raise ConfigError(
@@ -92,20 +92,22 @@ def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
     return results, found, (new / "new.txt").read_text(encoding="utf-8").strip()
 
 
-def with_preset(config: ExperimentConfig, preset: str) -> ExperimentConfig:
-    """Return the configuration of a preset; ``thesis`` is the recogniser of thesis chapter 4.
+def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = THESIS) -> ExperimentConfig:
+    """Return the configuration of a preset, with a recipe's hybrid of the preset ``thesis``.
 
-    The thesis standardises features over the training set, stops the selection by residual and λ, chooses σ
-    on a development set, trains on the training set alone, and decodes with word pairs.
+    The preset ``thesis`` is the recogniser of thesis chapter 4, which standardises features over the training
+    set, stops the selection by residual and λ, chooses σ on a development set, trains on the training set
+    alone, and decodes with word pairs.
     """
     if preset != "thesis":
         return config
+    own_width = thesis.sigma != THESIS.sigma  # a recipe that knows σ has nothing to choose
     return replace(
         config,
         front_end=replace(config.front_end, normalize="global"),
-        hybrid=THESIS,
+        hybrid=thesis,
         forward=PairForwardConfig(stopping="thesis"),
-        choice=THESIS_CHOICE,
+        choice=replace(THESIS_CHOICE, sigmas=()) if own_width else THESIS_CHOICE,
         grammars=tuple(dict.fromkeys(["word-pair", *config.grammars])),
         retrain_with_dev=False,
     )

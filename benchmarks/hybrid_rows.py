@@ -19,7 +19,7 @@ from asr.files import read_json
 from asr.stages.store import RECORD, StageOutput
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 
-POOLS = "pools"  # centres that NPD selects for each state, shared by the state's pairs; least squares
+POOLS = "npd-pools"  # centres that NPD selects for each state, shared by the state's pairs; least squares
 
 TRAIN, EVERYTHING = ("train",), ("train", "dev")
 
@@ -63,13 +63,13 @@ class Row:
 def row_of(experiment: Experiment, name: str) -> Row:
     """Return the row of a model's name, or of `POOLS`."""
     if name == POOLS:
-        return Row(name, HybridSystem("pools"), experiment)
+        return Row(name, HybridSystem(POOLS), experiment)
     return Row(name, find_system(name, experiment.preset), experiment)
 
 
 def with_thesis_pools(config: ExperimentConfig) -> ExperimentConfig:
     """Return a configuration whose pools differ from the thesis only in that a state's pairs share them."""
-    return replace(config, pools=replace(config.pools, n_centers=100, choice="npd", loss="squared"))
+    return replace(config, pools=replace(config.pools, n_centers=100, loss="squared"))
 
 
 def reconfigured(experiment: Experiment, config: ExperimentConfig) -> Experiment:

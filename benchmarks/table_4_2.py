@@ -5,8 +5,8 @@
 
 The thesis's system (``--preset thesis``): 39 components standardised over the training set, the thesis's
 stopping rules, σ and the other options chosen on the dev speakers, Gaussians of the outputs at the training
-frames, coupling of Price, division by the prior, word pairs of the training text. ``pools`` differs in that
-the pairs of a state share centres that NPD selects for the state. Decoder weights are tuned on the ten dev
+frames, coupling of Price, division by the prior, word pairs of the training text. ``npd-pools`` differs in
+that the pairs of a state share centres that NPD selects for the state. Decoder weights are tuned on the ten dev
 speakers; the official test is decoded once. Differences are paired by utterance against the GMM and against
 the SVM. CPU seconds are those that the experiment recorded when it trained a model, from aligned cepstra to a
 stored model; a dash stands where it recorded none. ``--frames`` adds how the hybrids grow with the frames
@@ -213,7 +213,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="write docs/results/an4.md and its figure")
     arguments = parser.parse_args()
     recipe = load_recipe("an4")
-    preset = with_thesis_pools(with_preset(recipe.recipe.config, arguments.preset))
+    preset = with_thesis_pools(with_preset(recipe.recipe.config, arguments.preset, recipe.recipe.thesis))
     config = with_settings(preset, arguments.set)
     names = [name for name in NAMES if name in ("gmm", *arguments.models)]
     with tempfile.TemporaryDirectory() as temporary:

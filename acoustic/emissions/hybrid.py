@@ -22,6 +22,7 @@ from acoustic.pairs import train_forward, train_pools, train_svm
 from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.iterative_coupling import CouplingName
 from acoustic.pairs.machines import Machines
+from acoustic.pairs.pool_centers import Choice
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
@@ -203,19 +204,32 @@ class Way:
 
 
 def _pairwise(
-    fitted: tuple[Machines, Floats], data: AlignedFrames, config: HybridConfig
+    fitted: tuple[Machines, Floats], data: AlignedFrames, config: HybridConfig, chosen_by: str
 ) -> PairwiseDiscriminantModel:
     states = data.state_priors(config.prior_scale, config.floor)
-    return PairwiseDiscriminantModel(*fitted, states, config.coupling)
+    return PairwiseDiscriminantModel(*fitted, states, config.coupling, chosen_by=chosen_by)
 
 
 def _pools(
-    data: AlignedFrames, config: HybridConfig, own: PoolsConfig, n_workers: int | None, watch: Watch
+    data: AlignedFrames,
+    config: HybridConfig,
+    own: PoolsConfig,
+    n_workers: int | None,
+    watch: Watch,
+    *,
+    choice: Choice | None = None,
 ) -> EmissionModel:
     found = train_pools.fit(
-        data, config.sigma, own, config.calibration, seed=config.seed, n_workers=n_workers, watch=watch
+        data,
+        config.sigma,
+        own,
+        config.calibration,
+        choice=choice,
+        seed=config.seed,
+        n_workers=n_workers,
+        watch=watch,
     )
-    return _pairwise(found, data, config)
+    return _pairwise(found, data, config, choice or own.choice)
 
 
 def _forward(
@@ -230,14 +244,14 @@ def _forward(
     found = train_forward.fit(
         data, config.sigma, own, config.calibration, regularize=regularize, n_workers=n_workers, watch=watch
     )
-    return _pairwise(found, data, config)
+    return _pairwise(found, data, config, "orols" if regularize else "npd")
 
 
 def _svm(
     data: AlignedFrames, config: HybridConfig, own: SvmConfig, n_workers: int | None, watch: Watch
 ) -> EmissionModel:
     found = train_svm.fit(data, config.sigma, own, config.calibration, n_workers=n_workers, watch=watch)
-    return _pairwise(found, data, config)
+    return _pairwise(found, data, config, "svm")
 
 
 def _krls(
@@ -248,7 +262,9 @@ def _krls(
 
 
 WAYS: dict[str, Way] = {
-    "pools": Way("pools", _pools),  # all pairs of a class share their centres
+    "pools": Way("pools", _pools),  # all pairs of a class share its centres, which are drawn
+    "npd-pools": Way("pools", partial(_pools, choice="npd")),  # the same, selected by NPD
+    "orols-pools": Way("pools", partial(_pools, choice="orols")),  # the same, selected by OROLS
     "npd": Way(
         "forward", partial(_forward, regularize=False), _check_npd
     ),  # own centres a pair, thesis Algorithm 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from acoustic.errors import ParameterError
@@ -75,6 +77,18 @@ class OrthogonalBasis:
         for j in range(block.shape[1]):
             added[j] = self._append_one(block[:, j], coefficients[:, j], n_before, lengths[j])
         return added
+
+    def newest(self, first: int) -> Reals:
+        """Return the columns from ``first`` on, (M, m − first)."""
+        return self.q[:, first:]
+
+    def combined(self, weights: Floats) -> Reals:
+        """Return the combination (M, R) of the first n columns with weights (n, R)."""
+        return np.asarray(self.q[:, : len(weights)] @ weights.astype(self._q.dtype))
+
+    def parts(self, n_columns: int) -> Iterator[tuple[slice, Reals]]:
+        """Yield blocks of rows with these rows of the first columns: here one block of all rows."""
+        yield slice(None), self.q[:, :n_columns]
 
     def without_newest(self, residual: Floats) -> Floats:
         """Return a residual (M, R) without its part along the newest column, thesis (3.64)."""

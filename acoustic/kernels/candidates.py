@@ -9,6 +9,7 @@ import numpy as np
 
 from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.selection import select_greedily
+from acoustic.kernels.sparse_basis import SparseBasis
 from foundation.arrays import Flags, Floats, Longs, Reals
 
 
@@ -61,7 +62,7 @@ class _SmallProblem:
 
 
 def error_reductions(
-    basis: OrthogonalBasis,
+    basis: OrthogonalBasis | SparseBasis,
     columns: Reals,
     residual: Reals,
     ridge: float,

@@ -20,11 +20,13 @@ from scipy.linalg import solve_triangular
 from acoustic.errors import ParameterError
 from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.candidates import error_reductions, greedy_order
+from acoustic.kernels.compact import is_basis_better_sparse
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import basis_left_out_residuals
 from acoustic.kernels.parameters import check_not_negative, check_whole
 from acoustic.kernels.ridge import gcv_score, settled_ridge
 from acoustic.kernels.selection import select_greedily
+from acoustic.kernels.sparse_basis import SparseBasis
 from foundation.arrays import Flags, Floats, Longs, Reals
 from foundation.checks import check_choices
 
@@ -179,6 +181,16 @@ def path_of_centers(
     return scorer.path(select_greedily(_Given(scorer, indices, sigmas), scorer.basis, len(indices)))
 
 
+def has_sparse_columns(x: Reals, config: ForwardConfig) -> bool:
+    """Return whether the basis is kept as sparse columns: less time and memory for the same models.
+
+    Not for rules that need all of Q after every centre.
+    """
+    is_plain = config.selection != "error_reduction" and config.stopping != "loo" and len(config.sigmas) == 1
+    reach = config.kernel.radius * config.sigmas[0]
+    return is_plain and config.kernel.name == "compact" and is_basis_better_sparse(x, reach)
+
+
 class _Given:
     """A scorer that takes given centres in their order and updates the models as NPD and OROLS do."""
 
@@ -220,7 +232,8 @@ class _Forward:
         self.root = np.ones(n) if sample_weight is None else np.sqrt(sample_weight / np.mean(sample_weight))
         self.targets = (targets * self.root[:, None]).astype(x.dtype)
         self.n_most = min(config.max_centers, n)
-        self.basis = OrthogonalBasis(n, 1 + self.n_most, x.dtype)
+        form = SparseBasis if has_sparse_columns(x, config) else OrthogonalBasis
+        self.basis = form(n, 1 + self.n_most, x.dtype)
         self.unselected = np.ones(n, dtype=bool)
         self.order = self.rng.permutation(n) if config.selection == "random" else np.arange(n)
         self.chosen_sigmas, self.sigmas = np.empty(0), np.empty(0)  # of the last block; of all
@@ -286,10 +299,9 @@ class _Forward:
         n, ridge, residual = size + 1, self.ridges[size], self.residual
         if n < basis.size:
             orthogonal = self.products[:n] / (basis.kappa[:n] + ridge)[:, None]
-            residual = self.targets - basis.q[:, :n] @ orthogonal.astype(self.x.dtype)
-        left_out = basis_left_out_residuals(
-            basis.q[:, :n], basis.kappa[:n], self.products[:n], ridge, residual
-        )
+            residual = self.targets - basis.combined(orthogonal)
+        state = basis.kappa[:n], self.products[:n], ridge
+        left_out = [basis_left_out_residuals(q, *state, residual[rows]) for rows, q in basis.parts(n)]
         root = self.root[:, None]
         return ForwardPath(
             indices,
@@ -301,7 +313,7 @@ class _Forward:
             np.array(self.gcv),
             size,
             (self.targets - residual) / root,
-            (self.targets - left_out) / root,
+            (self.targets - np.concatenate(left_out)) / root,
         )
 
     def _drawn_block(self, free: Longs, squares: Reals) -> Longs:
@@ -335,7 +347,7 @@ class _Forward:
     def _update(self, before: int) -> None:
         """Update products, λ, residual and the scores of each size for the columns from ``before`` on."""
         n, basis = self.basis.size, self.basis
-        new, kappa = basis.q[:, before:], basis.kappa
+        new, kappa = basis.newest(before), basis.kappa
         # qᵀe equals qᵀy, since q is orthogonal to what earlier columns explain, and loses less to
         # cancellation.
         products = np.asarray(new.T @ self.unregularized, dtype=np.float64)
@@ -351,7 +363,7 @@ class _Forward:
         if self.ridge > 0:
             # (3.82) holds only while λ is fixed, so the share of each column that λ holds back is added anew.
             held = self.products[:n] * (self.ridge / (kappa * (kappa + self.ridge)))[:, None]
-            self.residual = self.unregularized + basis.q @ held.astype(self.x.dtype)
+            self.residual = self.unregularized + basis.combined(held)
         if self.config.stopping == "loo":
             self.press += [np.inf] * (n - before - 1) + [self._press()]  # only whole blocks can be the best
 

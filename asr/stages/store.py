@@ -27,6 +27,7 @@ from typing import Any
 
 from asr.errors import ExperimentError
 from asr.files import directory_digest, read_json, storage_errors, write_json
+from asr.progress import stage
 from asr.stages.keys import key, made_from
 from asr.version import own_code
 
@@ -118,7 +119,8 @@ class StageStore:
                 shutil.rmtree(partial, ignore_errors=True)
                 partial.mkdir(parents=True)
                 started = time.perf_counter(), time.process_time()
-                function(partial)
+                with stage(name):
+                    function(partial)
                 wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
                 digest = directory_digest(partial, without=RECORD)
                 seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}

@@ -79,7 +79,7 @@ def chosen_config(config: ExperimentConfig, values: Weights) -> ExperimentConfig
         section, _, name = key.partition(".")
         part = getattr(config, section)
         changed = replace(part, **{name: type(getattr(part, name))(value)})
-        config = replace(config, **{section: changed})  # type: ignore[arg-type]
+        config = replace(config, **{section: changed})
     return config
 
 

@@ -341,7 +341,8 @@ class TestInterrupted:
                 preexec_fn=lambda n=n_bytes: resource.setrlimit(resource.RLIMIT_FSIZE, (n, n)),
             )
             assert full.returncode == 2
-            (line,) = full.stderr.splitlines()
+            begun, line = full.stderr.splitlines()
+            assert begun == f"gmm2 by the recipe folder; the log is {out / 'log.txt'}"
             assert line.startswith("asr: ")
             assert "no space left on the disk" in line
             assert "run the same command again" in line
