@@ -6,12 +6,12 @@
 The thesis's system (``--preset thesis``): 39 components standardised over the training set, the thesis's
 stopping rules, σ and the other options chosen on the dev speakers, Gaussians of the outputs at the training
 frames, coupling of Price, division by the prior, word pairs of the training text. ``npd-pools`` differs in
-that the pairs of a state share centres that NPD selects for the state. Decoder weights are tuned on the ten dev
-speakers; the official test is decoded once. Differences are paired by utterance against the GMM and against
-the SVM. CPU seconds are those that the experiment recorded when it trained a model, from aligned cepstra to a
-stored model; a dash stands where it recorded none. ``--frames`` adds how the hybrids grow with the frames
-they are trained on. Stages are kept: a run that was stopped goes on where it was. ``--page`` writes the
-tables and the figure into the documentation.
+that the pairs of a state share centres that NPD selects for the state. Decoder weights are tuned on the ten
+dev speakers; the official test is decoded once. Differences are paired by utterance against the GMM and
+against the SVM. CPU seconds are those that the experiment recorded when it trained a model, from aligned
+cepstra to a stored model; a dash stands where it recorded none. ``--frames`` adds how the hybrids grow with
+the frames they are trained on. Stages are kept: a run that was stopped goes on where it was. ``--page``
+writes the tables and the figure into the documentation.
 """
 
 from __future__ import annotations

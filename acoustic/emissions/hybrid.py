@@ -265,10 +265,9 @@ WAYS: dict[str, Way] = {
     "pools": Way("pools", _pools),  # all pairs of a class share its centres, which are drawn
     "npd-pools": Way("pools", partial(_pools, choice="npd")),  # the same, selected by NPD
     "orols-pools": Way("pools", partial(_pools, choice="orols")),  # the same, selected by OROLS
-    "npd": Way(
-        "forward", partial(_forward, regularize=False), _check_npd
-    ),  # own centres a pair, thesis Algorithm 1
-    "orols": Way("forward", partial(_forward, regularize=True)),  # thesis Algorithm 2
+    # Each pair has centres of its own, by thesis Algorithm 1 and Algorithm 2.
+    "npd": Way("forward", partial(_forward, regularize=False), _check_npd),
+    "orols": Way("forward", partial(_forward, regularize=True)),
     "svm": Way("svm", _svm, _check_svm),
     "krls": Way("krls", _krls),  # each class against all others
 }

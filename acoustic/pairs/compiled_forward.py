@@ -265,7 +265,7 @@ def _has_settled(ridges: Floats, share: float) -> bool:
     least, largest = ridges[0], ridges[0]
     for i in range(1, ridges.size):
         least, largest = min(least, ridges[i]), max(largest, ridges[i])
-    return least > 0.0 and largest - least <= share * largest
+    return bool(least > 0.0 and largest - least <= share * largest)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
