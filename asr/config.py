@@ -133,6 +133,7 @@ class ChoiceConfig:
     epsilons : values tried for ``forward.epsilon``
     sizes : values tried for ``forward.n_centers``
     tols : values tried for ``forward.tol`` of NPD
+    lambda_tols : values tried for ``forward.lambda_tol`` of OROLS
     costs : values tried for ``svm.cost``
     nus : values tried for ``krls.nu``
     n_classes : number of classes, drawn at random, whose pairs are trained to try a value
@@ -142,21 +143,20 @@ class ChoiceConfig:
     epsilons: tuple[float, ...] = ()
     sizes: tuple[int, ...] = ()
     tols: tuple[float, ...] = ()
+    lambda_tols: tuple[float, ...] = ()
     costs: tuple[float, ...] = ()
     nus: tuple[float, ...] = ()
     n_classes: int = 20
 
     def values(self, way: str) -> dict[str, tuple[float, ...]]:
         """Return the values tried for a way of training, by the full name of their option."""
-        section = WAYS[way].section if way in WAYS else ""
-        found = {
-            key: getattr(self, name)
-            for key, name in CHOSEN.items()
-            if key.partition(".")[0] in ("hybrid", section)
-        }
-        if way == "orols":
-            del found["forward.tol"]  # a threshold of residuals, which OROLS does not stop by
-        return {key: values for key, values in found.items() if values} if section else {}
+        if way not in WAYS:
+            return {}
+        sections = ("hybrid", WAYS[way].section)
+        # The threshold of residuals is NPD's, that of λ is OROLS's.
+        foreign = {"npd": "forward.lambda_tol", "orols": "forward.tol"}.get(way)
+        keys = [key for key in CHOSEN if key.partition(".")[0] in sections and key != foreign]
+        return {key: values for key in keys if (values := getattr(self, CHOSEN[key]))}
 
     def __post_init__(self) -> None:
         check_lowest(self, {"n_classes": 2}, ConfigError)
@@ -172,6 +172,7 @@ CHOSEN = {
     "hybrid.sigma": "sigmas",
     "forward.n_centers": "sizes",
     "forward.tol": "tols",
+    "forward.lambda_tol": "lambda_tols",
     "forward.epsilon": "epsilons",
     "svm.cost": "costs",
     "krls.nu": "nus",
@@ -179,12 +180,13 @@ CHOSEN = {
 
 
 THESIS_CHOICE = ChoiceConfig(
-    sigmas=(4.0, 5.0, 6.0, 8.0),
-    epsilons=(1e-4, 1e-3, 1e-2),
-    sizes=(100, 200),
-    tols=(0.5, 1.0),
+    sigmas=(4.0, 5.0, 6.5, 8.0),
+    epsilons=(1e-3, 1e-2, 1e-1),
+    sizes=(50, 100, 200),
+    tols=(0.25, 0.5, 1.0),
+    lambda_tols=(0.02, 0.05, 0.1, 0.2),
     costs=(1.0, 3.0, 10.0),
-    nus=(0.01, 0.1),
+    nus=(0.01, 0.1, 0.3),
 )
 
 

@@ -135,6 +135,7 @@ HOMES: dict[str, Home] = {
     "choice.epsilons": _FORWARD,
     "choice.sizes": _FORWARD,
     "choice.tols": _FORWARD,
+    "choice.lambda_tols": _FORWARD,
     "choice.costs": _SVM,
     "choice.nus": _KRLS,
 }
