@@ -17,9 +17,11 @@ from asr.errors import ConfigError
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Normalization, Projection
 from features.mfcc import MfccConfig
-from foundation.checks import check_lowest
 
 GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa"]
+ChosenName = Literal[
+    "hybrid.sigma", "forward.n_centers", "forward.tol", "forward.epsilon", "svm.cost", "krls.nu"
+]
 
 
 @dataclass(frozen=True)
@@ -121,87 +123,18 @@ class TuningConfig:
 
 
 @dataclass(frozen=True)
-class ChoiceConfig:
-    """Values of hybrids' options that are tried on the dev set, one option after the other.
-
-    An option without values here keeps the one it is configured with, and so do all options where there is no
-    dev set. An option that is set on the command line is not tried, unless its values are set after it.
-
-    Attributes
-    ----------
-    sigmas : values tried for ``hybrid.sigma``
-    epsilons : values tried for ``forward.epsilon``
-    sizes : values tried for ``forward.n_centers``
-    tols : values tried for ``forward.tol`` of NPD
-    lambda_tols : values tried for ``forward.lambda_tol`` of OROLS
-    costs : values tried for ``svm.cost``
-    nus : values tried for ``krls.nu``
-    n_classes : number of classes, drawn at random, whose pairs are trained to try a value
-    """
-
-    sigmas: tuple[float, ...] = ()
-    epsilons: tuple[float, ...] = ()
-    sizes: tuple[int, ...] = ()
-    tols: tuple[float, ...] = ()
-    lambda_tols: tuple[float, ...] = ()
-    costs: tuple[float, ...] = ()
-    nus: tuple[float, ...] = ()
-    n_classes: int = 20
-
-    def values(self, way: str) -> dict[str, tuple[float, ...]]:
-        """Return the values tried for a way of training, by the full name of their option."""
-        if way not in WAYS:
-            return {}
-        sections = ("hybrid", WAYS[way].section)
-        # The threshold of residuals is NPD's, that of λ is OROLS's.
-        foreign = {"npd": "forward.lambda_tol", "orols": "forward.tol"}.get(way)
-        keys = [key for key in CHOSEN if key.partition(".")[0] in sections and key != foreign]
-        return {key: values for key in keys if (values := getattr(self, CHOSEN[key]))}
-
-    def __post_init__(self) -> None:
-        check_lowest(self, {"n_classes": 2}, ConfigError)
-        for name in CHOSEN.values():
-            if not all(0 <= value < math.inf for value in getattr(self, name)):
-                raise ConfigError(
-                    f"{name}: expected finite numbers from 0 on, got {getattr(self, name)}; change it"
-                )
-
-
-# Option -> the field of `ChoiceConfig` with the values that are tried for it.
-CHOSEN = {
-    "hybrid.sigma": "sigmas",
-    "forward.n_centers": "sizes",
-    "forward.tol": "tols",
-    "forward.lambda_tol": "lambda_tols",
-    "forward.epsilon": "epsilons",
-    "svm.cost": "costs",
-    "krls.nu": "nus",
-}
-
-
-THESIS_CHOICE = ChoiceConfig(
-    sigmas=(4.0, 5.0, 6.5, 8.0),
-    epsilons=(1e-3, 1e-2, 1e-1),
-    sizes=(50, 100, 200),
-    tols=(0.25, 0.5, 1.0),
-    lambda_tols=(0.02, 0.05, 0.1, 0.2),
-    costs=(1.0, 3.0, 10.0),
-    nus=(0.01, 0.1, 0.3),
-)
-
-
-@dataclass(frozen=True)
 class ExperimentConfig:
     """Everything beside the data that decides the outcome of an experiment.
 
     Attributes
     ----------
-    front_end, gmm, tying, hybrid, pools, forward, svm, krls, decoder, tuning, choice : configurations of the
-        parts
+    front_end, gmm, tying, hybrid, pools, forward, svm, krls, decoder, tuning : configurations of the parts
     grammars : grammars that are evaluated, of ``loop``, ``unigram``, ``bigram``, ``trigram``,
         ``word-pair`` and ``arpa``; the last one is the default of ``asr decode``
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
         on dev
+    chosen_on_dev : options that are not used as they are configured but chosen on the dev set for each model,
+        from the values in `asr.training.choice`; an option that is set on the command line is not chosen
     unusable : what to do about recordings and transcripts that cannot be used: ``stop`` ends with an error
         that names them all, ``skip`` leaves them out and names them in the log, a number such as ``0.1``
         leaves them out if they are at most this share of a split, and otherwise ends with the error
@@ -220,7 +153,7 @@ class ExperimentConfig:
     grammars: tuple[GrammarName, ...] = ("loop",)
     retrain_with_dev: bool = True
     unusable: str = "0.1"
-    choice: ChoiceConfig = field(default_factory=ChoiceConfig)
+    chosen_on_dev: tuple[ChosenName, ...] = ()
 
     def __post_init__(self) -> None:
         wrong = [name for name in self.grammars if name not in get_args(GrammarName)]

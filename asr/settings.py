@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 
 from acoustic.emissions.hybrid import WAYS
 from acoustic.emissions.sklearn_model import PREFIX
-from asr.config import CHOSEN, ExperimentConfig
+from asr.config import ExperimentConfig
 from asr.errors import ConfigError
 from asr.systems import GmmSystem, HybridSystem, System
 from foundation.errors import AsrError
@@ -28,9 +28,8 @@ def with_settings(config: ExperimentConfig, settings: Iterable[str]) -> Experime
         key, text = _split(setting)
         name = full_key(key)
         config = _changed(config, name, key, text)
-        if name in CHOSEN:  # what is set is not chosen
-            nothing: dict[str, Any] = {CHOSEN[name]: ()}
-            config = replace(config, choice=replace(config.choice, **nothing))
+        # What is set is not chosen.
+        config = replace(config, chosen_on_dev=tuple(c for c in config.chosen_on_dev if c != name))
     config.front_end.front_end("lda").check()  # only now: one setting may be right with the next
     return config
 
@@ -131,13 +130,7 @@ HOMES: dict[str, Home] = {
     "forward": _FORWARD,
     "svm": _SVM,
     "krls": _KRLS,
-    "choice": _OUR_OWN,
-    "choice.epsilons": _FORWARD,
-    "choice.sizes": _FORWARD,
-    "choice.tols": _FORWARD,
-    "choice.lambda_tols": _FORWARD,
-    "choice.costs": _SVM,
-    "choice.nus": _KRLS,
+    "chosen_on_dev": _OUR_OWN,
 }
 
 

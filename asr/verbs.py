@@ -7,11 +7,12 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.kinds import describe
 from acoustic.pairs.train_forward import PairForwardConfig
-from asr.config import THESIS_CHOICE, ExperimentConfig
+from asr.config import ChosenName, ExperimentConfig
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
 from asr.decoding.passes import accuracy_of, scored_speech
@@ -101,13 +102,14 @@ def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = TH
     """
     if preset != "thesis":
         return config
-    own_width = thesis.sigma != THESIS.sigma  # a recipe that knows σ has nothing to choose
+    # A recipe that brings a σ of its own has none to choose.
+    known: set[ChosenName] = {"hybrid.sigma"} if thesis.sigma != THESIS.sigma else set()
     return replace(
         config,
         front_end=replace(config.front_end, normalize="global"),
         hybrid=thesis,
         forward=PairForwardConfig(stopping="thesis"),
-        choice=replace(THESIS_CHOICE, sigmas=()) if own_width else THESIS_CHOICE,
+        chosen_on_dev=tuple(name for name in get_args(ChosenName) if name not in known),
         grammars=tuple(dict.fromkeys(["word-pair", *config.grammars])),
         retrain_with_dev=False,
     )

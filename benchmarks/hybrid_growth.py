@@ -78,7 +78,7 @@ def chosen_once(experiment: Experiment, name: str) -> Experiment:
     if not isinstance(row.system, HybridSystem):
         return experiment
     config = experiment.models.chosen_config(row.system)
-    return reconfigured(experiment, replace(config, choice=type(config.choice)()))
+    return reconfigured(experiment, replace(config, chosen_on_dev=()))
 
 
 def measure_growth(experiment: Experiment, names: Sequence[str], times: Sequence[int]) -> list[Size]:

@@ -26,6 +26,7 @@ from foundation.checks import check_choices
 from foundation.threads import Watch, parallel_map, unwatched
 
 _STEEPEST = np.float32(1e25)  # largest 1/σ² of compiled kernels, finite times squared distances
+_PATIENCE = 10  # centres for which λ must have changed little
 _PAIRS_AT_ONCE = 16  # pairs that a thread takes at once
 _LEAVE_ONE_OUT = Calibration()
 
@@ -41,27 +42,22 @@ class PairForwardConfig:
     n_centers : largest number of centres of a pair
     epsilon : number added to the diagonal of a pair's Gram matrix
     stopping : rule that may end the selection before a pair has ``n_centers``: ``size`` is none, ``tol`` ends
-        when no |residual| exceeds ``tol``, ``lambda`` when λ has changed by a share of no more than
-        ``lambda_tol`` for ``patience`` centres; ``thesis`` is ``tol`` for NPD and ``lambda`` for OROLS, as in
+        when no absolute residual, of targets ±1, exceeds ``tol``, ``lambda`` when λ has changed by a share of
+        no more than ``tol`` for ten centres; ``thesis`` is ``tol`` for NPD and ``lambda`` for OROLS, as in
         thesis 4.4.1
-    tol : largest |residual| of targets ±1 at which the rule ``tol`` ends
-    lambda_tol : share by which λ may have changed when the rule ``lambda`` ends
-    patience : number of centres for which λ must have changed little
+    tol : threshold of the rule
     """
 
     n_centers: int = 100
     epsilon: float = 1e-3
     stopping: StoppingRule = "size"
-    tol: float = 0.5
-    lambda_tol: float = 1e-2
-    patience: int = 10
+    tol: float = 0.2
 
     def __post_init__(self) -> None:
         check_choices(self, ModelError)
         check_whole("n_centers", self.n_centers)
-        check_whole("patience", self.patience)
-        for name in ("epsilon", "tol", "lambda_tol"):
-            check_not_negative(name, getattr(self, name))
+        check_not_negative("epsilon", self.epsilon)
+        check_not_negative("tol", self.tol)
 
     def selection(self, sigma: float, *, regularize: bool) -> ForwardConfig:
         """Return how OROLS (``regularize``) or NPD selects the centres of a pair."""
@@ -74,8 +70,8 @@ class PairForwardConfig:
             self.n_centers,
             epsilon=self.epsilon,
             stopping=stopping,
-            tol=self.lambda_tol if stopping == "lambda" else self.tol,
-            patience=self.patience,
+            tol=self.tol,
+            patience=_PATIENCE,
             regularize=regularize,
         )
 

@@ -18,7 +18,7 @@ from asr.files import read_json, write_json
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages, split_name
 from asr.systems import GmmSystem, HybridSystem, System, other_code
-from asr.training.choice import DevFrames, choose, chosen_config, said_values
+from asr.training.choice import DevFrames, choose, chosen_config, said_values, values_of
 from asr.training.gmm import (
     fit_front_end,
     start_flat,
@@ -81,11 +81,11 @@ class ModelStages:
 
     def _check_choice(self, system: HybridSystem) -> None:
         """Raise an error if there are values to choose from, but no alignment of dev to choose them by."""
-        values, units = self.config.choice.values(system.way), self.config.hybrid.units
+        values, units = values_of(system.way, self.config), self.config.hybrid.units
         if values and units != "phone":
             raise ConfigError(
-                f"choice: values of {', '.join(values)} with hybrid.units={units}, expected "
-                "hybrid.units=phone, since only phones are aligned on dev; set each to one value"
+                f"chosen_on_dev: {', '.join(values)} with hybrid.units={units}, expected "
+                "hybrid.units=phone, since only phones are aligned on dev; set them instead"
             )
 
     def _projection(self, system: System) -> Projection:
@@ -178,7 +178,8 @@ class ModelStages:
 
     def choice(self, system: HybridSystem) -> StageOutput | None:
         """Return the options chosen on dev and all that was tried; None where there is nothing to choose."""
-        if not self.config.choice.values(system.way) or not len(self.task.corpus("dev")):
+        values = values_of(system.way, self.config)
+        if not values or not len(self.task.corpus("dev")):
             return None
         splits, hybrid = ("train",), self.config.hybrid
         units, aligner, config = self.units(splits), self.gmm(self.aligner, splits), self._hybrid_front_end
@@ -203,8 +204,7 @@ class ModelStages:
                 "front_end": config,
                 "hybrid": hybrid.of_training(),
                 "own": self.config.of_way(system.way),
-                "values": self.config.choice.values(system.way),
-                "n_classes": self.config.choice.n_classes,
+                "values": values,
                 "beam": self.config.gmm.beam,
             },
             other_code=other_code(system.way),

@@ -8,7 +8,7 @@ few hundred words do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,11 +16,22 @@ from typing import Any
 import numpy as np
 
 from acoustic.emissions.aligned_frames import AlignedFrames
-from acoustic.emissions.hybrid import train_emissions
-from asr.config import ExperimentConfig
+from acoustic.emissions.hybrid import WAYS, train_emissions
+from asr.config import ChosenName, ExperimentConfig
 from asr.decoding.tuning import Tuned, Weights, coordinate_search
 from asr.progress import progress_bar
 from foundation.arrays import Integers, Ints, Longs, Singles
+
+VALUES: Mapping[ChosenName, Sequence[float]] = {
+    "hybrid.sigma": (4.0, 5.0, 6.5, 8.0),
+    "forward.n_centers": (50, 100, 200),
+    "forward.tol": (0.25, 0.5, 1.0),
+    "forward.epsilon": (1e-3, 1e-2, 1e-1),
+    "svm.cost": (1.0, 3.0, 10.0),
+    "krls.nu": (0.01, 0.1, 0.3),
+}
+LAMBDA_TOLS = (0.02, 0.05, 0.1, 0.2)  # of OROLS, whose tolerance is one of λ and not of residuals
+N_CLASSES = 20  # classes whose pairs are trained to try a value
 
 _MAX_ROUNDS = 1
 
@@ -47,16 +58,16 @@ def choose(way: str, data: AlignedFrames, dev: DevFrames, config: ExperimentConf
     way : way of training, see `acoustic.emissions.hybrid.train_emissions`
     data : training frames
     dev : frames that values are tried on
-    config : configuration with the values to try and all other options
+    config : configuration that names the options to choose and holds all others
 
     Returns
     -------
     The chosen values by the full names of their options. In place of word errors it holds the mean of −log
     P(right class | frame).
     """
-    axes = config.choice.values(way)
+    axes = values_of(way, config)
     start = {key: _nearest(values, option(config, key)) for key, values in axes.items()}
-    classes = _drawn_classes(data.n_classes, config.choice.n_classes, config.hybrid.seed)
+    classes = _drawn_classes(data.n_classes, N_CLASSES, config.hybrid.seed)
     few = with_classes(data, classes)
     known = dev.states >= 0
     codes = few.class_of_state[dev.states[known]]
@@ -71,6 +82,17 @@ def choose(way: str, data: AlignedFrames, dev: DevFrames, config: ExperimentConf
         return -float(np.mean(model.log_posteriors(x)[rows, codes]))
 
     return coordinate_search(cost, axes, start, _MAX_ROUNDS)
+
+
+def values_of(way: str, config: ExperimentConfig) -> dict[str, Sequence[float]]:
+    """Return the values that are tried for a way of training, by the full names of their options."""
+    sections = ("hybrid", WAYS[way].section) if way in WAYS else ()
+    found: dict[str, Sequence[float]] = {
+        name: VALUES[name] for name in config.chosen_on_dev if name.partition(".")[0] in sections
+    }
+    if way == "orols" and "forward.tol" in found:
+        found["forward.tol"] = LAMBDA_TOLS
+    return found
 
 
 def chosen_config(config: ExperimentConfig, values: Weights) -> ExperimentConfig:

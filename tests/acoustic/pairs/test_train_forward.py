@@ -177,13 +177,13 @@ def test_held_out_outputs_are_those_of_machines_of_the_other_folds(overlapping, 
     [
         ("size", False, ("size", 0.4)),
         ("tol", True, ("tol", 0.4)),
-        ("lambda", True, ("lambda", 0.03)),
+        ("lambda", True, ("lambda", 0.4)),
         ("thesis", False, ("tol", 0.4)),
-        ("thesis", True, ("lambda", 0.03)),
+        ("thesis", True, ("lambda", 0.4)),
     ],
 )
 def test_the_rule_that_ends_a_selection(stopping, regularize, expected):
-    config = PairForwardConfig(30, 1e-2, stopping, tol=0.4, lambda_tol=0.03, patience=4)
+    config = PairForwardConfig(30, 1e-2, stopping, tol=0.4)
     found = config.selection(1.5, regularize=regularize)
     assert (found.stopping, found.tol) == expected
     assert found == ForwardConfig(
@@ -192,7 +192,7 @@ def test_the_rule_that_ends_a_selection(stopping, regularize, expected):
         30,
         stopping=expected[0],
         tol=expected[1],
-        patience=4,
+        patience=10,
         epsilon=1e-2,
         regularize=regularize,
     )
