@@ -69,6 +69,7 @@ def test_rows_are_sparse_only_where_few_pairs_are_near():
 
 def test_a_sparse_basis_is_for_many_points_with_few_neighbours():
     many = points(2000)
-    assert is_basis_better_sparse(many, 0.05)
-    assert not is_basis_better_sparse(many, 0.5)
-    assert not is_basis_better_sparse(many[:1999], 0.05)
+    assert is_basis_better_sparse(many, 0.05, 250)
+    assert not is_basis_better_sparse(many, 0.05, 251)
+    assert not is_basis_better_sparse(many, 0.5, 250)
+    assert not is_basis_better_sparse(many[:1999], 0.05, 200)
