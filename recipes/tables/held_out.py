@@ -126,7 +126,9 @@ def _grown(columns, targets, sizes, rule, epsilon):  # type: ignore[no-untyped-d
                     lengths[c] -= along * along / squared
                     gains[c] -= along * step
             while next_size < len(sizes) and sizes[next_size] <= size - 1:
-                found[next_size] = _regularized(basis, kappa, products, ridge, size, n) if rule == 1 else outputs
+                if rule == 1:
+                    outputs = _regularized(basis, kappa, products, ridge, size, n)
+                found[next_size] = outputs
                 next_size += 1
         if size - 1 == n_most:
             break
@@ -144,7 +146,9 @@ def _grown(columns, targets, sizes, rule, epsilon):  # type: ignore[no-untyped-d
         if chosen < 0:
             break
     for s in range(next_size, len(sizes)):  # there are no more columns: the largest model
-        found[s] = _regularized(basis, kappa, products, ridge, size, n) if rule == 1 else outputs
+        if rule == 1:
+            outputs = _regularized(basis, kappa, products, ridge, size, n)
+        found[s] = outputs
     return found, selected[: max(size - 1, 0)]
 
 
