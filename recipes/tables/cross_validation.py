@@ -91,9 +91,13 @@ TrainingSet = tuple[NDArray[Any], NDArray[Any]]
 
 
 def choose(method: Method, training_sets: Sequence[TrainingSet], search: Search) -> Choice:
-    """Return the combination of hyper-parameters of the least error, a mean over the training sets."""
+    """Return the combination of hyper-parameters of the least error, a mean over the training sets.
+
+    Ties go to the wider kernel, then to the first constant, then to fewer centres.
+    """
     errors = np.mean([grid_errors(method, x, y, search) for x, y in training_sets], axis=0)
-    best = np.unravel_index(np.argmin(errors), errors.shape)
+    # Equal numbers of errors are sums of shares that may differ by rounding; `argmin` takes the first.
+    best = np.unravel_index(np.argmin(np.round(errors, 12)), errors.shape)
     unit = float(np.median([median_distance(x, search.seed) for x, _ in training_sets]))
     width, constant, share = (
         values[index]
@@ -103,10 +107,7 @@ def choose(method: Method, training_sets: Sequence[TrainingSet], search: Search)
 
 
 def grid_errors(method: Method, x: NDArray[Any], y: NDArray[Any], search: Search) -> Floats:
-    """Return the cross-validated error (number of widths, E, S), a share of the points.
-
-    Ties go to the wider kernel, then to the first constant, then to fewer centres: `argmin` takes the first.
-    """
+    """Return the cross-validated error (number of widths, E, S), a share of the points."""
     unit = median_distance(x, search.seed)
     sigmas = [unit * width for width in method.widths]
     with single_threaded_libraries():

@@ -43,7 +43,9 @@ def _rows(name: str, request: Request) -> list[tuple[str, ...]]:
     sizes = benchmark.n_train, benchmark.n_test
     splits = list(benchmark_partitions(request.folder, name, *sizes, request.n_partitions, seed))
     splits = [s.head(*QUICK) for s in splits] if request.is_quick else splits
-    rows = [(name, rival, error, size, "not run", "", "") for rival, error, size in RIVALS[name]]
+    rows: list[tuple[str, ...]] = [
+        (name, rival, error, size, "not run", "", "") for rival, error, size in RIVALS[name]
+    ]
     rows.append((name, "AdaBoost, stumps", "–", "–", *_kept(name, "stumps", _stumps, splits, request)))
     svm, fisher = shared_results(name, splits, request, ("SVM", "KFD"))
     for label, paper, result in (("SVM", benchmark.svm, svm), ("KFD", benchmark.kfd, fisher)):

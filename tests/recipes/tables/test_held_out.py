@@ -52,7 +52,9 @@ def test_ols_outputs_are_those_of_the_estimator(seed: int) -> None:
 def test_fisher_outputs_are_those_of_the_estimator() -> None:
     (x, y), (held_out, _) = noisy_ring(1, 60), noisy_ring(2, 25)
     epsilons = np.array([1e-5, 1e-2, 1.0])
-    for epsilon, found in zip(epsilons, fisher_outputs(columns_of(x, held_out, 0.9), y, epsilons), strict=True):
+    for epsilon, found in zip(
+        epsilons, fisher_outputs(columns_of(x, held_out, 0.9), y, epsilons), strict=True
+    ):
         model = KernelFisherDiscriminant(0.9, epsilon=epsilon).fit(x, y)
         np.testing.assert_allclose(found, model.decision_function(held_out), rtol=1e-7, atol=1e-8)
 
