@@ -58,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """Run a verb; only now is imported what it needs, for help shall not wait for it."""
+    if options.verb == "demo":  # imports take seconds
+        print("a small corpus is synthesised, two models are trained and tested: minutes", file=sys.stderr)
     from asr.commands import COMMANDS
     from asr.logs import terminal_messages
 

@@ -17,6 +17,7 @@ from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.files import read_json, storage_errors, write_json
 from asr.logs import log_file
+from asr.progress import say
 from asr.recipe import LoadedRecipe
 from asr.recognizer import DEFAULT_MODEL, MODELS
 from asr.scoring.results import Result, write_results
@@ -63,6 +64,7 @@ class Experiment:
         for name, system in systems.items():
             self.models.check(name, system)
         with self.store.locked(), storage_errors(self.out), log_file(self.out / "log.txt"):
+            say(f"{', '.join(systems)} by the recipe {self.loaded.name}; the log is {self.out / 'log.txt'}")
             self.store.tell_of_other_code()
             self._warn_of_another_corpus()
             self._write_config(models)

@@ -1,4 +1,4 @@
-"""Where messages go: all to the experiment's ``log.txt``, warnings and names of stages to the terminal."""
+"""Where messages go: all to the experiment's ``log.txt``, warnings and progress to the terminal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tqdm import tqdm
+
+from asr import progress
 
 _PACKAGES = ("asr", "acoustic", "decoder", "features", "recipes")
 
@@ -38,10 +40,12 @@ def log_file(path: Path) -> Iterator[None]:
 
 @contextmanager
 def terminal_messages(*, verbose: bool) -> Iterator[None]:
-    """Show warnings on standard error, with ``verbose`` the stages, too."""
-    handler = _TerminalHandler(logging.INFO if verbose else logging.WARNING)
+    """Show warnings and progress on standard error, with ``verbose`` all that is done."""
+    handler = _TerminalHandler(logging.INFO)
     handler.setFormatter(logging.Formatter("%(message)s"))
-    with _handled(handler, _PACKAGES, logging.INFO):
+    if not verbose:
+        handler.addFilter(lambda m: m.levelno >= logging.WARNING or m.name == progress.logger.name)
+    with _handled(handler, _PACKAGES, logging.INFO), progress.heartbeat():
         yield
 
 

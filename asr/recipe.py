@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
+from acoustic.emissions.hybrid import THESIS, HybridConfig
 from asr.config import ExperimentConfig
 from asr.errors import ExperimentError
 from asr.recipe_scripts import BUILT_IN_PACKAGE, built_in_recipes, built_in_script
@@ -26,6 +27,7 @@ class Recipe:
     prepare : ``prepare(corpus_dir, output_dir)`` writes ``train``, ``dev`` and ``test`` data directories,
         ``lexicon.txt`` and, if the task has them, ``word_pairs.txt`` or ``*.arpa``
     config : what differs from the defaults
+    thesis : the hybrid of the preset ``thesis``
     models : names of the models that are trained if none are asked for
     needs_corpus : False if the recipe makes its own recordings
     is_synthetic : True if these are not recordings of people; results say so
@@ -33,6 +35,7 @@ class Recipe:
 
     prepare: Callable[[Path, Path], None]
     config: ExperimentConfig = field(default_factory=ExperimentConfig)
+    thesis: HybridConfig = THESIS
     models: tuple[str, ...] = ("gmm", "npd")
     needs_corpus: bool = True
     is_synthetic: bool = False

@@ -105,19 +105,22 @@ def _has_posteriors(system: System, config: ExperimentConfig) -> bool:
 
 
 _PROJECTED = Home("gmm-lda, and hybrids with hybrid.input_projection=lda", _is_projected)
-_OUR_OWN = Home("npd, orols, svm and krls", lambda system, config: section_of(system) != "")
+_OUR_OWN = Home("npd, orols, pools, svm and krls", lambda system, config: section_of(system) != "")
 
 # An option has the home of the longest name here that it begins with; others belong to all models.
 HOMES: dict[str, Home] = {
     "front_end.context": _PROJECTED,
     "front_end.n_components": _PROJECTED,
     "tying": Home("hybrids with hybrid.units=context or cross-word", _is_tied),
-    "hybrid": Home("hybrids: npd, orols, svm, krls, sklearn:module.Class and plugins", _is_hybrid),
-    "hybrid.prior_scale": Home("npd, orols, svm, krls and sklearn:module.Class", _has_posteriors),
+    "hybrid": Home("hybrids: npd, orols, pools, svm, krls, sklearn:module.Class and plugins", _is_hybrid),
+    "hybrid.prior_scale": Home("npd, orols, pools, svm, krls and sklearn:module.Class", _has_posteriors),
     "hybrid.sigma": _OUR_OWN,
     "hybrid.calibration": _OUR_OWN,
-    "hybrid.coupling": Home("npd, orols and svm", lambda s, c: section_of(s) in ("pools", "forward", "svm")),
-    "pools": Home("npd of the preset best", lambda s, c: section_of(s) == "pools"),
+    "hybrid.coupling": Home(
+        "npd, orols, pools and svm", lambda s, c: section_of(s) in ("pools", "forward", "svm")
+    ),
+    "pools": Home("pools, and npd and orols of the preset best", lambda s, c: section_of(s) == "pools"),
+    "pools.choice": Home("pools", lambda s, c: isinstance(s, HybridSystem) and s.way == "pools"),
     "forward": Home("npd and orols of the preset thesis", lambda s, c: section_of(s) == "forward"),
     "svm": Home("svm", lambda s, c: section_of(s) == "svm"),
     "krls": Home("krls", lambda s, c: section_of(s) == "krls"),

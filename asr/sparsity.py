@@ -53,14 +53,14 @@ def sparsity(
     Parameters
     ----------
     experiment : experiment directory that ``asr train`` has finished
-    model : a hybrid whose pairs have centres: npd or orols
+    model : a hybrid whose pairs have centres: npd, orols or pools
     sizes : numbers of centres
     """
     out = Path(experiment)
     record = read_json(out / "config.json")
     system = find_system(model, record.get("preset", "best"))
     if not isinstance(system, HybridSystem) or section_of(system) not in ("pools", "forward"):
-        raise ConfigError(f'model "{model}" has no number of centres to change; expected npd or orols')
+        raise ConfigError(f'model "{model}" has no number of centres to change; expected npd, orols or pools')
     StageStore(out).tell_of_other_code()
     rows = tuple(_rows(out, record, model, system, sizes))
     with storage_errors(out):

@@ -56,6 +56,7 @@ SYSTEMS: dict[str, System] = {
     "gmm-lda-cmllr": GmmSystem(8, "lda", adapts=True),
     "npd": HybridSystem("npd"),
     "orols": HybridSystem("orols"),
+    "pools": HybridSystem("pools"),
     "krls": HybridSystem("krls"),
     "svm": HybridSystem("svm"),
 }
@@ -67,18 +68,13 @@ _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 def find_system(name: str, preset: str = "best") -> System:
     """Return the system of a name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``.
 
-    In the preset ``best`` all pairs of a state share the centres of ``npd``; in ``thesis`` each pair has its
-    own.
+    In the preset ``best`` all pairs of a state share the centres that ``npd`` or ``orols`` selects for it; in
+    ``thesis`` each pair has its own.
     """
     if preset not in PRESETS:
         raise ConfigError(f'preset "{preset}" is not known; expected one of: {", ".join(PRESETS)}')
-    if preset == "best" and name == "npd":
-        return HybridSystem("pools")
-    if preset == "best" and name == "orols":
-        raise ConfigError(
-            'model "orols" belongs to the preset thesis, where each pair selects its centres; in the preset '
-            "best it would be npd by another name; expected --model npd, or --preset thesis"
-        )
+    if preset == "best" and name in ("npd", "orols"):
+        return HybridSystem(f"{name}-pools")
     if name in SYSTEMS:
         return SYSTEMS[name]
     if numbered := _NUMBERED.fullmatch(name):

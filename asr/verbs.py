@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acoustic.emissions.hybrid import THESIS
+from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.kinds import describe
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
@@ -63,7 +63,7 @@ def train(
         raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
     if corpus is not None and not Path(corpus).is_dir():
         raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
-    config = with_settings(with_preset(loaded.recipe.config, preset), settings)
+    config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     corpus_dir = Path(corpus) if corpus is not None else None
     if corpus_dir is not None and Path(out).resolve().is_relative_to(corpus_dir.resolve()):
         raise ConfigError(
@@ -91,10 +91,10 @@ def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
     return results, found, (new / "new.txt").read_text(encoding="utf-8").strip()
 
 
-def with_preset(config: ExperimentConfig, preset: str) -> ExperimentConfig:
-    """Return the configuration of a preset."""
+def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = THESIS) -> ExperimentConfig:
+    """Return the configuration of a preset, with a recipe's hybrid of the preset ``thesis``."""
     if preset == "thesis":
-        return replace(config, front_end=replace(config.front_end, normalize="global"), hybrid=THESIS)
+        return replace(config, front_end=replace(config.front_end, normalize="global"), hybrid=thesis)
     return config
 
 

@@ -1,15 +1,19 @@
 """Models compared on all 84 speakers of AN4, five folds without a common speaker, paired by utterance.
 
     asr train an4 --corpus ../shared/data/an4 --out exp/an4
-    python benchmarks/an4_folds.py --corpus ../shared/data/an4 --weights exp/an4 --models gmm gmm16
+    python benchmarks/an4_folds.py --corpus ../shared/data/an4 --weights exp/an4 --models gmm npd \
+        --page docs/results/an4.md --section folds
+    python benchmarks/an4_folds.py --corpus ../shared/data/an4 --weights exp/an4 --weights-of npd \
+        --models pools@pools.n_centers=200 npd
 
 The official train and test sets together; speakers sorted by code point, fold k tests those at k, k + 5, k +
 10, … With ``--parts train --set …`` a choice can be made without the official test.
 
 Each fold trains on the other speakers alone, flat start and projection included. Nothing is tuned here:
 decoder weights are those the experiment tuned on its dev speakers (ten of these 84, so the level is slightly
-optimistic; the comparison is not favoured, each model having its own weights). The bigram is of the fold's
-training text.
+optimistic; the comparison is not favoured, each model having its own weights). Models that the experiment
+does not have get the weights of the model ``--weights-of``. ``NAME@KEY=VALUE`` is a model with an option of
+its own. The bigram is of the fold's training text.
 
 Intervals and p values are `asr.scoring.scoring.compare`'s, over utterances; utterances of one speaker are not
 independent, so the speakers that are better and worse, with a sign test over them, stand beside.
@@ -21,13 +25,14 @@ import inspect
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from markdown import markdown_table
 from report import argument_parser, print_table, write_report
 from scipy import stats
 
@@ -38,7 +43,7 @@ from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import scored_speech
 from asr.files import as_plain
 from asr.recipe import LoadedRecipe, Recipe
-from asr.recognizer import Recognizer
+from asr.recognizer import MODELS, Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.settings import with_settings
 from asr.stages.models import ModelStages
@@ -47,6 +52,7 @@ from asr.stages.task import TaskStages
 from asr.systems import SYSTEMS, find_system
 from decoder import Decoder, DecoderConfig, Lexicon
 from recipes import an4
+from recipes.tables.layout import write_section
 
 GRAMMARS: tuple[GrammarName, ...] = ("loop", "bigram")
 Texts = Mapping[str, tuple[str, ...]]
@@ -87,22 +93,36 @@ class Tuned(NamedTuple):
     first_pass: DecoderConfig | None
 
 
-def tuned_configs(experiment: Path, models: Sequence[str]) -> dict[tuple[str, str], Tuned]:
-    """Return the decoder options of each model and grammar in an experiment."""
+def tuned_configs(
+    experiment: Path, models: Sequence[str], otherwise: str | None = None
+) -> dict[tuple[str, str], Tuned]:
+    """Return the decoder options of each model and grammar in an experiment.
+
+    A model that the experiment does not have gets those of the model ``otherwise``.
+    """
     found = {}
     for name, grammar in product(models, GRAMMARS):
-        recognizer = Recognizer.load(experiment, name, grammar)
+        is_there = (experiment / MODELS / name).is_dir()
+        recognizer = Recognizer.load(experiment, name if is_there else otherwise or name, grammar)
         first = recognizer.first_pass
         found[name, grammar] = Tuned(recognizer.decoder.config, first.config if first else None)
     return found
 
 
+def with_own_settings(task: TaskStages, model: str) -> TaskStages:
+    """Return the task with the options of its own that a model ``NAME@KEY=VALUE`` has."""
+    _, _, setting = model.partition("@")
+    config = with_settings(task.config, [setting] if setting else [])
+    return TaskStages(task.store, task.loaded, task.corpus_dir, config)
+
+
 def decode_fold(task: TaskStages, configs: Mapping[tuple[str, str], Tuned]) -> dict[tuple[str, str], Texts]:
     """Return the words of a fold's test utterances by each model and grammar."""
-    models, data, grammars = ModelStages(task), task.data(("test",)), task.grammar_files(("train",))
+    data, grammars = task.data(("test",)), task.grammar_files(("train",))
     found: dict[tuple[str, str], Texts] = {}
     for name in dict.fromkeys(name for name, _ in configs):
-        model = load_model(models.acoustic_model(find_system(name), ("train",)).path)
+        models, system = ModelStages(with_own_settings(task, name)), find_system(name.partition("@")[0])
+        model = load_model(models.acoustic_model(system, ("train",)).path)
         speech = scored_speech(data.cepstra, data.speakers, model)
         for grammar in GRAMMARS:
             loaded = read_grammar(grammar, grammars.path, task.lexicon)
@@ -181,19 +201,64 @@ def print_report(rows: Sequence[dict[str, Any]], comparisons: Sequence[dict[str,
     )
 
 
+def page_section(rows: Sequence[dict[str, Any]], comparisons: Sequence[dict[str, Any]]) -> str:
+    """Return the accuracies and their paired differences as tables of a page, a column for each grammar."""
+
+    def columns(found: Sequence[dict[str, Any]], cell: Callable[[dict[str, Any]], str]) -> list[str]:
+        by_grammar = {row["grammar"]: cell(row) for row in found}
+        return [by_grammar[g] for g in GRAMMARS]
+
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    pairs = list(dict.fromkeys((c["first"], c["second"]) for c in comparisons))
+    body = [
+        (f"`{m}`", *columns([r for r in rows if r["model"] == m], _accuracy_cell), *_nothing(GRAMMARS))
+        for m in models
+    ]
+    body += [
+        (f"`{b}` − `{a}`", *columns(found, _difference_cell), *columns(found, _speakers_cell))
+        for a, b in pairs
+        for found in [[c for c in comparisons if (c["first"], c["second"]) == (a, b)]]
+    ]
+    return markdown_table(("", *GRAMMARS, *(f"speakers better / worse, {g}" for g in GRAMMARS)), body)
+
+
+def _nothing(columns: Sequence[str]) -> list[str]:
+    return [""] * len(columns)
+
+
+def _accuracy_cell(row: Mapping[str, Any]) -> str:
+    low, high = row["interval"]
+    return f"{row['word_accuracy']:.1f} ({low:.1f}–{high:.1f})"
+
+
+def _difference_cell(row: Mapping[str, Any]) -> str:
+    low, high = (f"{bound:+.1f}".replace("-", "−") for bound in row["interval"])
+    difference = f"{row['difference']:+.1f}".replace("-", "−")
+    return f"{difference} ({low}, {high}), p {row['p_value']:.2g}"
+
+
+def _speakers_cell(row: Mapping[str, Any]) -> str:
+    return f"{row['speakers_better']} / {row['speakers_worse']}"
+
+
 def main() -> None:
     parser = argument_parser(__doc__, __file__)
     parser.add_argument("--corpus", type=Path, required=True, help="AN4 as published (etc/ and wav/)")
     parser.add_argument(
         "--weights", type=Path, required=True, help="experiment with the tuned decoder weights"
     )
+    parser.add_argument(
+        "--weights-of", metavar="MODEL", help="whose weights models have that are not in the experiment"
+    )
     parser.add_argument("--models", nargs="+", default=list(SYSTEMS), help=f"among {', '.join(SYSTEMS)}")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--parts", nargs="+", default=["train", "test"], choices=["train", "test"])
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="as of asr train")
     parser.add_argument("--work", type=Path, help="keep the models here, to resume; by default thrown away")
+    parser.add_argument("--page", type=Path, help="page whose section is written")
+    parser.add_argument("--section", default="folds", help="name of the page's section")
     arguments = parser.parse_args()
-    configs = tuned_configs(arguments.weights, arguments.models)
+    configs = tuned_configs(arguments.weights, arguments.models, arguments.weights_of)
     config = replace(with_settings(an4.RECIPE.config, arguments.set), grammars=GRAMMARS)
     parts = tuple(arguments.parts)
     corpus = pooled(arguments.corpus, parts)
@@ -229,6 +294,8 @@ def main() -> None:
     comparisons = [in_pairs(pair, g) for g in GRAMMARS for pair in combinations(arguments.models, 2)]
     print(f"{len(corpus)} utterances, {len(corpus.speakers)} speakers; {wall:.0f} s, {cpu:.0f} CPU s")
     print_report(rows, comparisons)
+    if arguments.page is not None:
+        write_section(arguments.page, arguments.section, page_section(rows, comparisons))
     weights = {f"{name}, {grammar}": as_plain(tuned._asdict()) for (name, grammar), tuned in configs.items()}
     report = {"accuracies": rows, "comparisons": comparisons, "decoder": weights, "cpu_seconds": cpu}
     write_report(arguments.out, {**report, "wall_seconds": wall})

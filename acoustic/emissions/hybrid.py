@@ -21,6 +21,7 @@ from acoustic.pairs import train_forward, train_pools, train_svm
 from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.iterative_coupling import CouplingName
 from acoustic.pairs.machines import Machines
+from acoustic.pairs.pool_centers import Choice
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
@@ -189,18 +190,32 @@ class Way:
 
 
 def _pairwise(
-    fitted: tuple[Machines, Floats], data: AlignedFrames, config: HybridConfig
+    fitted: tuple[Machines, Floats], data: AlignedFrames, config: HybridConfig, chosen_by: str
 ) -> PairwiseDiscriminantModel:
-    return PairwiseDiscriminantModel(*fitted, data.state_priors(config.prior_scale), config.coupling)
+    states = data.state_priors(config.prior_scale)
+    return PairwiseDiscriminantModel(*fitted, states, config.coupling, chosen_by=chosen_by)
 
 
 def _pools(
-    data: AlignedFrames, config: HybridConfig, own: PoolsConfig, n_workers: int | None, watch: Watch
+    data: AlignedFrames,
+    config: HybridConfig,
+    own: PoolsConfig,
+    n_workers: int | None,
+    watch: Watch,
+    *,
+    choice: Choice | None = None,
 ) -> EmissionModel:
     found = train_pools.fit(
-        data, config.sigma, own, config.calibration, seed=config.seed, n_workers=n_workers, watch=watch
+        data,
+        config.sigma,
+        own,
+        config.calibration,
+        choice=choice,
+        seed=config.seed,
+        n_workers=n_workers,
+        watch=watch,
     )
-    return _pairwise(found, data, config)
+    return _pairwise(found, data, config, choice or own.choice)
 
 
 def _forward(
@@ -215,14 +230,14 @@ def _forward(
     found = train_forward.fit(
         data, config.sigma, own, config.calibration, regularize=regularize, n_workers=n_workers, watch=watch
     )
-    return _pairwise(found, data, config)
+    return _pairwise(found, data, config, "orols" if regularize else "npd")
 
 
 def _svm(
     data: AlignedFrames, config: HybridConfig, own: SvmConfig, n_workers: int | None, watch: Watch
 ) -> EmissionModel:
     found = train_svm.fit(data, config.sigma, own, config.calibration, n_workers=n_workers, watch=watch)
-    return _pairwise(found, data, config)
+    return _pairwise(found, data, config, "svm")
 
 
 def _krls(
@@ -233,7 +248,9 @@ def _krls(
 
 
 WAYS: dict[str, Way] = {
-    "pools": Way("pools", _pools),  # all pairs of a class share their centres
+    "pools": Way("pools", _pools),  # all pairs of a class share its centres, which are drawn
+    "npd-pools": Way("pools", partial(_pools, choice="npd")),  # the same, selected by NPD
+    "orols-pools": Way("pools", partial(_pools, choice="orols")),  # the same, selected by OROLS
     "npd": Way("forward", partial(_forward, regularize=False)),  # own centres a pair, thesis Algorithm 1
     "orols": Way("forward", partial(_forward, regularize=True)),  # thesis Algorithm 2
     "svm": Way("svm", _svm, _check_svm),

@@ -146,7 +146,7 @@ def _pack_pairwise(model: PairwiseDiscriminantModel) -> tuple[Tensors, Options]:
     tensors, options = _pack_states(model.states)
     tensors["pairwise.curves"] = model.curves
     tensors |= {f"{_LAYOUTS[machines.layout][0]}{name}": t for name, t in machines.tensors().items()}
-    options |= {"coupling": model.coupling, "n_coupled": model.n_coupled}
+    options |= {"coupling": model.coupling, "n_coupled": model.n_coupled, "chosen_by": model.chosen_by}
     return tensors, options | {"centers": machines.layout, "sigma": machines.sigma}
 
 
@@ -163,7 +163,10 @@ def _unpack_pairwise(
             f"expected curves and biases of {n_pairs} pairs of {n_classes} classes, got {len(curves)} and "
             f"{machines.n_pairs}; train again"
         )
-    return PairwiseDiscriminantModel(machines, curves, states, options["coupling"], int(options["n_coupled"]))
+    chosen_by = str(options.get("chosen_by", ""))  # older models do not say it
+    return PairwiseDiscriminantModel(
+        machines, curves, states, options["coupling"], int(options["n_coupled"]), chosen_by
+    )
 
 
 def _pack_one_vs_rest(model: OneVsRestModel) -> tuple[Tensors, Options]:
@@ -226,6 +229,7 @@ def _describe_pairwise(model: PairwiseDiscriminantModel) -> dict[str, Any]:
         "centers": machines.n_centers,
         "centers_a_pair": round(machines.centers_a_pair, 1),
         "centers_are_chosen_for_each": machines.layout,
+        "centers_are_chosen_by": model.chosen_by or "unknown",
         "sigma": machines.sigma,
         "coupling": model.coupling,
     }

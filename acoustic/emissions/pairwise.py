@@ -26,6 +26,8 @@ class PairwiseDiscriminantModel:
     coupling : how log odds are coupled to posteriors
     n_coupled : number of best classes of each frame that a coupling other than Price's is restricted to; 0
         for all
+    chosen_by : how the machines' centres were chosen, for people: ``npd``, ``orols``, ``random``, …; empty if
+        unknown
     """
 
     machines: Machines
@@ -33,6 +35,7 @@ class PairwiseDiscriminantModel:
     states: StatePriors
     coupling: CouplingName = "price"
     n_coupled: int = 10
+    chosen_by: str = ""
 
     @property
     def n_states(self) -> int:

@@ -12,19 +12,22 @@ from sklearn.cluster import MiniBatchKMeans
 
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
+from acoustic.pairs.class_frames import LabelledFrames
 from foundation.arrays import Integers, Singles
 from foundation.threads import parallel_map
 
-PoolName = Literal["random", "kmeans", "npd", "orols"]
+Drawing = Literal["random", "kmeans"]
+Choice = Literal["random", "kmeans", "npd", "orols"]
 
 _BLOCK = 8  # centres that the selection adds at once
 _EPSILON = 1e-3  # added to the diagonal of the selection's Gram matrix
+_MOST_FRAMES = 1000  # of the class among which centres are selected; more cost time and choose no better
+_LEAST_FRAMES_A_CENTER = 5  # if there are as many
 
 
 def pool_centers(
-    x: Singles,
-    codes: Integers,
-    name: PoolName,
+    frames: LabelledFrames,
+    choice: Choice,
     n_centers: int,
     sigma: float,
     seed: int,
@@ -34,9 +37,8 @@ def pool_centers(
 
     Parameters
     ----------
-    x : (M, D) frames
-    codes : (M,) class of each frame, 0 … K − 1; every class has at least one frame
-    name : ``random`` takes random frames of the class; ``kmeans`` the means of clusters of its frames;
+    frames : frames of known class; every class has at least one
+    choice : ``random`` takes random frames of the class; ``kmeans`` the means of clusters of its frames;
         ``npd`` and ``orols`` run forward selection on the class against as many random frames of all others
         and keep the centres that are frames of the class
     n_centers : C; a class with fewer frames has all of them as centres
@@ -44,23 +46,25 @@ def pool_centers(
     seed : seed of the random choices
     n_workers : threads; one a core by default. The result does not depend on it.
     """
+    x, codes = frames.x, frames.codes
 
     def one(k: int) -> Singles:
         rng = np.random.default_rng((seed, k))
         own = np.flatnonzero(codes == k)
         if len(own) <= n_centers:
             return np.asarray(x[own])
-        if name == "kmeans":
+        if choice == "kmeans":
             clusters = MiniBatchKMeans(n_centers, n_init=1, random_state=int(rng.integers(2**31)))
             return np.asarray(clusters.fit(x[own]).cluster_centers_, dtype=np.float32)
         chosen: Integers = np.zeros(0, dtype=int)
-        if name != "random":
-            others = drawn(np.flatnonzero(codes != k), len(own), rng)
-            chosen = _selected(x, own, others, n_centers, sigma, name == "orols", rng)
+        if choice != "random":
+            some = drawn(own, max(_MOST_FRAMES, _LEAST_FRAMES_A_CENTER * n_centers), rng)
+            others = drawn(np.flatnonzero(codes != k), len(some), rng)
+            chosen = _selected(x, some, others, n_centers, sigma, choice == "orols", rng)
         rest = drawn(np.setdiff1d(own, chosen), n_centers - len(chosen), rng)
         return np.asarray(x[np.concatenate([chosen, rest])])
 
-    return list(parallel_map(one, range(int(codes.max()) + 1), n_workers))
+    return list(parallel_map(one, range(frames.n_classes), n_workers))
 
 
 def drawn(rows: Integers, n: int, rng: np.random.Generator) -> Integers:

@@ -1,8 +1,8 @@
 """Stages: functions whose output directory appears whole or not at all, and only when it is not there yet.
 
-The output of a stage lies in ``EXP/stages/NAME-KEY``; KEY is a hash of the stage's name, the code that makes
-it, its configuration and the content of what it was made from. The same inputs find the same directory and
-skip the work; a changed option changes the keys of just what depends on it. If a stage makes the same bytes
+The output of a stage lies in ``EXP/stages/NAME-KEY``; KEY is a hash of what it is made from
+(`asr.stages.keys`). The same inputs find the same directory and skip the work; a changed option changes the
+keys of just what depends on it. If a stage makes the same bytes
 from changed inputs, later stages are not run again, because their keys depend on its content. An output whose
 bytes have changed since it was written is made again. Outputs made by other versions of the code stay there
 unused.
@@ -14,7 +14,6 @@ A killed run leaves a directory whose name begins with a dot; the next run, hold
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -27,11 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from asr.errors import ExperimentError
-from asr.files import as_plain, directory_digest, read_json, storage_errors, text_digest, write_json
+from asr.files import directory_digest, read_json, storage_errors, write_json
+from asr.progress import stage
+from asr.stages.keys import key, made_from
 from asr.version import own_code
 
 RECORD = "stage.json"
-_KEY_LENGTH = 12
 
 logger = logging.getLogger(__name__)
 
@@ -87,15 +87,11 @@ class StageStore:
         """
         given = dict(inputs or {})
         others = _with_inherited(other_code, given.values())
-        made_from = {
-            "stage": name,
-            "code": [own_code(), *others],
-            "config": as_plain(config),
-            "inputs": {key: i.digest if isinstance(i, StageOutput) else i for key, i in given.items()},
-        }
-        path = self.directory / f"{name}-{text_digest(_canonical(made_from))[:_KEY_LENGTH]}"
+        digests = {label: i.digest if isinstance(i, StageOutput) else i for label, i in given.items()}
+        decisive = made_from(name, config, digests, others)
+        path = self.directory / f"{name}-{key(decisive)}"
         if path not in self._finished:
-            digest = self._kept(path, name) or self._made(path, name, function, made_from)
+            digest = self._kept(path, name) or self._made(path, name, function, decisive)
             self._finished[path] = StageOutput(path, digest, others)
         return self._finished[path]
 
@@ -113,7 +109,7 @@ class StageStore:
         return None
 
     def _made(
-        self, path: Path, name: str, function: Callable[[Path], None], made_from: Mapping[str, Any]
+        self, path: Path, name: str, function: Callable[[Path], None], decisive: Mapping[str, Any]
     ) -> str:
         """Run a stage in a temporary directory, rename it, say how long it took, and return its digest."""
         logger.info("%s: started", name)
@@ -123,11 +119,12 @@ class StageStore:
                 shutil.rmtree(partial, ignore_errors=True)
                 partial.mkdir(parents=True)
                 started = time.perf_counter(), time.process_time()
-                function(partial)
+                with stage(name):
+                    function(partial)
                 wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
                 digest = directory_digest(partial, without=RECORD)
                 seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}
-                write_json(partial / RECORD, {**made_from, "digest": digest, "seconds": seconds})
+                write_json(partial / RECORD, {**decisive, "digest": digest, "seconds": seconds})
                 os.replace(partial, path)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -169,10 +166,6 @@ def _with_inherited(other_code: Iterable[str], inputs: Iterable[str | StageOutpu
     """Return the given other code and that of the input stages, each once."""
     inherited = (code for stage in inputs if isinstance(stage, StageOutput) for code in stage.other_code)
     return tuple(dict.fromkeys([*other_code, *inherited]))
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(as_plain(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
 def _recorded(path: Path, name: str) -> Any:

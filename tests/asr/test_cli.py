@@ -344,7 +344,10 @@ class TestTrain:
 
     def test_table(self, run: Run, train_arguments: list[str], trained: Path) -> None:
         code, out, errors = run(*train_arguments, "--out", trained)
-        assert (code, errors) == (0, "")
+        assert code == 0
+        assert re.fullmatch(
+            rf"gmm\S* by the recipe \w+; the log is {re.escape(str(trained))}.log\.txt\n", errors
+        )
         assert out.startswith("model  grammar  split  words  word acc %  95 % interval")
         assert out.rstrip().endswith(str(trained / "results.json"))
 
@@ -361,7 +364,7 @@ class TestOthers:
             (["--help"], 0, "usage: asr"),
             (["--version"], 0, f"asr {version('asr-sparse-kernel')}\n"),
             (["train", "--help"], 0, f"one of {', '.join(SYSTEMS)}; may"),
-            (["train", "--help"], 0, "one of an4, demo, folder, fsdd, or the path of a recipe script"),
+            (["train", "--help"], 0, "one of an4, demo, folder, fsdd, rm1, or the path of a recipe script"),
             (["train", "--help"], 0, f"{{{','.join(PRESETS)}}}"),
             (["decode", "--help"], 0, f"{{{','.join(DECODE_FORMATS)}}}"),
             (["align", "--help"], 0, f"{{{','.join(ALIGN_FORMATS)}}}"),
@@ -463,9 +466,11 @@ class TestProcess:
             shutil.copy(wav, corpus / f"{name}.wav")
             (corpus / f"{name}.txt").write_text("ÄÖ", encoding="utf-8")
         done = asr_command("train", "folder", "--corpus", corpus, "--out", tmp_path / "exp", env=env)
-        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-        assert "is not UTF-8, expected names and words in UTF-8" in done.stderr
-        assert "set PYTHONUTF8=1 where the locale is not UTF-8" in done.stderr
+        begun, error = done.stderr.splitlines()
+        assert done.returncode == 2
+        assert begun == f"gmm, npd by the recipe folder; the log is {tmp_path / 'exp' / 'log.txt'}"
+        assert "is not UTF-8, expected names and words in UTF-8" in error
+        assert "set PYTHONUTF8=1 where the locale is not UTF-8" in error
 
     def test_interrupt_key_while_modules_are_imported(self) -> None:
         done = subprocess.run(

@@ -193,7 +193,8 @@ class TestSecondRun:
         caplog: pytest.LogCaptureFixture,
     ) -> None:
         out, before = tmp_path / "exp", stage_names(trained)
-        monkeypatch.setattr("asr.stages.store.own_code", lambda: "asr-sparse-kernel 99.0 abc")
+        for module in ("keys", "store"):
+            monkeypatch.setattr(f"asr.stages.{module}.own_code", lambda: "asr-sparse-kernel 99.0 abc")
         made = new_stages(tones, trained, out, settings)
         assert made == sorted(name.rpartition("-")[0] for name in before)
         assert before < stage_names(out)
@@ -340,7 +341,8 @@ class TestInterrupted:
                 preexec_fn=lambda n=n_bytes: resource.setrlimit(resource.RLIMIT_FSIZE, (n, n)),
             )
             assert full.returncode == 2
-            (line,) = full.stderr.splitlines()
+            begun, line = full.stderr.splitlines()
+            assert begun == f"gmm2 by the recipe folder; the log is {out / 'log.txt'}"
             assert line.startswith("asr: ")
             assert "no space left on the disk" in line
             assert "run the same command again" in line

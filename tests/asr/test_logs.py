@@ -30,6 +30,11 @@ class TestLogFile:
 
 
 class TestTerminal:
+    def test_progress_is_shown_unasked(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with terminal_messages(verbose=False):
+            logging.getLogger("asr.progress").info("half of it")
+        assert capsys.readouterr() == ("", "half of it\n")
+
     def test_warnings_alone_unless_asked(self, capsys: pytest.CaptureFixture[str]) -> None:
         for verbose, expected in ((False, "careful\n"), (True, "working\ncareful\n")):
             with terminal_messages(verbose=verbose):

@@ -46,6 +46,7 @@ class TestSettings:
             ("n_channels=4.5", r'"4\.5" does not fit, expected a whole number'),
             ("gmm.mixtures=1,x", r"expected a whole number, … separated by commas"),
             ("normalize=foo", r"expected one of: none, utterance, speaker, global"),
+            ("pools.choice=npd", r"expected one of: random, kmeans"),
             ("retrain_with_dev=perhaps", r"expected true or false"),
             ("high_hz=x", r"expected a number or none"),
             ("grammars=loop,four-gram", r"expected one of: loop, unigram"),
@@ -103,6 +104,9 @@ class TestHomes:
         [
             ("pools.ridge=1e-4", ["npd"], "best"),
             ("pools.ridge=1e-4", ["svm", "npd"], "best"),
+            ("pools.n_centers=9", ["orols"], "best"),
+            ("pools.choice=kmeans", ["npd", "pools"], "best"),
+            ("pools.n_centers=9", ["pools"], "thesis"),
             ("forward.n_centers=9", ["orols"], "thesis"),
             ("svm.cost=1", ["svm"], "thesis"),
             ("nu=0.1", ["krls"], "best"),
@@ -125,17 +129,33 @@ class TestHomes:
                 "pools.ridge=1e-4",
                 ["npd"],
                 "thesis",
-                "ridge: belongs to npd of the preset best; got npd",
+                "ridge: belongs to pools, and npd and orols of the preset best; got npd",
             ),
-            ("pools.loss=squared", ["gmm", "svm"], "best", "belongs to npd of the preset best; got gmm, svm"),
+            ("pools.loss=squared", ["gmm", "svm"], "best", "belongs to pools, and npd and orols of"),
+            (
+                "pools.choice=kmeans",
+                ["npd", "orols"],
+                "best",
+                "pools.choice: belongs to pools; got npd, orols",
+            ),
             ("epsilon=1", ["npd"], "best", "forward.epsilon: belongs to npd and orols of the preset thesis"),
             ("svm.cost=1", ["npd"], "best", "svm.cost: belongs to svm; got npd"),
             ("krls.nu=1", ["gmm"], "best", "krls.nu: belongs to krls; got gmm"),
             ("tying.max_states=9", ["npd"], "thesis", "belongs to hybrids with hybrid.units=context or"),
-            ("hybrid.seed=9", ["gmm8"], "best", "belongs to hybrids: npd, orols, svm, krls"),
-            ("coupling=wu-lin-weng", ["krls"], "best", "hybrid.coupling: belongs to npd, orols and svm"),
-            ("sigma=2", ["sklearn:naive_bayes.GaussianNB"], "best", "belongs to npd, orols, svm and krls"),
-            ("curve=gaussian", ["gmm"], "best", "hybrid.calibration.curve: belongs to npd, orols, svm and"),
+            ("hybrid.seed=9", ["gmm8"], "best", "belongs to hybrids: npd, orols, pools, svm, krls"),
+            ("coupling=wu-lin-weng", ["krls"], "best", "hybrid.coupling: belongs to npd, orols, pools and"),
+            (
+                "sigma=2",
+                ["sklearn:naive_bayes.GaussianNB"],
+                "best",
+                "belongs to npd, orols, pools, svm and krls",
+            ),
+            (
+                "curve=gaussian",
+                ["gmm"],
+                "best",
+                "hybrid.calibration.curve: belongs to npd, orols, pools, svm",
+            ),
             ("context=4", ["gmm", "npd"], "thesis", "belongs to gmm-lda, and hybrids with hybrid.input_proj"),
         ],
     )
@@ -153,8 +173,8 @@ class TestHomes:
     @pytest.mark.parametrize(
         ("key", "models"),
         [
-            ("hybrid.seed", "hybrids: npd, orols, svm, krls, sklearn:module.Class and plugins"),
-            ("hybrid.calibration.curve", "npd, orols, svm and krls"),  # the longest name counts
+            ("hybrid.seed", "hybrids: npd, orols, pools, svm, krls, sklearn:module.Class and plugins"),
+            ("hybrid.calibration.curve", "npd, orols, pools, svm and krls"),  # the longest name counts
             ("svm.cost", "svm"),
         ],
     )
@@ -167,6 +187,8 @@ class TestHomes:
         ("model", "preset", "section"),
         [
             ("npd", "best", "pools"),
+            ("orols", "best", "pools"),
+            ("pools", "thesis", "pools"),
             ("npd", "thesis", "forward"),
             ("orols", "thesis", "forward"),
             ("svm", "best", "svm"),

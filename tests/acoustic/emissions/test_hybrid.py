@@ -36,7 +36,11 @@ from features.frontend import FrontEnd, FrontEndConfig
 BEST = HybridConfig(sigma=2.0)
 PAIRS = replace(THESIS, sigma=2.0)
 POOLS = PoolsConfig(n_centers=40, ridge=1e-4, loss="squared")
-OWN = {"pools": POOLS, "npd": PairForwardConfig(15), "orols": PairForwardConfig(15), "svm": SvmConfig()}
+OWN = dict.fromkeys(("pools", "npd-pools", "orols-pools"), POOLS) | {
+    "npd": PairForwardConfig(15),
+    "orols": PairForwardConfig(15),
+    "svm": SvmConfig(),
+}
 OWN["krls"] = KrlsConfig()
 MEANS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.5], [3.0, 3.0]])
 
@@ -74,8 +78,8 @@ def trained(config: HybridConfig, way="pools", own=None, data=None, n_states: in
         (replace(BEST, calibration=Calibration("held-out", "gaussian")), "pools", POOLS),
         (replace(BEST, calibration=Calibration("loo", "logistic")), "pools", POOLS),
         (BEST, "pools", replace(POOLS, choice="kmeans")),
-        (BEST, "pools", replace(POOLS, choice="npd")),
-        (BEST, "pools", replace(POOLS, choice="orols")),
+        (BEST, "npd-pools", POOLS),
+        (BEST, "orols-pools", POOLS),
         (PAIRS, "npd", None),
         (PAIRS, "orols", None),
         (replace(PAIRS, calibration=Calibration("held-out", "logistic")), "npd", None),
@@ -119,7 +123,7 @@ def test_posteriors_are_close_to_the_true_ones(config, way, own) -> None:
     assert_allclose(scores, expected, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize(("config", "way"), [(BEST, "pools"), (PAIRS, "npd")], ids=["best", "pairs"])
+@pytest.mark.parametrize(("config", "way"), [(BEST, "npd-pools"), (PAIRS, "npd")], ids=["best", "pairs"])
 def test_states_with_few_frames_or_none(config, way) -> None:
     """State 4 has three frames like those of state 1 and shares its class; 5 has none and tells nothing."""
     frames, labels, speakers = utterances(0)
@@ -311,7 +315,7 @@ def test_a_plugin_trains_and_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_what_no_one_trains() -> None:
-    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: pools, npd, orols'):
+    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: pools, npd-pools, '):
         trained(BEST, "gmm")
     with pytest.raises(ModelError, match='kind "forest" is not known'):
         trained(BEST, "forest")
@@ -324,6 +328,28 @@ def test_people_are_told_what_a_model_is_made_of() -> None:
     assert described["second"] == {"kind": "gmm", "gaussians": 6, "features": 3}
     first = described["first"]
     assert (first["kind"], first["classes"], first["pairs"], first["centers"]) == ("pairwise", 4, 6, 160)
+    assert first["centers_are_chosen_by"] == "random"
+
+
+@pytest.mark.parametrize(
+    ("config", "way", "own", "said"),
+    [
+        (BEST, "pools", replace(POOLS, choice="kmeans"), "kmeans"),
+        (BEST, "npd-pools", POOLS, "npd"),
+        (BEST, "orols-pools", POOLS, "orols"),
+        (PAIRS, "npd", None, "npd"),
+        (PAIRS, "orols", None, "orols"),
+        (PAIRS, "svm", None, "svm"),
+    ],
+)
+def test_people_are_told_how_centers_were_chosen(config, way, own, said) -> None:
+    model = trained(config, way, own)
+    tensors, options = kinds.find_kind("pairwise").pack(model)
+    again = kinds.find_kind("pairwise").unpack(tensors, options)
+    assert kinds.describe(again)["centers_are_chosen_by"] == said
+    del options["chosen_by"]
+    older = kinds.find_kind("pairwise").unpack(tensors, options)
+    assert kinds.describe(older)["centers_are_chosen_by"] == "unknown"
 
 
 def test_the_dictionary_of_krls_covers_all_classes(caplog: pytest.LogCaptureFixture) -> None:
@@ -360,7 +386,7 @@ def test_classifiers_of_others_draw_by_the_seed() -> None:
 
 
 def test_what_cannot_be_trained_is_refused_before_training() -> None:
-    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: pools, npd, orols'):
+    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: pools, npd-pools, '):
         check_way("gmm", BEST)
     with pytest.raises(ModelError, match=r'calibration\.outputs is "loo", expected fitted or held-out'):
         check_way("svm", replace(BEST, calibration=Calibration("loo", "logistic")))

@@ -125,7 +125,7 @@ class TestCode:
         calls: list[str] = []
         outputs = []
         for code in ("asr 1 aa", "asr 2 aa", "asr 2 bb", "asr 1 aa"):
-            monkeypatch.setattr("asr.stages.store.own_code", lambda code=code: code)
+            monkeypatch.setattr("asr.stages.keys.own_code", lambda code=code: code)
             outputs.append(StageStore(tmp_path).run("s", writer(code, calls)))
         assert calls == ["asr 1 aa", "asr 2 aa", "asr 2 bb"]
         assert outputs[3] == outputs[0]
@@ -161,7 +161,8 @@ class TestCode:
             StageStore(tmp_path).run(name, writer("x", []), other_code=["scikit-learn 1.7 ab"])
         StageStore(tmp_path).tell_of_other_code()
         assert "other code" not in caplog.text
-        monkeypatch.setattr("asr.stages.store.own_code", lambda: "asr 2 aa")
+        for module in ("keys", "store"):
+            monkeypatch.setattr(f"asr.stages.{module}.own_code", lambda: "asr 2 aa")
         StageStore(tmp_path).tell_of_other_code()  # all that is there: what follows begins anew
         assert "2 stages were made by other code than this (asr 2 aa) and are not used" in caplog.text
         assert caplog.records[-1].levelno == logging.WARNING

@@ -84,6 +84,16 @@ def test_every_part_has_a_section_on_the_page() -> None:
     assert found == set(PARTS)
 
 
+@pytest.mark.slow
+def test_rows_of_regression(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--only", "sinc,houses-and-shells", "--data", "boston,abalone", "--quick"]
+    assert main([str(folder), *given]) == 0
+    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    found = {tuple(cell.strip() for cell in row[:2]): [cell.strip() for cell in row[2:]] for row in rows}
+    assert ("abalone", "not in the folder") in found
+    assert float(found["OROLS, error reduction, stops by loo", "σ"][1].split(" ±")[0]) < 0.1
+
+
 def test_same_numbers_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = []
     for jobs in ("1", "2"):
