@@ -18,7 +18,7 @@ import numpy as np
 from acoustic.emissions.aligned_frames import AlignedFrames
 from acoustic.emissions.hybrid import WAYS, train_emissions
 from asr.config import ChosenName, ExperimentConfig
-from asr.decoding.tuning import Tuned, Weights, coordinate_search
+from asr.coordinate_search import Tuned, Weights, coordinate_search
 from asr.progress import progress_bar
 from foundation.arrays import Integers, Ints, Longs, Singles
 
