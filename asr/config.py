@@ -131,7 +131,8 @@ class ExperimentConfig:
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
         on dev
     unusable : what to do about recordings and transcripts that cannot be used: ``stop`` ends with an error
-        that names them all, ``skip`` leaves them out and names them in the log
+        that names them all, ``skip`` leaves them out and names them in the log, a number such as ``0.1``
+        leaves them out if they are at most this share of a split, and otherwise ends with the error
     """
 
     front_end: FrontEndOptions = field(default_factory=FrontEndOptions)
@@ -146,7 +147,7 @@ class ExperimentConfig:
     tuning: TuningConfig = field(default_factory=TuningConfig)
     grammars: tuple[GrammarName, ...] = ("loop",)
     retrain_with_dev: bool = True
-    unusable: Literal["stop", "skip"] = "stop"
+    unusable: str = "0.1"
 
     def __post_init__(self) -> None:
         wrong = [name for name in self.grammars if name not in get_args(GrammarName)]
@@ -155,8 +156,19 @@ class ExperimentConfig:
                 f"grammars: expected one or more of {', '.join(get_args(GrammarName))}; "
                 f"got {', '.join(wrong) or 'none'}; change it"
             )
-        if self.unusable not in ("stop", "skip"):
-            raise ConfigError(f'unusable: expected stop or skip, got "{self.unusable}"; change it')
+        try:
+            is_share = 0 <= self.most_unusable <= 1
+        except ValueError:
+            is_share = False
+        if not is_share:
+            raise ConfigError(
+                f'unusable: expected stop, skip or a share from 0 to 1, got "{self.unusable}"; change it'
+            )
+
+    @property
+    def most_unusable(self) -> float:
+        """Largest share of a split that is left out because it cannot be used."""
+        return float({"stop": "0", "skip": "1"}.get(self.unusable, self.unusable))
 
     def of_way(self, way: str) -> object:
         """Return the configuration of a way of training, or None for other packages' classifiers."""

@@ -134,7 +134,9 @@ def held_out(experiment: Path, aligner: str) -> HeldOut:
     stages = held_out_stages(experiment, aligner)
     lexicon = Lexicon.read(stages["task"] / "lexicon.txt")
     data = load_cepstra(read_corpus(stages["task"] / "dev"), stages["dev"], "dev")
-    return HeldOut(usable_for_training(data, lexicon, leave_out=True), lexicon, load_model(stages["model"]))
+    return HeldOut(
+        usable_for_training(data, lexicon, most_left_out=1.0), lexicon, load_model(stages["model"])
+    )
 
 
 def frame_labels(dev: HeldOut, model: AcousticModel) -> list[Ints]:

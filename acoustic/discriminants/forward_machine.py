@@ -58,7 +58,7 @@ class Machine:
         found = np.empty((len(models), len(x), len(self.biases)))
         for start in range(0, len(x), PREDICT_BLOCK):
             rows = slice(start, start + PREDICT_BLOCK)
-            block = self.kernel.block(x[rows], self.centers[:n_centers], self.path.sigmas[:n_centers])
+            block = self.kernel.rows(x[rows], self.centers[:n_centers], self.path.sigmas[:n_centers])
             for model, (alpha, bias) in enumerate(models):
                 found[model, rows] = block[:, : len(alpha)] @ alpha.astype(block.dtype) + bias
         return found

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from asr.corpora.corpus import Corpus, Utterance
-from asr.errors import CorpusError
+from asr.corpora.left_out import leave_out
 from asr.files import read_json, write_json
 from asr.progress import progress_bar
 from features.audio import audio_info, read_audio
@@ -19,8 +19,6 @@ from features.frontend import FrontEnd, FrontEndConfig
 from foundation.arrays import Singles
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
-
-UNUSABLE_ADVICE = "correct or remove them, or go on without them: --set unusable=skip"
 
 logger = logging.getLogger(__name__)
 
@@ -51,19 +49,16 @@ class SpeechData:
 
 
 def compute_cepstra(
-    corpus: Corpus, config: FrontEndConfig, label: str = "features", *, leave_out: bool = False
+    corpus: Corpus, config: FrontEndConfig, label: str = "features", *, most_left_out: float = 0.0
 ) -> SpeechData:
     """Return the cepstra of a corpus.
 
-    Recordings that cannot be used are all named in one error; with ``leave_out`` they are named in the log
-    and left out.
+    Recordings that cannot be used are named in the log and left out; if they are more than the share
+    ``most_left_out`` of all, one error names them.
     """
     data, errors = usable_cepstra(corpus, config, label)
-    if errors and (not leave_out or not data.cepstra):
-        head = f"{len(errors)} of {len(corpus)} recordings cannot be used; {UNUSABLE_ADVICE}"
-        raise CorpusError("\n".join([head, *map(str, errors.values())]))
-    for error in errors.values():
-        logger.warning("left out: %s", error)
+    problems = [str(error) for error in errors.values()]
+    leave_out("recordings cannot be used", problems, len(errors), len(corpus), most_left_out)
     return data
 
 

@@ -175,9 +175,12 @@ class ModelStages:
         """Return the usable data of some splits; only in train can an unusable utterance be an error."""
         for split in splits:
             if split not in self._usable:
-                leave_out = self.config.unusable == "skip" or split != "train"
+                is_train = split == "train"
                 self._usable[split] = usable_for_training(
-                    self.task.data((split,)), self.task.lexicon, leave_out=leave_out
+                    self.task.data((split,)),
+                    self.task.lexicon,
+                    most_left_out=self.config.most_unusable if is_train else 1.0,
+                    needed=is_train,
                 )
         first, *others = (self._usable[split] for split in splits)
         return sum(others, first)
@@ -201,7 +204,7 @@ class ModelStages:
             split_name("start-none", splits),
             compute,
             inputs=self.task.digests(splits),
-            config={"front_end": config, "unusable": self.config.unusable},
+            config={"front_end": config, "unusable": self.config.most_unusable},
         )
 
     def _projected_start(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:

@@ -102,8 +102,8 @@ class TaskStages:
             label = split if warp == 1.0 else f"{split}-warp-{warp:g}"
 
             def compute(directory: Path) -> None:
-                leave_out = self.config.unusable == "skip"
-                data = compute_cepstra(corpus, front_end, f"features of {label}", leave_out=leave_out)
+                most = self.config.most_unusable
+                data = compute_cepstra(corpus, front_end, f"features of {label}", most_left_out=most)
                 if label == "train":
                     warn_of_low_rates((u.audio_path for u in data.corpus), front_end.mfcc.sample_rate)
                 save_cepstra(data, directory, split)
@@ -115,7 +115,7 @@ class TaskStages:
                     "task": self.prepared.digest,
                     "recordings": recordings_digest(corpus, self.prepared.path),
                 },
-                config={"mfcc": front_end.mfcc, "unusable": self.config.unusable},
+                config={"mfcc": front_end.mfcc, "unusable": self.config.most_unusable},
             )
         return self._features[split, warp]
 

@@ -23,8 +23,8 @@ from acoustic.hmm.training import (
     start_from_labels,
     train_stage,
 )
-from asr.corpora.speech_data import UNUSABLE_ADVICE, SpeechData
-from asr.errors import CorpusError
+from asr.corpora.left_out import leave_out
+from asr.corpora.speech_data import SpeechData
 from asr.progress import step_bar
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
@@ -39,11 +39,13 @@ logger = logging.getLogger(__name__)
 _N_NAMED = 10
 
 
-def usable_for_training(data: SpeechData, lexicon: Lexicon, *, leave_out: bool = False) -> SpeechData:
+def usable_for_training(
+    data: SpeechData, lexicon: Lexicon, *, most_left_out: float = 0.0, needed: bool = True
+) -> SpeechData:
     """Return the utterances that have words, all of them in the lexicon.
 
-    If there are other utterances, one error names all their problems. With ``leave_out`` they are left out
-    and the log names them.
+    The log names the problems of the others; if these are more than the share ``most_left_out`` of all, or
+    all where some are ``needed``, one error does.
     """
     empty = [u.utterance_id for u in data.corpus if not u.words]
     uses: dict[str, list[str]] = {}
@@ -54,11 +56,8 @@ def usable_for_training(data: SpeechData, lexicon: Lexicon, *, leave_out: bool =
     problems = [f"{utterance_id}: empty transcript, expected words" for utterance_id in empty]
     problems += [_missing_word(word, ids, lexicon) for word, ids in sorted(uses.items())]
     unusable = {*empty, *(i for ids in uses.values() for i in ids)}
-    if problems and not leave_out:
-        head = f"{len(unusable)} of {len(data.corpus)} transcripts cannot be trained on; {UNUSABLE_ADVICE}"
-        raise CorpusError("\n".join([head, *problems]))
-    if problems:
-        logger.warning("left out of training: %d utterance(s): %s", len(unusable), "; ".join(problems))
+    what = "transcripts cannot be trained on"
+    leave_out(what, problems, len(unusable), len(data.corpus), most_left_out, needed=needed)
     return data.without(unusable)
 
 

@@ -85,6 +85,11 @@ def sinc(n_train: int, n_test: int, noise: float, rng: np.random.Generator) -> S
     return Split(x, clean + noise * rng.normal(size=n_train), x_test, clean_test)
 
 
+def sinc_runs(n_runs: int, seed: int, n_train: int, noise: float, n_test: int = 1000) -> list[Split]:
+    """Return several draws of `sinc`; run r depends on the seed and r alone."""
+    return [sinc(n_train, n_test, noise, np.random.default_rng([seed, run])) for run in range(n_runs)]
+
+
 def two_spirals(n_points: int = 97) -> tuple[Reals, Longs]:
     """Return the two spirals of Lang and Witbrock, (2 n_points, 2), and their labels 0 and 1."""
     i = np.arange(n_points)

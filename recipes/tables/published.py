@@ -90,5 +90,7 @@ HOUSES_AND_SHELLS = {
     "abalone": (3000, 1177, 10, Cell(4.53, 0.29), Cell(4.32, 0.15, 10.8), Cell(4.34, 0.16)),
 }
 
+HOUSES_SVM = {"boston": Cell(8.7, 6.8)}  # thesis 5.2, from Schölkopf and Smola 2002
+
 # Thesis 3.4.1, on Ripley's synthetic data with ten centres.
 RIPLEY = {"KFD": 9.6, "NPD": 9.2}

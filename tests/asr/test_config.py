@@ -30,7 +30,8 @@ class TestConstruction:
             (lambda: TuningConfig(lm_scales=()), "lm_scales"),
             (lambda: ExperimentConfig(grammars=()), "grammars"),
             (lambda: ExperimentConfig(grammars=("lop",)), "grammars: .*got lop"),  # type: ignore[arg-type]
-            (lambda: ExperimentConfig(unusable="ignore"), "unusable"),  # type: ignore[arg-type]
+            (lambda: ExperimentConfig(unusable="ignore"), 'unusable: .* got "ignore"'),
+            (lambda: ExperimentConfig(unusable="1.5"), 'unusable: .* got "1.5"'),
             (lambda: GmmConfig(min_frames=0.0), "min_frames"),
             (lambda: DecoderConfig(n_best=0), "n_best"),
             (lambda: FrontEndConfig(normalize="x"), "normalize"),  # type: ignore[arg-type]
@@ -46,3 +47,8 @@ class TestConstruction:
     def test_errors_are_one_line(self) -> None:
         with pytest.raises(ConfigError, match=r"\A[^\n]*lm_scales: [^\n]*\Z"):
             with_settings(ExperimentConfig(), ["tuning.lm_scales="])
+
+
+@pytest.mark.parametrize(("unusable", "share"), [("stop", 0.0), ("skip", 1.0), ("0.25", 0.25), ("0", 0.0)])
+def test_share_that_may_be_unusable(unusable: str, share: float) -> None:
+    assert ExperimentConfig(unusable=unusable).most_unusable == share

@@ -9,6 +9,7 @@ import soundfile
 from numpy.testing import assert_array_equal
 
 from asr.corpora.corpus import Corpus, Utterance, read_corpus
+from asr.corpora.left_out import ADVICE
 from asr.corpora.speech_data import (
     compute_cepstra,
     load_cepstra,
@@ -38,21 +39,27 @@ class TestCompute:
         with pytest.raises(CorpusError, match="2 of 7 recordings cannot be used") as caught:
             compute_cepstra(corpus, CONFIG)
         head, noise, short = str(caught.value).splitlines()
-        assert head == (
-            "2 of 7 recordings cannot be used; correct or remove them, or go on without them: "
-            "--set unusable=skip"
-        )
+        assert head == f"2 of 7 recordings cannot be used; {ADVICE}"
         assert noise.startswith("z-noise: ")
         assert short.startswith("z-short: audio too short")
 
     def test_left_out_by_name(self, corpus: Corpus, caplog: pytest.LogCaptureFixture) -> None:
-        data = compute_cepstra(corpus, CONFIG, leave_out=True)
+        data = compute_cepstra(corpus, CONFIG, most_left_out=1.0)
         assert data.corpus.ids == ("0", "1", "2", "3", "4")
-        assert [message[:18] for message in caplog.messages] == ["left out: z-noise:", "left out: z-short:"]
+        (message,) = caplog.messages
+        assert message.startswith("left out: 2 of 7 recordings cannot be used: z-noise: ")
+        assert "; z-short: audio too short" in message
+
+    def test_a_share_may_be_left_out_and_no_more(self, corpus: Corpus) -> None:
+        assert len(compute_cepstra(corpus, CONFIG, most_left_out=2 / 7).corpus) == 5
+        with pytest.raises(
+            CorpusError, match=r"2 of 7 recordings cannot be used \(at most 28 % are left out"
+        ):
+            compute_cepstra(corpus, CONFIG, most_left_out=0.28)
 
     def test_nothing_left(self, corpus: Corpus) -> None:
         with pytest.raises(CorpusError, match="2 of 2 recordings"):
-            compute_cepstra(corpus.of_speakers(["z"]), CONFIG, leave_out=True)
+            compute_cepstra(corpus.of_speakers(["z"]), CONFIG, most_left_out=1.0)
 
     def test_usable_and_not(self, corpus: Corpus) -> None:
         data, errors = usable_cepstra(corpus, CONFIG)
@@ -65,7 +72,7 @@ class TestCompute:
 
 class TestKept:
     def test_round_trip(self, corpus: Corpus, tmp_path: Path) -> None:
-        data = compute_cepstra(corpus, CONFIG, leave_out=True)
+        data = compute_cepstra(corpus, CONFIG, most_left_out=1.0)
         save_cepstra(data, tmp_path, "x")
         again = load_cepstra(corpus, tmp_path, "x")
         assert again.corpus == data.corpus
@@ -73,7 +80,7 @@ class TestKept:
             assert_array_equal(one, other)
 
     def test_sum_is_in_order_of_ids(self, corpus: Corpus) -> None:
-        data = compute_cepstra(corpus, CONFIG, leave_out=True)
+        data = compute_cepstra(corpus, CONFIG, most_left_out=1.0)
         odd, even = data.without(["0", "2", "4"]), data.without(["1", "3"])
         total = even + odd
         assert total.corpus == data.corpus

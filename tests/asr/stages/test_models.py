@@ -250,7 +250,7 @@ class TestTrainingData:
 
     def test_of_train_it_stops_the_run(self, models_of: Callable[..., ModelStages]) -> None:
         with pytest.raises(CorpusError, match=r'word "UNKNOWN" is not in lexicon\.txt'):
-            models_of("train").gmm(GmmSystem(1), TRAIN)
+            models_of("train", "unusable=stop").gmm(GmmSystem(1), TRAIN)
 
     @pytest.mark.parametrize(
         ("bad", "options"), [("dev", ()), ("train", ("unusable=skip",))], ids=["dev", "skip"]

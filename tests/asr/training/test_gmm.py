@@ -33,10 +33,10 @@ class TestUsable:
         assert unknown.endswith(": 2 utterance(s), first c")
 
     def test_left_out_by_name(self, caplog: pytest.LogCaptureFixture) -> None:
-        left = usable_for_training(speech(a="YES", b="", c="YEP NO"), LEXICON, leave_out=True)
+        left = usable_for_training(speech(a="YES", b="", c="YEP NO"), LEXICON, most_left_out=1.0)
         assert left.corpus.ids == ("a",)
         (message,) = caplog.messages
-        assert message.startswith("left out of training: 2 utterance(s): b: empty transcript")
+        assert message.startswith("left out: 2 of 3 transcripts cannot be trained on: b: empty transcript")
 
     def test_good_data_is_passed_on_in_silence(self, caplog: pytest.LogCaptureFixture) -> None:
         data = speech(a="YES", b="NO")
@@ -91,7 +91,7 @@ class TestTraining:
         (corpus / "dev/speaker4/1.txt").write_text("\n")
         (corpus / "test/speaker5/0.txt").write_text("\n")
         assert [split for split, _ in self.run(corpus, settings)] == ["dev", "test"]
-        left_out = [m for m in caplog.messages if m.startswith("left out of training")]
+        left_out = [m for m in caplog.messages if m.startswith("left out: ")]
         assert len(left_out) == 1
         assert "speaker4-1: empty transcript" in left_out[0]
         assert '"ZULU"' in left_out[0]
@@ -104,11 +104,22 @@ class TestTraining:
     def test_train_may_not(self, corpus: Path, settings: tuple[str, ...]) -> None:
         (corpus / "train/speaker0/0.txt").write_text("\n")
         with pytest.raises(
-            CorpusError, match=r"1 of 20 transcripts .*--set unusable=skip\nspeaker0-0: empty"
+            CorpusError, match=r"1 of 20 transcripts .*--set unusable=skip .*\nspeaker0-0: empty"
         ):
-            self.run(corpus, settings)
+            self.run(corpus, settings, "unusable=stop")
         assert self.run(corpus, settings, "unusable=skip")
         with pytest.raises(CorpusError, match="empty transcript"):  # is not forgotten
+            self.run(corpus, settings, "unusable=stop")
+
+    def test_a_tenth_may(
+        self, corpus: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        for name in ("0", "1"):
+            (corpus / f"train/speaker0/{name}.txt").write_text("\n")
+        assert self.run(corpus, settings)
+        assert "left out: 2 of 20 transcripts cannot be trained on: speaker0-0: empty" in caplog.text
+        (corpus / "train/speaker0/2.txt").write_text("\n")
+        with pytest.raises(CorpusError, match=r"3 of 20 transcripts .* \(at most 10 % are left out\)"):
             self.run(corpus, settings)
 
     def test_words_of_train_outside_the_lexicon(
@@ -116,15 +127,15 @@ class TestTraining:
     ) -> None:
         (corpus / "train/speaker0/0.txt").write_text("ASAA SUS\n")
         with pytest.raises(CorpusError, match=r'\nword "ASAA" is not in lexicon\.txt \(did you mean "ASA"'):
-            self.run(corpus, settings)
+            self.run(corpus, settings, "unusable=stop")
         assert self.run(corpus, settings, "unusable=skip")
-        assert 'left out of training: 1 utterance(s): word "ASAA"' in caplog.text
+        assert 'left out: 1 of 20 transcripts cannot be trained on: word "ASAA"' in caplog.text
 
     def test_bad_recordings_of_train(self, corpus: Path, settings: tuple[str, ...]) -> None:
         soundfile.write(corpus / "train/speaker0/0.wav", np.zeros(10), 16000)
         (corpus / "test/speaker5/1.wav").write_bytes(b"")
         with pytest.raises(CorpusError, match=r"1 of 20 recordings .*\nspeaker0-0: audio too short"):
-            self.run(corpus, settings)
+            self.run(corpus, settings, "unusable=stop")
         (_, _), (split, n_words) = self.run(corpus, settings, "unusable=skip")
         assert (split, n_words) == ("test", 12 - 3)
 

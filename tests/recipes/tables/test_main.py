@@ -102,7 +102,7 @@ def test_rows_of_what_is_there_and_what_is_not(folder: Path, capsys: pytest.Capt
     least = min(float(text.rstrip("*")) for text in cv_errors)
     assert {float(text[:-1]) for text in cv_errors if text.endswith("*")} == {least}
     assert found["heart", "2 of ours, 170 / 100"]
-    assert float(found["OROLS error_reduction loo", "0.0431"][0].split(" ±")[0]) < 0.1
+    assert float(found["OROLS, error reduction, stops by loo", "σ"][1].split(" ±")[0]) < 0.1
 
 
 def test_same_numbers_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
