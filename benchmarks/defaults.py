@@ -6,7 +6,8 @@ Features are standardised on the training points, for both sides alike. Files wi
 it; the others are split at random, five times, into the papers' sizes. `SVC` is chosen on each partition
 over C and γ by cross-validation on training points: five folds, or three folds of at most 3,000 drawn points
 where there are more than 1,500. Its fit time is that of one fit with the chosen values, on all training
-points; the search is not counted. Our estimators get no argument; whatever they choose, they choose within the time that is counted.
+points; the search is not counted. Our estimators get no argument; whatever they choose, they choose within
+the time that is counted.
 Sets of scikit-learn, on which nothing was chosen, follow as a check. Seconds are CPU seconds with one BLAS
 thread, medians of fits in turn.
 
@@ -234,7 +235,8 @@ def verdicts(results: dict[str, dict[str, Measured]]) -> list[str]:
         lines.append(
             f"{name}: mean error {s.error:.2f} % against {s.svc_error:.2f} % of SVC "
             f"({s.error - s.svc_error:+.2f}); geometric mean of the ratios of fit times "
-            f"{s.fit_ratio:.2f}, of predict times {s.predict_ratio:.2f}: target {'met' if s.is_met else 'missed'}"
+            f"{s.fit_ratio:.2f}, of predict times {s.predict_ratio:.2f}: "
+            f"target {'met' if s.is_met else 'missed'}"
         )
     return lines
 

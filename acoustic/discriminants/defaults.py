@@ -51,11 +51,14 @@ class Plan(NamedTuple):
     config : for `forward_selection` or `quick_selection`
     is_quick : which of the two
     refinement : what `quick_selection` may still change
+    gives_advice : whether to warn of settings that seldom make sense; who asks for the papers' algorithm by a
+        ``block_size`` may want them
     """
 
     config: ForwardConfig
     is_quick: bool
-    refinement: Refinement
+    refinement: Refinement = Refinement()
+    gives_advice: bool = True
 
 
 def plan_of(
@@ -103,12 +106,13 @@ def plan_of(
     )
     searches = Searches(_is(parameters["sigma"], "loo"), _is(epsilon, "loo"))
     config = _with_searched(config, searches, x, targets, sample_weight)
-    if not isinstance(parameters["sigma"], str):
+    if not isinstance(parameters["sigma"], str) and not is_papers:
         _warn_of_extreme_width(config, x)
-    if is_papers or is_pairwise or (parameters["max_centers"] != "auto" and n_centers <= FEW_CENTERS):
-        return Plan(config, False, Refinement())
+    few = not _is(parameters["max_centers"], "auto") and n_centers <= FEW_CENTERS
+    if is_papers or is_pairwise or few:
+        return Plan(config, False, gives_advice=not is_papers)
     if not is_quick(config):
-        return Plan(replace(config, block_size=_BLOCK), False, Refinement())
+        return Plan(replace(config, block_size=_BLOCK), False)
     return Plan(config, True, _refinement(searches, n_centers, len(x)))
 
 

@@ -186,7 +186,8 @@ def selected_paths(
     if not plan.is_quick:
         rng = generator(random_state)
         paths = [forward_selection(x, y, config, sample_weight=sample_weight, rng=rng) for y in columns]
-        _warn_of_unsettled_ridge(paths, config, len(x))
+        if plan.gives_advice:
+            _warn_of_unsettled_ridge(paths, config, len(x))
         return paths, config
     # Without a seed the draws are the same in every fit, so that a fit can be repeated.
     rng = np.random.default_rng(0) if random_state is None else generator(random_state)

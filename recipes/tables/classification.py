@@ -25,6 +25,7 @@ from recipes.tables.parts import Part, Request
 from recipes.tables.published import BENCHMARKS, CHARACTERS, LEAVE_ONE_OUT, Benchmark, Cell
 from recipes.tables.width_search import Make, Search, choose_width
 
+EXACT: dict[str, Any] = {"block_size": 1}  # the papers' algorithm
 SHARED_PERCENT = 25.0  # centres of the machines that share them
 PAIR_CENTERS = 200  # of a one-vs-one machine of all training points
 MOST_TUNED = 5_000  # training points σ of the characters is chosen on
@@ -94,7 +95,7 @@ def _character_methods(orols: Cell, npd: Cell, pair_percent: float) -> list[tupl
         methods += [
             (f"{name} one-vs-rest", cell, partial(sized, cell.centers, options=ovr)),
             (f"{name} shared", None, partial(sized, SHARED_PERCENT, options=shared)),
-            (f"{name} one-vs-one", None, partial(sized, pair_percent, options={"multiclass": "ovo"})),
+            (f"{name} one-vs-one", None, partial(sized, pair_percent, options=EXACT | {"multiclass": "ovo"})),
         ]
     return methods
 
@@ -135,8 +136,8 @@ def benchmarks_table(
 def _benchmark_methods(paper: Benchmark) -> dict[str, Make]:
     return {
         "OLS": partial(_sized, OLSClassifier, paper.ols.centers, options={"stopping": "size"}),
-        "OROLS": partial(_sized, OROLSClassifier, paper.orols.centers, options={}),
-        "NPD": partial(_sized, NPDClassifier, paper.npd.centers, options={}),
+        "OROLS": partial(_sized, OROLSClassifier, paper.orols.centers, options=EXACT),
+        "NPD": partial(_sized, NPDClassifier, paper.npd.centers, options=EXACT),
         "KFD": lambda sigma, _: KernelFisherDiscriminant(sigma),
     }
 

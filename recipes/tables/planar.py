@@ -52,11 +52,13 @@ def ripley(request: Request) -> str:
         return "Ripley's data (synth): not in the folder"
     split = original_partition(request.folder, "synth")
     width = choose_width(
-        lambda sigma, _: NPDClassifier(sigma, RIPLEY_CENTERS), [(split.x, split.y)], request.search
+        lambda sigma, _: NPDClassifier(sigma, RIPLEY_CENTERS, block_size=1),
+        [(split.x, split.y)],
+        request.search,
     )
     fitted = {
         "KFD": KernelFisherDiscriminant(width.sigma).fit(split.x, split.y),
-        "NPD": NPDClassifier(width.sigma, RIPLEY_CENTERS).fit(split.x, split.y),
+        "NPD": NPDClassifier(width.sigma, RIPLEY_CENTERS, block_size=1).fit(split.x, split.y),
     }
     boundaries = [
         _Boundary(fitted["KFD"], f"KFD, all {len(split.x)} points", "0.45", "--"),
@@ -93,7 +95,7 @@ def spirals(request: Request) -> str:
     rows, models = [], []
     for n_centers in SPIRAL_CENTERS:
         width = choose_width(partial(_in_proportion, n_centers / len(x)), [(x, y)], request.search)
-        models.append(NPDClassifier(width.sigma, n_centers).fit(x, y))
+        models.append(NPDClassifier(width.sigma, n_centers, block_size=1).fit(x, y))
         n_wrong = int(np.sum(models[-1].predict(x) != y))
         rows.append((str(n_centers), "0", str(n_wrong), f"{width.sigma:.2f}", f"{100 * width.error:.1f}"))
     if request.figures:
@@ -115,7 +117,7 @@ def _draw_spirals(x: Reals, y: Longs, models: Sequence[NPDClassifier], path: Pat
 
 
 def _in_proportion(share: float, sigma: float, n_train: int) -> NPDClassifier:
-    return NPDClassifier(sigma, round(share * n_train))
+    return NPDClassifier(sigma, round(share * n_train), block_size=1)
 
 
 def _draw(

@@ -171,8 +171,14 @@ class TestWarnings:
 
     def test_lambda_that_never_settles_is_named(self):
         x, y = moons(120)
-        with pytest.warns(UserWarning, match='stopping="lambda" took 119 of 120 points .*"loo" or "gcv"'):
-            OROLSClassifier(0.2, 119, stopping="lambda", block_size=1).fit(x, y)
+        with pytest.warns(UserWarning, match='stopping="lambda" took 1.. of 120 points .*"loo" or "gcv"'):
+            OROLSClassifier(0.2, 119, stopping="lambda", epsilon=1e-6).fit(x, y)
+
+    def test_the_papers_algorithm_comes_without_advice(self):
+        x, y = moons(120)
+        model = OROLSClassifier(0.2, 119, stopping="lambda", block_size=1).fit(x, y)
+        assert len(model.centers_) == 119
+        assert len(NPDClassifier(1e-4, 20, block_size=1).fit(x, y).centers_) == 20
 
     @pytest.mark.parametrize("sigma", ["loo", "scale", "median", 0.3, (0.1, 1.0)])
     def test_useful_widths_pass(self, sigma):

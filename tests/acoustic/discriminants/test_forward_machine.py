@@ -9,7 +9,6 @@ from acoustic.discriminants.defaults import Plan
 from acoustic.discriminants.forward_machine import ForwardMachines, generator, machine_of, selected_paths
 from acoustic.kernels.forward import ForwardConfig
 from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.quick_forward import Refinement
 
 CONFIG = ForwardConfig(Kernel(), (0.5, 2.0), 6, regularize=True)
 ROWS = 10 * np.arange(50)
@@ -19,7 +18,7 @@ ROWS = 10 * np.arange(50)
 def machines(problem):
     """Two machines of one and two columns of targets, on rows 0, 10, … of an estimator's points."""
     x, y = problem(50, n_targets=3)
-    paths, config = selected_paths(x, [y[:, :1], y[:, 1:]], Plan(CONFIG, False, Refinement()), None, 0)
+    paths, config = selected_paths(x, [y[:, :1], y[:, 1:]], Plan(CONFIG, False), None, 0)
     assert config is CONFIG
     return x, [machine_of(path, x, CONFIG.kernel, ROWS) for path in paths]
 

@@ -37,7 +37,7 @@ def test_ripley(tmp_path: Path, blobs: Blobs) -> None:
     np.savez(tmp_path / "synth/synth.npz", X_train=train, y_train=y, X_test=test, y_test=y_test)
     kfd, npd = rows_of(planar.ripley(Request(tmp_path, figures=tmp_path / "figures")))
     split = original_partition(tmp_path, "synth")
-    machine = NPDClassifier(1.0, planar.RIPLEY_CENTERS).fit(split.x, split.y)
+    machine = NPDClassifier(1.0, planar.RIPLEY_CENTERS, block_size=1).fit(split.x, split.y)
     error = 100 * np.mean(machine.predict(split.x_test) != split.y_test)
     assert npd == ["NPD", "9.2", f"{error:.1f}", "1.00"]
     assert kfd[:2] == ["KFD", "9.6"]
@@ -48,6 +48,6 @@ def test_spirals(tmp_path: Path) -> None:
     rows = rows_of(planar.spirals(Request(tmp_path, figures=tmp_path)))
     x, y = two_spirals()
     for row, n_centers in zip(rows, planar.SPIRAL_CENTERS, strict=True):
-        n_wrong = np.sum(NPDClassifier(1.0, n_centers).fit(x, y).predict(x) != y)
+        n_wrong = np.sum(NPDClassifier(1.0, n_centers, block_size=1).fit(x, y).predict(x) != y)
         assert row == [str(n_centers), "0", str(n_wrong), "1.00", "25.0"]
     assert (tmp_path / "two_spirals.png").read_bytes().startswith(b"\x89PNG")
