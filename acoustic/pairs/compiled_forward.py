@@ -53,6 +53,8 @@ def fit_pair(
     epsilon: Single,
     tol: Single,
     regularize: bool,
+    settled: float,
+    patience: int,
     q: Singles,
     indices: Ints,
     weights: Floats,
@@ -73,6 +75,9 @@ def fit_pair(
     epsilon : added to the diagonal of the Gram matrix
     tol : the selection stops when no |residual| exceeds it; with a negative number it never does
     regularize : re-estimate λ by (3.88) after every centre
+    settled : the selection stops when λ > 0 has changed by no more than this share for ``patience`` centres;
+        with a negative number it never does
+    patience : see ``settled``
     q : (C + 1, M) room for the basis
     indices : (C,) filled with the selected points
     weights : (C,) filled with their weights
@@ -105,6 +110,8 @@ def fit_pair(
                 _subtract(q, size, parts, residual)
         excess = _scores(residual, taken, root, tol, score)
         if size == capacity or n_taken == n_points or not excess > _ZERO:
+            break
+        if settled >= 0.0 and size > patience and _has_settled(ridges[size - 1 - patience : size], settled):
             break
         chosen = _argmax(score)
         taken[chosen] = _TAKEN
@@ -254,6 +261,15 @@ def _subtract(q: Singles, size: int, parts: Floats, column: Singles) -> None:
         for r in range(column.size):
             column[r] -= s0 * a0[r]
         i += 1
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _has_settled(ridges: Floats, share: float) -> bool:
+    """Return whether all λ are above 0 and differ by no more than a share of the largest."""
+    least, largest = ridges[0], ridges[0]
+    for i in range(1, ridges.size):
+        least, largest = min(least, ridges[i]), max(largest, ridges[i])
+    return bool(least > 0.0 and largest - least <= share * largest)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
