@@ -13,6 +13,7 @@ Axes: M training points, R targets, C centres, m = C + 1 columns with the bias, 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -22,10 +23,12 @@ from acoustic.kernels.forward import ForwardConfig, ForwardPath
 from acoustic.kernels.leave_one_out import basis_leverages, left_out_residuals
 from acoustic.kernels.normal_equations import Factor, NormalEquations
 from foundation.arrays import Floats, Longs, Reals
+from foundation.threads import single_threaded_libraries
 
 GROWTH = (0.25, 0.5, 1.0)  # shares of the centres that there are after each block
 _SMALL = 128  # so many centres or fewer are drawn in two blocks
 _RIDGES = (0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+_WORTH_THREADS = 1e9  # M C² from which matrix products are worth more than one thread
 _SCORED = 600  # rows whose leave-one-out errors choose ε and λ
 _CHECKPOINTS = 24  # sizes whose leave-one-out error is computed
 _ENOUGH = 1.002  # the smallest model whose leave-one-out error is at most this many times the least
@@ -89,6 +92,20 @@ def quick_selection(
     rng : generator of the draws
     refinement : what is compared on the way; nothing by default
     """
+    small = len(x) * min(config.max_centers, len(x)) ** 2 < _WORTH_THREADS
+    with single_threaded_libraries() if small else nullcontext():
+        return _selected(x, targets, config, sample_weight, rng, refinement)
+
+
+def _selected(
+    x: Reals,
+    targets: Floats,
+    config: ForwardConfig,
+    sample_weight: Floats | None,
+    rng: np.random.Generator,
+    refinement: Refinement | None,
+) -> Quick:
+    """Return the path; see `quick_selection`."""
     n = len(x)
     root = np.ones(n) if sample_weight is None else np.sqrt(sample_weight / np.mean(sample_weight))
     kernel = replace(config.kernel, sigma=config.sigmas[0])

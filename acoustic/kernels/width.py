@@ -18,6 +18,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 
 from acoustic.kernels.kernel import Kernel
 from foundation.arrays import Floats, Longs, Reals
+from foundation.threads import single_threaded_libraries
 
 EPSILONS = 10.0 ** np.arange(-8.0, 2.0)
 FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the width by scale, from which the search chooses
@@ -81,10 +82,11 @@ def left_out_setting(
         return found[k].error
 
     best = min(_START, len(sigmas) - 1)
-    for step in (1, -1):
-        while 0 <= best + step < len(sigmas) and error(best + step) < error(best):
-            best += step
-    error(best)
+    with single_threaded_libraries():  # threads for so small products mostly wait for each other
+        for step in (1, -1):
+            while 0 <= best + step < len(sigmas) and error(best + step) < error(best):
+                best += step
+        error(best)
     return found[best]
 
 
