@@ -18,6 +18,7 @@ SCRIPTS = (
     "emission",
     "fsdd",
     "house",
+    "outlook",
     "pair_training",
     "pool_choice",
     "sclite",
