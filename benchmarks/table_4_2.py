@@ -195,11 +195,12 @@ def _said(chosen: Mapping[str, Any] | None) -> str:
 
 def write_page(accuracy: str, differences: str, costs: str, sizes: Sequence[Size]) -> None:
     """Put the tables and the figure into the documentation."""
-    write_section(PAGE, "table-4-2", f"{accuracy}\n\n{differences}\n\n{costs}")
+    parts = [accuracy, differences, costs]
     if sizes:
         draw_growth(sizes, FIGURE)
         figure = f"![training cost, centres and accuracy against frames](../figures/{FIGURE.name})"
-        write_section(PAGE, "table-4-2-growth", f"{growth_tables(sizes)}\n\n{figure}")
+        parts += [growth_tables(sizes), figure]
+    write_section(PAGE, "table-4-2", "\n\n".join(parts))
 
 
 def main() -> None:
