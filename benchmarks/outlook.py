@@ -47,9 +47,7 @@ import matplotlib.pyplot as plt
 
 SIZES = (25, 50, 100, 200, 400)
 RULES = ("npd", "orols", "random")
-MAX_FRAMES = (
-    500  # of a class: half of those of a pair are centres at the largest size, a fortieth at the smallest
-)
+MAX_FRAMES = 500  # of a class
 RULE = Calibration("fitted", "gaussian")
 EPSILON = PairForwardConfig.epsilon
 SURVIVORS = (5, 10, 20)
@@ -172,10 +170,9 @@ def graph(task: OutlookTask, trainer: Trainer) -> tuple[list[Trial], dict[str, A
     if not kept.exists():
         write_json(kept, measured()[1])
     trials = [
-        task.trial_of_posteriors(
-            f"{k} survivors, floor {floor:g}", lambda k=k, floor=floor: (measured()[0][k, floor], {})
-        )
-        for k, floor in ELIMINATIONS
+        task.trial_of_posteriors(name, lambda way=way: (measured()[0][way], {}))
+        for way in ELIMINATIONS
+        if task.is_wanted(name := "{} survivors, floor {:g}".format(*way))
     ]
     return [everything, *trials], read_json(kept)
 

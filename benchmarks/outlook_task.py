@@ -145,8 +145,11 @@ class OutlookTask:
 
     def trials(self, makes: Mapping[str, Make]) -> list[Trial]:
         """Return the trials of several models by their names."""
-        names = [name for name in makes if not self.only_kept or self._file(name).exists()]
-        return [self.trial(name, makes[name]) for name in names]
+        return [self.trial(name, make) for name, make in makes.items() if self.is_wanted(name)]
+
+    def is_wanted(self, name: str) -> bool:
+        """Return whether a trial is measured or has been."""
+        return not self.only_kept or self._file(name).exists()
 
     def trial(self, name: str, make: Make) -> Trial:
         """Return what a model is worth, measured now or in an earlier run.
