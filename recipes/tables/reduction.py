@@ -32,7 +32,7 @@ from recipes.tables.width_search import median_distance
 SETS = ("optdigits", "satimage")
 DIMENSIONS = (2, 5, 10, 20, 40)
 WIDTH = 0.5  # σ in median distances
-_N_TRAIN, _QUICK = 2000, 80  # random training points
+_N_TRAIN, _QUICK = 1000, 80  # random training points
 _N_NEIGHBORS = 5
 _OUTPUT_PERCENT = 25  # centres of the machine whose outputs are taken
 
