@@ -15,7 +15,17 @@ from pathlib import Path
 
 from asr.errors import ConfigError
 from foundation.errors import AsrError
-from recipes.tables import classification, planar, reduction, regression, sinc, sinc_figures, size_scores
+from recipes.tables import (
+    benchmarks,
+    characters,
+    leave_one_out,
+    planar,
+    reduction,
+    regression,
+    sinc,
+    sinc_figures,
+    size_scores,
+)
 from recipes.tables.layout import write_section
 from recipes.tables.parts import Kept, Part, Request
 from recipes.tables.width_search import Search
@@ -23,7 +33,9 @@ from recipes.tables.width_search import Search
 # The order is that of the page.
 PARTS: dict[str, Part] = {
     **planar.PARTS,
-    **classification.PARTS,
+    **characters.PARTS,
+    **benchmarks.PARTS,
+    **leave_one_out.PARTS,
     **sinc.PARTS,
     **sinc_figures.PARTS,
     **regression.PARTS,
