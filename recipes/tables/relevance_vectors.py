@@ -87,14 +87,15 @@ def sparse_bayes(
         mean, variance = _posterior(g, b, precision, noise)
         gamma = 1.0 - precision * variance  # Tipping (17): how well the data determine each weight
         before, precision = precision, np.maximum(gamma, 0.0) / mean**2  # (16)
-        noise = (energy - 2 * mean @ b + mean @ g @ mean) / (len(targets) - float(gamma.sum()))  # (18)
+        error = float(energy - 2 * mean @ b + mean @ g @ mean)
+        noise = error / (len(targets) - float(gamma.sum()))  # (18)
         is_left = precision < _PRUNED / spread
         has_settled = is_left.all() and np.abs(np.log(precision / before)).max() <= tol
         kept, precision = kept[is_left], precision[is_left]
         if has_settled or not len(kept):
             break
     mean, _ = _posterior(gram[np.ix_(kept, kept)], products[kept], precision, noise)
-    return kept, mean, float(noise), step
+    return kept, mean, noise, step
 
 
 def _posterior(gram: Floats, products: Floats, precision: Floats, noise: float) -> tuple[Floats, Floats]:
