@@ -19,6 +19,9 @@ from features.frontend import FrontEndConfig, Normalization, Projection
 from features.mfcc import MfccConfig
 
 GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa"]
+ChosenName = Literal[
+    "hybrid.sigma", "forward.n_centers", "forward.tol", "forward.epsilon", "svm.cost", "krls.nu"
+]
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,8 @@ class ExperimentConfig:
         ``word-pair`` and ``arpa``; the last one is the default of ``asr decode``
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
         on dev
+    chosen_on_dev : options that are not used as they are configured but chosen on the dev set for each model,
+        from the values in `asr.training.choice`; an option that is set on the command line is not chosen
     unusable : what to do about recordings and transcripts that cannot be used: ``stop`` ends with an error
         that names them all, ``skip`` leaves them out and names them in the log, a number such as ``0.1``
         leaves them out if they are at most this share of a split, and otherwise ends with the error
@@ -148,6 +153,7 @@ class ExperimentConfig:
     grammars: tuple[GrammarName, ...] = ("loop",)
     retrain_with_dev: bool = True
     unusable: str = "0.1"
+    chosen_on_dev: tuple[ChosenName, ...] = ()
 
     def __post_init__(self) -> None:
         wrong = [name for name in self.grammars if name not in get_args(GrammarName)]

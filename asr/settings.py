@@ -26,7 +26,10 @@ def with_settings(config: ExperimentConfig, settings: Iterable[str]) -> Experime
     """
     for setting in settings:
         key, text = _split(setting)
-        config = _changed(config, full_key(key), key, text)
+        name = full_key(key)
+        config = _changed(config, name, key, text)
+        # What is set is not chosen.
+        config = replace(config, chosen_on_dev=tuple(c for c in config.chosen_on_dev if c != name))
     config.front_end.front_end("lda").check()  # only now: one setting may be right with the next
     return config
 
@@ -106,6 +109,9 @@ def _has_posteriors(system: System, config: ExperimentConfig) -> bool:
 
 _PROJECTED = Home("gmm-lda, and hybrids with hybrid.input_projection=lda", _is_projected)
 _OUR_OWN = Home("npd, orols, pools, svm and krls", lambda system, config: section_of(system) != "")
+_FORWARD = Home("npd and orols of the preset thesis", lambda s, c: section_of(s) == "forward")
+_SVM = Home("svm", lambda s, c: section_of(s) == "svm")
+_KRLS = Home("krls", lambda s, c: section_of(s) == "krls")
 
 # An option has the home of the longest name here that it begins with; others belong to all models.
 HOMES: dict[str, Home] = {
@@ -121,9 +127,10 @@ HOMES: dict[str, Home] = {
     ),
     "pools": Home("pools, and npd and orols of the preset best", lambda s, c: section_of(s) == "pools"),
     "pools.choice": Home("pools", lambda s, c: isinstance(s, HybridSystem) and s.way == "pools"),
-    "forward": Home("npd and orols of the preset thesis", lambda s, c: section_of(s) == "forward"),
-    "svm": Home("svm", lambda s, c: section_of(s) == "svm"),
-    "krls": Home("krls", lambda s, c: section_of(s) == "krls"),
+    "forward": _FORWARD,
+    "svm": _SVM,
+    "krls": _KRLS,
+    "chosen_on_dev": _OUR_OWN,
 }
 
 

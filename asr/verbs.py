@@ -7,10 +7,12 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.kinds import describe
-from asr.config import ExperimentConfig
+from acoustic.pairs.train_forward import PairForwardConfig
+from asr.config import ChosenName, ExperimentConfig
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
 from asr.decoding.passes import accuracy_of, scored_speech
@@ -51,7 +53,7 @@ def train(
     corpus : raw corpus; not for recipes that make their own
     out : experiment directory
     models : name or names of models; the recipe's own by default
-    preset : ``best``, or ``thesis`` (frames standardised over the corpus, `acoustic.emissions.hybrid.THESIS`)
+    preset : ``best``, or ``thesis`` (see `with_preset`)
     settings : options ``key=value`` (see `asr.config.ExperimentConfig`)
 
     Returns
@@ -92,10 +94,25 @@ def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
 
 
 def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = THESIS) -> ExperimentConfig:
-    """Return the configuration of a preset, with a recipe's hybrid of the preset ``thesis``."""
-    if preset == "thesis":
-        return replace(config, front_end=replace(config.front_end, normalize="global"), hybrid=thesis)
-    return config
+    """Return the configuration of a preset, with a recipe's hybrid of the preset ``thesis``.
+
+    The preset ``thesis`` is the recogniser of thesis chapter 4, which standardises features over the training
+    set, stops the selection by residual and λ, chooses σ on a development set, trains on the training set
+    alone, and decodes with word pairs.
+    """
+    if preset != "thesis":
+        return config
+    # A recipe that brings a σ of its own has none to choose.
+    known: set[ChosenName] = {"hybrid.sigma"} if thesis.sigma != THESIS.sigma else set()
+    return replace(
+        config,
+        front_end=replace(config.front_end, normalize="global"),
+        hybrid=thesis,
+        forward=PairForwardConfig(stopping="thesis"),
+        chosen_on_dev=tuple(name for name in get_args(ChosenName) if name not in known),
+        grammars=tuple(dict.fromkeys(["word-pair", *config.grammars])),
+        retrain_with_dev=False,
+    )
 
 
 def decode(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from asr.files import read_json
 from asr.stages.store import RECORD, StageOutput
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 
-POOLS = "npd-pools"  # NPD whose centres are shared by the pairs of a state
+POOLS = "npd-pools"  # centres that NPD selects for each state, shared by the state's pairs; least squares
 
 TRAIN, EVERYTHING = ("train",), ("train", "dev")
 
@@ -39,6 +39,11 @@ class Row:
     system: System
     experiment: Experiment
 
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """What the model that is tested is trained on."""
+        return EVERYTHING if self.experiment.config.retrain_with_dev else TRAIN
+
     def trained(self, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model trained on some splits."""
         return self.experiment.models.acoustic_model(self.system, splits)
@@ -48,16 +53,23 @@ class Row:
         return self.experiment.decoding.tuning(self.name, self.trained(TRAIN))
 
     def tested(self) -> StageOutput:
-        """Return words and scores on test of the model trained on train and dev."""
-        decoding, model = self.experiment.decoding, self.trained(EVERYTHING)
-        return decoding.evaluation(self.name, decoding.recognizer(self.name, model, self.tuned(), EVERYTHING))
+        """Return words and scores on test of the model that is tested."""
+        decoding, model = self.experiment.decoding, self.trained(self.splits)
+        return decoding.evaluation(
+            self.name, decoding.recognizer(self.name, model, self.tuned(), self.splits)
+        )
 
 
 def row_of(experiment: Experiment, name: str) -> Row:
     """Return the row of a model's name, or of `POOLS`."""
     if name == POOLS:
-        return Row(name, HybridSystem("pools"), experiment)
+        return Row(name, HybridSystem(POOLS), experiment)
     return Row(name, find_system(name, experiment.preset), experiment)
+
+
+def with_thesis_pools(config: ExperimentConfig) -> ExperimentConfig:
+    """Return a configuration whose pools differ from the thesis only in that a state's pairs share them."""
+    return replace(config, pools=replace(config.pools, n_centers=100, loss="squared"))
 
 
 def reconfigured(experiment: Experiment, config: ExperimentConfig) -> Experiment:
@@ -76,36 +88,50 @@ def compile_kernels(rows: Sequence[Row]) -> None:
     for row in rows:
         if isinstance(row.system, HybridSystem):
             config = row.experiment.config
-            train_emissions(row.system.way, chosen, config.hybrid, config.of_way(row.system.way))
+            model = train_emissions(row.system.way, chosen, config.hybrid, config.of_way(row.system.way))
+            model.log_likelihoods(frames[0])
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a hybrid costs.
+    """What a model costs.
 
     Attributes
     ----------
-    centers_per_machine, distinct_centers : training frames that machines, and all together, hold
-    training_cpu_s : CPU seconds of the stage that trained it, from aligned cepstra to a stored model; None
-        where it was
-        not recorded
+    centers_per_machine, distinct_centers : training frames that machines, and all together, hold; None of a
+        mixture model
+    training_cpu_s : CPU seconds of the stages that trained it: of a hybrid from aligned cepstra to a stored
+        model, of a mixture model those of all its stages; None where they were not recorded
     megabytes : size of the model's tensors
     """
 
-    centers_per_machine: float
-    distinct_centers: int
+    centers_per_machine: float | None
+    distinct_centers: int | None
     training_cpu_s: float | None
     megabytes: float
 
 
-def cost_of(row: Row, splits: Sequence[str]) -> Cost | None:
-    """Return what a row's model trained on some splits costs; None of a GMM."""
-    if isinstance(row.system, GmmSystem):
-        return None
+def cost_of(row: Row, splits: Sequence[str]) -> Cost:
+    """Return what a row's model trained on some splits costs."""
     output = row.trained(splits)
-    seconds = read_json(output.path / RECORD).get("seconds", {}).get("cpu")
     size = (output.path / TENSORS_NAME).stat().st_size / 1e6
-    return Cost(*n_centers(load_model(output.path)), seconds, size)
+    if isinstance(row.system, GmmSystem):
+        return Cost(None, None, _mixture_seconds(row, row.system, splits), size)
+    return Cost(*n_centers(load_model(output.path)), seconds_of(output), size)
+
+
+def seconds_of(output: StageOutput) -> float | None:
+    """Return the CPU seconds that a stage recorded."""
+    seconds: float | None = read_json(output.path / RECORD).get("seconds", {}).get("cpu")
+    return seconds
+
+
+def _mixture_seconds(row: Row, system: GmmSystem, splits: Sequence[str]) -> float | None:
+    """Return the CPU seconds of all stages from one Gaussian a state on."""
+    sizes = [n for n in row.experiment.config.gmm.mixtures if n <= system.n_components]
+    outputs = [row.experiment.models.gmm(replace(system, n_components=n), splits) for n in sizes]
+    seconds = [seconds_of(output) for output in outputs]
+    return None if None in seconds else sum(s for s in seconds if s is not None)
 
 
 def n_centers(model: AcousticModel) -> tuple[float, int]:
@@ -116,7 +142,7 @@ def n_centers(model: AcousticModel) -> tuple[float, int]:
 
 def scoring_speed(row: Row) -> float:
     """Return the CPU seconds of all scores of a second of test recordings, features given."""
-    model, data = load_model(row.trained(EVERYTHING).path), row.experiment.task.data(("test",))
+    model, data = load_model(row.trained(row.splits).path), row.experiment.task.data(("test",))
     frames = model.front_end.transform(data.cepstra, data.speakers)
     model.emissions.log_likelihoods(frames[0])
     start = time.process_time()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.state_priors import FLOOR, StatePriors
 from acoustic.errors import TrainingError
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.pool_centers import drawn
@@ -30,9 +30,9 @@ class AlignedFrames(LabelledFrames):
 
     class_of_state: Ints
 
-    def state_priors(self, prior_scale: float) -> StatePriors:
+    def state_priors(self, prior_scale: float, floor: float | None = FLOOR) -> StatePriors:
         """Return the priors by which posteriors of classes become scores of states."""
-        return StatePriors(self.class_of_state, np.log(self.counts / self.counts.sum()), prior_scale)
+        return StatePriors(self.class_of_state, np.log(self.counts / self.counts.sum()), prior_scale, floor)
 
 
 def aligned_frames(

@@ -16,6 +16,7 @@ from acoustic.emissions.one_vs_rest import KrlsConfig, train_one_vs_rest
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.emissions.protocol import EmissionModel
 from acoustic.emissions.sklearn_model import PREFIX, SklearnModel, make_classifier, seeded
+from acoustic.emissions.state_priors import FLOOR
 from acoustic.errors import TrainingError
 from acoustic.pairs import train_forward, train_pools, train_svm
 from acoustic.pairs.calibration import Calibration
@@ -58,6 +59,7 @@ class HybridConfig:
     coupling : how the log odds of all pairs are coupled to posteriors: ``price``, ``wu-lin-weng`` or
         ``hastie-tibshirani``
     prior_scale : factor of the log prior of a state that is subtracted from its log posterior
+    floor : least log posterior of a state, in nats, to which smaller ones are raised; none for no floor
     gmm_weight : factor of the log-likelihoods of the aligning Gaussian mixture model that are added to the
         scores
     adaptation : how frames are adapted to the speakers of the recordings that are decoded: ``cmllr``, one
@@ -75,6 +77,7 @@ class HybridConfig:
     calibration: Calibration = _HELD_OUT
     coupling: CouplingName = "price"
     prior_scale: float = 0.5
+    floor: float | None = FLOOR
     gmm_weight: float = 0.2
     adaptation: Adaptation = "cmllr"
     seed: int = 0
@@ -87,6 +90,8 @@ class HybridConfig:
             raise TrainingError(
                 f"warps: expected numbers near 1, as 0.92,1.08, got {self.warps}; change them"
             )
+        if self.floor is not None and not -np.inf < self.floor <= 0:
+            raise TrainingError(f"floor: expected 0 or less, or none, got {self.floor}; change it")
         if not 0 < self.sigma < np.inf:
             raise TrainingError(f"sigma: expected above 0, got {self.sigma}; change it")
 
@@ -102,6 +107,7 @@ THESIS = HybridConfig(
     max_frames=2500,
     calibration=Calibration("fitted", "gaussian"),
     prior_scale=1.0,
+    floor=None,
     gmm_weight=0.0,
     adaptation="none",
 )
@@ -131,14 +137,16 @@ def train_emissions(
         return WAYS[way].train(data, config, own, n_workers, watch)
     if way.startswith(PREFIX):
         classifier = seeded(make_classifier(way), config.seed).fit(data.x, data.codes)
-        return SklearnModel(classifier, data.state_priors(config.prior_scale))
+        # A classifier's posteriors may be 0, so their logarithms need a floor.
+        floor = FLOOR if config.floor is None else config.floor
+        return SklearnModel(classifier, data.state_priors(config.prior_scale, floor))
     return _plugin_training(way)(data)
 
 
-def check_way(way: str, config: HybridConfig) -> None:
-    """Raise an error if a way of training cannot do what hybrids are configured to do."""
+def check_way(way: str, config: HybridConfig, own: object = None) -> None:
+    """Raise an error if a way of training cannot do what it is configured to do; see `train_emissions`."""
     if way in WAYS:
-        WAYS[way].check(config)
+        WAYS[way].check(config, own)
     elif not way.startswith(PREFIX):
         _plugin_training(way)
 
@@ -165,12 +173,17 @@ def _tell_of_one_fold(data: AlignedFrames, calibration: Calibration) -> None:
         )
 
 
-def _any_configuration(config: HybridConfig) -> None:
+def _any_configuration(config: HybridConfig, own: Any) -> None:
     """Accept what hybrids are configured to do."""
 
 
-def _check_svm(config: HybridConfig) -> None:
+def _check_svm(config: HybridConfig, own: Any) -> None:
     train_svm.check_calibration(config.calibration)
+
+
+def _check_npd(config: HybridConfig, own: PairForwardConfig | None) -> None:
+    if own is not None:
+        own.selection(config.sigma, regularize=False)  # it has no λ to stop by
 
 
 @dataclass(frozen=True)
@@ -182,17 +195,18 @@ class Way:
     section : name of its configuration's section in an experiment's configuration
     train : function (aligned frames, options of all hybrids, its own configuration, number of threads, watch)
         -> emission model
+    check : function (options of all hybrids, its own configuration) that raises an error if they do not fit
     """
 
     section: str
     train: Callable[[AlignedFrames, HybridConfig, Any, int | None, Watch], EmissionModel]
-    check: Callable[[HybridConfig], None] = _any_configuration
+    check: Callable[[HybridConfig, Any], None] = _any_configuration
 
 
 def _pairwise(
     fitted: tuple[Machines, Floats], data: AlignedFrames, config: HybridConfig, chosen_by: str
 ) -> PairwiseDiscriminantModel:
-    states = data.state_priors(config.prior_scale)
+    states = data.state_priors(config.prior_scale, config.floor)
     return PairwiseDiscriminantModel(*fitted, states, config.coupling, chosen_by=chosen_by)
 
 
@@ -243,7 +257,7 @@ def _svm(
 def _krls(
     data: AlignedFrames, config: HybridConfig, own: KrlsConfig, n_workers: int | None, watch: Watch
 ) -> EmissionModel:
-    states = data.state_priors(config.prior_scale)
+    states = data.state_priors(config.prior_scale, config.floor)
     return train_one_vs_rest(data, states, config.sigma, own, config.calibration, config.seed)
 
 
@@ -251,8 +265,9 @@ WAYS: dict[str, Way] = {
     "pools": Way("pools", _pools),  # all pairs of a class share its centres, which are drawn
     "npd-pools": Way("pools", partial(_pools, choice="npd")),  # the same, selected by NPD
     "orols-pools": Way("pools", partial(_pools, choice="orols")),  # the same, selected by OROLS
-    "npd": Way("forward", partial(_forward, regularize=False)),  # own centres a pair, thesis Algorithm 1
-    "orols": Way("forward", partial(_forward, regularize=True)),  # thesis Algorithm 2
+    # Each pair has centres of its own, by thesis Algorithm 1 and Algorithm 2.
+    "npd": Way("forward", partial(_forward, regularize=False), _check_npd),
+    "orols": Way("forward", partial(_forward, regularize=True)),
     "svm": Way("svm", _svm, _check_svm),
     "krls": Way("krls", _krls),  # each class against all others
 }

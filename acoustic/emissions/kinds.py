@@ -127,7 +127,7 @@ def _unpack_states(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, An
         tensors["states.class_of_state"],
         tensors["states.log_priors"],
         float(options["prior_scale"]),
-        float(options["floor"]),
+        None if options["floor"] is None else float(options["floor"]),
     )
     if not np.max(states.class_of_state, initial=-1) < len(states.log_priors):
         raise ModelError(

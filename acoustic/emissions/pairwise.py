@@ -44,11 +44,14 @@ class PairwiseDiscriminantModel:
 
     def log_posteriors(self, frames: Singles, n_workers: int | None = 1) -> Reals:
         """Return log P(class | frame), (T, D) -> (T, K)."""
-        if self.coupling == "price":
+        # The machines couple in single precision, log odds within ±80: enough for posteriors with a floor.
+        if self.coupling == "price" and self.states.floor is not None:
             return self.machines.log_posteriors(self.curves, frames, n_workers)
         log_odds = self.log_odds(frames, n_workers)
         coupled = coupled_log_posteriors(log_odds, self.machines.n_classes)
         coupled -= np.logaddexp.reduce(coupled, axis=1, keepdims=True)
+        if self.coupling == "price":
+            return coupled
         return recoupled(coupled, log_odds, self.coupling, self.n_coupled)
 
     def log_odds(self, frames: Singles, n_workers: int | None = 1) -> Floats:

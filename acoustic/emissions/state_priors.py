@@ -8,6 +8,8 @@ import numpy as np
 
 from foundation.arrays import Floats, Ints, Reals, Singles
 
+FLOOR = -40.0
+
 
 @dataclass(frozen=True)
 class StatePriors:
@@ -18,13 +20,13 @@ class StatePriors:
     class_of_state : (S,) int32 class of each emission state, several may share one; −1 for none
     log_priors : (K,) log priors of the classes
     prior_scale : factor of the log prior that is subtracted
-    floor : least log posterior, in nats; smaller ones are raised to it
+    floor : least log posterior, in nats; smaller ones are raised to it; None for none
     """
 
     class_of_state: Ints
     log_priors: Floats
     prior_scale: float = 0.5
-    floor: float = -40.0
+    floor: float | None = FLOOR
 
     def scores(self, log_posteriors: Reals) -> Singles:
         """Return log p(frame | state), up to a constant per frame, (T, S) float32, of posteriors (T, K).
@@ -33,7 +35,8 @@ class StatePriors:
         without a class gets the prior of the rarest class as its posterior, which says nothing about the
         frame.
         """
-        scores = np.maximum(log_posteriors, self.floor) - self.prior_scale * self.log_priors
+        bounded = log_posteriors if self.floor is None else np.maximum(log_posteriors, self.floor)
+        scores = bounded - self.prior_scale * self.log_priors
         nothing = (1.0 - self.prior_scale) * self.log_priors.min()
         scores = np.column_stack([scores, np.full(len(scores), nothing)])
         return np.asarray(scores[:, self.class_of_state], dtype=np.float32)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from acoustic.errors import ParameterError
+from acoustic.kernels.columns import DenseColumns, SparseColumns
 from foundation.arrays import Flags, Floats, Reals
 
 # A column that orthogonalising shortens to less than this share is orthogonalised a second time. With 0.1 the
@@ -27,21 +26,35 @@ class OrthogonalBasis:
     dtype : floating-point type of the columns
     least_share : a column is added only if at least this share of its length lies outside the span of the
         columns before it; by default a share just above rounding error
+    is_sparse : whether few entries of the columns are not 0, and `SparseColumns` keeps them
+
+    Attributes
+    ----------
+    columns : the columns of Q
     """
 
     def __init__(
-        self, n_rows: int, capacity: int, dtype: np.dtype[np.floating], least_share: float | None = None
+        self,
+        n_rows: int,
+        capacity: int,
+        dtype: np.dtype[np.floating],
+        least_share: float | None = None,
+        is_sparse: bool = False,
     ) -> None:
         self._least_share = _VANISHED * np.finfo(dtype).eps if least_share is None else least_share
-        self._q = np.empty((n_rows, capacity), dtype=dtype, order="F")
+        self.columns = (SparseColumns if is_sparse else DenseColumns)(n_rows, capacity, dtype)
         self._u = np.zeros((capacity, capacity))
         self._kappa = np.empty(capacity)
-        self.size = 0
+
+    @property
+    def size(self) -> int:
+        """The number of columns."""
+        return self.columns.size
 
     @property
     def q(self) -> Reals:
         """The columns, (M, m)."""
-        return self._q[:, : self.size]
+        return self.columns.q
 
     @property
     def u(self) -> Floats:
@@ -75,20 +88,11 @@ class OrthogonalBasis:
         n_before = self.size
         added = np.zeros(block.shape[1], dtype=bool)
         for j in range(block.shape[1]):
-            added[j] = self._append_one(block[:, j], coefficients[:, j], n_before, lengths[j])
+            found = self._orthogonalized(block[:, j], coefficients[:, j], n_before, lengths[j])
+            added[j] = found is not None
+            if found is not None:
+                self._add(columns[:, j], *found)
         return added
-
-    def newest(self, first: int) -> Reals:
-        """Return the columns from ``first`` on, (M, m − first)."""
-        return self.q[:, first:]
-
-    def combined(self, weights: Floats) -> Reals:
-        """Return the combination (M, R) of the first n columns with weights (n, R)."""
-        return np.asarray(self.q[:, : len(weights)] @ weights.astype(self._q.dtype))
-
-    def parts(self, n_columns: int) -> Iterator[tuple[slice, Reals]]:
-        """Yield blocks of rows with these rows of the first columns: here one block of all rows."""
-        yield slice(None), self.q[:, :n_columns]
 
     def without_newest(self, residual: Floats) -> Floats:
         """Return a residual (M, R) without its part along the newest column, thesis (3.64)."""
@@ -97,17 +101,19 @@ class OrthogonalBasis:
 
     def _remove(self, block: Reals, first: int = 0) -> Floats:
         """Return the parts (m − first, b) of the block along columns from ``first`` on, and subtract them."""
-        q = self._q[:, first : self.size]
-        parts = (q.T @ block) / self._kappa[first : self.size, None]  # thesis (3.78)
-        block -= q @ parts.astype(block.dtype)
+        parts = self.columns.project(block, first) / self.kappa[first:, None]  # thesis (3.78)
+        block -= self.columns.combine(parts, first)
         return np.asarray(parts, dtype=np.float64)
 
-    def _append_one(self, column: Reals, coefficients: Floats, n_before: int, length: float) -> bool:
-        """Return whether a column, already orthogonal to the first ``n_before`` of the basis, was added."""
-        m = self.size
-        u = np.zeros(m)
+    def _orthogonalized(
+        self, column: Reals, coefficients: Floats, n_before: int, length: float
+    ) -> tuple[Reals, Floats] | None:
+        """Return q (M,) and u (m,) of a column that is already orthogonal to the first ``n_before`` of the
+        basis; None if it lies in the span of the basis.
+        """
+        u = np.zeros(self.size)
         u[:n_before] = coefficients
-        if m > n_before:
+        if self.size > n_before:
             before = np.linalg.norm(column)
             u[n_before:] = self._remove(column[:, None], n_before)[:, 0]
             # If its neighbours in the block took most of the column away, rounding may have left it no longer
@@ -117,15 +123,14 @@ class OrthogonalBasis:
                     break
                 before = now
                 u += self._remove(column[:, None])[:, 0]
-        kappa = float(column @ column)
-        if not kappa > (self._least_share * length) ** 2:
-            return False
-        self._q[:, m] = column
-        self._u[:m, m] = u
-        self._u[m, m] = 1.0
-        self._kappa[m] = kappa
-        self.size = m + 1
-        return True
+        return (column, u) if float(column @ column) > (self._least_share * length) ** 2 else None
+
+    def _add(self, column: Reals, q: Reals, u: Floats) -> None:
+        """Add a column (M,) = Qu + q, with q (M,) and u (m,)."""
+        m = self.size
+        self._u[:m, m], self._u[m, m] = u, 1.0
+        self._kappa[m] = float(q @ q)
+        self.columns.add(column, q, u)
 
 
 def _lengths(block: Reals) -> Reals:

@@ -9,7 +9,6 @@ import numpy as np
 
 from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.selection import select_greedily
-from acoustic.kernels.sparse_basis import SparseBasis
 from foundation.arrays import Flags, Floats, Longs, Reals
 
 
@@ -62,7 +61,7 @@ class _SmallProblem:
 
 
 def error_reductions(
-    basis: OrthogonalBasis | SparseBasis,
+    basis: OrthogonalBasis,
     columns: Reals,
     residual: Reals,
     ridge: float,

@@ -17,7 +17,7 @@ from foundation.arrays import Reals
 _SAMPLE = 256  # points and centres from which the share of pairs within reach is estimated
 _SPARSE = 0.05  # with a larger share of pairs within reach, dense blocks are as fast
 _FEW_FEATURES = 8  # with more, a k-d tree finds neighbours no faster than all distances are computed
-_MANY_POINTS = 2000  # with fewer, a dense basis is as fast
+_MANY_POINTS, _POINTS_PER_CENTER = 8000, 16  # with fewer, a dense basis is as fast
 
 
 def compact_values(scaled: Reals, radius: float, n_features: int) -> Reals:
@@ -69,6 +69,7 @@ def is_tree_faster(x: Reals, centers: Reals, reach: float) -> bool:
     return x.shape[1] <= _FEW_FEATURES and share_within_reach(x, centers, reach) <= _SPARSE
 
 
-def is_basis_better_sparse(x: Reals, reach: float) -> bool:
-    """Return whether kernel columns of points (M, D) are better kept sparse, however many features."""
-    return len(x) >= _MANY_POINTS and share_within_reach(x, x, reach) <= _SPARSE
+def is_basis_better_sparse(x: Reals, reach: float, n_centers: int) -> bool:
+    """Return whether the columns of so many centres among points (M, D) are better kept sparse."""
+    is_large = len(x) >= max(_MANY_POINTS, _POINTS_PER_CENTER * n_centers)
+    return is_large and share_within_reach(x, x, reach) <= _SPARSE

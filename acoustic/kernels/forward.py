@@ -26,7 +26,6 @@ from acoustic.kernels.leave_one_out import basis_left_out_residuals
 from acoustic.kernels.parameters import check_not_negative, check_whole
 from acoustic.kernels.ridge import gcv_score, settled_ridge
 from acoustic.kernels.selection import select_greedily
-from acoustic.kernels.sparse_basis import SparseBasis
 from foundation.arrays import Flags, Floats, Longs, Reals
 from foundation.checks import check_choices
 
@@ -188,7 +187,8 @@ def has_sparse_columns(x: Reals, config: ForwardConfig) -> bool:
     """
     is_plain = config.selection != "error_reduction" and config.stopping != "loo" and len(config.sigmas) == 1
     reach = config.kernel.radius * config.sigmas[0]
-    return is_plain and config.kernel.name == "compact" and is_basis_better_sparse(x, reach)
+    is_compact = config.kernel.name == "compact"
+    return is_plain and is_compact and is_basis_better_sparse(x, reach, config.max_centers)
 
 
 class _Given:
@@ -232,8 +232,8 @@ class _Forward:
         self.root = np.ones(n) if sample_weight is None else np.sqrt(sample_weight / np.mean(sample_weight))
         self.targets = (targets * self.root[:, None]).astype(x.dtype)
         self.n_most = min(config.max_centers, n)
-        form = SparseBasis if has_sparse_columns(x, config) else OrthogonalBasis
-        self.basis = form(n, 1 + self.n_most, x.dtype)
+        is_sparse = has_sparse_columns(x, config)
+        self.basis = OrthogonalBasis(n, 1 + self.n_most, x.dtype, is_sparse=is_sparse)
         self.unselected = np.ones(n, dtype=bool)
         self.order = self.rng.permutation(n) if config.selection == "random" else np.arange(n)
         self.chosen_sigmas, self.sigmas = np.empty(0), np.empty(0)  # of the last block; of all
@@ -299,9 +299,9 @@ class _Forward:
         n, ridge, residual = size + 1, self.ridges[size], self.residual
         if n < basis.size:
             orthogonal = self.products[:n] / (basis.kappa[:n] + ridge)[:, None]
-            residual = self.targets - basis.combined(orthogonal)
+            residual = self.targets - basis.columns.combine(orthogonal)
         state = basis.kappa[:n], self.products[:n], ridge
-        left_out = [basis_left_out_residuals(q, *state, residual[rows]) for rows, q in basis.parts(n)]
+        left_out = [basis_left_out_residuals(q, *state, residual[rows]) for rows, q in basis.columns.parts(n)]
         root = self.root[:, None]
         return ForwardPath(
             indices,
@@ -347,7 +347,7 @@ class _Forward:
     def _update(self, before: int) -> None:
         """Update products, λ, residual and the scores of each size for the columns from ``before`` on."""
         n, basis = self.basis.size, self.basis
-        new, kappa = basis.newest(before), basis.kappa
+        new, kappa = basis.columns.newest(before), basis.kappa
         # qᵀe equals qᵀy, since q is orthogonal to what earlier columns explain, and loses less to
         # cancellation.
         products = np.asarray(new.T @ self.unregularized, dtype=np.float64)
@@ -363,7 +363,7 @@ class _Forward:
         if self.ridge > 0:
             # (3.82) holds only while λ is fixed, so the share of each column that λ holds back is added anew.
             held = self.products[:n] * (self.ridge / (kappa * (kappa + self.ridge)))[:, None]
-            self.residual = self.unregularized + basis.combined(held)
+            self.residual = self.unregularized + basis.columns.combine(held)
         if self.config.stopping == "loo":
             self.press += [np.inf] * (n - before - 1) + [self._press()]  # only whole blocks can be the best
 

@@ -1,4 +1,8 @@
-"""The ridge λ of OROLS by generalised cross-validation; thesis (3.81), (3.85) to (3.89).
+"""The ridge λ of OROLS by generalised cross-validation, or by the evidence; thesis (3.81), (3.85) to (3.89).
+
+The thesis names the Bayesian evidence (MacKay 1992) as another way to λ and gives no formula. Here the
+weights α̃ of the orthogonal columns are normal with variance s²/λ, and the noise is normal with variance s².
+Then the targets have the covariance s²(I + QQᵀ/λ), with inverse P̃/s² and determinant s²ᴹ Π(1 + κ_i/λ).
 
 Axes: M training points, m orthogonal columns, R targets.
 """
@@ -11,6 +15,8 @@ from foundation.arrays import Floats
 
 _LEAST_TRACE = 1e-10  # share of M below which tr P̃ is rounding error
 _JUDGED = 0.1  # share of M: with more columns the GCV score cannot compare values of λ that lie far apart
+_SMALLEST, _PER_DECADE = 1e-12, 3  # least λ, as a share of the largest κ, of the evidence's grid; its density
+_SETTLED, _MOST_STEPS = 1e-8, 500  # relative change of λ at which MacKay's steps end; their largest number
 _ROUNDS = 3  # fixed-point steps of (3.88) after each centre; more steps hardly change λ
 
 
@@ -64,6 +70,51 @@ def next_ridge(kappa: Floats, products: Floats, unexplained: float, n_points: in
         return ridge
     new = slope * error / denominator
     return new if new <= kappa.max() else ridge
+
+
+def log_evidence(kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float) -> float:
+    """Return log p(y | λ) with the noise variance s² that is best for this λ > 0; MacKay 1992.
+
+    The parameters are those of `gcv_score`; the targets share λ and s².
+    """
+    n_targets, squares = products.shape[1], _squares(products)
+    spread = float(np.log1p(kappa / ridge).sum())
+    # yᵀP̃y = ‖y‖² − Σ p²/(κ + λ), and unexplained = ‖y‖² − Σ p²/κ.
+    variance = unexplained + float(np.sum(squares / kappa * ridge / (kappa + ridge)))
+    variance /= n_points * n_targets
+    return float(-0.5 * n_targets * (n_points * (np.log(2 * np.pi * variance) + 1.0) + spread))
+
+
+def next_evidence_ridge(
+    kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float
+) -> float:
+    """Return λ = γ‖e‖² / (M − γ)‖α̃‖² with γ = Σ κ_i/(κ_i + λ), one step of MacKay's iteration.
+
+    The parameters are those of `gcv_score`. A fixed point is a stationary point of `log_evidence`.
+    """
+    squares = _squares(products)
+    error, trace = _error_and_trace(kappa, squares, unexplained, n_points, ridge)
+    weights = float(np.sum(squares / (kappa + ridge) ** 2))  # ‖α̃‖², thesis (3.83)
+    if not (trace > n_points * _LEAST_TRACE and weights > 0):
+        return ridge
+    return (n_points - trace) * error / (trace * weights)
+
+
+def evidence_ridge(kappa: Floats, products: Floats, unexplained: float, n_points: int) -> float:
+    """Return the λ of the largest evidence, at most the largest κ.
+
+    The parameters are those of `gcv_score`. The evidence may have several maxima: the steps start from the
+    best point of a grid.
+    """
+    state = kappa, products, unexplained, n_points
+    largest = float(kappa.max())
+    grid = largest * np.logspace(np.log10(_SMALLEST), 0, round(-np.log10(_SMALLEST)) * _PER_DECADE + 1)
+    ridge = float(max(grid, key=lambda value: log_evidence(*state, value)))
+    for _ in range(_MOST_STEPS):
+        before, ridge = ridge, min(next_evidence_ridge(*state, ridge), largest)
+        if abs(ridge - before) <= _SETTLED * before:
+            break
+    return ridge
 
 
 def _squares(products: Floats) -> Floats:

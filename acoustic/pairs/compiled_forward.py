@@ -53,6 +53,8 @@ def fit_pair(
     epsilon: Single,
     tol: Single,
     regularize: bool,
+    settled: float,
+    patience: int,
     q: Singles,
     indices: Ints,
     weights: Floats,
@@ -69,6 +71,9 @@ def fit_pair(
     epsilon : added to the diagonal of the Gram matrix
     tol : the selection stops when no |residual| exceeds it; with a negative number it never does
     regularize : re-estimate λ by (3.88) after every centre
+    settled : the selection stops when λ > 0 has changed by no more than this share for ``patience`` centres;
+        with a negative number it never does
+    patience : see ``settled``
     q : (C + 1, M) room for the basis
     indices : (C,) filled with the selected points
     weights : (C,) filled with their weights
@@ -77,6 +82,7 @@ def fit_pair(
     capacity, n_points = q.shape
     u = np.zeros((capacity, capacity))
     kappa, products, parts = np.empty(capacity), np.empty(capacity), np.empty(capacity)
+    ridges = np.empty(capacity)
     plain, taken, score = targets.copy(), np.zeros(n_points, Single), np.empty(n_points, Single)
     residual = plain.copy() if regularize else plain  # plain is the residual for λ = 0
     ridge, n_taken = 0.0, 0
@@ -92,6 +98,7 @@ def fit_pair(
             if regularize:
                 unexplained = float(_dot(plain, plain))
                 ridge = _settled_ridge(kappa, products, size, unexplained, n_points, ridge)
+                ridges[size - 1] = ridge
                 # (3.82) holds only while λ is fixed: what λ holds back of each column is added back.
                 for i in range(size):
                     parts[i] = -products[i] * ridge / (kappa[i] * (kappa[i] + ridge))
@@ -99,6 +106,8 @@ def fit_pair(
                 _subtract(q, size, parts, residual)
         excess = _scores(residual, taken, root, tol, score)
         if size == capacity or n_taken == n_points or not excess > _ZERO:
+            break
+        if settled >= 0.0 and size > patience and _has_settled(ridges[size - 1 - patience : size], settled):
             break
         chosen = _argmax(score)
         taken[chosen] = _TAKEN
@@ -248,6 +257,15 @@ def _subtract(q: Singles, size: int, parts: Floats, column: Singles) -> None:
         for r in range(column.size):
             column[r] -= s0 * a0[r]
         i += 1
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _has_settled(ridges: Floats, share: float) -> bool:
+    """Return whether all λ are above 0 and differ by no more than a share of the largest."""
+    least, largest = ridges[0], ridges[0]
+    for i in range(1, ridges.size):
+        least, largest = min(least, ridges[i]), max(largest, ridges[i])
+    return bool(least > 0.0 and largest - least <= share * largest)
 
 
 @njit(nogil=True, cache=True, forceinline=True)

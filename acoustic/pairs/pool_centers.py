@@ -21,6 +21,8 @@ Choice = Literal["random", "kmeans", "npd", "orols"]
 
 _BLOCK = 8  # centres that the selection adds at once
 _EPSILON = 1e-3  # added to the diagonal of the selection's Gram matrix
+_MOST_FRAMES = 1000  # of the class among which centres are selected; more cost time and choose no better
+_LEAST_FRAMES_A_CENTER = 5  # if there are as many
 
 
 def pool_centers(
@@ -56,8 +58,9 @@ def pool_centers(
             return np.asarray(clusters.fit(x[own]).cluster_centers_, dtype=np.float32)
         chosen: Integers = np.zeros(0, dtype=int)
         if choice != "random":
-            others = drawn(np.flatnonzero(codes != k), len(own), rng)
-            chosen = _selected(x, own, others, n_centers, sigma, choice == "orols", rng)
+            some = drawn(own, max(_MOST_FRAMES, _LEAST_FRAMES_A_CENTER * n_centers), rng)
+            others = drawn(np.flatnonzero(codes != k), len(some), rng)
+            chosen = _selected(x, some, others, n_centers, sigma, choice == "orols", rng)
         rest = drawn(np.setdiff1d(own, chosen), n_centers - len(chosen), rng)
         return np.asarray(x[np.concatenate([chosen, rest])])
 

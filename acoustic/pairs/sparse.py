@@ -154,7 +154,7 @@ class SparseMachines:
         """
         frames = np.ascontiguousarray(x, dtype=np.float32)
         blocks, biases = self.center_blocks, self.biases.astype(np.float32)
-        widths = self.sigmas if len(np.unique(self.sigmas)) > 1 else None
+        widths = self.sigmas if np.any(self.sigmas != self.kernel.sigma) else None
 
         def work(chosen: slice) -> None:
             rows = frames[chosen]

@@ -7,25 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from acoustic.errors import ModelError
-from acoustic.kernels.forward import ForwardConfig, forward_selection
+from acoustic.kernels.forward import ForwardConfig, Stopping, forward_selection
 from acoustic.kernels.kernel import Kernel, inverse_square
+from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.kernels.parameters import check_not_negative, check_whole
 from acoustic.pairs.calibration import Calibration, fit_curve
 from acoustic.pairs.class_frames import ClassFrames, LabelledFrames
 from acoustic.pairs.compiled_forward import fit_pair
 from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
+from foundation.checks import check_choices
 from foundation.threads import Watch, parallel_map, unwatched
 
 _STEEPEST = np.float32(1e25)  # largest 1/σ² of compiled kernels, finite times squared distances
+_PATIENCE = 10  # centres for which λ must have changed little
 _PAIRS_AT_ONCE = 16  # pairs that a thread takes at once
 _LEAVE_ONE_OUT = Calibration()
+
+StoppingRule = Literal["size", "tol", "lambda", "thesis"]
 
 
 @dataclass(frozen=True)
@@ -36,14 +41,39 @@ class PairForwardConfig:
     ----------
     n_centers : largest number of centres of a pair
     epsilon : number added to the diagonal of a pair's Gram matrix
+    stopping : rule that may end the selection before a pair has ``n_centers``: ``size`` is none, ``tol`` ends
+        when no absolute residual, of targets ±1, exceeds ``tol``, ``lambda`` when λ has changed by a share of
+        no more than ``tol`` for ten centres; ``thesis`` is ``tol`` for NPD and ``lambda`` for OROLS, as in
+        thesis 4.4.1
+    tol : threshold of the rule
     """
 
     n_centers: int = 100
     epsilon: float = 1e-3
+    stopping: StoppingRule = "size"
+    tol: float = 0.2
 
     def __post_init__(self) -> None:
+        check_choices(self, ModelError)
         check_whole("n_centers", self.n_centers)
         check_not_negative("epsilon", self.epsilon)
+        check_not_negative("tol", self.tol)
+
+    def selection(self, sigma: float, *, regularize: bool) -> ForwardConfig:
+        """Return how OROLS (``regularize``) or NPD selects the centres of a pair."""
+        stopping: Stopping = "lambda" if regularize else "tol"
+        if self.stopping != "thesis":
+            stopping = self.stopping
+        return ForwardConfig(
+            Kernel("gaussian", sigma),
+            (sigma,),
+            self.n_centers,
+            epsilon=self.epsilon,
+            stopping=stopping,
+            tol=self.tol,
+            patience=_PATIENCE,
+            regularize=regularize,
+        )
 
 
 def fit(
@@ -68,18 +98,11 @@ def fit(
     n_workers : threads; one a core by default
     watch : shows how many groups of pairs are done
     """
-    selection = ForwardConfig(
-        Kernel("gaussian", sigma),
-        (sigma,),
-        config.n_centers,
-        epsilon=config.epsilon,
-        regularize=regularize,
-    )
     return fit_pairs(
         frames.x,
         frames.codes,
         frames.n_classes,
-        selection,
+        config.selection(sigma, regularize=regularize),
         n_workers=n_workers,
         calibration=calibration,
         counts=frames.counts,
@@ -108,9 +131,9 @@ def fit_pairs(
 
     The centres of a pair are selected forward among the frames of its two classes, in single precision; of
     equal residuals the first in the order of classes is taken. The papers' algorithms (Gaussian kernel of one
-    width, selection by residual, blocks of one, stopping by size or tol) run compiled. All others run through
-    `forward_selection`, so that larger blocks are slower here. The result is the same for any number of
-    workers.
+    width, selection by residual, blocks of one, stopping by size, tol or lambda) run compiled. All others run
+    through `forward_selection`, so that larger blocks are slower here. The result is the same for any number
+    of workers.
 
     Parameters
     ----------
@@ -206,8 +229,9 @@ class _Trainer:
         if left_out is not None:
             left_out[frames.order[rows]] = loo
         first, second = self.counts[pair]
-        weight = frames.weight[rows]
-        curve = fit_curve(outputs, n_first, (first, second), self.calibration.curve, weight)
+        weight, name = frames.weight[rows], self.calibration.curve
+        reach = np.inf if self.calibration.outputs == "fitted" else FARTHEST  # the thesis clips nothing
+        curve = fit_curve(outputs, n_first, (first, second), name, weight, reach=reach)
         return _FittedPair(machine, curve)
 
     def _held_out(self, pair: Ints, rows: Longs, n_first: int, fitted: Reals, room: Singles) -> Floats:
@@ -230,7 +254,9 @@ class _Trainer:
     def _machine(self, pair: Ints, rows: Longs, n_first: int, room: Singles) -> tuple[_Machine, Reals, Reals]:
         """Return the machine trained on n frames, its fitted outputs (n,) and its leave-one-out outputs (n,).
 
-        The first ``n_first`` frames belong to the first class of the pair, the others to the second.
+        The first ``n_first`` frames belong to the first class of the pair, the others to the second. Fitted
+        outputs are Kα + b, as the machine gives them in decoding, and not (K + εI)α + b, which is larger by
+        εα at the centres.
         """
         if _is_fast(self.config):
             return _fit_compiled(self.frames, rows, n_first, self.config, room)
@@ -245,7 +271,7 @@ def _is_fast(config: ForwardConfig) -> bool:
         and len(config.sigmas) == 1
         and config.selection == "residual"
         and config.block_size == 1
-        and config.stopping in ("size", "tol")
+        and config.stopping in ("size", "tol", "lambda")
     )
 
 
@@ -267,6 +293,8 @@ def _fit_compiled(
         np.float32(config.epsilon),
         np.float32(config.tol if config.stopping == "tol" else -1.0),
         config.regularize,
+        config.tol if config.stopping == "lambda" else -1.0,
+        config.patience,
         room[: (1 + capacity) * n].reshape(1 + capacity, n),
         chosen,
         weights,
@@ -274,6 +302,7 @@ def _fit_compiled(
     )
     sigmas = np.full(n_centers, config.sigmas[0])
     machine = _Machine(rows[chosen[:n_centers]], sigmas, weights[:n_centers], float(bias))
+    outputs[0, chosen[:n_centers]] -= config.epsilon * weights[:n_centers]
     return machine, outputs[0], outputs[1]
 
 
@@ -287,7 +316,9 @@ def _fit_general(
     alpha, bias = path.weights()
     chosen = slice(path.size)
     machine = _Machine(rows[path.indices[chosen]], path.sigmas[chosen], alpha[:, 0], float(bias[0]))
-    return machine, path.fitted[:, 0], path.leave_one_out[:, 0]
+    fitted = path.fitted[:, 0].copy()
+    fitted[path.indices[chosen]] -= config.epsilon * alpha[:, 0]
+    return machine, fitted, path.leave_one_out[:, 0]
 
 
 def _gather(

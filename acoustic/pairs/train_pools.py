@@ -48,7 +48,7 @@ class PoolsConfig:
         there towards the least squared hinge loss
     """
 
-    n_centers: int = 200
+    n_centers: int = 100
     choice: Drawing = "random"
     ridge: float = 1e-5
     loss: Loss = "squared-hinge"

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from acoustic.hmm.topology import Topology
 from asr.config import GrammarName
 from asr.errors import ConfigError, ExperimentError
@@ -96,13 +98,21 @@ def _write_arpa(task: TaskText, directory: Path) -> Grammar:
 
 
 def _write_word_pairs(task: TaskText, directory: Path) -> Grammar:
-    if not (task.directory / WORD_PAIRS).is_file():
+    brought = task.directory / WORD_PAIRS
+    grammar = WordPairGrammar.read(brought) if brought.is_file() else _occurring_pairs(task.sentences)
+    grammar.write(directory / WORD_PAIRS)
+    return grammar
+
+
+def _occurring_pairs(sentences: Iterable[tuple[str, ...]]) -> WordPairGrammar:
+    """Return the grammar of the word pairs of the training transcripts."""
+    said = [words for words in sentences if words]
+    if not said:
         raise ExperimentError(
-            f"grammar word-pair: no {WORD_PAIRS} in the corpus, expected one; "
-            "lay it beside the recordings or ask for another grammar"
+            f"grammar word-pair: no {WORD_PAIRS} in the corpus and no words in its transcripts, expected "
+            "one of them; lay the file beside the recordings or ask for another grammar"
         )
-    shutil.copyfile(task.directory / WORD_PAIRS, directory / WORD_PAIRS)
-    return WordPairGrammar.read(task.directory / WORD_PAIRS)
+    return WordPairGrammar.from_sentences(said)
 
 
 def _read_word_pairs(directory: Path, lexicon: Lexicon) -> Grammar:
@@ -165,6 +175,16 @@ def write_grammar(
 def read_grammar(name: str, directory: Path, lexicon: Lexicon) -> Grammar:
     """Return a grammar that `write_grammar` wrote."""
     return grammar_kind(name).read(directory, lexicon)
+
+
+def sentences_outside(grammar: Grammar, lexicon: Lexicon, sentences: Iterable[tuple[str, ...]]) -> list[int]:
+    """Return the positions of the sentences that a grammar does not allow.
+
+    They cannot be recognised as they were said: what is decoded is the best of what the grammar allows, and
+    at least one word of it counts as an error.
+    """
+    tables = grammar.compile(set(lexicon.words))
+    return [n for n, words in enumerate(sentences) if tables.sentence_log_prob(words) == -np.inf]
 
 
 def check_grammar(name: str, grammar: Grammar, lexicon: Lexicon) -> None:

@@ -24,11 +24,11 @@ _MAX_ROUNDS = 2
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best weights found, their word errors on dev, and all that was tried."""
+    """The best weights found, their word errors on dev or other cost, and all that was tried."""
 
     weights: Weights
-    errors: int
-    trials: tuple[tuple[Weights, int], ...]
+    errors: float
+    trials: tuple[tuple[Weights, float], ...]
 
 
 def tune(
@@ -69,7 +69,7 @@ def tune(
 
 
 def coordinate_search(
-    cost: Callable[[Weights], int], axes: Mapping[str, Sequence[float]], start: Weights, max_rounds: int
+    cost: Callable[[Weights], float], axes: Mapping[str, Sequence[float]], start: Weights, max_rounds: int
 ) -> Tuned:
     """Return the weights found by minimising along one axis after the other until a round changes nothing.
 
@@ -77,9 +77,9 @@ def coordinate_search(
     >>> coordinate_search(lambda w: abs(w["a"] - 2) + abs(w["b"]), axes, start, max_rounds=3).weights
     {'a': 2, 'b': 0}
     """
-    tried: dict[tuple[float, ...], int] = {}
+    tried: dict[tuple[float, ...], float] = {}
 
-    def cached(weights: Weights) -> int:
+    def cached(weights: Weights) -> float:
         key = tuple(weights[name] for name in axes)
         if key not in tried:
             tried[key] = cost(weights)
@@ -97,7 +97,7 @@ def coordinate_search(
     return Tuned(best, cached(best), trials)
 
 
-def middle_of_best(costs: Sequence[int]) -> int:
+def middle_of_best(costs: Sequence[float]) -> int:
     """Return the middle of the longest run of the lowest cost, since the edge of a plateau may be chance.
 
     >>> middle_of_best([5, 3, 3, 3, 4, 3])

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
+
 from acoustic.emissions.hybrid import check_way
 from acoustic.emissions.model_files import load_model, save_model
+from asr.config import ExperimentConfig
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ConfigError
-from asr.files import write_json
+from asr.files import read_json, write_json
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages, split_name
 from asr.systems import GmmSystem, HybridSystem, System, other_code
+from asr.training.choice import DevFrames, choose, chosen_config, said_values, values_of
 from asr.training.gmm import (
     fit_front_end,
     start_flat,
@@ -24,6 +29,8 @@ from asr.training.gmm import (
 )
 from asr.training.hybrid import (
     context_units,
+    discriminant_frames,
+    hybrid_frames,
     hybrid_front_end,
     load_labels,
     load_units,
@@ -33,7 +40,10 @@ from asr.training.hybrid import (
     train_hybrid,
     with_targets,
 )
-from features.frontend import Projection
+from features.frontend import FrontEndConfig, Projection
+
+CHOICE = "choice.json"
+logger = logging.getLogger(__name__)
 
 _ALIGNER_COMPONENTS = 8  # at most; with more the alignment fits the training data too closely
 
@@ -65,8 +75,18 @@ class ModelStages:
                 "or change gmm.mixtures"
             )
         if isinstance(system, HybridSystem):
-            check_way(system.way, self.config.hybrid)
+            check_way(system.way, self.config.hybrid, self.config.of_way(system.way))
+            self._check_choice(system)
         self.config.front_end.front_end(self._projection(system)).check()
+
+    def _check_choice(self, system: HybridSystem) -> None:
+        """Raise an error if there are values to choose from, but no alignment of dev to choose them by."""
+        values, units = values_of(system.way, self.config), self.config.hybrid.units
+        if values and units != "phone":
+            raise ConfigError(
+                f"chosen_on_dev: {', '.join(values)} with hybrid.units={units}, expected "
+                "hybrid.units=phone, since only phones are aligned on dev; set them instead"
+            )
 
     def _projection(self, system: System) -> Projection:
         return system.projection if isinstance(system, GmmSystem) else self.config.hybrid.input_projection
@@ -122,14 +142,13 @@ class ModelStages:
 
     def _hybrid(self, system: HybridSystem, splits: Sequence[str], units: StageOutput) -> StageOutput:
         """Return a hybrid trained on units, before it adapts."""
-        aligner, hybrid = self.gmm(self.aligner, splits), self.config.hybrid
-        own = self.config.of_way(system.way)
-        config = self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0)
+        aligner, chosen = self.gmm(self.aligner, splits), self.chosen_config(system)
+        hybrid, own = chosen.hybrid, chosen.of_way(system.way)
+        config = self._hybrid_front_end
 
         def compute(directory: Path) -> None:
-            data = self._training_data(splits)
-            copies = [data, *(self._like(data, splits, warp) for warp in hybrid.warps)]
-            aligned = load_units(units.path, data)
+            copies = self.training_copies(splits)
+            aligned = load_units(units.path, copies[0])
             front_end = hybrid_front_end(copies, aligned, config)
             model = load_model(aligner.path)
             trained = train_hybrid(system.way, copies, aligned, front_end, hybrid, own, model)
@@ -144,6 +163,57 @@ class ModelStages:
             config={"front_end": config, "hybrid": hybrid.of_training(), "own": own},
             other_code=other_code(system.way),
         )
+
+    @property
+    def _hybrid_front_end(self) -> FrontEndConfig:
+        hybrid = self.config.hybrid
+        return self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0)
+
+    def chosen_config(self, system: HybridSystem) -> ExperimentConfig:
+        """Return the configuration with the options of a hybrid that are chosen on the dev set."""
+        choice = self.choice(system)
+        if choice is None:
+            return self.config
+        return chosen_config(self.config, read_json(choice.path / CHOICE)["weights"])
+
+    def choice(self, system: HybridSystem) -> StageOutput | None:
+        """Return the options chosen on dev and all that was tried; None where there is nothing to choose."""
+        values = values_of(system.way, self.config)
+        if not values or not len(self.task.corpus("dev")):
+            return None
+        splits, hybrid = ("train",), self.config.hybrid
+        units, aligner, config = self.units(splits), self.gmm(self.aligner, splits), self._hybrid_front_end
+
+        def compute(directory: Path) -> None:
+            data, spoken = self._training_data(splits), self.task.data(("dev",))
+            aligned = load_units(units.path, data)
+            front_end = hybrid_front_end([data], aligned, config)
+            of_dev = own_units(spoken, load_model(aligner.path), self.task.lexicon, self.config.gmm.beam)
+            dev = DevFrames(
+                np.concatenate(discriminant_frames(spoken, front_end)), np.concatenate(of_dev.labels)
+            )
+            found = choose(system.way, hybrid_frames([data], aligned, front_end, hybrid), dev, self.config)
+            logger.info("%s: chosen on dev: %s", system.way, said_values(found.weights))
+            write_json(directory / CHOICE, asdict(found))
+
+        return self.store.run(
+            f"choice-{system.way}",
+            compute,
+            inputs={"units": units, "aligner": aligner, **self.task.digests(("train", "dev"))},
+            config={
+                "front_end": config,
+                "hybrid": hybrid.of_training(),
+                "own": self.config.of_way(system.way),
+                "values": values,
+                "beam": self.config.gmm.beam,
+            },
+            other_code=other_code(system.way),
+        )
+
+    def training_copies(self, splits: Sequence[str]) -> list[SpeechData]:
+        """Return the usable data of some splits and their warped copies, from which hybrids learn."""
+        data = self._training_data(splits)
+        return [data, *(self._like(data, splits, warp) for warp in self.config.hybrid.warps)]
 
     def _like(self, data: SpeechData, splits: Sequence[str], warp: float) -> SpeechData:
         """Return the same utterances with their frequencies warped."""

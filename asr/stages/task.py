@@ -10,13 +10,14 @@ from functools import cached_property
 from pathlib import Path
 
 from asr.config import ExperimentConfig, GrammarName
-from asr.corpora.corpus import Corpus, read_corpus
+from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
-from asr.decoding.grammars import check_grammar, grammar_names, write_grammar
+from asr.decoding.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
 from asr.errors import ExperimentError
 from asr.files import source_digest
 from asr.recipe import LoadedRecipe
 from asr.stages.store import StageOutput, StageStore
+from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig
 from foundation.errors import AsrError
@@ -147,9 +148,25 @@ class TaskStages:
                 )
                 if tuple(splits) == ("train",):
                     check_grammar(name, grammar, self.lexicon)
+                self._tell_of_sentences_outside(name, grammar, splits)
 
         inputs = {"task": self.prepared.digest}
         return self.store.run(split_name("grammars", splits), compute, inputs=inputs, config=self.grammars)
+
+    def _tell_of_sentences_outside(self, name: str, grammar: Grammar, splits: Sequence[str]) -> None:
+        """Log how many sentences of the splits that are evaluated a grammar does not allow."""
+        for split in (s for s in SPLITS if s not in splits):
+            sentences = [u.words for u in self.corpus(split)]
+            outside = sentences_outside(grammar, self.lexicon, sentences)
+            if outside:
+                logger.info(
+                    "grammar %s: %d of %d sentences of %s are not allowed; what is decoded of them counts "
+                    "like the rest, with an error at least",
+                    name,
+                    len(outside),
+                    len(sentences),
+                    split,
+                )
 
 
 def split_name(stage: str, splits: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from acoustic.emissions.adaptation import fit_targets
-from acoustic.emissions.aligned_frames import aligned_frames, halves
+from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
 from acoustic.emissions.combined import CombinedModel
 from acoustic.emissions.hybrid import HybridConfig, train_emissions
 from acoustic.emissions.model_files import AcousticModel, topology_from_record
@@ -155,27 +155,46 @@ def train_hybrid(
     aligner : mixture model that is combined with the discriminants
     """
     n_states = units.topology.n_states
-    projection = front_end.projection
     # The first columns are for the discriminants, the last ones for the mixtures.
-    stop = front_end.config.mfcc.n_features if projection is None else projection.n_components
-    start = 0 if projection is None else stop
-    chosen = aligned_frames(
-        partial(_frames, copies, front_end, stop),
-        units.labels * len(copies),
-        np.tile(_folds(copies[0]), len(copies)),
-        n_states,
-        max_frames=config.max_frames,
-        min_frames=config.min_frames,
-        seed=config.seed,
-    )
+    stop = _n_columns(front_end)
+    start = 0 if front_end.projection is None else stop
     watch = partial(progress_bar, label=f"pairs of states, {way}")
-    emissions = train_emissions(way, chosen, config, own, watch=watch)
+    emissions = train_emissions(
+        way, hybrid_frames(copies, units, front_end, config), config, own, watch=watch
+    )
     if config.gmm_weight:
         states = base_states(units.topology, aligner.topology)
         emissions = CombinedModel(emissions, aligner.emissions, stop, start, config.gmm_weight, states)
     known = np.concatenate(units.labels)
     occupancy = np.bincount(known[known >= 0], minlength=n_states).astype(np.float64)
     return AcousticModel(front_end, units.topology, emissions, occupancy)
+
+
+def hybrid_frames(
+    copies: Sequence[SpeechData], units: Units, front_end: FrontEnd, config: HybridConfig
+) -> AlignedFrames:
+    """Return the frames that discriminants are trained on; the parameters are those of `train_hybrid`."""
+    return aligned_frames(
+        partial(_frames, copies, front_end, _n_columns(front_end)),
+        units.labels * len(copies),
+        np.tile(_folds(copies[0]), len(copies)),
+        units.topology.n_states,
+        max_frames=config.max_frames,
+        min_frames=config.min_frames,
+        seed=config.seed,
+    )
+
+
+def discriminant_frames(data: SpeechData, front_end: FrontEnd) -> list[Singles]:
+    """Return the frames (T, D) of each utterance that discriminants see."""
+    frames = front_end.transform(data.cepstra, data.speakers)
+    return [f[:, : _n_columns(front_end)] for f in frames]
+
+
+def _n_columns(front_end: FrontEnd) -> int:
+    """Return the number of columns of the frames, the first ones, that discriminants see."""
+    projection = front_end.projection
+    return front_end.config.mfcc.n_features if projection is None else projection.n_components
 
 
 def _frames(copies: Sequence[SpeechData], front_end: FrontEnd, stop: int) -> Iterator[tuple[int, Singles]]:

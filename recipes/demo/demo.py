@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from acoustic.emissions.hybrid import HybridConfig
-from acoustic.pairs.train_pools import PoolsConfig
 from asr.config import ExperimentConfig
 from asr.recipe import Recipe
 from recipes.demo.corpus import CommandTask, write_demo_corpus
@@ -86,12 +85,10 @@ def prepare(corpus_dir: Path | None, output_dir: Path) -> None:
     write_demo_corpus(TASK, output_dir)
 
 
-# Half the centres and no warped copies take a quarter of the time, since users wait for the demo.
+# No warped copies: half the time, since users wait for the demo.
 RECIPE = Recipe(
     prepare,
-    ExperimentConfig(
-        grammars=("loop", "word-pair"), hybrid=HybridConfig(warps=()), pools=PoolsConfig(n_centers=100)
-    ),
+    ExperimentConfig(grammars=("loop", "word-pair"), hybrid=HybridConfig(warps=())),
     needs_corpus=False,
     is_synthetic=True,
 )

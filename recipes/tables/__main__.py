@@ -15,13 +15,33 @@ from pathlib import Path
 
 from asr.errors import ConfigError
 from foundation.errors import AsrError
-from recipes.tables import classification, planar, regression
+from recipes.tables import (
+    benchmarks,
+    characters,
+    leave_one_out,
+    planar,
+    reduction,
+    regression,
+    sinc,
+    sinc_figures,
+    size_scores,
+)
 from recipes.tables.layout import write_section
 from recipes.tables.parts import Kept, Part, Request
 from recipes.tables.width_search import Search
 
 # The order is that of the page.
-PARTS: dict[str, Part] = {**planar.PARTS, **classification.PARTS, **regression.PARTS}
+PARTS: dict[str, Part] = {
+    **planar.PARTS,
+    **characters.PARTS,
+    **benchmarks.PARTS,
+    **leave_one_out.PARTS,
+    **sinc.PARTS,
+    **sinc_figures.PARTS,
+    **regression.PARTS,
+    **size_scores.PARTS,
+    **reduction.PARTS,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,10 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from asr.files import write_text
 from recipes.tables.width_search import Search
+
+
+class Timed(NamedTuple):
+    """A result, and the seconds of processor time it took when it was computed."""
+
+    result: Any
+    seconds: float
 
 
 @dataclass
@@ -34,21 +41,26 @@ class Kept:
         ``settings`` and the result must be what JSON can hold. The code is not among the settings: delete the
         folder when it changes.
         """
-        if self.folder is None:
-            return compute()
-        key = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
-        path = self.folder / f"{key}.json"
-        if path.is_file():
+        return self.timed(settings, compute).result
+
+    def timed(self, settings: dict[str, Any], compute: Callable[[], Any]) -> Timed:
+        """Return the result of these settings as `result` does, and how long it took."""
+        path = None if self.folder is None else self.folder / f"{_key(settings)}.json"
+        if path is not None and path.is_file():
             record = json.loads(path.read_text(encoding="utf-8"))
             self.seconds += record["seconds"]
-            return record["result"]
+            return Timed(record["result"], record["seconds"])
         start = time.process_time()
-        result = compute()
-        seconds = time.process_time() - start
-        self.folder.mkdir(parents=True, exist_ok=True)
-        record = {"settings": settings, "result": result, "seconds": seconds}
-        write_text(path, json.dumps(record, indent=1))
-        return result
+        found = Timed(compute(), time.process_time() - start)
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            record = {"settings": settings, "result": found.result, "seconds": found.seconds}
+            write_text(path, json.dumps(record, indent=1))
+        return found
+
+
+def _key(settings: dict[str, Any]) -> str:
+    return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,18 @@ class TestSettings:
     def test_the_last_of_two_counts(self) -> None:
         assert with_settings(ExperimentConfig(), ["gmm.beam=1", "gmm.beam=2"]).gmm.beam == 2
 
+    def test_what_is_set_is_not_chosen(self) -> None:
+        thesis = with_preset(ExperimentConfig(), "thesis")
+        config = with_settings(thesis, ["hybrid.sigma=7", "svm.cost=2"])
+        assert (config.hybrid.sigma, config.svm.cost) == (7.0, 2.0)
+        assert set(thesis.chosen_on_dev) - set(config.chosen_on_dev) == {"hybrid.sigma", "svm.cost"}
+        again = with_settings(config, ["chosen_on_dev=hybrid.sigma"])
+        assert again.chosen_on_dev == ("hybrid.sigma",)
+        with pytest.raises(
+            ConfigError, match=r'"hybrid.seed" does not fit, expected one of: hybrid\.sigma, '
+        ):
+            with_settings(config, ["chosen_on_dev=hybrid.seed"])
+
     def test_every_key_is_known_by_its_full_name(self) -> None:
         config = ExperimentConfig()
         for key in known_keys(config):

@@ -41,7 +41,7 @@ def test_configurations_come_back_from_json(recipe: str, preset: str) -> None:
 def test_models_without_a_number_of_centres(model: str, preset: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"preset": preset}))
     with pytest.raises(
-        ConfigError, match=f'model "{model}" has no number of centres.*; expected npd or orols'
+        ConfigError, match=f'model "{model}" has no number of centres.*; expected npd, orols or pools'
     ):
         sparsity(tmp_path, model=model)
 

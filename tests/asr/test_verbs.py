@@ -2,6 +2,7 @@
 
 import shutil
 import unicodedata
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import soundfile
 from numpy.testing import assert_array_equal
 
+from acoustic.emissions.hybrid import THESIS
 from asr import AsrError, Recognizer, align, align_corpus, decode, evaluate, info, train
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import read_corpus
@@ -116,11 +118,25 @@ class TestPreset:
         config = ExperimentConfig(grammars=("bigram",))
         thesis = with_preset(config, "thesis")
         assert thesis.front_end.normalize == "global"
-        assert (thesis.grammars, thesis.gmm, thesis.front_end.sample_rate) == (
-            config.grammars,
+        assert (thesis.gmm, thesis.tuning, thesis.front_end.sample_rate) == (
             config.gmm,
+            config.tuning,
             config.front_end.sample_rate,
         )
+
+    def test_thesis_is_the_setup_of_its_section_4_4_1(self) -> None:
+        thesis = with_preset(ExperimentConfig(grammars=("bigram",)), "thesis")
+        assert thesis.grammars == ("word-pair", "bigram")
+        assert not thesis.retrain_with_dev
+        assert (thesis.hybrid.prior_scale, thesis.hybrid.floor) == (1.0, None)
+        npd, orols = (thesis.forward.selection(8.0, regularize=is_orols) for is_orols in (False, True))
+        assert (npd.stopping, orols.stopping) == ("tol", "lambda")
+        assert "hybrid.sigma" in thesis.chosen_on_dev
+
+    def test_a_recipe_that_knows_its_width_keeps_it(self) -> None:
+        thesis = with_preset(ExperimentConfig(), "thesis", replace(THESIS, sigma=8.0))
+        assert thesis.hybrid.sigma == 8.0
+        assert thesis.chosen_on_dev[0] == "forward.n_centers"
 
 
 class TestTrain:

@@ -24,6 +24,7 @@ from acoustic.emissions.combined import CombinedModel, uncombined
 from acoustic.emissions.hybrid import THESIS, HybridConfig, check_way, train_emissions
 from acoustic.emissions.kinds import EmissionKind
 from acoustic.emissions.one_vs_rest import KrlsConfig
+from acoustic.errors import ParameterError
 from acoustic.hmm.gmm import single_gaussian
 from acoustic.kernels.gaussian import CenteredGaussian
 from acoustic.pairs.calibration import Calibration
@@ -119,7 +120,8 @@ def test_posteriors_are_close_to_the_true_ones(config, way, own) -> None:
     assert log_loss < -true[np.arange(len(y)), y].mean() + allowed
     scores = model.log_likelihoods(x)
     assert scores.dtype == np.float32
-    expected = np.maximum(found, -40) - config.prior_scale * np.log(priors)
+    lowest = -np.inf if config.floor is None else -40
+    expected = np.maximum(found, lowest) - config.prior_scale * np.log(priors)
     assert_allclose(scores, expected, rtol=0, atol=1e-4)
 
 
@@ -390,5 +392,10 @@ def test_what_cannot_be_trained_is_refused_before_training() -> None:
         check_way("gmm", BEST)
     with pytest.raises(ModelError, match=r'calibration\.outputs is "loo", expected fitted or held-out'):
         check_way("svm", replace(BEST, calibration=Calibration("loo", "logistic")))
+    with pytest.raises(ParameterError, match='stopping is "lambda", but NPD has no λ'):
+        check_way("npd", THESIS, PairForwardConfig(stopping="lambda"))
+    check_way("orols", THESIS, PairForwardConfig(stopping="lambda"))
+    with pytest.raises(TrainingError, match=r"floor: expected 0 or less, or none, got 1\.0; change it"):
+        HybridConfig(floor=1.0)
     with pytest.raises(TrainingError, match="seed: expected at least 0, got -1"):
         HybridConfig(seed=-1)

@@ -1,5 +1,7 @@
 """Pairs with shared and with own centres: the same discriminants give the same scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,6 +10,7 @@ from scipy.special import logsumexp
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.emissions.state_priors import StatePriors
 from acoustic.kernels.kernel import Kernel
+from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.iterative_coupling import recoupled
 from acoustic.pairs.pooled import PooledMachines
@@ -84,6 +87,19 @@ class TestBoth:
         assert_allclose(model.log_posteriors(FRAMES), expected, rtol=1e-3, atol=1e-3)
         assert model.n_states == 6
         assert_array_equal(model.log_likelihoods(FRAMES), STATES.scores(model.log_posteriors(FRAMES)))
+
+    def test_without_a_floor_nothing_is_clipped(self, machines):
+        steep = CURVES * [0.0, 400.0, 1.0]
+        model = PairwiseDiscriminantModel(machines(), steep, replace(STATES, floor=None))
+        log_odds = model.log_odds(FRAMES)
+        assert_allclose(log_odds, quadratics(machines().outputs(FRAMES), steep), rtol=1e-12, atol=0)
+        expected = prices_coupling(log_odds)
+        assert expected.min() < -400
+        assert_allclose(model.log_posteriors(FRAMES), expected, rtol=1e-9, atol=1e-9)
+        scores = model.log_likelihoods(FRAMES)
+        assert_allclose(scores.min(), expected.min(), rtol=0.1, atol=0)
+        clipped = PairwiseDiscriminantModel(machines(), steep, STATES)
+        assert clipped.log_posteriors(FRAMES).min() > -90
 
     @pytest.mark.parametrize("coupling", ["wu-lin-weng", "hastie-tibshirani"])
     def test_the_best_classes_may_be_coupled_anew(self, machines, coupling):

@@ -26,7 +26,7 @@ def test_with_the_whole_prior_taken_off_it_is_bayes_rule():
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("floor", [-40.0, -1.0])
+@pytest.mark.parametrize("floor", [-40.0, -1.0, None])
 def test_every_state_by_a_loop(scale, floor):
     posteriors = log_posteriors()
     found = StatePriors(CLASS_OF_STATE, LOG_PRIORS, scale, floor).scores(posteriors)
@@ -34,7 +34,7 @@ def test_every_state_by_a_loop(scale, floor):
     for t, row in enumerate(posteriors):
         for state, k in enumerate(CLASS_OF_STATE):
             if k >= 0:
-                expected = max(row[k], floor) - scale * LOG_PRIORS[k]
+                expected = (row[k] if floor is None else max(row[k], floor)) - scale * LOG_PRIORS[k]
             else:  # as if its posterior were the rarest class's prior
                 expected = np.log(0.2) - scale * np.log(0.2)
             assert_allclose(found[t, state], expected, rtol=1e-6, atol=1e-6)

@@ -36,6 +36,8 @@ def test_the_basis_is_orthogonal(kind, sigma, regularize):
         np.float32(1e-6),
         np.float32(-1.0),
         regularize,
+        -1.0,
+        1,
         q,
         indices,
         weights,

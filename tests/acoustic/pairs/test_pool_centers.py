@@ -63,3 +63,14 @@ def test_rows_are_drawn_in_order():
     rows = drawn(np.arange(100), 10, rng)
     assert len(set(rows)) == 10
     assert_allclose(np.sort(rows), rows)
+
+
+def test_centers_are_selected_among_some_of_many_frames():
+    """The frames of a class are a thousand copies of each of three; any thousand of them hold all three."""
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [3.0, 0.0], [2.0, 2.0]], np.float32)
+    codes = np.repeat([0, 1], 3000).astype(np.int32)
+    frames = LabelledFrames(np.repeat(points, 1000, axis=0), codes, codes * 0, np.array([3000.0, 3000.0]))
+    for name in ("npd", "orols"):
+        found = pool_centers(frames, name, 3, 1.0, seed=0)
+        assert_array_equal(np.unique(found[0], axis=0), np.unique(points[:3], axis=0))
+        assert_array_equal(np.unique(found[1], axis=0), np.unique(points[3:], axis=0))

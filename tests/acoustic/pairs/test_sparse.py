@@ -31,6 +31,18 @@ def test_outputs_are_those_of_a_loop(overlapping, n_frames):
         assert_allclose(found[:, p], expected, rtol=0, atol=1e-3)
 
 
+def test_all_centres_of_a_width_that_is_not_the_first(overlapping):
+    x, codes = overlapping([60] * 3)
+    config = ForwardConfig(Kernel("gaussian", 1e4), (1e4, SIGMA), max_centers=8)
+    machines, _ = fit_pairs(x, codes, 3, config)
+    assert set(machines.sigmas) == {SIGMA}
+    squared = ((x[:, None].astype(np.float64) - machines.centers) ** 2).sum(axis=2)
+    kernel = np.exp(-squared / (2 * SIGMA**2))
+    for p, own in enumerate(machines.slots):
+        expected = kernel[:, own] @ machines.weights[p] + machines.biases[p]
+        assert_allclose(machines.outputs(x)[:, p], expected, rtol=0, atol=1e-3)
+
+
 def test_many_blocks_of_centres(overlapping, monkeypatch):
     x, codes = overlapping([40] * 6)
     whole, _ = fit_pairs(x, codes, 6, CONFIG)

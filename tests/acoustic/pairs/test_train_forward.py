@@ -8,14 +8,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from acoustic.discriminants import NPDClassifier
-from acoustic.errors import ModelError
+from acoustic.errors import ModelError, ParameterError
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
 from acoustic.pairs.sparse import SparseMachines
-from acoustic.pairs.train_forward import fit_pairs
+from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 
 SIGMA = 2.5
 CONFIG = ForwardConfig(Kernel("gaussian", SIGMA), (SIGMA,), max_centers=20)
@@ -58,6 +58,8 @@ def bayes_odds(outputs, n_first):
         {"epsilon": 0.5},
         {"selection": "random"},
         {"stopping": "gcv", "regularize": True},
+        {"stopping": "lambda", "regularize": True, "tol": 0.2, "patience": 3},
+        {"stopping": "lambda", "regularize": True, "tol": 0.2, "patience": 3, "block_size": 2},
         {"sigmas": (1.5, 3.0)},
         {"kernel": Kernel("polynomial", SIGMA)},
     ],
@@ -123,7 +125,24 @@ def test_fitted_outputs_may_calibrate(overlapping):
     x, codes = overlapping([60, 70])
     _, path = separate_path(x, codes, 0, 1, CONFIG)
     _, curves = fit_pairs(x, codes, 2, CONFIG, calibration=Calibration("fitted"))
-    assert_allclose(np.polyval(curves[0], GRID), bayes_odds(path.fitted[:, 0], 60), rtol=1e-4, atol=1e-4)
+    at_centers = path.fitted[:, 0].copy()  # of (K + εI)α
+    at_centers[path.indices[: path.size]] -= CONFIG.epsilon * path.weights()[0][:, 0]
+    assert_allclose(np.polyval(curves[0], GRID), bayes_odds(at_centers, 60), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("change", [{}, {"block_size": 4}, {"regularize": True}], ids=str)
+def test_fitted_outputs_are_those_of_the_machines_in_decoding(overlapping, change):
+    x, codes = overlapping([60, 70])
+    config = replace(CONFIG, epsilon=0.5, **change)
+    weight = np.random.default_rng(2).uniform(0.5, 2.0, size=len(x))
+    machines, curves = fit_pairs(x, codes, 2, config, calibration=Calibration("fitted"), sample_weight=weight)
+    rows = rows_of(codes, 0, 1)
+    centers = x[machines.center_indices[0]].astype(np.float64)
+    squared = ((x[rows, None].astype(np.float64) - centers) ** 2).sum(axis=2)
+    outputs = np.exp(-squared / (2 * SIGMA**2)) @ machines.weights[0] + machines.biases[0]  # no ε anywhere
+    counts = tuple(weight[codes == k].sum() for k in range(2))
+    expected = fit_curve(outputs, 60, counts, "gaussian", weight[rows], reach=np.inf)
+    assert_allclose(np.polyval(curves[0], GRID), np.polyval(expected, GRID), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("change", [{}, {"block_size": 4}], ids=str)
@@ -138,6 +157,7 @@ def test_held_out_outputs_are_those_of_machines_of_the_other_folds(overlapping, 
     for p, (i, j) in enumerate(machines.pairs):
         rows, path = separate_path(x, codes, i, j, config)
         expected = path.fitted[:, 0].copy()
+        expected[path.indices] -= config.epsilon * path.weights()[0][:, 0]
         for fold in range(3):
             is_own = folds[rows] == fold
             rest = rows[~is_own]
@@ -150,6 +170,37 @@ def test_held_out_outputs_are_those_of_machines_of_the_other_folds(overlapping, 
         counts = tuple(np.bincount(codes)[[i, j]].astype(float))
         curve = fit_curve(expected, int(np.sum(codes == i)), counts, "gaussian")
         assert_allclose(np.polyval(curves[p], GRID), np.polyval(curve, GRID), rtol=5e-3, atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("stopping", "regularize", "expected"),
+    [
+        ("size", False, ("size", 0.4)),
+        ("tol", True, ("tol", 0.4)),
+        ("lambda", True, ("lambda", 0.4)),
+        ("thesis", False, ("tol", 0.4)),
+        ("thesis", True, ("lambda", 0.4)),
+    ],
+)
+def test_the_rule_that_ends_a_selection(stopping, regularize, expected):
+    config = PairForwardConfig(30, 1e-2, stopping, tol=0.4)
+    found = config.selection(1.5, regularize=regularize)
+    assert (found.stopping, found.tol) == expected
+    assert found == ForwardConfig(
+        Kernel("gaussian", 1.5),
+        (1.5,),
+        30,
+        stopping=expected[0],
+        tol=expected[1],
+        patience=10,
+        epsilon=1e-2,
+        regularize=regularize,
+    )
+
+
+def test_npd_has_no_lambda_to_stop_by():
+    with pytest.raises(ParameterError, match='stopping is "lambda", but NPD has no λ'):
+        PairForwardConfig(stopping="lambda").selection(1.0, regularize=False)
 
 
 def test_held_out_outputs_need_folds(overlapping):

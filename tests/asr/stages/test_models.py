@@ -19,12 +19,14 @@ from asr.stages.models import ModelStages
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
 from asr.systems import GmmSystem, HybridSystem, find_system
+from asr.training import choice
 from asr.training.hybrid import load_labels, load_units, own_units
 from decoder.lexicon import Lexicon
 from foundation.errors import AsrError
 
 Tasks = Callable[..., TaskStages]
 TRAIN = ("train",)
+NPD = HybridSystem("npd")
 BAYES = HybridSystem("sklearn:naive_bayes.GaussianNB")
 HYBRIDS = ("hybrid.units=phone", "hybrid.warps=1.1", "hybrid.min_frames=5")
 SMALL = ("hybrid.min_frames=5", "tying.min_frames=60", "tying.min_gain=20")
@@ -177,6 +179,72 @@ class TestUnits:
 def hybrids(experiment: Experiment) -> ModelStages:
     """Return the stages of hybrids of phones, with one warped copy, that do not adapt."""
     return configured(experiment, *HYBRIDS, "hybrid.adaptation=none")
+
+
+class TestChoice:
+    """Options of a hybrid chosen on dev."""
+
+    SETTINGS = (
+        "hybrid.units=phone",
+        "hybrid.warps=",
+        "hybrid.min_frames=5",
+        "hybrid.adaptation=none",
+        "hybrid.gmm_weight=0",
+        "hybrid.input_projection=none",
+        "forward.n_centers=5",
+        "forward.stopping=size",
+    )
+
+    @pytest.fixture(autouse=True)
+    def values(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(choice, "VALUES", {"hybrid.sigma": (0.01, 3.0), "forward.n_centers": (4, 8)})
+        monkeypatch.setattr(choice, "N_CLASSES", 1000)
+
+    def test_the_values_of_least_cost_are_trained(self, experiment: Experiment) -> None:
+        chosen = configured(
+            experiment, *self.SETTINGS, "chosen_on_dev=hybrid.sigma,forward.n_centers", "svm.cost=2"
+        )
+        found = read_json(chosen.choice(NPD).path / "choice.json")
+        assert [trial[0]["hybrid.sigma"] for trial in found["trials"]] == [0.01, 3.0, 3.0]
+        assert found["errors"] == min(cost for _, cost in found["trials"])
+        assert found["weights"]["hybrid.sigma"] == 3.0
+        assert found["weights"]["forward.n_centers"] in (4, 8)
+        model, n_centers = chosen.hybrid(NPD, TRAIN), found["weights"]["forward.n_centers"]
+        assert record(model)["config"]["hybrid"]["sigma"] == 3.0
+        assert load_model(model.path).emissions.machines.centers_a_pair == n_centers
+        fixed = configured(experiment, *self.SETTINGS, "hybrid.sigma=3", f"forward.n_centers={n_centers}")
+        assert fixed.choice(NPD) is None
+        assert fixed.hybrid(NPD, TRAIN) == model
+
+    def test_the_cost_is_that_of_a_model_trained_alone(self, experiment: Experiment) -> None:
+        """With all classes the cost is −log P of the states that the aligning model gives the dev frames."""
+        chosen = configured(experiment, *self.SETTINGS, "chosen_on_dev=hybrid.sigma")
+        trials = read_json(chosen.choice(NPD).path / "choice.json")["trials"]
+        data, aligner = chosen.task.data(("dev",)), load_model(chosen.gmm(chosen.aligner, TRAIN).path)
+        dev = own_units(data, aligner, chosen.task.lexicon, chosen.config.gmm.beam)
+        labels = np.concatenate(dev.labels)
+        assert len(trials) == 2
+        for weights, cost in trials:
+            alone = configured(experiment, *self.SETTINGS, f"hybrid.sigma={weights['hybrid.sigma']}")
+            model = load_model(alone.hybrid(NPD, TRAIN).path)
+            frames = np.concatenate(model.front_end.transform(data.cepstra, data.speakers))
+            classes = model.emissions.states.class_of_state[labels]
+            posteriors = model.emissions.log_posteriors(frames)[np.arange(len(frames)), classes]
+            known = (labels >= 0) & (classes >= 0)
+            assert_allclose(cost, -posteriors[known].mean(), rtol=1e-4, atol=1e-5)
+
+    def test_only_phones_are_aligned_on_dev(self, experiment: Experiment) -> None:
+        models = configured(experiment, "chosen_on_dev=hybrid.sigma", "hybrid.units=context")
+        with pytest.raises(ConfigError, match=r"hybrid\.sigma with hybrid\.units=context, expected .*=phone"):
+            models.check("npd", NPD)
+        models.check("bayes", BAYES)
+
+    def test_nothing_to_choose(self, experiment: Experiment) -> None:
+        models = configured(experiment, "chosen_on_dev=hybrid.sigma,forward.n_centers")
+        assert models.choice(BAYES) is None
+        assert models.chosen_config(BAYES) == models.config
+        assert choice.values_of("svm", models.config) == {"hybrid.sigma": (0.01, 3.0)}
+        assert choice.values_of("npd", models.config) == dict(choice.VALUES)
 
 
 class TestHybrid:

@@ -209,7 +209,7 @@ def test_sparsity_trains_every_size_and_goes_on(
     assert {p.name for p in (out / "stages").iterdir()} == stages
     assert "centres  distinct       loop" in capsys.readouterr().out
     assert main(["sparsity", str(out), "--model", "gmm2"]) == 2
-    assert "expected npd or orols" in capsys.readouterr().err
+    assert "expected npd, orols or pools" in capsys.readouterr().err
 
 
 def test_options_of_other_models_are_refused_before_anything_is_made(tones: Path, tmp_path: Path) -> None:

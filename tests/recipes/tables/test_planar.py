@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from acoustic.discriminants import NPDClassifier
 from recipes.tables import planar
-from recipes.tables.datasets import original_partition, two_spirals
+from recipes.tables.cross_validation import Choice
+from recipes.tables.datasets import Split, original_partition, two_spirals
 from recipes.tables.parts import Request
 from recipes.tables.width_search import Width
 
@@ -30,18 +32,36 @@ def fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planar, "_GRID", 30)
 
 
-def test_ripley(tmp_path: Path, blobs: Blobs) -> None:
+def test_ripley(tmp_path: Path, blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     (train, y), (test, y_test) = blobs(rng, 50, 2), blobs(rng, 200, 2)
     (tmp_path / "synth").mkdir()
     np.savez(tmp_path / "synth/synth.npz", X_train=train, y_train=y, X_test=test, y_test=y_test)
-    kfd, npd = rows_of(planar.ripley(Request(tmp_path, figures=tmp_path / "figures")))
+    monkeypatch.setattr(planar, "choose", lambda *_: Choice(1.0, 0.5, 0.1, 20.0, 0.25))
+    npd, ridge, fisher = rows_of(planar.ripley(Request(tmp_path, figures=tmp_path / "figures")))
     split = original_partition(tmp_path, "synth")
-    machine = NPDClassifier(1.0, planar.RIPLEY_CENTERS).fit(split.x, split.y)
-    error = 100 * np.mean(machine.predict(split.x_test) != split.y_test)
-    assert npd == ["NPD", "9.2", f"{error:.1f}", "1.00"]
-    assert kfd[:2] == ["KFD", "9.6"]
+    machine = NPDClassifier(1.0, planar.RIPLEY_CENTERS, epsilon=0.1).fit(split.x, split.y)
+    predicted = machine.predict(split.x_test)
+    error = 100 * np.mean(predicted != split.y_test)
+    assert npd == ["NPD", "9.2", f"{error:.1f}", "–", "–"]
+    gram = np.exp(-0.5 * cdist(split.x, split.x, "sqeuclidean"))
+    targets = np.where(split.y == 1, 1.0, -1.0)
+    alpha = np.linalg.solve(gram + 0.1 * np.eye(50), targets - targets.mean())
+    outputs = np.exp(-0.5 * cdist(split.x_test, split.x, "sqeuclidean")) @ alpha + targets.mean()
+    same = 100 * np.mean((outputs > 0) == (predicted == 1))
+    assert ridge[:2] == ["KFD on K + εI", "9.6"]
+    assert ridge[2] == f"{100 * np.mean((outputs > 0) != (split.y_test == 1)):.1f}"
+    assert ridge[3] == f"{same:.1f}"
+    assert fisher[:2] == ["KFD, S + εI", "9.6"]
+    of_fisher = planar._fisher(1.0, 0.1, split).predict(split.x_test)
+    assert fisher[3] == f"{100 * np.mean(of_fisher == predicted):.1f}"
     assert (tmp_path / "figures/ripley.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_fisher_ridge_is_epsilon_itself(blobs: Blobs) -> None:
+    x, y = blobs(np.random.default_rng(2), 40, 2)
+    model = planar._fisher(1.0, 0.3, Split(x, y, x, y))
+    assert model.ridge_ == pytest.approx(0.3, rel=1e-9)
 
 
 def test_spirals(tmp_path: Path) -> None:

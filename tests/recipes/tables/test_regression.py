@@ -1,14 +1,13 @@
-"""Tables of regressors against the papers' cells and scikit-learn."""
+"""The table of Boston and Abalone against the papers' cells and what the regressors can do."""
 
 from pathlib import Path
 
-import numpy as np
 import pytest
-from sklearn.kernel_ridge import KernelRidge
 
 from recipes.tables import regression
-from recipes.tables.datasets import sinc
-from recipes.tables.regression import houses_and_shells_table, sinc_table
+from recipes.tables.parts import Kept
+from recipes.tables.path_search import Choice, PathSearch
+from recipes.tables.regression import houses_and_shells_table
 from recipes.tables.width_search import Search, Width
 
 
@@ -19,47 +18,44 @@ def rows_of(table: str) -> list[list[str]]:
 
 
 @pytest.fixture
-def fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Choose the same width at once for every method."""
+def fixed_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choose at once, for every method the same width."""
+
+    def choose(_: PathSearch, epsilons: tuple[int, ...], percents: tuple[float, ...] | None = None) -> Choice:
+        return Choice(2.5, 1.0, 10.0 ** (epsilons[0] / 2), 12.0 if percents is None else percents[0], 0.04)
+
+    monkeypatch.setattr(regression.PathSearch, "choose", choose)
     monkeypatch.setattr(regression, "choose_width", lambda *_: Width(2.5, 1.0, 0.04))
 
 
-@pytest.mark.usefixtures("fixed_width")
-def test_sinc_beside_the_paper() -> None:
-    rows = {row[0]: row[1:] for row in rows_of(sinc_table(2, Search()))}
-    assert rows["SVR"][0] == "0.0519"
-    assert rows["OROLS residual gcv"][0] == "0.0431"
-    assert rows["OROLS residual size 9"][3:] == ["2.50", "0.2000", "9"]
-    bound = float(rows["ridge, best on test"][2].split()[0])
-    for name, (_, by_run, once, *_) in rows.items():
-        if name.startswith("OROLS") or name == "SVR":
-            assert by_run == once  # the width is the same
-            assert 0.5 * bound < float(once.split()[0]) < 0.1
-
-
-def test_the_best_ridge_is_found_by_looking_at_all() -> None:
-    splits = [sinc(50, 200, 0.1, np.random.default_rng(run)) for run in range(2)]
-    found = [error for error, _ in regression._best_ridges(splits)]
-    for sigma in (2.0, 3.0):
-        for ridge in (0.003, 0.1):
-            model = KernelRidge(alpha=ridge, kernel="rbf", gamma=0.5 / sigma**2)
-            errors = [np.mean((model.fit(s.x, s.y).predict(s.x_test) - s.y_test) ** 2) for s in splits]
-            assert np.sqrt(found).mean() <= np.sqrt(errors).mean() + 1e-12
-
-
-@pytest.mark.usefixtures("fixed_width")
+@pytest.mark.usefixtures("fixed_choice")
 def test_houses_beside_the_paper(folder: Path) -> None:
-    *houses, shells = rows_of(houses_and_shells_table(folder, ["boston", "abalone"], Search(), is_quick=True))
+    *houses, svm, shells = rows_of(
+        houses_and_shells_table(folder, ["boston", "abalone"], Search(), is_quick=True)
+    )
     assert shells[:2] == ["abalone", "not in the folder"]
-    assert [row[2] for row in houses] == [
-        "8.35 ± 5.67",
-        *["7.92 ± 3.46 (26)"] * 3,
-        *["7.66 ± 3.66"] * 2,
+    assert [row[1:4] for row in houses] == [
+        ["QR", "σ, centres", "8.35 ± 5.67"],
+        ["OROLS", "σ", "7.92 ± 3.46 (26)"],
+        ["OROLS", "σ, ε", "7.92 ± 3.46 (26)"],
+        ["OROLS", "σ, ε, centres", "7.92 ± 3.46 (26)"],
+        ["NPD", "σ, centres", "7.66 ± 3.66"],
+        ["NPD", "σ, ε, centres", "7.66 ± 3.66"],
     ]
-    for _, method, _, error, percent, *_, cv_error in houses:
-        assert float(error.split()[0]) < 3.0 / 2  # a sum of three numbers of variance one
-        assert cv_error == "0.04*"
-        if "centres" in method:
-            assert float(percent) == pytest.approx(26, abs=0.5)
-        else:
-            assert 0 < float(percent) <= 26.5
+    assert svm[1:4] == ["SVM", "σ, C", "8.7 ± 6.8"]
+    assert float(svm[4].split()[0]) < 3.0 / 2
+    assert svm[7] == "–"
+    for row in houses:
+        assert float(row[4].split()[0]) < 3.0 / 2  # a sum of three numbers of variance one
+        assert row[5] == ("26" if row[2] in ("σ", "σ, ε") else "12")
+        assert row[7] == ("0.001" if "ε" in row[2] else "1e-06")
+        assert row[8] == "0.04*"
+    assert houses[0][4] == houses[4][4]  # QR selects as the NPD does
+
+
+@pytest.mark.usefixtures("fixed_choice")
+def test_kept_rows_are_the_same(folder: Path, tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "kept")
+    first = houses_and_shells_table(folder, ["boston"], Search(), kept, is_quick=True)
+    assert len(list((tmp_path / "kept").iterdir())) == 4  # one for each method
+    assert houses_and_shells_table(folder, ["boston"], Search(), kept, is_quick=True) == first
