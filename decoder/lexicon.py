@@ -1,7 +1,7 @@
 """Pronunciation lexicons: which phone sequences a word may be spoken as.
 
-A file has one line ``WORD PH PH …`` per pronunciation. Variants repeat the word or number it, ``WORD(2)``. A line that
-ends in ``# guessed`` was made by a model of pronunciations, not by a person.
+A file has one line ``WORD PH PH …`` per pronunciation. Variants repeat the word or number it, ``WORD(2)``. A line
+that ends in ``# guessed`` was made by a model of pronunciations, not by a person.
 Words are compared in Unicode normal form C and are case-sensitive; phones are taken as they are written.
 """
 
@@ -68,7 +68,9 @@ class Lexicon:
         object.__setattr__(self, "n_duplicates", self.n_duplicates + n_dropped)
         object.__setattr__(self, "guessed", frozenset(map(_normalised, self.guessed)) & unique.keys())
 
-    def __reduce__(self) -> tuple[type[Lexicon], tuple[dict[str, Sequence[Sequence[str]]], int, frozenset[str]]]:
+    def __reduce__(
+        self,
+    ) -> tuple[type[Lexicon], tuple[dict[str, Sequence[Sequence[str]]], int, frozenset[str]]]:
         # A mapping proxy cannot be pickled, and worker processes are sent lexicons.
         return Lexicon, (dict(self.entries), self.n_duplicates, self.guessed)
 

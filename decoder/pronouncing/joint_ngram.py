@@ -15,6 +15,7 @@ n-grams; a lexicon has millions of n-grams of units. A test holds the two agains
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +28,8 @@ MIN_DISCOUNT = 0.1
 class JointNgram(NamedTuple):
     """An n-gram model of U units as a graph of histories.
 
-    Node 0 is the empty history. Arc a, an n-gram below the highest order, leads to node a + 1. The end of a word is
-    unit U, its start U + 1.
+    Node 0 is the empty history. Arc a, an n-gram below the highest order, leads to node a + 1. The end of a
+    word is unit U, its start U + 1.
 
     Attributes
     ----------
@@ -115,7 +116,7 @@ def _with_boundaries(units: Longs, offsets: Longs, n_units: int) -> tuple[Longs,
 def smoothed_counts(orders: list[Order]) -> list[Longs]:
     """Return the counts of Kneser-Ney: below the highest order, of different units that precede."""
     found = []
-    for ngrams, longer in zip(orders, orders[1:], strict=False):
+    for ngrams, longer in pairwise(orders):
         preceding = np.bincount(longer.suffixes, minlength=len(ngrams.units))
         found.append(np.where(ngrams.is_first, ngrams.counts, preceding))
     found.append(orders[-1].counts)

@@ -67,7 +67,9 @@ class PronunciationModel:
         order : length of the longest n-grams of units
         """
         if order < 1:
-            raise LexiconError(f"pronunciations: expected n-grams of order 1 or more, got {order}; 8 is usual")
+            raise LexiconError(
+                f"pronunciations: expected n-grams of order 1 or more, got {order}; 8 is usual"
+            )
         words = [word for word in lexicon if word not in lexicon.guessed]
         fold = folds_case(words)
         spelled = {word: letters_of(word, fold=fold) for word in words}
@@ -95,8 +97,8 @@ class PronunciationModel:
     def guess(self, word: str, n: int = 1) -> list[Guess]:
         """Return up to n different pronunciations of a word, the most likely first, each with its share.
 
-        Shares are of all pronunciations that the search has kept, over all ways to cut them into units; they sum to
-        one over all of these. A word that cannot be guessed raises a `LexiconError`; `fault` says beforehand.
+        Shares are of all pronunciations that the search has kept, over all ways to cut them into units; they
+        sum to one over all of these. A word that cannot be guessed raises a `LexiconError`; `fault` says beforehand.
         """
         letters, fault = known_letters(word, self.names.letters, fold=self.fold)
         if fault:

@@ -1,8 +1,8 @@
 """The most likely pronunciations of a word: a beam search over its letters.
 
 Hypotheses that have used the same letters compete. Each goes on with every unit that begins with the next
-letter or the next two, at the probability of the n-gram model, which is looked up for all these units at once: from
-the shortest history to the longest, those that the history knows replace what backoff gave. Hypotheses with
+letter or the next two, at the probability of the n-gram model, which is looked up for all these units at
+once: from the shortest history to the longest, those that the history knows replace what backoff gave. Hypotheses with
 the same phones and the same history are one, with the sum of their probabilities.
 """
 
@@ -169,9 +169,7 @@ def _prune(stacks: Stacks, at: int, beam: int, threshold: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _continuations(
-    model: JointNgram, node: int, first: int, stop: int, probs: Floats, nodes: Longs
-) -> None:
+def _continuations(model: JointNgram, node: int, first: int, stop: int, probs: Floats, nodes: Longs) -> None:
     """Write P(unit | history) of the units from first to stop, and the nodes they lead to."""
     if node == 0:
         for arc in range(first, stop):  # all units are arcs of the empty history
@@ -203,7 +201,7 @@ def _end_prob(model: JointNgram, node: int, end: int) -> float:
         stop = model.first_arcs[node + 1]
         if model.first_arcs[node] < stop:
             if model.arc_units[stop - 1] == end:  # the last unit that can follow
-                return weight * model.arc_probs[stop - 1]
+                return float(weight * model.arc_probs[stop - 1])
             weight *= model.backoffs[node]
         node = model.suffixes[node]
-    return weight * model.arc_probs[end]
+    return float(weight * model.arc_probs[end])

@@ -1,7 +1,7 @@
 """Words as the model sees them: letters in a plain form.
 
 A letter is a character of the Unicode normal form C; combining marks stand for themselves, a Hangul syllable
-is its letters. All apostrophes are one, and all hyphens. Case is folded, unless case tells letters apart, as in
+is its letters. All apostrophes are one, and all hyphens. Case is folded, unless it tells letters apart, as in
 Buckwalter's transliteration of Arabic.
 """
 
