@@ -190,8 +190,8 @@ def report(filled: Filled, source: str) -> Iterator[str]:
         yield f"{n_new} of {n_words} words are not in {source}, guessed from it (marked # guessed): {listed}"
     if filled.new and filled.rates is not None:
         yield (
-            f"of {filled.rates.words} words of {source} that were held out, {filled.rates.word_error:.1f} % "
-            f"came out wrong, and {filled.rates.phone_error:.1f} % of the phones; correct the guesses that matter"
+            f"of {filled.rates.words} words of {source} that were held out, {filled.rates.word_error:.1f} % came "
+            f"out wrong, {filled.rates.phone_error:.1f} % of the phones; correct the guesses that matter"
         )
     if filled.faults:
         yield (

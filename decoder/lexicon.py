@@ -1,7 +1,7 @@
 """Pronunciation lexicons: which phone sequences a word may be spoken as.
 
-A file has one line ``WORD PH PH …`` per pronunciation. Variants repeat the word or number it, ``WORD(2)``. A line
-that ends in ``# guessed`` was made by a model of pronunciations, not by a person.
+A file has one line ``WORD PH PH …`` per pronunciation. Variants repeat the word or number it, ``WORD(2)``.
+A line that ends in ``# guessed`` was made by a model of pronunciations, not by a person.
 Words are compared in Unicode normal form C and are case-sensitive; phones are taken as they are written.
 """
 

@@ -4,9 +4,9 @@ A unit is one letter with no, one or two phones, or two letters with one phone. 
 is a sequence of units, each drawn independently; EM finds the probabilities of the units that make all
 pronunciations of a lexicon most likely, over all ways to cut them (J. Novak, N. Minematsu and K. Hirose,
 "Phonetisaurus: exploring grapheme-to-phoneme conversion with joint n-gram models in the WFST framework",
-Natural Language Engineering 22 (6), 2016; S. Jiampojamarn et al., "Applying many-to-many alignments and hidden
-Markov models to letter-to-phoneme conversion", NAACL 2007). The first round takes all ways to cut a word for
-equally likely.
+Natural Language Engineering 22 (6), 2016; S. Jiampojamarn et al., "Applying many-to-many alignments and
+hidden Markov models to letter-to-phoneme conversion", NAACL 2007). The first round takes all ways to cut a
+word for equally likely.
 
 Units are numbered by letters first: those of letter a are ``a·G … a·G + G − 1`` with G = 1 + phones + pairs
 of phones, then follow those of pairs of letters, one for each phone.

@@ -98,7 +98,8 @@ class PronunciationModel:
         """Return up to n different pronunciations of a word, the most likely first, each with its share.
 
         Shares are of all pronunciations that the search has kept, over all ways to cut them into units; they
-        sum to one over all of these. A word that cannot be guessed raises a `LexiconError`; `fault` says beforehand.
+        sum to one over all of these. A word that cannot be guessed raises a `LexiconError`; `fault` says
+        beforehand.
         """
         letters, fault = known_letters(word, self.names.letters, fold=self.fold)
         if fault:

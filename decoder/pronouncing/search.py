@@ -2,8 +2,8 @@
 
 Hypotheses that have used the same letters compete. Each goes on with every unit that begins with the next
 letter or the next two, at the probability of the n-gram model, which is looked up for all these units at
-once: from the shortest history to the longest, those that the history knows replace what backoff gave. Hypotheses with
-the same phones and the same history are one, with the sum of their probabilities.
+once: from the shortest history to the longest, those that the history knows replace what backoff gave.
+Hypotheses with the same phones and the same history are one, with the sum of their probabilities.
 """
 
 from __future__ import annotations
