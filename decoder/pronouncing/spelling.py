@@ -40,8 +40,8 @@ def letters_of(word: str, *, fold: bool = True) -> str:
 
     Examples
     --------
-    >>> letters_of("Daylight’s"), letters_of("한")
-    ("daylight's", '한')
+    >>> letters_of("Daylight’s"), len(letters_of("한"))
+    ("daylight's", 3)
     """
     plain = unicodedata.normalize("NFC", word.casefold() if fold else word).translate(_PLAIN)
     if plain.isascii():
