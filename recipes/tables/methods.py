@@ -50,7 +50,7 @@ def svm() -> Method:
 
 
 def _forward(estimator: type[Any], options: dict[str, Any], sigma: float, epsilon: float, n: int) -> Any:
-    return estimator(sigma, n, epsilon=epsilon, **options)
+    return estimator(sigma, n, epsilon=epsilon, **{"block_size": 1} | options)  # 1: the papers' algorithm
 
 
 def _ols(sigma: float, _: float, n: int) -> OLSClassifier:

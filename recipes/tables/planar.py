@@ -131,7 +131,7 @@ def spirals(request: Request) -> str:
     rows, models = [], []
     for n_centers in SPIRAL_CENTERS:
         width = choose_width(partial(_in_proportion, n_centers / len(x)), [(x, y)], request.search)
-        models.append(NPDClassifier(width.sigma, n_centers).fit(x, y))
+        models.append(NPDClassifier(width.sigma, n_centers, block_size=1).fit(x, y))
         n_wrong = int(np.sum(models[-1].predict(x) != y))
         rows.append((str(n_centers), "0", str(n_wrong), f"{width.sigma:.2f}", f"{100 * width.error:.1f}"))
     if request.figures:
@@ -153,7 +153,7 @@ def _draw_spirals(x: Reals, y: Longs, models: Sequence[NPDClassifier], path: Pat
 
 
 def _in_proportion(share: float, sigma: float, n_train: int) -> NPDClassifier:
-    return NPDClassifier(sigma, round(share * n_train))
+    return NPDClassifier(sigma, round(share * n_train), block_size=1)
 
 
 def _draw(
