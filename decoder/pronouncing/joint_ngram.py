@@ -20,33 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.arrays import Flags, Floats, Ints, Longs
+from decoder.pronouncing.search import JointNgram
+from foundation.arrays import Flags, Floats, Longs
 
 MIN_DISCOUNT = 0.1
-
-
-class JointNgram(NamedTuple):
-    """An n-gram model of U units as a graph of histories.
-
-    Node 0 is the empty history. Arc a, an n-gram below the highest order, leads to node a + 1. The end of a
-    word is unit U, its start U + 1.
-
-    Attributes
-    ----------
-    first_arcs : (nodes + 1,) int64, the arcs of node h are ``first_arcs[h]:first_arcs[h + 1]``
-    arc_units : (arcs,) int32, ascending for each node
-    arc_probs : (arcs,) float64, P(unit | node)
-    last_nodes : int64, where the arcs of the highest order lead, the last of all arcs
-    backoffs : (nodes,) float64, γ
-    suffixes : (nodes,) int64, the node of the history without its first unit
-    """
-
-    first_arcs: Longs
-    arc_units: Ints
-    arc_probs: Floats
-    last_nodes: Longs
-    backoffs: Floats
-    suffixes: Longs
 
 
 class Order(NamedTuple):

@@ -12,8 +12,8 @@ import numpy as np
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, Pronunciation
 from decoder.pronouncing.alignment import Numbering, best_cuts, learn_units, number
-from decoder.pronouncing.joint_ngram import JointNgram, estimate
-from decoder.pronouncing.search import search
+from decoder.pronouncing.joint_ngram import estimate
+from decoder.pronouncing.search import JointNgram, search
 from decoder.pronouncing.spelling import MAX_LETTERS, folds_case, known_letters, letters_of
 from foundation.arrays import Floats, Ints, Longs
 

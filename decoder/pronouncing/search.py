@@ -13,11 +13,34 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from decoder.pronouncing.joint_ngram import JointNgram
 from foundation.arrays import Floats, Ints, Longs
 
 _MIX = 6364136223846793005  # a multiplier of Knuth's: products wrap around and tell sequences apart
 _ROOM = 16  # hypotheses kept before pruning, in beams
+
+
+class JointNgram(NamedTuple):
+    """An n-gram model of U units as a graph of histories.
+
+    Node 0 is the empty history. Arc a, an n-gram below the highest order, leads to node a + 1. The end of a
+    word is unit U, its start U + 1.
+
+    Attributes
+    ----------
+    first_arcs : (nodes + 1,) int64, the arcs of node h are ``first_arcs[h]:first_arcs[h + 1]``
+    arc_units : (arcs,) int32, ascending for each node
+    arc_probs : (arcs,) float64, P(unit | node)
+    last_nodes : int64, where the arcs of the highest order lead, the last of all arcs
+    backoffs : (nodes,) float64, γ
+    suffixes : (nodes,) int64, the node of the history without its first unit
+    """
+
+    first_arcs: Longs
+    arc_units: Ints
+    arc_probs: Floats
+    last_nodes: Longs
+    backoffs: Floats
+    suffixes: Longs
 
 
 class Stacks(NamedTuple):
