@@ -114,7 +114,7 @@ class TestLexicon:
     ) -> None:
         own = tmp_path / "own.txt"
         syllables = [a + b for a in "MISAU" for b in "MISAU"]
-        own.write_text("".join(f"{s} {s[0]} {s[1]}\n" for s in syllables) + "ASA A S A\n")
+        own.write_text("".join(f"{s} {s[0]} {s[1]}\n" for s in syllables) + "ASA A S A\nSU SH U\n")
         lexicon = make_lexicon(tones, source=own)
         assert lexicon.words == ("ASA", "IMI", "MAUI", "SUS")
         assert lexicon.pronunciations("MAUI") == (("M", "A", "U", "I"),)
