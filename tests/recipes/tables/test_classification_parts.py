@@ -14,6 +14,7 @@ from recipes.tables.benchmarks import benchmarks
 from recipes.tables.characters import characters
 from recipes.tables.cross_validation import Choice, Method
 from recipes.tables.datasets import Split, benchmark_partitions
+from recipes.tables.kernel_choices import FACTORS, kernel_choices
 from recipes.tables.leave_one_out import leave_one_out
 from recipes.tables.outcomes import Result, evaluate
 from recipes.tables.parts import Kept, Request
@@ -110,6 +111,19 @@ def test_slides_beside_ours(quick: Request) -> None:
         assert 1 <= float(cells[name]["ours: centres"].split()[0]) <= 20
     for name in ("SVM", "KFD", "AdaBoost, stumps"):
         assert float(cells[name]["ours"].split()[0]) < 10.0
+
+
+def test_kernels_side_by_side(quick: Request) -> None:
+    request = Request(quick.folder, quick.search, 2, True, frozenset({"heart", "banana"}))
+    _, absent, *rows = rows_of(kernel_choices(request))
+    assert absent[:2] == ["banana", "not in the folder"]
+    assert [row[1] for row in rows] == ["NPD", "OROLS"]
+    for _, _, one, three, more, compact, other in rows:
+        errors = [float(cell.split()[0]) for cell in (one, three, compact)]
+        assert max(errors) < 10.0
+        assert float(more.split()[0]) == pytest.approx(errors[1] - errors[0], abs=0.11)
+        assert float(other.split()[0]) == pytest.approx(errors[2] - errors[0], abs=0.11)
+    assert FACTORS[1] == 1.0  # the one width is among the three
 
 
 def test_kept_results_make_the_same_table(quick: Request, tmp_path: Path) -> None:
