@@ -54,7 +54,7 @@ def ripley(request: Request) -> str:
     split = original_partition(request.folder, "synth")
     choice = _common_choice(split, request.search)
     npd_model = NPDClassifier(choice.sigma, RIPLEY_CENTERS, epsilon=choice.constant).fit(split.x, split.y)
-    fitted = {
+    fitted: dict[str, Any] = {
         "NPD": npd_model,
         "KFD on K + εI": _Ridge(choice.sigma, choice.constant).fit(split.x, split.y),
         "KFD, S + εI": _fisher(choice.sigma, choice.constant, split),
