@@ -17,7 +17,7 @@ from scipy.sparse import csc_array
 from foundation.arrays import Floats, Reals
 
 _NEGLIGIBLE = 1e-150  # far columns hardly touch: products of their weights would be subnormal, which is slow
-_ROWS_AT_ONCE = 2048  # rows of Q that are computed at once
+_ROWS_AT_ONCE = 512  # rows of Q that are computed at once
 
 
 class DenseColumns:

@@ -17,7 +17,7 @@ from foundation.arrays import Reals
 _SAMPLE = 256  # points and centres from which the share of pairs within reach is estimated
 _SPARSE = 0.05  # with a larger share of pairs within reach, dense blocks are as fast
 _FEW_FEATURES = 8  # with more, a k-d tree finds neighbours no faster than all distances are computed
-_MANY_POINTS, _POINTS_PER_CENTER = 2000, 8  # with fewer, a dense basis is as fast
+_MANY_POINTS, _POINTS_PER_CENTER = 8000, 16  # with fewer, a dense basis is as fast
 
 
 def compact_values(scaled: Reals, radius: float, n_features: int) -> Reals:

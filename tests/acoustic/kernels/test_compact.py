@@ -68,8 +68,8 @@ def test_rows_are_sparse_only_where_few_pairs_are_near():
 
 
 def test_a_sparse_basis_is_for_many_points_with_few_neighbours():
-    many = points(2000)
-    assert is_basis_better_sparse(many, 0.05, 250)
-    assert not is_basis_better_sparse(many, 0.05, 251)
-    assert not is_basis_better_sparse(many, 0.5, 250)
-    assert not is_basis_better_sparse(many[:1999], 0.05, 200)
+    many = points(8000)
+    assert is_basis_better_sparse(many, 0.05, 500)
+    assert not is_basis_better_sparse(many, 0.05, 501)
+    assert not is_basis_better_sparse(many, 0.5, 100)
+    assert not is_basis_better_sparse(many[:7999], 0.05, 100)
