@@ -18,7 +18,7 @@ from recipes.tables.benchmarks import QUICK, shared_results
 from recipes.tables.cross_validation import N_TUNED, Choice, Method
 from recipes.tables.datasets import Split, benchmark_partitions, is_there
 from recipes.tables.layout import absent, spread, table
-from recipes.tables.methods import npd, orols
+from recipes.tables.methods import AS_IN_PAPERS, npd, orols
 from recipes.tables.outcomes import Result, evaluate, over_partitions
 from recipes.tables.parts import Part, Request
 from recipes.tables.published import BENCHMARKS
@@ -116,7 +116,7 @@ def _fold_errors(
 def _model(method: Method, one: Choice, share: float, n_points: int) -> Any:
     sigmas = tuple(one.sigma * factor for factor in FACTORS)
     n_centers = max(1, round(share * n_points / 100))
-    return _ESTIMATORS[method.name](sigmas, n_centers, epsilon=one.constant, random_state=0)
+    return _ESTIMATORS[method.name](sigmas, n_centers, epsilon=one.constant, **AS_IN_PAPERS)
 
 
 PARTS: dict[str, Any] = {

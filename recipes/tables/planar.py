@@ -20,7 +20,7 @@ from foundation.arrays import Integers, Longs, Reals
 from recipes.tables.cross_validation import Choice, Guess, grid_errors
 from recipes.tables.datasets import Split, is_there, original_partition, two_spirals
 from recipes.tables.layout import table
-from recipes.tables.methods import npd
+from recipes.tables.methods import AS_IN_PAPERS, npd
 from recipes.tables.parts import Part, Request
 from recipes.tables.published import RIPLEY
 from recipes.tables.width_search import Search, choose_width, median_distance
@@ -53,7 +53,9 @@ def ripley(request: Request) -> str:
         return "Ripley's data (synth): not in the folder"
     split = original_partition(request.folder, "synth")
     choice = _common_choice(split, request.search)
-    npd_model = NPDClassifier(choice.sigma, RIPLEY_CENTERS, epsilon=choice.constant).fit(split.x, split.y)
+    npd_model = NPDClassifier(choice.sigma, RIPLEY_CENTERS, epsilon=choice.constant, **AS_IN_PAPERS).fit(
+        split.x, split.y
+    )
     fitted: dict[str, Any] = {
         "NPD": npd_model,
         "KFD on K + εI": _Ridge(choice.sigma, choice.constant).fit(split.x, split.y),
@@ -159,7 +161,7 @@ def spirals(request: Request) -> str:
     rows, models = [], []
     for n_centers in SPIRAL_CENTERS:
         width = choose_width(partial(_in_proportion, n_centers / len(x)), [(x, y)], request.search)
-        models.append(NPDClassifier(width.sigma, n_centers).fit(x, y))
+        models.append(NPDClassifier(width.sigma, n_centers, epsilon=1e-6, **AS_IN_PAPERS).fit(x, y))
         n_wrong = int(np.sum(models[-1].predict(x) != y))
         rows.append((str(n_centers), "0", str(n_wrong), f"{width.sigma:.2f}", f"{100 * width.error:.1f}"))
     if request.figures:
@@ -181,7 +183,7 @@ def _draw_spirals(x: Reals, y: Longs, models: Sequence[NPDClassifier], path: Pat
 
 
 def _in_proportion(share: float, sigma: float, n_train: int) -> NPDClassifier:
-    return NPDClassifier(sigma, round(share * n_train))
+    return NPDClassifier(sigma, round(share * n_train), epsilon=1e-6, **AS_IN_PAPERS)
 
 
 def _draw(
