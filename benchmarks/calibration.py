@@ -86,7 +86,9 @@ def best_sigma(problem: Problem, classifier: type[Classifier]) -> float:
     """Return the width with the fewest errors in a 5-fold cross-validation of the first training set."""
     split = problem.splits[0]
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    search = GridSearchCV(classifier(max_centers=problem.n_centers), {"sigma": SIGMAS}, cv=folds)
+    search = GridSearchCV(
+        classifier(max_centers=problem.n_centers, block_size=1), {"sigma": SIGMAS}, cv=folds
+    )
     return float(search.fit(split.x, split.y).best_params_["sigma"])
 
 
@@ -106,7 +108,7 @@ def measure(problem: Problem, classifier: type[Classifier]) -> Measured:
     """Return the probabilities by all sources for the test points of all partitions."""
     sigma, found, happened = best_sigma(problem, classifier), [], []
     for split in problem.splits:
-        model = classifier(sigma, problem.n_centers).fit(split.x, split.y)
+        model = classifier(sigma, problem.n_centers, block_size=1).fit(split.x, split.y)
         outputs = model.decision_function(split.x_test)
         found.append((outputs, gaussian_curves(model, split)))
         happened.append(split.y_test == model.classes_[1])

@@ -151,7 +151,7 @@ def main() -> None:
     """Measure, print, and write the section of the page."""
     parser = argument_parser(__doc__, __file__)
     parser.add_argument("--tables", type=Path, required=True, help="folder of the .npz tables")
-    parser.add_argument("--density", type=float, default=0.03, help="largest share of pairs within reach")
+    parser.add_argument("--density", type=float, default=0.05, help="largest share of pairs within reach")
     parser.add_argument("--sets", nargs="+", help="all by default")
     parser.add_argument("--page", type=Path, help="page whose section compact-kernel is written")
     arguments = parser.parse_args()

@@ -115,10 +115,8 @@ def make_svc(chosen: Svc) -> SVC:
 
 
 def make_ours(chosen: Ours) -> Any:
-    parameters = {"epsilon": chosen.epsilon, "random_state": 0}
-    if chosen.block_size > 1:
-        parameters |= {"block_size": chosen.block_size}
-    else:
+    parameters = {"epsilon": chosen.epsilon, "block_size": chosen.block_size, "random_state": 0}
+    if chosen.block_size == 1:
         parameters |= {"multiclass": "ovo", "calibration": Calibration(curve=chosen.curve)}
     return chosen.estimator(chosen.sigma, chosen.max_centers, **parameters)
 

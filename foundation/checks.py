@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal, get_args, get_origin, get_type_hints
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from foundation.errors import AsrError
 
@@ -18,9 +19,9 @@ def check_choices(config: object, error: type[AsrError]) -> None:
     ...     colour: Literal["red", "blue"]
     >>> check_choices(Config("red"), AsrError)
     """
-    for name, kind in get_type_hints(type(config)).items():
-        if get_origin(kind) is Literal and (value := getattr(config, name)) not in get_args(kind):
-            raise error(f'{name} is "{value}", expected one of: {", ".join(get_args(kind))}')
+    for name, choices in _choices(type(config)).items():  # type: ignore[arg-type]  # types are hashable
+        if (value := getattr(config, name)) not in choices:
+            raise error(f'{name} is "{value}", expected one of: {", ".join(choices)}')
 
 
 def check_lowest(config: object, lowest: Mapping[str, float], error: type[AsrError]) -> None:
@@ -28,3 +29,10 @@ def check_lowest(config: object, lowest: Mapping[str, float], error: type[AsrErr
     for name, number in lowest.items():
         if not number <= (value := getattr(config, name)) < math.inf:
             raise error(f"{name}: expected at least {number}, got {value}; change it")
+
+
+@cache
+def _choices(kind: type) -> dict[str, tuple[Any, ...]]:
+    """Return the fields whose type is a Literal, with its values; reading types takes half a millisecond."""
+    hints = get_type_hints(kind).items()
+    return {name: get_args(hint) for name, hint in hints if get_origin(hint) is Literal}

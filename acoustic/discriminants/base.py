@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -108,7 +109,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
 def warn_without_effect(estimator: BaseEstimator, names: Sequence[str], reason: str) -> None:
     """Warn of arguments set to no effect because of ``reason``, for example stopping="size"."""
-    defaults = inspect.signature(type(estimator)).parameters
+    defaults = _parameters(type(estimator))  # type: ignore[arg-type]  # types are hashable
     for name in names:
         value = getattr(estimator, name)
         if value != defaults[name].default:
@@ -118,6 +119,12 @@ def warn_without_effect(estimator: BaseEstimator, names: Sequence[str], reason: 
                 UserWarning,
                 stacklevel=4,
             )
+
+
+@cache
+def _parameters(kind: type) -> Mapping[str, inspect.Parameter]:
+    """Return the constructor's parameters; reading a signature takes long beside a small fit."""
+    return inspect.signature(kind).parameters
 
 
 def checked_weight(sample_weight: ArrayLike | None, x: NDArray[Any]) -> Floats | None:

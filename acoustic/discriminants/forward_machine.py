@@ -5,8 +5,9 @@ Axes: M training points, D features, R rows of weights, C distinct centres of al
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from acoustic.discriminants.base import warn_without_effect
+from acoustic.discriminants.defaults import Plan, plan_of
 from acoustic.kernels.forward import ForwardConfig, ForwardPath, forward_selection
-from acoustic.kernels.kernel import Kernel, make_kernel, widths
+from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.quick_forward import quick_selection
 from foundation.arrays import Floats, Longs
 
-PATIENCE = 20  # centres without improvement before a stopping rule of the estimators takes effect
-N_CANDIDATES = 60  # for selection="error_reduction"; with probability 0.95 one is among the best 5 %
+_NEARLY_ALL = 0.9  # share of the points
 PREDICT_BLOCK = 2048  # points whose kernel block is held at once
 
 
@@ -86,9 +88,13 @@ class ForwardMachines:
     loo_decision_ : leave-one-out value of ``decision_function`` at each training point of non-zero weight,
         always with a second axis; for regressors the leave-one-out values (M, R)
     n_distinct_centers_ : number of different points among the centres
+    sigma_ : width of the kernel, or a tuple of several
+    epsilon_ : ε
     """
 
     _regularize: bool
+    sigma_: float | tuple[float, ...]
+    epsilon_: float
     machines_: list[Machine]
     center_indices_: Longs
     centers_: NDArray[Any]
@@ -119,27 +125,27 @@ class ForwardMachines:
         ridges = [m.path.ridges[m.path.size] for m in self.machines_]
         return np.repeat(ridges, [len(m.biases) for m in self.machines_])
 
-    def _config(self) -> ForwardConfig:
-        """Return how centres are selected, from the estimator's parameters."""
-        parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
-        sigmas = widths(parameters["sigma"])
-        kernel = make_kernel(parameters["kernel"], sigmas[0], parameters["kernel_params"])
-        config = ForwardConfig(
-            kernel,
-            sigmas,
-            parameters["max_centers"],
-            parameters["selection"],
-            parameters["stopping"],
-            parameters["tol"],
-            PATIENCE,
-            parameters["epsilon"],
-            parameters["block_size"],
-            N_CANDIDATES,
-            self._regularize,
+    def _plan(
+        self, x: NDArray[Any], targets: Floats, sample_weight: Floats | None, *, is_pairwise: bool = False
+    ) -> Plan:
+        """Return how centres are selected, from the estimator's parameters and what is left to the data."""
+        plan = plan_of(
+            self.get_params(deep=False),  # type: ignore[attr-defined]
+            x,
+            targets,
+            sample_weight,
+            regularize=self._regularize,
+            is_pairwise=is_pairwise,
         )
-        if config.stopping not in ("tol", "lambda"):
-            warn_without_effect(self, ["tol"], f'stopping="{config.stopping}"')
-        return config
+        self._keep_setting(plan.config)
+        if plan.config.stopping not in ("tol", "lambda"):
+            warn_without_effect(self, ["tol"], f'stopping="{plan.config.stopping}"')
+        return plan
+
+    def _keep_setting(self, config: ForwardConfig) -> None:
+        """Set what was learned of the kernel."""
+        self.sigma_ = config.sigmas[0] if len(config.sigmas) == 1 else config.sigmas
+        self.epsilon_ = config.epsilon
 
     def _keep(self, machines: list[Machine], loo_decision: Floats) -> None:
         """Set the attributes that are made from the machines."""
@@ -148,7 +154,9 @@ class ForwardMachines:
         rows = np.concatenate(self.machine_center_indices_)
         sigmas = np.concatenate([m.path.sigmas[: len(m.chosen)] for m in machines])
         points = np.concatenate([m.centers[: len(m.chosen)] for m in machines])
-        first = np.sort(np.unique(np.stack([rows, sigmas]), axis=1, return_index=True)[1])
+        first: Longs = np.arange(len(rows))
+        if len(machines) > 1:  # the centres of one machine are distinct
+            first = np.sort(np.unique(np.stack([rows, sigmas]), axis=1, return_index=True)[1])
         self.center_indices_, self.center_sigmas_, self.centers_ = rows[first], sigmas[first], points[first]
         self.intercept_ = np.concatenate([m.biases for m in machines])
         self.n_distinct_centers_ = len(np.unique(rows))
@@ -166,12 +174,44 @@ class ForwardMachines:
 def selected_paths(
     x: NDArray[Any],
     columns: Sequence[Floats],
-    config: ForwardConfig,
+    plan: Plan,
     sample_weight: Floats | None,
-    rng: np.random.Generator,
-) -> list[ForwardPath]:
-    """Return the path of a forward selection on points (M, D) for each group of columns of targets (M, R)."""
-    return [forward_selection(x, y, config, sample_weight=sample_weight, rng=rng) for y in columns]
+    random_state: int | np.random.RandomState | None,
+) -> tuple[list[ForwardPath], ForwardConfig]:
+    """Return the path of a forward selection for each group of columns of targets (M, R).
+
+    The configuration is returned, too, as the fast selection of a single group may change width and ε.
+    """
+    config = plan.config
+    if not plan.is_quick:
+        rng = generator(random_state)
+        paths = [forward_selection(x, y, config, sample_weight=sample_weight, rng=rng) for y in columns]
+        if plan.gives_advice:
+            _warn_of_unsettled_ridge(paths, config, len(x))
+        return paths, config
+    # Without a seed the draws are the same in every fit, so that a fit can be repeated.
+    rng = np.random.default_rng(0) if random_state is None else generator(random_state)
+    refinement = plan.refinement if len(columns) == 1 else None
+    found = [
+        quick_selection(x, y, config, sample_weight=sample_weight, rng=rng, refinement=refinement)
+        for y in columns
+    ]
+    kernel = replace(config.kernel, sigma=found[0].sigma)
+    return [quick.path for quick in found], replace(
+        config, kernel=kernel, sigmas=(found[0].sigma,), epsilon=found[0].epsilon
+    )
+
+
+def _warn_of_unsettled_ridge(paths: list[ForwardPath], config: ForwardConfig, n_points: int) -> None:
+    """Warn if the rule ``lambda`` let nearly all points become centres."""
+    most = max(path.size for path in paths)
+    if config.stopping == "lambda" and most >= _NEARLY_ALL * n_points:
+        warnings.warn(
+            f'stopping="lambda" took {most} of {n_points} points as centres, expected λ to settle before; '
+            'give stopping="loo" or "gcv", or a smaller max_centers',
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def generator(random_state: int | np.random.RandomState | None) -> np.random.Generator:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, checked_weight, predicted_codes
 from acoustic.discriminants.curves import Curve, logistic_curve
+from acoustic.discriminants.defaults import MANY_CLASSES, SigmaName
 from acoustic.discriminants.forward_machine import (
     PREDICT_BLOCK,
     ForwardMachines,
@@ -22,29 +23,31 @@ from acoustic.discriminants.forward_machine import (
 )
 from acoustic.discriminants.one_vs_one import coupled, fit_one_vs_one
 from acoustic.errors import ParameterError
-from acoustic.kernels.forward import Selection, Stopping
+from acoustic.kernels.forward import ForwardConfig, Selection, Stopping
 from acoustic.kernels.kernel import KernelName
 from acoustic.kernels.leave_one_out import within_reach
 from acoustic.pairs.calibration import Calibration
 from foundation.arrays import Flags, Floats, Longs
 
-Multiclass = Literal["shared", "ovr", "ovo"]
+Multiclass = Literal["auto", "shared", "ovr", "ovo"]
+Auto = Literal["auto"]
+EpsilonName = Literal["auto", "loo"]
 
 
 class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
     def __init__(
         self,
-        sigma: float | Sequence[float] = 1.0,
-        max_centers: int = 100,
+        sigma: float | Sequence[float] | SigmaName = "loo",
+        max_centers: int | Auto = "auto",
         *,
-        epsilon: float = 1e-6,
+        epsilon: float | EpsilonName = "auto",
         selection: Selection = "residual",
-        stopping: Stopping = "size",
+        stopping: Stopping | Auto = "auto",
         tol: float = 1e-3,
-        block_size: int = 1,
+        block_size: int | Auto = "auto",
         kernel: KernelName = "gaussian",
         kernel_params: dict[str, Any] | None = None,
-        multiclass: Multiclass = "shared",
+        multiclass: Multiclass = "auto",
         calibration: Calibration | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -84,19 +87,22 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
     def _is_pairwise(self) -> bool:
         """Return whether there is a machine for each pair of more than two classes."""
         check_is_fitted(self, "classes_")
+        if self.multiclass == "auto":
+            return len(self.classes_) > MANY_CLASSES and self.block_size == "auto"
         return self.multiclass == "ovo" and len(self.classes_) > 2
 
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats | None:
         if self.multiclass not in get_args(Multiclass):
             allowed = ", ".join(get_args(Multiclass))
             raise ParameterError(f'multiclass is "{self.multiclass}", expected one of: {allowed}')
-        calibration, rng = self._checked_calibration(), generator(self.random_state)
+        calibration = self._checked_calibration()
+        plan = self._plan(X, targets, sample_weight, is_pairwise=self._is_pairwise())
         if self._is_pairwise():
-            self._fit_pairs(X, targets.argmax(axis=1), sample_weight, int(rng.integers(2**31)))
+            self._fit_pairs(X, targets.argmax(axis=1), sample_weight, plan.config)
             return None
-        columns = [targets] if self.multiclass == "shared" else np.hsplit(targets, targets.shape[1])
-        config = self._config()
-        paths = selected_paths(X, columns, config, sample_weight, rng)
+        columns = np.hsplit(targets, targets.shape[1]) if self.multiclass == "ovr" else [targets]
+        paths, config = selected_paths(X, columns, plan, sample_weight, self.random_state)
+        self._keep_setting(config)
         machines = [machine_of(path, X, config.kernel, self._rows) for path in paths]
         self._keep(machines, np.concatenate([path.leave_one_out for path in paths], axis=1))
         if calibration.outputs == "loo":
@@ -108,17 +114,19 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
             return logistic_curve(outputs, is_positive, weight)
         return super()._fit_curve(outputs, is_positive, weight)
 
-    def _fit_pairs(self, X: NDArray[Any], codes: Longs, sample_weight: Floats | None, seed: int) -> None:
+    def _fit_pairs(
+        self, X: NDArray[Any], codes: Longs, sample_weight: Floats | None, config: ForwardConfig
+    ) -> None:
         """Learn a machine for each pair of classes."""
         found = fit_one_vs_one(
             X,
             codes,
             self._rows,
             len(self.classes_),
-            self._config(),
+            config,
             self._checked_calibration(),
             sample_weight,
-            seed,
+            int(generator(self.random_state).integers(2**31)),
         )
         self._keep(found.machines, found.left_out)
         self.pairwise_, self.curves_ = found.pairwise, list(found.curves)
@@ -135,7 +143,10 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
 
     def _checked_calibration(self) -> Calibration:
         """Return the rule by which curves are fitted."""
-        found = Calibration("loo", "gaussian") if self.calibration is None else self.calibration
+        # Pairs by default, unlike those that were asked for, get the curves of fewer errors.
+        is_own = self.multiclass == "auto" and self._is_pairwise()
+        own = Calibration("loo", "logistic" if is_own else "gaussian")
+        found = own if self.calibration is None else self.calibration
         if not isinstance(found, Calibration):
             raise ParameterError(
                 f"calibration is {found!r}, expected a Calibration or None; give "
@@ -152,14 +163,14 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
 class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
-        sigma: float | Sequence[float] = 1.0,
-        max_centers: int = 100,
+        sigma: float | Sequence[float] | SigmaName = "loo",
+        max_centers: int | Auto = "auto",
         *,
-        epsilon: float = 1e-6,
+        epsilon: float | EpsilonName = "auto",
         selection: Selection = "residual",
-        stopping: Stopping = "size",
+        stopping: Stopping | Auto = "auto",
         tol: float = 1e-3,
-        block_size: int = 1,
+        block_size: int | Auto = "auto",
         kernel: KernelName = "gaussian",
         kernel_params: dict[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -184,9 +195,11 @@ class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseE
         targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
         self._is_flat = bool(values.ndim == 1)
         used = None if weight is None else weight[rows]
-        config, rng = self._config(), generator(self.random_state)
-        (path,) = selected_paths(x[rows], [targets[rows]], config, used, rng)
-        self._keep([machine_of(path, x[rows], config.kernel, rows)], path.leave_one_out)
+        points, values = x[rows], targets[rows]
+        plan = self._plan(points, values, used)
+        (path,), config = selected_paths(points, [values], plan, used, self.random_state)
+        self._keep_setting(config)
+        self._keep([machine_of(path, points, config.kernel, rows)], path.leave_one_out)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -204,35 +217,51 @@ class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseE
 class NPDClassifier(_ForwardClassifier):
     """Nonlinear pseudodiscriminant: sparse least squares in feature space on ±1 targets, thesis Algorithm 1.
 
+    Without arguments the width, ε and the number of centres come from leave-one-out errors. With a
+    ``block_size`` it is the thesis's algorithm, and what is left out has the values ``epsilon`` 1e-6,
+    ``max_centers`` 100, ``stopping`` ``size`` and ``multiclass`` ``shared``.
+
     Parameters
     ----------
-    sigma : width of the kernel, or several widths, of which each centre gets the one that reduces the error
-        most
-    max_centers : largest number of centres of each machine
-    epsilon : number added to the diagonal of the Gram matrix
+    sigma : width of the kernel. ``loo`` takes, of ¼ to 2 times ``scale``, the width of the least
+        leave-one-out error of small models, and half of it if that is better with half the centres;
+        ``scale`` is √(D var(X)/2), the width that ``SVC(gamma="scale")`` has; ``median`` is the median
+        distance of training points. Of several numbers each centre gets the one that reduces the error most
+    max_centers : largest number of centres of each machine; ``auto`` is a third of the points, but at most
+        500, or 6 √M if that is more; it is 150 for a pair of classes
+    epsilon : number added to the diagonal of the Gram matrix; ``loo`` takes the one of the least
+        leave-one-out error; ``auto`` is ``loo``, but 1e-6 with a given ``block_size``
     selection : rule for the next centre: ``residual`` takes the training point with the largest |residual|
         (thesis), ``error_reduction`` the one of `N_CANDIDATES` random points that reduces the squared error
         most, ``random`` a random point
     stopping : rule for the end: ``size`` stops at ``max_centers``; ``tol`` when no |residual| exceeds
         ``tol``; ``gcv`` and ``loo`` when the generalised cross-validation score or the leave-one-out squared
         error has not fallen for `PATIENCE` centres, and the best size is taken; ``lambda`` (only OROLS) when
-        λ has changed by a share of less than ``tol`` for `PATIENCE` centres
+        λ has changed by a share of less than ``tol`` for `PATIENCE` centres; ``auto`` is ``loo`` if
+        ``max_centers`` is left to ``auto``, otherwise ``size``. The fast selection takes the smallest of 24
+        sizes whose leave-one-out error is about the least
     tol : threshold of the stopping rules ``tol`` and ``lambda``
-    block_size : number of centres added at once; 1 is the thesis's algorithm, 32 is about five times faster
-        on large sets at the same error. A block is selected by the thesis's algorithm among points drawn with
-        probability ∝ residual²
+    block_size : number of centres added at once; 1 is the thesis's algorithm; larger blocks are selected by
+        the thesis's algorithm among points drawn with probability ∝ residual². ``auto`` is 1 for up to 50
+        given ``max_centers`` and for pairs of classes, which a compiled function selects for. Otherwise
+        centres are drawn in two or three large blocks with probability ∝ residual², and all is matrix
+        products, see `acoustic.kernels.quick_forward`
     kernel : ``gaussian``, ``polynomial``, ``sigmoid`` or ``compact``, see `Kernel`
     kernel_params : further parameters of the kernel, see `make_kernel`
     multiclass : how more than two classes are told apart: ``shared`` has one set of centres for all classes,
-        ``ovr`` a machine for each class against the rest, ``ovo`` a machine for each pair of classes
+        ``ovr`` a machine for each class against the rest, ``ovo`` a machine for each pair of classes;
+        ``auto`` is ``shared`` for up to 12 classes, ``ovo`` for more
     calibration : rule by which the curves from outputs to log odds are fitted, which ``predict_proba`` and,
-        with ``ovo``, ``predict`` use; None is ``Calibration("loo", "gaussian")``. With ``ovo``,
-        ``curve="logistic"`` gives fewer errors in most settings of ``benchmarks/discriminants_tables.py``
-    random_state : seed of the random choices
+        with ``ovo``, ``predict`` use; None is ``Calibration("loo", "gaussian")``, and with pairs that
+        ``multiclass="auto"`` chose ``Calibration("loo", "logistic")``, which gives fewer errors in most
+        settings of ``benchmarks/discriminants_tables.py``
+    random_state : seed of the random choices; the fast selection draws the same in every fit if it is None
 
     Attributes
     ----------
     classes_ : (K,)
+    sigma_ : width of the kernel, or a tuple of several
+    epsilon_ : ε
     center_indices_ : (C,) rows of X, the distinct centres of all machines in the order of their selection
     centers_ : (C, D)
     center_sigmas_ : (C,) widths of the centres; a point with two widths is two centres
@@ -284,10 +313,9 @@ class OROLSClassifier(_ForwardClassifier):
         loo       1.06  1261    9.8   282   11.7   41  25.3   22   0.056   8
 
     Where there is little noise, λ alone prevents the harm of too many centres. Where there is more noise,
-    ``gcv`` and, with fewer centres, ``loo`` prevent it; ``lambda`` hardly ever stops. With at most 100
-    centres no rule stops on the two larger sets, and on the others the errors differ by less than their
-    spread. The default is therefore ``size``, with ``max_centers`` as budget; give ``loo`` a large
-    ``max_centers``. It takes a third more time for each centre.
+    ``gcv`` and, with fewer centres, ``loo`` prevent it; ``lambda`` hardly ever stops, and takes nearly all
+    points of a small set. These are the rules of the papers' algorithm (``block_size=1``), where ``loo``
+    takes a third more time for each centre. The fast selection chooses λ, as ε, by the leave-one-out error.
     """
 
     _regularize = True
@@ -297,8 +325,8 @@ class OROLSRegressor(_ForwardRegressor):
     """OROLS on real targets; several columns of targets share their centres and λ.
 
     Parameters and attributes are those of `NPDClassifier` without those that concern classes. On 50 noisy
-    points of sinc the RMSE is 0.052 with ``stopping`` ``size`` (49 centres) or ``lambda`` (37), and 0.056
-    with ``gcv`` (9) or ``loo`` (8). The default is therefore ``size``, as in `OROLSClassifier`.
+    points of sinc the RMSE of the papers' algorithm is 0.052 with ``stopping`` ``size`` (49 centres) or
+    ``lambda`` (37), and 0.056 with ``gcv`` (9) or ``loo`` (8).
     """
 
     _regularize = True

@@ -1,7 +1,6 @@
 """One machine for each pair of classes, with the models of every size that estimators offer.
 
-The machines, their curves and their leave-one-out outputs come from `fit_pairs`. The models of every size and
-their λ are computed again from the selected centres, which is cheap, as no centre has to be selected.
+The machines, the models of every size, the curves and the leave-one-out outputs come from `fit_pairs`.
 
 Axes: M training points, D features, P pairs, K classes, C centres.
 """
@@ -15,14 +14,13 @@ import numpy as np
 
 from acoustic.discriminants.curves import QuadraticCurve, coefficients_of, quadratic_curves
 from acoustic.discriminants.forward_machine import PREDICT_BLOCK, Machine
-from acoustic.kernels.forward import ForwardConfig, path_of_centers
+from acoustic.kernels.forward import ForwardConfig, ForwardPath
 from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.pairs.calibration import Calibration, quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
 from acoustic.pairs.sparse import SparseMachines
 from acoustic.pairs.train_forward import fit_pairs
 from foundation.arrays import Floats, Longs, Reals, Singles
-from foundation.threads import parallel_map
 
 
 class OneVsOne(NamedTuple):
@@ -67,6 +65,7 @@ def fit_one_vs_one(
     seed : seed of random selection
     """
     left_out = np.full((len(x), n_classes * (n_classes - 1) // 2), np.nan, dtype=np.float32)
+    paths: list[ForwardPath] = []
     pairwise, coefficients = fit_pairs(
         x,
         codes,
@@ -76,23 +75,19 @@ def fit_one_vs_one(
         sample_weight=sample_weight,
         seed=seed,
         left_out=left_out,
+        paths=paths,
     )
     singles = np.asarray(x, dtype=np.float32)
-
-    def machine(p: int) -> Machine:
-        inside = np.concatenate([np.flatnonzero(codes == k) for k in pairwise.pairs[p]])
-        weight = None if sample_weight is None else sample_weight[inside]
-        targets = np.where(codes[inside] == pairwise.pairs[p, 0], 1.0, -1.0)[:, None]
-        slots, order = pairwise.slots[p][pairwise.slots[p] >= 0], np.argsort(inside)
-        places = order[np.searchsorted(inside, pairwise.center_rows[slots], sorter=order)]
-        path = path_of_centers(singles[inside], targets, places, pairwise.sigmas[slots], config, weight)
-        weights, biases = pairwise.weights[p, : len(slots), None], pairwise.biases[p : p + 1]
-        if len(path.indices) < len(slots):  # a centre lies in the span of the others up to rounding
-            weights, biases = path.weights()
-        centers = singles[inside][path.indices]
-        return Machine(path.without_points(rows[inside]), centers, pairwise.kernel, weights, biases)
-
-    machines = list(parallel_map(machine, range(len(pairwise.pairs))))
+    machines = [
+        Machine(
+            replace(path, indices=rows[path.indices]),
+            singles[path.indices],
+            pairwise.kernel,
+            pairwise.weights[p, : path.size, None],
+            pairwise.biases[p : p + 1],
+        )
+        for p, path in enumerate(paths)
+    ]
     decision = _left_out_decision(pairwise, coefficients, singles, left_out)
     named = replace(pairwise, center_rows=rows[pairwise.center_rows].astype(np.int32))
     return OneVsOne(named, machines, quadratic_curves(coefficients), decision)

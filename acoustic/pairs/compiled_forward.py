@@ -59,6 +59,10 @@ def fit_pair(
     indices: Ints,
     weights: Floats,
     outputs: Singles,
+    u: Floats,
+    kappa: Floats,
+    products: Floats,
+    ridges: Floats,
 ) -> tuple[int, float]:
     """Select centres; return their number and the bias.
 
@@ -78,11 +82,11 @@ def fit_pair(
     indices : (C,) filled with the selected points
     weights : (C,) filled with their weights
     outputs : (2, M) filled with the fitted outputs and the leave-one-out outputs
+    u : (C + 1, C + 1) zeros, filled with the unit upper triangular U of K_m = Q_m U_m
+    kappa, products, ridges : (C + 1,) filled with κ_i, with q_iᵀy and with the λ of each size
     """
     capacity, n_points = q.shape
-    u = np.zeros((capacity, capacity))
-    kappa, products, parts = np.empty(capacity), np.empty(capacity), np.empty(capacity)
-    ridges = np.empty(capacity)
+    parts = np.empty(capacity)
     plain, taken, score = targets.copy(), np.zeros(n_points, Single), np.empty(n_points, Single)
     residual = plain.copy() if regularize else plain  # plain is the residual for λ = 0
     ridge, n_taken = 0.0, 0

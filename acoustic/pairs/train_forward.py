@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from acoustic.errors import ModelError
-from acoustic.kernels.forward import ForwardConfig, Stopping, forward_selection
+from acoustic.kernels.forward import ForwardConfig, ForwardPath, Stopping, forward_selection
 from acoustic.kernels.kernel import Kernel, inverse_square
 from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.kernels.parameters import check_not_negative, check_whole
@@ -125,6 +125,7 @@ def fit_pairs(
     folds: Integers | None = None,
     seed: int = 0,
     left_out: Reals | None = None,
+    paths: list[ForwardPath] | None = None,
     watch: Watch = unwatched,
 ) -> tuple[SparseMachines, Floats]:
     """Return a discriminant for every pair of classes, and the curves (P, 3) from outputs to log odds.
@@ -151,6 +152,7 @@ def fit_pairs(
     seed : seed of random selection
     left_out : (M, P) array to fill with leave-one-out outputs; entries of frames of other classes stay as
         they are
+    paths : list to fill with the models of all sizes of each pair; their ``indices`` are rows of x
     watch : shows how many groups of pairs are done
     """
     frames = ClassFrames(x, codes, n_classes, sample_weight, folds)
@@ -167,6 +169,8 @@ def fit_pairs(
 
     done = watch(parallel_map(work, parts, n_workers), len(parts))
     fitted = [pair for part in done for pair in part]
+    if paths is not None:
+        paths += [pair.path for pair in fitted]
     return _gather(frames, asked, config, fitted), np.stack([f.curve for f in fitted])
 
 
@@ -201,6 +205,7 @@ class _Machine(NamedTuple):
 class _FittedPair(NamedTuple):
     machine: _Machine
     curve: Floats
+    path: ForwardPath
 
 
 @dataclass(frozen=True)
@@ -222,7 +227,7 @@ class _Trainer:
         """Return the machine of a pair and its curve; fill ``left_out`` (M,) with leave-one-out outputs."""
         frames, rows = self.frames, self.frames.rows(pair)
         n_first = int(frames.counts[pair[0]])
-        machine, fitted, loo = self._machine(pair, rows, n_first, room)
+        machine, path, fitted, loo = self._machine(pair, rows, n_first, room)
         outputs: Reals = {"fitted": fitted, "loo": loo}.get(self.calibration.outputs, fitted)
         if self.calibration.outputs == "held-out":
             outputs = self._held_out(pair, rows, n_first, fitted, room)
@@ -232,7 +237,7 @@ class _Trainer:
         weight, name = frames.weight[rows], self.calibration.curve
         reach = np.inf if self.calibration.outputs == "fitted" else FARTHEST  # the thesis clips nothing
         curve = fit_curve(outputs, n_first, (first, second), name, weight, reach=reach)
-        return _FittedPair(machine, curve)
+        return _FittedPair(machine, curve, path)
 
     def _held_out(self, pair: Ints, rows: Longs, n_first: int, fitted: Reals, room: Singles) -> Floats:
         """Return the outputs (n,) at the frames of each fold of a machine trained on the other folds.
@@ -251,8 +256,12 @@ class _Trainer:
         folds = self.frames.folds[rows]
         return (folds == fold for fold in np.unique(folds))
 
-    def _machine(self, pair: Ints, rows: Longs, n_first: int, room: Singles) -> tuple[_Machine, Reals, Reals]:
-        """Return the machine trained on n frames, its fitted outputs (n,) and its leave-one-out outputs (n,).
+    def _machine(
+        self, pair: Ints, rows: Longs, n_first: int, room: Singles
+    ) -> tuple[_Machine, ForwardPath, Reals, Reals]:
+        """Return the machine trained on n frames, the models of all sizes, and outputs (n,) at the frames.
+
+        These are the fitted outputs and the leave-one-out outputs.
 
         The first ``n_first`` frames belong to the first class of the pair, the others to the second. Fitted
         outputs are Kα + b, as the machine gives them in decoding, and not (K + εI)α + b, which is larger by
@@ -277,14 +286,16 @@ def _is_fast(config: ForwardConfig) -> bool:
 
 def _fit_compiled(
     frames: ClassFrames, rows: Longs, n_first: int, config: ForwardConfig, room: Singles
-) -> tuple[_Machine, Singles, Singles]:
-    """Return machine, fitted and leave-one-out outputs by the compiled selection."""
+) -> tuple[_Machine, ForwardPath, Singles, Singles]:
+    """Return machine, models of all sizes, fitted and leave-one-out outputs by the compiled selection."""
     n = len(rows)
     weight = frames.weight[rows]
     root = np.sqrt(weight / weight.mean()).astype(np.float32)
     capacity = min(config.max_centers, n)
     chosen, weights = np.empty(capacity, dtype=np.int32), np.zeros(capacity)
     outputs = np.empty((2, n), dtype=np.float32)
+    u = np.zeros((1 + capacity, 1 + capacity))
+    kappa, products, ridges = np.empty(1 + capacity), np.empty(1 + capacity), np.zeros(1 + capacity)
     n_centers, bias = fit_pair(
         np.ascontiguousarray(frames.x[rows].T),
         root,
@@ -299,17 +310,34 @@ def _fit_compiled(
         chosen,
         weights,
         outputs,
+        u,
+        kappa,
+        products,
+        ridges,
     )
     sigmas = np.full(n_centers, config.sigmas[0])
     machine = _Machine(rows[chosen[:n_centers]], sigmas, weights[:n_centers], float(bias))
     outputs[0, chosen[:n_centers]] -= config.epsilon * weights[:n_centers]
-    return machine, outputs[0], outputs[1]
+    used, nothing = slice(1 + n_centers), np.empty((0, 1))
+    path = ForwardPath(
+        frames.order[machine.rows],
+        sigmas,
+        u[used, used],
+        kappa[used],
+        products[used, None],
+        ridges[used],
+        np.full(1 + n_centers, np.nan),
+        n_centers,
+        nothing,
+        nothing,
+    )
+    return machine, path, outputs[0], outputs[1]
 
 
 def _fit_general(
     frames: ClassFrames, rows: Longs, n_first: int, config: ForwardConfig, rng: np.random.Generator
-) -> tuple[_Machine, Floats, Floats]:
-    """Return machine, fitted and leave-one-out outputs by `forward_selection`."""
+) -> tuple[_Machine, ForwardPath, Floats, Floats]:
+    """Return machine, models of all sizes, fitted and leave-one-out outputs by `forward_selection`."""
     targets = np.where(np.arange(len(rows)) < n_first, 1.0, -1.0)[:, None]
     weight = frames.weight[rows] if frames.is_weighted else None
     path = forward_selection(frames.x[rows], targets, config, sample_weight=weight, rng=rng)
@@ -318,7 +346,7 @@ def _fit_general(
     machine = _Machine(rows[path.indices[chosen]], path.sigmas[chosen], alpha[:, 0], float(bias[0]))
     fitted = path.fitted[:, 0].copy()
     fitted[path.indices[chosen]] -= config.epsilon * alpha[:, 0]
-    return machine, fitted, path.leave_one_out[:, 0]
+    return machine, path.without_points(frames.order[rows]), fitted, path.leave_one_out[:, 0]
 
 
 def _gather(

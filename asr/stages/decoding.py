@@ -10,10 +10,11 @@ from typing import Any
 
 from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.config import GrammarName
+from asr.coordinate_search import Tuned
 from asr.corpora.corpus import Corpus
 from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.passes import ScoredSpeech, Scores, accuracy_of, adapted, decode_all, scored_speech
-from asr.decoding.tuning import Tuned, tune
+from asr.decoding.tuning import tune
 from asr.files import read_json, write_json
 from asr.formats.transcripts import write_transcripts
 from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer

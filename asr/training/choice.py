@@ -18,7 +18,7 @@ import numpy as np
 from acoustic.emissions.aligned_frames import AlignedFrames
 from acoustic.emissions.hybrid import WAYS, train_emissions
 from asr.config import ChosenName, ExperimentConfig
-from asr.decoding.tuning import Tuned, Weights, coordinate_search
+from asr.coordinate_search import Tuned, Weights, coordinate_search
 from asr.progress import progress_bar
 from foundation.arrays import Integers, Ints, Longs, Singles
 
@@ -31,7 +31,7 @@ VALUES: Mapping[ChosenName, Sequence[float]] = {
     "krls.nu": (0.01, 0.1, 0.3),
 }
 LAMBDA_TOLS = (0.02, 0.05, 0.1, 0.2)  # of OROLS, whose tolerance is one of λ and not of residuals
-N_CLASSES = 20  # classes whose pairs are trained to try a value
+N_CLASSES = 16  # classes whose pairs are trained to try a value
 
 _MAX_ROUNDS = 1
 

@@ -103,7 +103,7 @@ def _supervised(split: Split, sigma: float) -> dict[str, Coordinates]:
     """Return coordinates whose number follows from that of the classes."""
     linear = LinearDiscriminantAnalysis(solver="eigen", shrinkage=1e-3).fit(split.x, split.y)
     n_centers = max(1, len(split.x) * _OUTPUT_PERCENT // 100)
-    machine = OROLSClassifier(sigma, n_centers).fit(split.x, split.y)
+    machine = OROLSClassifier(sigma, n_centers, block_size=1).fit(split.x, split.y)
     return {
         "all features": (split.x, split.x_test),
         "linear discriminants": (linear.transform(split.x), linear.transform(split.x_test)),

@@ -102,7 +102,8 @@ def _sinc_variants() -> list[list[Variant]]:
 
 
 def _stopped(selection: str, stopping: str, sigma: float, n_train: int) -> Any:
-    return OROLSRegressor(sigma, n_train, selection=selection, stopping=stopping, random_state=0)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"selection": selection, "stopping": stopping, "block_size": 1}
+    return OROLSRegressor(sigma, n_train, **options, random_state=0)
 
 
 def _mean_root(found: Sequence[tuple[float, int]]) -> str:

@@ -42,8 +42,8 @@ class Variant:
 
 
 def path_of(estimator: type[Any], options: dict[str, Any], sigma: float, epsilon: float, n: int) -> Any:
-    """Return the estimator of a width, an ε and a number of centres; a `MakePath` once two are bound."""
-    return estimator(sigma, n, epsilon=epsilon, **options)
+    """Return the papers' algorithm for a width, an ε and a size; a `MakePath` once two are bound."""
+    return estimator(sigma, n, epsilon=epsilon, block_size=1, **options)
 
 
 def chosen_estimator(variant: Variant, choice: Choice, n_train: int) -> Any:

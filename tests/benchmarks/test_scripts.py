@@ -13,6 +13,7 @@ SCRIPTS = (
     "calibration",
     "compact_kernel",
     "compare_checkouts",
+    "defaults",
     "discriminants",
     "discriminants_choice",
     "emission",

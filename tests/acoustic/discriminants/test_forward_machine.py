@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.discriminants import forward_machine
+from acoustic.discriminants.defaults import Plan
 from acoustic.discriminants.forward_machine import ForwardMachines, generator, machine_of, selected_paths
 from acoustic.kernels.forward import ForwardConfig
 from acoustic.kernels.kernel import Kernel
@@ -17,7 +18,8 @@ ROWS = 10 * np.arange(50)
 def machines(problem):
     """Two machines of one and two columns of targets, on rows 0, 10, … of an estimator's points."""
     x, y = problem(50, n_targets=3)
-    paths = selected_paths(x, [y[:, :1], y[:, 1:]], CONFIG, None, np.random.default_rng(0))
+    paths, config = selected_paths(x, [y[:, :1], y[:, 1:]], Plan(CONFIG, False), None, 0)
+    assert config is CONFIG
     return x, [machine_of(path, x, CONFIG.kernel, ROWS) for path in paths]
 
 

@@ -28,6 +28,7 @@ def test_the_basis_is_orthogonal(kind, sigma, regularize):
     q = np.empty((n_centers + 1, n_frames), dtype=np.float32)
     weights, outputs = np.zeros(n_centers), np.empty((2, n_frames), dtype=np.float32)
     indices = np.empty(n_centers, dtype=np.int32)
+    u, steps = np.zeros((n_centers + 1, n_centers + 1)), np.zeros((3, n_centers + 1))
     found, bias = fit_pair(
         np.ascontiguousarray(x.T),
         np.ones(n_frames, dtype=np.float32),
@@ -42,7 +43,18 @@ def test_the_basis_is_orthogonal(kind, sigma, regularize):
         indices,
         weights,
         outputs,
+        u,
+        *steps,
     )
+    kappa, products, ridges = steps[:, : found + 1]
+    used = slice(found + 1)
+    first = indices[: min(found, 20)]
+    columns = np.exp(-0.5 * np.sum((x[:, None] - x[first]) ** 2, axis=2, dtype=np.float64) / sigma**2)
+    columns[first, np.arange(len(first))] += 1e-6
+    some = slice(1 + len(first))
+    assert_allclose(q[some].T.astype(np.float64) @ u[some, some][:, 1:], columns, rtol=0, atol=1e-4)
+    solved = np.linalg.solve(u[used, used], products / (kappa + ridges[-1]))  # thesis (3.83), (3.84)
+    assert_allclose(solved, np.append(bias, weights[:found]), rtol=1e-6, atol=1e-9)
     basis = q[: found + 1].astype(np.float64)
     basis /= np.linalg.norm(basis, axis=1)[:, None]
     assert_allclose(basis @ basis.T, np.eye(found + 1), rtol=0, atol=2e-4)

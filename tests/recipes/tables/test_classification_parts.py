@@ -37,8 +37,8 @@ def quick(folder: Path) -> Request:
 def test_distinct_centres_are_those_of_all_machines_together(blobs: Blobs) -> None:
     rng = np.random.default_rng(5)
     x, y = blobs(rng, 120, 3)
-    outcome = evaluate(OROLSClassifier(2.0, 10, multiclass="ovr"), Split(x, y, x, y))
-    model = OROLSClassifier(2.0, 10, multiclass="ovr").fit(x, y)
+    outcome = evaluate(OROLSClassifier(2.0, 10, block_size=1, multiclass="ovr"), Split(x, y, x, y))
+    model = OROLSClassifier(2.0, 10, block_size=1, multiclass="ovr").fit(x, y)
     assert outcome.n_centers == 10
     assert (
         outcome.n_distinct

@@ -28,7 +28,7 @@ def test_forward_outputs_are_those_of_the_estimator(
 ) -> None:
     (x, y), (held_out, _) = noisy_ring(seed, 70), noisy_ring(seed + 100, 30)
     sizes = np.array([1, 3, 8, 20, 35])
-    model = estimator(0.7, 35, epsilon=epsilon).fit(x, y)
+    model = estimator(0.7, 35, epsilon=epsilon, block_size=1).fit(x, y)
     outputs, selected = forward_outputs(
         columns_of(x, held_out, 0.7), y, sizes, "npd" if estimator is NPDClassifier else "orols", epsilon
     )
@@ -64,7 +64,7 @@ def test_equal_points_are_skipped_as_by_the_estimator() -> None:
     y = np.where(np.arange(24) % 5 < 2, 1.0, -1.0)
     held_out = np.linspace(-1, 6, 9)[:, None]
     for rule, estimator in (("npd", NPDClassifier), ("orols", OROLSClassifier)):
-        model = estimator(1.0, 20, epsilon=0.0).fit(x, y)
+        model = estimator(1.0, 20, epsilon=0.0, block_size=1).fit(x, y)
         outputs, selected = forward_outputs(columns_of(x, held_out, 1.0), y, np.array([2, 20]), rule, 0.0)
         np.testing.assert_array_equal(selected, model.center_indices_)
         assert len(selected) == 6 or len(selected) == 5  # the column of ones may take the place of one

@@ -14,7 +14,7 @@ PERCENTS = (10, 20, 40)
 
 
 def make(sigma: float, epsilon: float, n: int) -> NPDRegressor:
-    return NPDRegressor(sigma, n, epsilon=epsilon)
+    return NPDRegressor(sigma, n, epsilon=epsilon, block_size=1)
 
 
 def error_of(

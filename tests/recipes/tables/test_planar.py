@@ -43,7 +43,7 @@ def test_ripley(tmp_path: Path, blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(planar, "_common_choice", lambda *_: Choice(1.0, 0.5, 0.1, 20.0, 0.25))
     npd, ridge, fisher = rows_of(planar.ripley(Request(tmp_path, figures=tmp_path / "figures")))
     split = original_partition(tmp_path, "synth")
-    machine = NPDClassifier(1.0, planar.RIPLEY_CENTERS, epsilon=0.1).fit(split.x, split.y)
+    machine = NPDClassifier(1.0, planar.RIPLEY_CENTERS, epsilon=0.1, block_size=1).fit(split.x, split.y)
     predicted = machine.predict(split.x_test)
     error = 100 * np.mean(predicted != split.y_test)
     assert npd == ["NPD", "9.2", f"{error:.1f}", "–", "–"]
@@ -94,6 +94,6 @@ def test_spirals(tmp_path: Path) -> None:
     rows = rows_of(planar.spirals(Request(tmp_path, figures=tmp_path)))
     x, y = two_spirals()
     for row, n_centers in zip(rows, planar.SPIRAL_CENTERS, strict=True):
-        n_wrong = np.sum(NPDClassifier(1.0, n_centers).fit(x, y).predict(x) != y)
+        n_wrong = np.sum(NPDClassifier(1.0, n_centers, block_size=1).fit(x, y).predict(x) != y)
         assert row == [str(n_centers), "0", str(n_wrong), "1.00", "25.0"]
     assert (tmp_path / "two_spirals.png").read_bytes().startswith(b"\x89PNG")

@@ -28,9 +28,9 @@ def test_the_chosen_estimator_has_its_share_of_the_points() -> None:
 
 def test_errors_and_centres_of_each_split() -> None:
     splits = sinc_runs(2, 0, 50, 0.1, 100)
-    found = on_all(lambda n: NPDRegressor(2.0, n // 10), splits, Search())
+    found = on_all(lambda n: NPDRegressor(2.0, n // 10, block_size=1), splits, Search())
     for (error, n_centers), split in zip(found, splits, strict=True):
-        model = NPDRegressor(2.0, 5).fit(split.x, split.y)
+        model = NPDRegressor(2.0, 5, block_size=1).fit(split.x, split.y)
         assert error == pytest.approx(np.mean((model.predict(split.x_test) - split.y_test) ** 2), rel=1e-9)
         assert n_centers == 5
     machine = SVR(C=10.0)

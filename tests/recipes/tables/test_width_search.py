@@ -42,7 +42,7 @@ def test_never_sees_test_points(blobs: Blobs) -> None:
 
     def make(sigma: float, n_train: int) -> OROLSClassifier:
         seen.append(n_train)
-        return OROLSClassifier(sigma, 5)
+        return OROLSClassifier(sigma, 5, block_size=1)
 
     choose_width(make, [(x, y)], Search(is_coarse=True))
     assert set(seen) == {64, 80}  # the folds, and the look at the estimator's kind
