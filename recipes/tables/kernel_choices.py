@@ -24,7 +24,7 @@ from recipes.tables.parts import Part, Request
 from recipes.tables.published import BENCHMARKS
 from recipes.tables.width_search import N_FOLDS, Search
 
-NAMES = ("banana", "heart", "thyroid")
+NAMES = ("heart", "thyroid")
 FACTORS = (0.5, 1.0, 2.0)  # of the one width, to choose from for each centre
 _ESTIMATORS = {"NPD": NPDClassifier, "OROLS": OROLSClassifier}
 _HEADER = ("data", "method", "one width", "three widths", "difference", "compact", "difference")
