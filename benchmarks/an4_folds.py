@@ -252,6 +252,9 @@ def main() -> None:
     )
     parser.add_argument("--models", nargs="+", default=list(SYSTEMS), help=f"among {', '.join(SYSTEMS)}")
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument(
+        "--tested", type=int, nargs="+", metavar="FOLD", help="folds that are run; all by default"
+    )
     parser.add_argument("--parts", nargs="+", default=["train", "test"], choices=["train", "test"])
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="as of asr train")
     parser.add_argument("--work", type=Path, help="keep the models here, to resume; by default thrown away")
@@ -266,7 +269,7 @@ def main() -> None:
     folds: list[frozenset[str]] = []
     started = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as temporary:
-        for k in range(arguments.folds):
+        for k in arguments.tested or range(arguments.folds):
             work = arguments.work or Path(temporary)
             task = Fold(k, arguments.folds, parts).stages(arguments.corpus, work, config)
             for key, found in decode_fold(task, configs).items():
@@ -277,6 +280,7 @@ def main() -> None:
                 flush=True,
             )
     wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
+    corpus = Corpus(tuple(u for u in corpus if any(u.utterance_id in ids for ids in folds)))
     speakers = {u.utterance_id: u.speaker for u in corpus}
     accuracies = {key: score(corpus.text, found, speakers=speakers) for key, found in texts.items()}
     rows = [

@@ -11,7 +11,8 @@ the time that is counted. Sets of scikit-learn, on which nothing was chosen, fol
 is chosen on the first partition. Seconds are CPU seconds with one BLAS thread, medians of up to three fits in
 turn.
 
-``--search FILE`` keeps the results of the searches, which take most of the time, and uses those it finds.
+``--kept FILE`` holds the searches and results of each set, so that a run that was stopped goes on where it
+was; a set is run again after it is taken out of the file.
 """
 
 from __future__ import annotations
@@ -266,38 +267,48 @@ def page_section(
     return "\n\n".join(part for part in parts if part)
 
 
-def searched(path: Path, name: str, found: list[Partition], n_searched: int | None = None) -> list[Chosen]:
-    """Return the chosen SVC of each partition, from the file of searches if it has them.
+class Kept:
+    """Searches and results of sets, in a file that grows with them."""
 
-    If only some partitions are searched, all get the values of the first.
-    """
-    known = json.loads(path.read_text()) if path.exists() else {}
-    if name not in known:
-        known[name] = [search_svc(data.x, data.y) for data in found[:n_searched]]
-        path.write_text(json.dumps(known, indent=1))
-    chosen = [Chosen(*values) for values in known[name]]
-    return chosen if len(chosen) == len(found) else len(found) * chosen[:1]
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.found: dict[str, dict[str, Any]] = {"searches": {}, "results": {}}
+        if path.exists():
+            self.found = json.loads(path.read_text(encoding="utf-8"))
+
+    def result(self, name: str, found: Iterator[Partition], n_searched: int | None) -> dict[str, Measured]:
+        """Return the result of a set; if some partitions are searched, all get the values of the first."""
+        if name not in self.found["results"]:
+            data = list(found)
+            if name not in self.found["searches"]:
+                self._keep("searches", name, [search_svc(p.x, p.y) for p in data[:n_searched]])
+            chosen = [Chosen(*values) for values in self.found["searches"][name]]
+            chosen = chosen if len(chosen) == len(data) else len(data) * chosen[:1]
+            self._keep("results", name, measure(data, chosen))
+        return {model: Measured(*values) for model, values in self.found["results"][name].items()}
+
+    def _keep(self, kind: str, name: str, value: Any) -> None:
+        self.found[kind][name] = value
+        self.path.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
 
 
 def main() -> None:
     """Measure, print, and write the JSON and the section."""
     parser = argument_parser(__doc__, __file__)
     parser.add_argument("--tables", type=Path, required=True, help="folder of the .npz tables")
-    parser.add_argument("--search", type=Path, default=Path("defaults_search.json"), help="kept searches")
+    parser.add_argument("--kept", type=Path, default=Path("defaults_kept.json"), help="searches and results")
     parser.add_argument("--page", type=Path, help="page to write the section into")
     parser.add_argument("--names", nargs="+", default=[*FROM_SPLITS, *OFFICIAL], help="sets of the papers")
     parser.add_argument("--own", nargs="*", default=list(own_sets()), help="sets of scikit-learn")
     arguments = parser.parse_args()
     with threadpool_limits(limits=1, user_api="blas"):
         warm_up()
-        papers, own = {}, {}
+        kept, papers, own = Kept(arguments.kept), {}, {}
         for name in arguments.names:
-            found = list(partitions(arguments.tables, name))
-            papers[name] = measure(found, searched(arguments.search, name, found))
+            papers[name] = kept.result(name, partitions(arguments.tables, name), None)
             print_table(HEAD, rows_of({name: papers[name]}))
         for name in arguments.own:
-            found = list(own_partitions(own_sets()[name]))
-            own[name] = measure(found, searched(arguments.search, name, found, 1))
+            own[name] = kept.result(name, own_partitions(own_sets()[name]), 1)
             print_table(HEAD, rows_of({name: own[name]}))
     print("\n".join([*verdicts(papers), *(verdicts(own) if own else [])]))
     sets = {"papers": papers, "own": own}

@@ -1,9 +1,9 @@
 """How the hybrids of thesis table 4.2 grow with the frames they are trained on.
 
 More frames are copies of the training recordings with a longer or shorter vocal tract (``hybrid.warps``), and
-so many more frames of a state at most (``hybrid.max_frames``). Models are trained on train alone and scored
-on dev. Support vector machines are trained on all pairs at the first size only; at the others a random sample
-of pairs is trained, and their CPU seconds are extrapolated to all pairs.
+so many more frames of a state at most (``hybrid.max_frames``). At each size a random sample of pairs, the
+same for all models, is trained on one thread; their CPU seconds are extrapolated to all pairs. Models that
+are trained on all pairs of train are also scored on dev.
 """
 
 from __future__ import annotations
@@ -12,31 +12,38 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
-from hybrid_rows import TRAIN, Cost, cost_of, reconfigured, row_of
+from hybrid_rows import TRAIN, Row, reconfigured, row_of
 from markdown import markdown_table
 from sklearn.svm import SVC
 
 from acoustic.emissions.aligned_frames import AlignedFrames
+from acoustic.emissions.hybrid import HybridConfig
 from acoustic.pairs.class_frames import ClassFrames
 from acoustic.pairs.coupling import all_pairs
+from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
+from acoustic.pairs.train_svm import SvmConfig
 from asr.experiment import Experiment
 from asr.files import read_json, write_json
 from asr.stages.store import StageOutput
 from asr.systems import HybridSystem
 from asr.training.hybrid import hybrid_frames, hybrid_front_end, load_units
+from foundation.arrays import Ints
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 WARPS = {1: (), 2: (0.94,), 4: (0.94, 1.06, 1.12)}  # of the copies beside the recordings themselves
 SVM = "svm"
-SAMPLE = "svm, sampled"
+SAMPLED = (SVM, "npd", "orols")
 N_SAMPLED = 60  # pairs
 _CACHE_MB = 100.0  # as in `acoustic.pairs.train_svm`
 _SAMPLE_FILE = "sample.json"
+# A training's seconds grow with this power of the frames of a pair, all else equal.
+_POWERS = {SVM: 2.0, "npd": 1.0, "orols": 1.0}
 
 
 @dataclass(frozen=True)
@@ -47,24 +54,23 @@ class Size:
     ----------
     model : name of the row
     times : number of frames, as a multiple of those of the recordings alone
-    centers_per_machine : mean number of centres, or support vectors, of a pair
-    training_cpu_s : CPU seconds of training all pairs
-    word_accuracy : word accuracy on dev with each grammar, where the decoder weights were tuned, too; empty
-        where not all pairs were trained
+    frames : number of training frames
+    centers_per_machine : mean number of centres, or support vectors, of the sampled pairs
+    cpu_s : CPU seconds of training all pairs, extrapolated from the sample
+    word_accuracy : word accuracy on dev with the loop of the model trained on all pairs; None where there is
+        no such model
     """
 
     model: str
     times: int
-    centers_per_machine: float | None
-    training_cpu_s: float | None
-    word_accuracy: dict[str, float]
+    frames: int
+    centers_per_machine: float
+    cpu_s: float
+    word_accuracy: float | None
 
 
 def with_frames(experiment: Experiment, times: int) -> Experiment:
-    """Return an experiment with so many times the frames, decoded with the loop, in the same directory.
-
-    What is chosen on dev is chosen once, from the recordings alone.
-    """
+    """Return an experiment with so many times the frames, decoded with the loop, in the same directory."""
     if times == 1:
         return experiment
     hybrid = experiment.config.hybrid
@@ -73,83 +79,118 @@ def with_frames(experiment: Experiment, times: int) -> Experiment:
 
 
 def chosen_once(experiment: Experiment, name: str) -> Experiment:
-    """Return an experiment in which the options chosen for a model on dev are fixed."""
+    """Return an experiment in which the options chosen for a model on dev, from train alone, are fixed."""
     row = row_of(experiment, name)
     if not isinstance(row.system, HybridSystem):
-        return experiment
+        raise TypeError(f"expected a hybrid to grow, got {name}")
     config = experiment.models.chosen_config(row.system)
     return reconfigured(experiment, replace(config, chosen_on_dev=()))
 
 
-def measure_growth(experiment: Experiment, names: Sequence[str], times: Sequence[int]) -> list[Size]:
-    """Return what each model costs and reaches at each size."""
+def measure_growth(
+    experiment: Experiment, names: Sequence[str], times: Sequence[int], *, all_pairs_too: bool
+) -> list[Size]:
+    """Return what each model costs and reaches at each size.
+
+    Parameters
+    ----------
+    experiment : the experiment of the table
+    names : models, of `SAMPLED`
+    times : multiples of the frames
+    all_pairs_too : whether npd and orols are trained on all pairs of more frames and scored on dev
+    """
     sizes = []
     for n in times:
         for name in names:
-            if name == SVM:
-                sizes.append(_sampled_size(with_frames(chosen_once(experiment, name), n), n))
-            if name == SVM and n > 1:
-                continue
-            row = row_of(with_frames(chosen_once(experiment, name), n) if n > 1 else experiment, name)
-            cost: Cost = cost_of(row, TRAIN)
-            results = row.experiment.decoding.rows(row.tuned(), model=name, preset="", split="dev")
-            accuracy = {r.grammar: r.word_accuracy for r in results}
-            sizes.append(Size(name, n, cost.centers_per_machine, cost.training_cpu_s, accuracy))
+            larger = with_frames(chosen_once(experiment, name), n)
+            found = read_json(pair_sample(larger, name).path / _SAMPLE_FILE)
+            row = row_of(larger if n > 1 else experiment, name)
+            is_trained = n == 1 or (all_pairs_too and name != SVM)
+            accuracy = _loop_accuracy(row) if is_trained else None
+            sizes.append(Size(name, n, found["frames"], found["centers"], found["cpu_s"], accuracy))
     return sizes
 
 
-def _sampled_size(experiment: Experiment, times: int) -> Size:
-    found = read_json(svm_sample(experiment).path / _SAMPLE_FILE)
-    return Size(SAMPLE, times, found["support_vectors"], found["cpu_s"], {})
+def _loop_accuracy(row: Row) -> float:
+    results = row.experiment.decoding.rows(row.tuned(), model=row.name, preset="", split="dev")
+    return next(r.word_accuracy for r in results if r.grammar == "loop")
 
 
-def svm_sample(experiment: Experiment) -> StageOutput:
-    """Return CPU seconds and support vectors of a random sample of pairs, the former scaled to all pairs."""
+def pair_sample(experiment: Experiment, name: str) -> StageOutput:
+    """Return CPU seconds and centres of a random sample of pairs, the former scaled to all pairs."""
     models, task, hybrid = experiment.models, experiment.task, experiment.config.hybrid
-    units = models.units(TRAIN)
+    units, own = models.units(TRAIN), experiment.config.of_way(name)
 
     def compute(directory: Path) -> None:
         copies = models.training_copies(TRAIN)
         aligned = load_units(units.path, copies[0])
         front_end = hybrid_front_end(copies, aligned, experiment.config.front_end.front_end())
         frames = hybrid_frames(copies, aligned, front_end, hybrid)
-        write_json(directory / _SAMPLE_FILE, sampled_cost(frames, hybrid.sigma, experiment.config.svm.cost))
+        write_json(directory / _SAMPLE_FILE, sampled_cost(name, frames, hybrid, own))
 
     used = {f"warp {w:g}": task.features("train", w).digest for w in hybrid.warps}
     return experiment.store.run(
-        "svm-sample",
+        f"sample-{name}",
         compute,
         inputs={"units": units, **task.digests(TRAIN), **used},
-        config={"hybrid": hybrid, "svm": experiment.config.svm, "n_sampled": N_SAMPLED},
+        config={"hybrid": hybrid, "own": own, "n_sampled": N_SAMPLED},
     )
 
 
-def sampled_cost(frames: AlignedFrames, sigma: float, cost: float) -> dict[str, float]:
-    """Return the cost of a sample of pairs and of all pairs, estimated by the products of their frames.
+def sampled_cost(name: str, frames: AlignedFrames, hybrid: HybridConfig, own: Any) -> dict[str, float]:
+    """Return the cost of a sample of pairs, and that of all pairs estimated from their numbers of frames.
 
-    libsvm's time grows with about the square of a pair's frames, which differ much from pair to pair: the
-    seconds of the sample are scaled by the sum of the squared numbers of frames of all pairs over that of the
-    sample's pairs.
+    The seconds of a support vector machine grow with about the square of a pair's frames, those of a
+    selection of a given number of centres with the frames.
     """
-    ordered = ClassFrames(frames.x, frames.codes, frames.n_classes)
+    counts = np.bincount(frames.codes, minlength=frames.n_classes)
     pairs = all_pairs(frames.n_classes)
-    n_frames = ordered.counts[pairs].sum(axis=1).astype(np.float64)
+    weights = counts[pairs].sum(axis=1).astype(np.float64) ** _POWERS[name]
     chosen = np.sort(np.random.default_rng(0).choice(len(pairs), min(N_SAMPLED, len(pairs)), replace=False))
-    n_support, start = 0, time.process_time()
-    for pair in pairs[chosen]:
-        rows = ordered.rows(pair)
-        targets = np.where(np.arange(len(rows)) < ordered.counts[pair[0]], 1, -1)
-        machine = SVC(C=cost, gamma=0.5 / sigma**2, cache_size=_CACHE_MB)
-        n_support += len(machine.fit(ordered.x[rows].astype(np.float64), targets).support_)
+    train = _train_machines if name == SVM else _train_selections
+    train(name, frames, pairs[chosen[:1]], hybrid, own)  # compiles, and fills caches
+    start = time.process_time()
+    centers = train(name, frames, pairs[chosen], hybrid, own)
     seconds = time.process_time() - start
-    scale = float(np.sum(n_frames**2) / np.sum(n_frames[chosen] ** 2))
     return {
         "n_pairs": len(chosen),
         "sample_cpu_s": seconds,
-        "cpu_s": seconds * scale,
-        "support_vectors": n_support / len(chosen),
+        "cpu_s": seconds * float(weights.sum() / weights[chosen].sum()),
+        "centers": centers,
         "frames": len(frames.x),
     }
+
+
+def _train_machines(
+    name: str, frames: AlignedFrames, pairs: Ints, hybrid: HybridConfig, own: SvmConfig
+) -> float:
+    """Return the mean number of support vectors of pairs."""
+    ordered, n_support = ClassFrames(frames.x, frames.codes, frames.n_classes), 0
+    for pair in pairs:
+        rows = ordered.rows(pair)
+        targets = np.where(np.arange(len(rows)) < ordered.counts[pair[0]], 1, -1)
+        machine = SVC(C=own.cost, gamma=0.5 / hybrid.sigma**2, cache_size=_CACHE_MB)
+        n_support += len(machine.fit(ordered.x[rows].astype(np.float64), targets).support_)
+    return n_support / len(pairs)
+
+
+def _train_selections(
+    name: str, frames: AlignedFrames, pairs: Ints, hybrid: HybridConfig, own: PairForwardConfig
+) -> float:
+    """Return the mean number of centres of pairs."""
+    selection = own.selection(hybrid.sigma, regularize=name == "orols")
+    machines, _ = fit_pairs(
+        frames.x,
+        frames.codes,
+        frames.n_classes,
+        selection,
+        pairs,
+        n_workers=1,
+        calibration=hybrid.calibration,
+        counts=frames.counts,
+        folds=frames.folds,
+    )
+    return machines.centers_a_pair
 
 
 def powers(sizes: Sequence[Size]) -> list[dict[str, object]]:
@@ -159,8 +200,8 @@ def powers(sizes: Sequence[Size]) -> list[dict[str, object]]:
         own = [size for size in sizes if size.model == name]
         times = [size.times for size in own]
         centers = power(times, [size.centers_per_machine for size in own])
-        seconds = power(times, [size.training_cpu_s for size in own])
-        found.append({"model": name, "centers_per_machine": centers, "training_cpu_s": seconds})
+        seconds = power(times, [size.cpu_s for size in own])
+        found.append({"model": name, "centers_per_machine": centers, "cpu_s": seconds})
     return found
 
 
@@ -178,13 +219,15 @@ def growth_tables(sizes: Sequence[Size]) -> str:
         (
             s.model,
             s.times,
-            _rounded(s.centers_per_machine),
-            _rounded(s.training_cpu_s),
-            _rounded(s.word_accuracy.get("loop"), 1),
+            s.frames,
+            round(s.centers_per_machine),
+            round(s.cpu_s),
+            None if s.word_accuracy is None else round(s.word_accuracy, 1),
         )
         for s in sizes
     ]
-    head = ("model", "× frames", "centres a machine", "training CPU s", "dev, loop %")
+    sampled = f"training CPU s, from {N_SAMPLED} pairs"
+    head = ("model", "× frames", "frames", "centres a machine", sampled, "dev, loop %")
     slopes = [tuple(row.values()) for row in powers(sizes)]
     slope_head = ("grows as the frames to the power", "centres a machine", "training CPU s")
     return f"{markdown_table(head, cells)}\n\n{markdown_table(slope_head, slopes)}"
@@ -193,25 +236,21 @@ def growth_tables(sizes: Sequence[Size]) -> str:
 def draw_growth(sizes: Sequence[Size], path: Path) -> None:
     """Save a figure of CPU seconds, centres and accuracy on dev against the frames."""
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
-    names = list(dict.fromkeys(s.model for s in sizes))
-    for name, marker in zip(names, "osvD^<", strict=False):
+    for name, marker in zip(dict.fromkeys(s.model for s in sizes), "osvD^<", strict=False):
         own = sorted((s for s in sizes if s.model == name), key=lambda s: s.times)
-        times = [s.times for s in own]
-        style = {"fmt": f"{marker}--" if name == SAMPLE else f"{marker}-", "markersize": 5, "label": name}
-        fill = {"markerfacecolor": "none"} if name == SAMPLE else {}
-        axes[0].errorbar(times, [s.training_cpu_s for s in own], **style, **fill)
-        axes[1].errorbar(times, [s.centers_per_machine for s in own], **style, **fill)
-        if all("loop" in s.word_accuracy for s in own):
-            axes[2].errorbar(times, [s.word_accuracy["loop"] for s in own], **style)
-        else:
-            axes[2].errorbar([], [], **style, **fill)
-    for axis, label in zip(
-        axes,
-        ("training, CPU s of all pairs", "centres of a machine", "word accuracy on dev, loop, %"),
-        strict=True,
-    ):
+        times, scored = [s.times for s in own], [s for s in own if s.word_accuracy is not None]
+        axes[0].plot(times, [s.cpu_s for s in own], f"{marker}--", markerfacecolor="none", label=name)
+        axes[1].plot(times, [s.centers_per_machine for s in own], f"{marker}-", label=name)
+        axes[2].plot([s.times for s in scored], [s.word_accuracy for s in scored], f"{marker}-", label=name)
+    labels = (
+        "training of all pairs, CPU s (extrapolated)",
+        "centres of a machine",
+        "word accuracy on dev, loop, %",
+    )
+    ticks = sorted({s.times for s in sizes})
+    for axis, label in zip(axes, labels, strict=True):
         axis.set(xscale="log", xlabel="times the training frames", ylabel=label)
-        axis.set_xticks(sorted({s.times for s in sizes}), [str(n) for n in sorted({s.times for s in sizes})])
+        axis.set_xticks(ticks, [str(n) for n in ticks])
         axis.minorticks_off()
         axis.grid(alpha=0.3)
     axes[0].set_yscale("log")
@@ -225,7 +264,3 @@ def draw_growth(sizes: Sequence[Size], path: Path) -> None:
 def growth_record(sizes: Sequence[Size]) -> dict[str, object]:
     """Return what the JSON holds."""
     return {"sizes": [asdict(size) for size in sizes], "powers": powers(sizes)}
-
-
-def _rounded(value: float | None, digits: int = 0) -> float | int | None:
-    return value if value is None else round(value, digits) if digits else round(value)

@@ -30,9 +30,12 @@ BEST = HybridConfig(units="phone")
 RUNS = (
     ("NPD, 100 centres a pair (preset thesis)", "npd", THESIS, PairForwardConfig()),
     ("OROLS, 100 centres a pair (preset thesis)", "orols", THESIS, PairForwardConfig()),
-    ("100 shared centres a state, least squares", "pools", BEST, PoolsConfig(100, loss="squared")),
-    ("200 shared centres a state, least squares", "pools", BEST, PoolsConfig(200, loss="squared")),
-    ("200 shared centres a state, squared hinge (preset best)", "pools", BEST, PoolsConfig()),
+    ("100 drawn centres a state, least squares", "pools", BEST, PoolsConfig(loss="squared")),
+    ("200 drawn centres a state, least squares", "pools", BEST, PoolsConfig(200, loss="squared")),
+    ("100 drawn centres a state, squared hinge", "pools", BEST, PoolsConfig()),
+    ("200 drawn centres a state, squared hinge", "pools", BEST, PoolsConfig(200)),
+    ("100 centres a state by OROLS, squared hinge", "orols-pools", BEST, PoolsConfig()),
+    ("100 centres a state by NPD, squared hinge (preset best)", "npd-pools", BEST, PoolsConfig()),
 )
 
 

@@ -5,9 +5,10 @@
 
 Machines of monophone states are trained on AN4's training speakers (squared hinge, held-out logistic curves,
 no warped copies) and evaluated on the ten dev speakers, labelled by forced alignment with the GMM. The
-official test is not touched. To be quick, every third state is taken, in three parts with different
-seeds; the figures are means over the parts. Beside the product's rules (`acoustic.pairs.pool_centers`) stand
-peers (`pool_rules`), all on as many frames of other states as of the state itself.
+official test is not touched. To be quick, every fourth state is taken, in four parts with different
+seeds; the figures are means over the parts. Rows that the JSON already has are kept; ``--only`` runs some.
+Beside the product's rules (`acoustic.pairs.pool_centers`) stand peers (`pool_rules`), all on as many frames
+of other states as of the state itself.
 
 −log p is the mean −log posterior of the frame's state, each frame counting 5 nats at most; CPU seconds are
 those of one part.
@@ -32,7 +33,7 @@ from pool_rules import (
     left_out_misclassification,
 )
 from report import argument_parser, print_table, write_report
-from state_calibration import held_out_stages, stage_of
+from state_calibration import stage_of
 
 from acoustic.emissions.aligned_frames import halves
 from acoustic.emissions.hybrid import HybridConfig
@@ -55,7 +56,7 @@ from decoder.lexicon import Lexicon
 from foundation.arrays import Floats, Ints, Longs, Singles
 from recipes.tables.layout import write_section
 
-N_PARTS = 3
+N_PARTS = 4
 N_ROWS = 1000  # most frames of a state that a peer selects among
 MOST_FRAMES = 1500  # of a state
 MOST_NATS = 5.0
@@ -141,14 +142,16 @@ def similarities(frames: LabelledFrames, n_frames: int = 60) -> Floats:
 
 
 def read_parts(experiment: Path) -> list[Part]:
-    """Return the parts of a finished experiment's training and dev frames."""
-    stages = held_out_stages(experiment, "gmm")
+    """Return the parts of an experiment's training and dev frames, as its GMM aligns them."""
+    tuning = max((experiment / "stages").glob("tuning-gmm-*"), key=lambda path: path.stat().st_mtime)
+    inputs = read_json(tuning / RECORD)["inputs"]
+    stages = {key: stage_of(experiment, inputs[key]) for key in ("model", "task", "dev")}
     lexicon, aligner = Lexicon.read(stages["task"] / "lexicon.txt"), load_model(stages["model"])
     heard = stage_of(experiment, read_json(stages["model"] / RECORD)["inputs"]["train"])
     both = {"train": heard, "dev": stages["dev"]}
     data = {
         split: usable_for_training(
-            load_cepstra(read_corpus(stages["task"] / split), path, split), lexicon, leave_out=True
+            load_cepstra(read_corpus(stages["task"] / split), path, split), lexicon, most_left_out=1.0
         )
         for split, path in both.items()
     }
@@ -230,10 +233,32 @@ def measure(part: Part, rule: Peer | Choice, n: int, seed: int) -> dict[str, flo
     }
 
 
-def compared(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
-    """Yield the row of each rule and number of centres: means over the parts, and the range of -log p."""
+def saved_parts(parts: Callable[[], list[Part]], path: Path | None) -> list[Part]:
+    """Return the parts; a file (npz) that is given keeps them for the next run."""
+    if path is not None and path.is_file():
+        with np.load(path) as kept:
+            columns = [[kept[f"{p} {k}"] for k in range(7)] for p in range(N_PARTS)]
+        return [Part(LabelledFrames(*c[:4]), *c[4:]) for c in columns]
+    found = parts()
+    if path is not None:
+        arrays = [[p.frames.x, p.frames.codes, p.frames.folds, p.frames.counts, *p[1:]] for p in found]
+        np.savez(path, **{f"{p} {k}": a for p, own in enumerate(arrays) for k, a in enumerate(own)})
+    return found
+
+
+def compared(
+    parts: Sequence[Part], kept: Sequence[Mapping[str, Any]], only: str
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the row of each rule and number of centres: means over the parts, and their -log p.
+
+    Rows that are kept are not made again; of the others, those are made whose name contains ``only``.
+    """
+    old = {(row["rule"], row["centres"]): row for row in kept}
     for name, rule in RULES.items():
         for n in SIZES.get(name, (100,)):
+            if (name, n) in old or only not in f"{name} {n}":
+                yield from [old[name, n]] if (name, n) in old else []
+                continue
             runs = [measure(part, rule, n, seed) for seed, part in enumerate(parts)]
             means = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
             row = {"rule": name, "centres": n, **means, "parts": [run["-log p"] for run in runs]}
@@ -264,8 +289,12 @@ def main() -> None:
         "--experiment", type=Path, required=True, help="that asr train has finished, with gmm"
     )
     parser.add_argument("--page", type=Path, help="page whose section pool-choice is written")
+    parser.add_argument("--only", default="", help="make only the rows whose rule and number contain this")
+    parser.add_argument("--frames", type=Path, help="npz file that keeps the frames for the next run")
     arguments = parser.parse_args()
-    rows = list(compared(read_parts(arguments.experiment)))
+    kept = read_json(arguments.out)["rows"] if arguments.out.is_file() else []
+    parts = saved_parts(lambda: read_parts(arguments.experiment), arguments.frames)
+    rows = list(compared(parts, kept, arguments.only))
     shown = [{key: value for key, value in row.items() if key != "parts"} for row in rows]
     print_table(tuple(shown[0]), [tuple(row.values()) for row in shown])
     if arguments.page is not None:

@@ -38,7 +38,7 @@ PAPERS_EPSILON, PAPERS_CENTERS = 1e-6, 100  # what a given block_size leaves ope
 FEW_CENTERS = 50  # up to this max_centers block_size="auto" is the papers' algorithm
 PAIR_CENTERS = 150  # of each pair of classes with max_centers="auto"
 MANY_CLASSES = 12  # above it multiclass="auto" is one-vs-one
-_MUCH_LARGER = 2.5
+_MUCH_LARGER = 5.0
 _BLOCK = 16  # where neither the fast path nor the compiled selection does what is asked for
 _FLAT = 1e-6  # kernel values below it count as 0, above 1 minus it as 1
 

@@ -238,7 +238,7 @@ class NPDClassifier(_ForwardClassifier):
         ``tol``; ``gcv`` and ``loo`` when the generalised cross-validation score or the leave-one-out squared
         error has not fallen for `PATIENCE` centres, and the best size is taken; ``lambda`` (only OROLS) when
         λ has changed by a share of less than ``tol`` for `PATIENCE` centres; ``auto`` is ``loo`` if
-        ``max_centers`` is left to ``auto``, otherwise ``size``. The fast selection takes the smallest of 24
+        ``max_centers`` is left to ``auto``, otherwise ``size``. The fast selection takes the smallest of 12
         sizes whose leave-one-out error is about the least
     tol : threshold of the stopping rules ``tol`` and ``lambda``
     block_size : number of centres added at once; 1 is the thesis's algorithm; larger blocks are selected by

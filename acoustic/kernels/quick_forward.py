@@ -26,11 +26,11 @@ from foundation.arrays import Floats, Longs, Reals
 from foundation.threads import single_threaded_libraries
 
 GROWTH = (0.25, 0.5, 1.0)  # shares of the centres that there are after each block
-_SMALL = 128  # so many centres or fewer are drawn in two blocks
+_SMALL = 256  # so many centres or fewer are drawn in two blocks
 _RIDGES = (0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _WORTH_THREADS = 1e9  # M C² from which matrix products are worth more than one thread
 _SCORED = 600  # rows whose leave-one-out errors choose ε and λ
-_CHECKPOINTS = 24  # sizes whose leave-one-out error is computed
+_CHECKPOINTS = 12  # sizes whose leave-one-out error is computed
 _ENOUGH = 1.002  # the smallest model whose leave-one-out error is at most this many times the least
 _QUICK_KERNELS = ("gaussian",)  # of the compact kernel the papers' algorithm uses the sparsity
 

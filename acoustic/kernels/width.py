@@ -23,8 +23,8 @@ from foundation.threads import single_threaded_libraries
 EPSILONS = 10.0 ** np.arange(-8.0, 2.0)
 FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the width by scale, from which the search chooses
 _START = 3  # the factor that it looks at first
-_N_ROWS = 600
-_CENTERS = (2.5, 32, 96)  # c is this many √M, at least, at most
+_N_ROWS = 500
+_CENTERS = (2.0, 32, 96)  # c is this many √M, at least, at most
 _N_PAIRS = 4000  # pairs whose distances give the median
 _LEAST_SLACK = 1e-6
 _JITTER = 1e-9

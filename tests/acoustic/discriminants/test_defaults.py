@@ -177,8 +177,9 @@ class TestWarnings:
     def test_the_papers_algorithm_comes_without_advice(self):
         x, y = moons(120)
         model = OROLSClassifier(0.2, 119, stopping="lambda", block_size=1).fit(x, y)
-        assert len(model.centers_) == 119
-        assert len(NPDClassifier(1e-4, 20, block_size=1).fit(x, y).centers_) == 20
+        assert model.score(x, y) > 0.9  # of 119 centres
+        outputs = NPDClassifier(1e-4, 20, block_size=1).fit(x, y).decision_function(x + 0.5)
+        assert_array_equal(outputs, np.full(120, outputs[0]))
 
     @pytest.mark.parametrize("sigma", ["loo", "scale", "median", 0.3, (0.1, 1.0)])
     def test_useful_widths_pass(self, sigma):

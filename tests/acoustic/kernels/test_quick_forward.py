@@ -74,8 +74,9 @@ def test_the_size_is_the_smallest_of_about_the_least_left_out_error():
         return np.sum(((y - columns @ alpha) / (1 - leverages)[:, None]) ** 2)
 
     assert 0 < path.size < 48
-    errors = [error(size) for size in range(0, 49, 2)]
-    assert errors[path.size // 2] <= 1.002 * min(errors) * (1 + 1e-6)
+    errors = [error(size) for size in range(0, 49, 4)]  # the sizes that are looked at
+    is_enough = np.array(errors) <= 1.002 * min(errors)
+    assert path.size == 4 * int(np.argmax(is_enough))
     assert error(path.size) < 0.8 * error(48)
 
 
@@ -110,7 +111,8 @@ def test_orols_gets_the_ridge_of_the_least_left_out_error():
 def test_repeated_points_are_taken_once():
     x, y = problem(20)
     path = run(np.repeat(x, 5, axis=0), np.repeat(y, 5, axis=0), replace(CONFIG, max_centers=100)).path
-    assert len(path.indices) == len(set(path.indices // 5)) <= 20
+    places = path.indices // 5
+    assert_array_equal(np.sort(places), np.unique(places))
 
 
 def test_more_centres_than_points_and_one_seed_one_path():
