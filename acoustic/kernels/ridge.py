@@ -10,13 +10,14 @@ Axes: M training points, m orthogonal columns, R targets.
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import brentq
 
 from foundation.arrays import Floats
 
 _LEAST_TRACE = 1e-10  # share of M below which tr P̃ is rounding error
 _JUDGED = 0.1  # share of M: with more columns the GCV score cannot compare values of λ that lie far apart
-_SMALLEST, _PER_DECADE = 1e-12, 3  # least λ, as a share of the largest κ, of the evidence's grid; its density
-_SETTLED, _MOST_STEPS = 1e-8, 500  # relative change of λ at which MacKay's steps end; their largest number
+_SMALLEST, _N_GRID = 1e-12, 25  # of the evidence's grid: least λ as a share of the largest κ; points
+_SETTLED = 1e-8  # relative error of λ of the evidence
 _ROUNDS = 3  # fixed-point steps of (3.88) after each centre; more steps hardly change λ
 
 
@@ -103,18 +104,19 @@ def next_evidence_ridge(
 def evidence_ridge(kappa: Floats, products: Floats, unexplained: float, n_points: int) -> float:
     """Return the λ of the largest evidence, at most the largest κ.
 
-    The parameters are those of `gcv_score`. The evidence may have several maxima: the steps start from the
-    best point of a grid.
+    The parameters are those of `gcv_score`. The evidence may have several maxima: the best point of a grid is
+    taken, and between its neighbours the λ that MacKay's step leaves as it is.
     """
     state = kappa, products, unexplained, n_points
-    largest = float(kappa.max())
-    grid = largest * np.logspace(np.log10(_SMALLEST), 0, round(-np.log10(_SMALLEST)) * _PER_DECADE + 1)
-    ridge = float(max(grid, key=lambda value: log_evidence(*state, value)))
-    for _ in range(_MOST_STEPS):
-        before, ridge = ridge, min(next_evidence_ridge(*state, ridge), largest)
-        if abs(ridge - before) <= _SETTLED * before:
-            break
-    return ridge
+    grid = np.log(kappa.max()) + np.log(_SMALLEST) * np.linspace(1, 0, _N_GRID)
+    best = int(np.argmax([log_evidence(*state, ridge) for ridge in np.exp(grid)]))
+
+    def rise(log_ridge: float) -> float:
+        return float(np.log(next_evidence_ridge(*state, np.exp(log_ridge)))) - log_ridge
+
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, _N_GRID - 1)]
+    has_maximum = rise(low) > 0 > rise(high)
+    return float(np.exp(brentq(rise, low, high, xtol=_SETTLED) if has_maximum else grid[best]))
 
 
 def _squares(products: Floats) -> Floats:

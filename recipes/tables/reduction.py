@@ -32,7 +32,7 @@ from recipes.tables.width_search import median_distance
 SETS = ("optdigits", "satimage")
 DIMENSIONS = (2, 5, 10, 20, 40)
 WIDTH = 0.5  # σ in median distances
-_N_TRAIN, _QUICK = 2000, 80  # random training points
+_N_TRAIN, _QUICK = 1000, 80  # random training points
 _N_NEIGHBORS = 5
 _OUTPUT_PERCENT = 25  # centres of the machine whose outputs are taken
 
@@ -103,7 +103,7 @@ def _supervised(split: Split, sigma: float) -> dict[str, Coordinates]:
     """Return coordinates whose number follows from that of the classes."""
     linear = LinearDiscriminantAnalysis(solver="eigen", shrinkage=1e-3).fit(split.x, split.y)
     n_centers = max(1, len(split.x) * _OUTPUT_PERCENT // 100)
-    machine = OROLSClassifier(sigma, n_centers, block_size=1).fit(split.x, split.y)
+    machine = OROLSClassifier(sigma, n_centers, block_size=1, multiclass="shared").fit(split.x, split.y)
     return {
         "all features": (split.x, split.x_test),
         "linear discriminants": (linear.transform(split.x), linear.transform(split.x_test)),

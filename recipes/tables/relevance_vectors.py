@@ -13,7 +13,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -79,27 +78,35 @@ def sparse_bayes(
     max_steps : largest number of steps
     tol : change of all log α at which to end
     """
+    gram, products, energy = design.T @ design, design.T @ targets, float(targets @ targets)
     spread = float(targets.var())
     kept = np.arange(design.shape[1])
     precision, noise = np.full(len(kept), 1.0 / spread), _FIRST_NOISE * spread
     for step in range(1, max_steps + 1):  # noqa: B007
-        mean, variance = _posterior(design[:, kept], targets, precision, noise)
+        g, b = gram[np.ix_(kept, kept)], products[kept]
+        mean, variance = _posterior(g, b, precision, noise)
         gamma = 1.0 - precision * variance  # Tipping (17): how well the data determine each weight
         before, precision = precision, np.maximum(gamma, 0.0) / mean**2  # (16)
-        error = float(np.sum((targets - design[:, kept] @ mean) ** 2))
+        error = float(energy - 2 * mean @ b + mean @ g @ mean)
         noise = error / (len(targets) - float(gamma.sum()))  # (18)
         is_left = precision < _PRUNED / spread
         has_settled = is_left.all() and np.abs(np.log(precision / before)).max() <= tol
-        kept, precision, mean = kept[is_left], precision[is_left], mean[is_left]
+        kept, precision = kept[is_left], precision[is_left]
         if has_settled or not len(kept):
             break
-    mean, _ = _posterior(design[:, kept], targets, precision, noise)
+    mean, _ = _posterior(gram[np.ix_(kept, kept)], products[kept], precision, noise)
     return kept, mean, noise, step
 
 
-def _posterior(design: Floats, targets: Floats, precision: Floats, noise: float) -> tuple[Floats, Floats]:
-    """Return the mean weights (m,) and their variances (m,), Tipping (12), (13)."""
-    factor = cho_factor(design.T @ design / noise + np.diag(precision), lower=True)
-    mean = cho_solve(factor, design.T @ targets) / noise
-    covariance = cho_solve(factor, np.eye(len(precision)))
-    return mean, np.diag(covariance).copy()
+def _posterior(gram: Floats, products: Floats, precision: Floats, noise: float) -> tuple[Floats, Floats]:
+    """Return the mean weights (m,) and their variances (m,), Tipping (12), (13).
+
+    Parameters
+    ----------
+    gram : (m, m) ΦᵀΦ
+    products : (m,) Φᵀy
+    precision : (m,) α
+    noise : s²
+    """
+    covariance = np.linalg.inv(gram / noise + np.diag(precision))
+    return covariance @ products / noise, np.diag(covariance).copy()

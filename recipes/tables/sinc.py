@@ -13,7 +13,7 @@ from sklearn.svm import SVR
 from acoustic.discriminants import NPDRegressor, OROLSRegressor
 from recipes.tables.datasets import Split, sinc_runs
 from recipes.tables.layout import table
-from recipes.tables.parts import Part, Request
+from recipes.tables.parts import Kept, Part, Request
 from recipes.tables.path_search import EPSILONS, TINY, PathSearch
 from recipes.tables.published import SINC_RMSE
 from recipes.tables.relevance_vectors import RelevanceVectorRegressor
@@ -28,40 +28,52 @@ _PERCENTS = tuple(range(4, 62, 2))
 _BOUND_SIGMAS, _BOUND_RIDGES = (2.0, 2.5, 3.0, 3.5), (0.003, 0.01, 0.02, 0.03, 0.05, 0.1)
 
 
-def sinc_table(n_runs: int, search: Search) -> str:
+def sinc_table(n_runs: int, search: Search, kept: Kept | None = None) -> str:
     """Return thesis table 5.4 beside ours; the last row is a bound.
 
     Hyper-parameters are chosen once, on the training points of the first five runs. The last row has the σ
     and λ that are best on the test points.
     """
     splits = sinc_runs(n_runs, search.seed, N_POINTS, NOISE)
-    sets = [(s.x, s.y) for s in splits[:N_TUNED]]
+    settings = {"table": "5.4", "runs": n_runs, "seed": search.seed, "coarse": search.is_coarse}
+    keep = kept or Kept()
     header = ("method", "chosen by CV", "paper", "RMSE", "σ", "ε", "centres", "CV RMSE")
-    rows = [_sinc_row(*method, splits, search) for method in _sinc_methods()]
+    rows: list[Sequence[str]] = []
+    for method in _sinc_methods():
+        rows.append(keep.result(settings | {"method": method[0]}, partial(_own_row, *method, splits, search)))
     for variants in _sinc_variants():
-        paths = PathSearch(variants[0].make, sets, _PERCENTS, search)
-        for variant in variants:
-            choice = paths.choose(variant.epsilons)
-            found = on_all(partial(chosen_estimator, variant, choice), splits, search)
-            rows.append(
-                (
-                    variant.label, variant.chosen, variant.paper, _mean_root(found), f"{choice.sigma:.2f}",
-                    f"{choice.epsilon:.1g}", _mean_size(found), f"{np.sqrt(choice.error):.4f}",
-                )
-            )  # fmt: skip
+        label = f"path of {variants[0].label}"
+        rows += keep.result(settings | {"method": label}, partial(_path_rows, variants, splits, search))
     bound = _best_ridges(splits)
     rows.append(("ridge regression", "nothing: best on test", "–", _mean_root(bound), "–", "–", "50", "–"))
     return table(f"RMSE over {n_runs} runs ± its standard error", header, rows)
 
 
-def _sinc_row(label: str, paper: str, make: Make, splits: Sequence[Split], search: Search) -> tuple[str, ...]:
+def _own_row(label: str, paper: str, make: Make, splits: Sequence[Split], search: Search) -> list[str]:
     """Return the row of a method of which only σ is chosen."""
     width = choose_width(make, [(s.x, s.y) for s in splits[:N_TUNED]], search)
     found = on_all(partial(make, width.sigma), splits, search)
-    return (
+    return [
         label, "σ", paper, _mean_root(found), f"{width.sigma:.2f}", "–", _mean_size(found),
         f"{np.sqrt(width.error):.4f}",
-    )  # fmt: skip
+    ]  # fmt: skip
+
+
+def _path_rows(variants: Sequence[Variant], splits: Sequence[Split], search: Search) -> list[list[str]]:
+    """Return the rows of a method of which the number of centres is chosen, too."""
+    sets = [(s.x, s.y) for s in splits[:N_TUNED]]
+    paths = PathSearch(variants[0].make, sets, _PERCENTS, search)
+    rows = []
+    for variant in variants:
+        choice = paths.choose(variant.epsilons)
+        found = on_all(partial(chosen_estimator, variant, choice), splits, search)
+        rows.append(
+            [
+                variant.label, variant.chosen, variant.paper, _mean_root(found), f"{choice.sigma:.2f}",
+                f"{choice.epsilon:.1g}", _mean_size(found), f"{np.sqrt(choice.error):.4f}",
+            ]
+        )  # fmt: skip
+    return rows
 
 
 def _sinc_methods() -> list[tuple[str, str, Make]]:
@@ -127,7 +139,7 @@ def _best_ridges(splits: Sequence[Split]) -> list[tuple[float, int]]:
 
 
 def _sinc(request: Request) -> str:
-    return sinc_table(1 if request.is_quick else N_RUNS, request.search)
+    return sinc_table(1 if request.is_quick else N_RUNS, request.search, request.kept)
 
 
 PARTS = {

@@ -33,7 +33,7 @@ from recipes.tables.width_search import median_distance
 
 WIDTH = 0.5  # σ in median distances, as cross-validation chooses it on these sets
 _PATIENCE = 20
-_N_SPLITS = {"sinc": 100, "boston": 50, "abalone": 3}
+_N_SPLITS = {"sinc": 100, "boston": 20, "abalone": 3}
 _MOST_PERCENT = {"sinc": 80.0, "boston": 50.0, "abalone": 10.8}  # centres of the whole path
 
 Score = Callable[
@@ -163,7 +163,7 @@ PARTS = {
     "size-scores": Part(
         "Other rules for λ and the number of centres (thesis 3.4.1, 3.4.2)",
         f"One path of centres each for NPD and OROLS, σ {WIDTH} median distances, ε 1e-6, at most 80 % "
-        "(sinc), 50 % (Boston) and 10.8 % (Abalone) of the points as centres; 100 runs of sinc, 50 "
+        "(sinc), 50 % (Boston) and 10.8 % (Abalone) of the points as centres; 100 runs of sinc, 20 "
         "partitions of Boston, 3 of Abalone. λ by the evidence is found for the centres that OROLS selected. "
         "BIC: Schwarz 1978; MDL: half of it and the nats that name the centres (Rissanen 1983); evidence: "
         "MacKay 1992; leave-one-out and GCV as in the estimators.",

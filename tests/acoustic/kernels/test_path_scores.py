@@ -51,7 +51,7 @@ def test_ridge_of_the_evidence_is_its_maximum_on_a_fine_grid(problem, seed):
 
 def test_targets_of_noise_alone_get_the_largest_ridge():
     kappa, products = np.array([50.0, 2.0]), np.array([[1e-6], [1e-7]])
-    assert evidence_ridge(kappa, products, 50.0, 50) == 50.0
+    assert evidence_ridge(kappa, products, 50.0, 50) == pytest.approx(50.0, rel=1e-12)
 
 
 def test_path_with_ridges_of_the_evidence_predicts_as_the_ridge_regression(problem, design, orthogonal):

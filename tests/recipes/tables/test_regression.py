@@ -48,7 +48,7 @@ def test_houses_beside_the_paper(folder: Path) -> None:
     for row in houses:
         assert float(row[4].split()[0]) < 3.0 / 2  # a sum of three numbers of variance one
         assert row[5] == ("26" if row[2] in ("σ", "σ, ε") else "12")
-        assert row[7] == ("0.001" if "ε" in row[2] else "1e-06")
+        assert row[7] == ("–" if row[1] == "QR" else "0.001" if "ε" in row[2] else "1e-06")
         assert row[8] == "0.04*"
     assert houses[0][4] == houses[4][4]  # QR selects as the NPD does
 
