@@ -7,8 +7,8 @@ it; the others are split at random, five times, into the papers' sizes. `SVC` is
 over C and γ by cross-validation on training points: five folds, or three folds of at most 3,000 drawn points
 where there are more than 1,500. Its fit time is that of one fit with the chosen values, on all training
 points; the search is not counted. Our estimators get no argument; whatever they choose, they choose within
-the time that is counted. Sets of scikit-learn, on which nothing was chosen, follow as a check; for them `SVC`
-is chosen on the first partition. Seconds are CPU seconds with one BLAS thread, medians of up to three fits in
+the time that is counted. Sets of scikit-learn follow as a check; for them `SVC` is chosen on the first
+partition. Seconds are CPU seconds with one BLAS thread, medians of up to three fits in
 turn.
 
 ``--kept FILE`` holds the searches and results of each set, so that a run that was stopped goes on where it
@@ -261,9 +261,10 @@ def page_section(
         f"fit times at most {TARGET_TIME} times that of a single fit of this `SVC`, prediction faster.",
         table("Sets of the papers: test error in % (centres), CPU milliseconds", HEAD, rows_of(papers)),
         "\n".join(f"- {line}" for line in verdicts(papers)),
-        table("Sets of scikit-learn, on which nothing was chosen", HEAD, rows_of(own)),
-        "\n".join(f"- {line}" for line in verdicts(own)),
     ]
+    if own:
+        title = "Sets of scikit-learn"
+        parts += [table(title, HEAD, rows_of(own)), "\n".join(f"- {line}" for line in verdicts(own))]
     return "\n\n".join(part for part in parts if part)
 
 
