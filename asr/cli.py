@@ -194,6 +194,16 @@ def _add_lexicon(verbs: Verbs) -> argparse.ArgumentParser:
     command = verbs.add_parser("lexicon", help="print a lexicon for the words of a corpus")
     command.add_argument("corpus", type=Path)
     command.add_argument("--english", action="store_true", help="phones of the CMU dictionary, not letters")
+    command.add_argument(
+        "--from",
+        type=Path,
+        metavar="LEXICON",
+        dest="source",
+        help="phones of this lexicon; words that it (or the CMU dictionary) lacks are guessed from it",
+    )
+    command.add_argument(
+        "--variants", type=int, default=1, metavar="N", help="pronunciations guessed for a word (1)"
+    )
     return command
 
 

@@ -105,7 +105,10 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _lexicon(options: argparse.Namespace) -> int:
-    print(verbs.make_lexicon(options.corpus, english=options.english).format(), end="")
+    lexicon = verbs.make_lexicon(
+        options.corpus, english=options.english, source=options.source, variants=options.variants
+    )
+    print(lexicon.format(), end="")
     return 0
 
 

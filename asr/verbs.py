@@ -11,7 +11,6 @@ from typing import get_args
 
 from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.kinds import describe
-from acoustic.pairs.train_forward import PairForwardConfig
 from asr.config import ChosenName, ExperimentConfig
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
@@ -20,6 +19,7 @@ from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
 from asr.files import read_json
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
+from asr.pronunciations import filled_lexicon, report
 from asr.recipe import load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
 from asr.scoring.results import Result
@@ -27,7 +27,7 @@ from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings
 from asr.systems import find_system
 from decoder.decoder import Hypothesis
-from decoder.english import english_lexicon
+from decoder.english import english_lexicon, missing_english_words, whole_dictionary
 from decoder.lexicon import Lexicon
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
@@ -108,7 +108,6 @@ def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = TH
         config,
         front_end=replace(config.front_end, normalize="global"),
         hybrid=thesis,
-        forward=PairForwardConfig(stopping="thesis"),
         chosen_on_dev=tuple(name for name in get_args(ChosenName) if name not in known),
         grammars=tuple(dict.fromkeys(["word-pair", *config.grammars])),
         retrain_with_dev=False,
@@ -186,12 +185,36 @@ def evaluate(
     return accuracy_of(data.corpus, decoded), dict(zip(data.corpus.ids, decoded, strict=True))
 
 
-def make_lexicon(corpus: str | Path, *, english: bool = False) -> Lexicon:
-    """Return pronunciations for the words of a corpus: their letters, or the phones of the CMU dictionary."""
+def make_lexicon(
+    corpus: str | Path, *, english: bool = False, source: str | Path | None = None, variants: int = 1
+) -> Lexicon:
+    """Return pronunciations for the words of a corpus: their letters, or the phones of a lexicon.
+
+    Words that the lexicon lacks are guessed from it; they are in ``guessed`` of the result. Words that cannot
+    be guessed are not in the result. Warnings name both, and say how good the guesses are.
+
+    Parameters
+    ----------
+    english : take the CMU dictionary
+    source : take the lexicon in this file
+    variants : pronunciations guessed for each word, at most
+    """
+    if english and source is not None:
+        raise ConfigError("lexicon: got both --english and --from; expected one of them")
+    if variants != 1 and not english and source is None:
+        raise ConfigError("lexicon: --variants are of guesses; expected --english or --from LEXICON with it")
     root = Path(corpus)
     parts = [root / split for split in SPLITS if (root / split).is_dir()] or [root]
     words = {word for part in parts for word in read_corpus(part).vocabulary}
-    return english_lexicon(words) if english else Lexicon.graphemic(words)
+    if source is not None:
+        filled, name = filled_lexicon(words, Lexicon.read(source), variants=variants), str(source)
+    elif english and missing_english_words(words):
+        filled, name = filled_lexicon(words, whole_dictionary(), variants=variants), "the CMU dictionary"
+    else:
+        return english_lexicon(words) if english else Lexicon.graphemic(words)
+    for line in report(filled, name):
+        logger.warning("%s", line)
+    return filled.lexicon
 
 
 def info(experiment: str | Path, *, model: str | None = None) -> dict[str, object]:

@@ -15,7 +15,8 @@ def english_lexicon(words: Iterable[str]) -> Lexicon:
 
     Words keep their spelling. A word the dictionary lacks is an error: its letters are no substitute,
     since letters and ARPAbet phones would share no training data. Write such words into a lexicon of your
-    own and join the two with `Lexicon.merged`; `missing_english_words` lists them.
+    own and join the two with `Lexicon.merged`, or guess them (`asr.pronunciations.filled_lexicon`, from
+    `whole_dictionary`); `missing_english_words` lists them.
     """
     wanted = sorted(set(words))
     missing = missing_english_words(wanted)
@@ -34,6 +35,12 @@ def missing_english_words(words: Iterable[str]) -> tuple[str, ...]:
     """Return the words the CMU dictionary does not have, sorted by code point."""
     dictionary = _dictionary()
     return tuple(sorted({word for word in words if word.lower() not in dictionary}))
+
+
+def whole_dictionary() -> Lexicon:
+    """Return all words of the CMU dictionary, in small letters, without stress."""
+    dictionary = _dictionary()
+    return Lexicon({word: [_without_stress(p) for p in dictionary[word]] for word in dictionary})
 
 
 def _without_stress(phones: Iterable[str]) -> Pronunciation:

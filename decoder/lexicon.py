@@ -1,6 +1,7 @@
 """Pronunciation lexicons: which phone sequences a word may be spoken as.
 
 A file has one line ``WORD PH PH …`` per pronunciation. Variants repeat the word or number it, ``WORD(2)``.
+A line that ends in ``# guessed`` was made by a model of pronunciations, not by a person.
 Words are compared in Unicode normal form C and are case-sensitive; phones are taken as they are written.
 """
 
@@ -21,6 +22,7 @@ from foundation.errors import did_you_mean
 
 Pronunciation = tuple[str, ...]
 
+GUESSED = "guessed"  # the comment behind a guessed pronunciation
 RESERVED_PHONES = frozenset({SILENCE, SHORT_PAUSE})
 # Hyphen-minus, hyphen, non-breaking hyphen, dashes used as hyphens; straight, curly and modifier apostrophes.
 _UNSPOKEN = frozenset("-\u2010\u2011\u2012\u2013'\u2018\u2019\u02bc`\u00b4")
@@ -39,6 +41,7 @@ class Lexicon:
     entries : word -> pronunciations (tuples of phone names), words sorted by code point, pronunciations in
         the order given
     n_duplicates : how many exact repetitions were dropped on the way in
+    guessed : words whose pronunciations are guesses; lexicons that differ in nothing else are equal
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Lexicon:
 
     entries: Mapping[str, Sequence[Sequence[str]]]
     n_duplicates: int = field(default=0, compare=False)
+    guessed: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __post_init__(self) -> None:
         problems = [
@@ -62,10 +66,13 @@ class Lexicon:
         unique, n_dropped = _unique_entries((w, tuple(p)) for w, ps in self.entries.items() for p in ps)
         object.__setattr__(self, "entries", MappingProxyType(unique))
         object.__setattr__(self, "n_duplicates", self.n_duplicates + n_dropped)
+        object.__setattr__(self, "guessed", frozenset(map(_normalised, self.guessed)) & unique.keys())
 
-    def __reduce__(self) -> tuple[type[Lexicon], tuple[dict[str, Sequence[Sequence[str]]], int]]:
+    def __reduce__(
+        self,
+    ) -> tuple[type[Lexicon], tuple[dict[str, Sequence[Sequence[str]]], int, frozenset[str]]]:
         # A mapping proxy cannot be pickled, and worker processes are sent lexicons.
-        return Lexicon, (dict(self.entries), self.n_duplicates)
+        return Lexicon, (dict(self.entries), self.n_duplicates, self.guessed)
 
     def __hash__(self) -> int:
         return hash(tuple(self.entries.items()))
@@ -74,16 +81,20 @@ class Lexicon:
     def read(cls, path: str | Path) -> Lexicon:
         """Return the lexicon in a file; every faulty line is named in the one error raised.
 
-        Lines that begin with ``;;;`` or ``#`` and everything after a free-standing ``#`` are comments.
+        Lines that begin with ``;;;`` or ``#`` and everything after a free-standing ``#`` are comments;
+        the comment ``# guessed`` marks the word as guessed.
         """
         path = Path(path)
         pairs: list[tuple[str, Pronunciation]] = []
+        guessed: set[str] = set()
         problems: list[str] = []
         for number, line in enumerate(_text(path).split("\n"), start=1):
             parsed = _parse_line(line)
             if parsed is None:
                 continue
             word, phones = parsed
+            if line.split()[-2:] == ["#", GUESSED]:
+                guessed.add(word)
             fault = _pronunciation_fault(phones)
             if fault:
                 problems.append(f'{path}:{number}: word "{word}" {fault}')
@@ -95,7 +106,7 @@ class Lexicon:
                 f'{path}: no words, expected lines "WORD PH PH …"; write one per pronunciation'
             )
         unique, n_dropped = _unique_entries(pairs)
-        return cls(unique, n_dropped)
+        return cls(unique, n_dropped, frozenset(guessed))
 
     @classmethod
     def graphemic(cls, words: Iterable[str]) -> Lexicon:
@@ -132,8 +143,13 @@ class Lexicon:
             ) from error
 
     def format(self) -> str:
-        """Return one line per pronunciation; variants repeat the word."""
-        return "".join(f"{word} {' '.join(p)}\n" for word in self for p in self.pronunciations(word))
+        """Return one line per pronunciation; variants repeat the word, guesses end in ``# guessed``."""
+        mark = f"  # {GUESSED}"
+        return "".join(
+            f"{word} {' '.join(p)}{mark if word in self.guessed else ''}\n"
+            for word in self
+            for p in self.pronunciations(word)
+        )
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -158,12 +174,16 @@ class Lexicon:
         missing = [word for word in wanted if word not in self.entries]
         if missing:
             raise LexiconError(self._missing(missing))
-        return Lexicon({word: self.entries[word] for word in wanted})
+        return Lexicon({word: self.entries[word] for word in wanted}, guessed=self.guessed)
 
     def merged(self, other: Lexicon) -> Lexicon:
-        """Return both lexicons as one; a word in both has the pronunciations of this one first."""
+        """Return both lexicons as one; a word in both has the pronunciations of this one first.
+
+        A word is guessed in the result if no lexicon has it otherwise.
+        """
         pairs = [(w, p) for lexicon in (self, other) for w in lexicon for p in lexicon.pronunciations(w)]
-        return Lexicon(_unique_entries(pairs)[0])
+        certain = (set(self) - self.guessed) | (set(other) - other.guessed)
+        return Lexicon(_unique_entries(pairs)[0], guessed=(self.guessed | other.guessed) - certain)
 
     def nearest(self, word: str, n: int = 3) -> tuple[str, ...]:
         """Return up to ``n`` words spelled like this one, the most alike first, disregarding case."""

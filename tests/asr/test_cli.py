@@ -394,6 +394,25 @@ class TestOthers:
         lines = "ASA a s a\nIMI i m i\nMAUI m a u i\nSUS s u s\n"
         assert run("lexicon", tones) == (0, lines, "")
 
+    def test_lexicon_with_guesses_marks_them_and_says_what_is_missing(
+        self, run: Run, tones: Path, tmp_path: Path
+    ) -> None:
+        own = tmp_path / "own.txt"
+        own.write_text("MAMI M A M I\nIMAMI I M A M I\nAMI A M I\nASA A S A\nSIMSI S I M S I\n")
+        code, out, errors = run("lexicon", tones, "--from", own)
+        assert (code, out) == (0, "ASA A S A\nIMI I M I  # guessed\n")
+        lines = errors.splitlines()
+        assert lines[0] == f"1 of 4 words are not in {own}, guessed from it (marked # guessed): IMI"
+        assert re.fullmatch(
+            rf"of 5 words of {own}, held out as a test, [\d.]+ % came out wrong, .*", lines[1]
+        )
+        assert lines[3:] == [
+            '  word "MAUI" has "u", which no word of the lexicon has',
+            '  word "SUS" has "u", which no word of the lexicon has',
+        ]
+        (tmp_path / "lexicon.txt").write_text(out)
+        assert run("lexicon", tones, "--from", tmp_path / "none.txt")[0] == 2
+
     def test_info(self, run: Run, trained: Path) -> None:
         code, out, _ = run("info", trained)
         record = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)

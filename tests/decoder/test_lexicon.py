@@ -101,6 +101,24 @@ def test_random_lexicons_survive_writing_and_pickling(tmp_path: Path) -> None:
         assert hash(unpickled) == hash(lexicon)
 
 
+def test_guesses_are_marked_and_read_again(tmp_path: Path) -> None:
+    (tmp_path / "l").write_text("A AH  # guessed\nA EY # guessed\nB B IY # by ear\nC S IY # guessed by ear\n")
+    lexicon = Lexicon.read(tmp_path / "l")
+    assert lexicon.guessed == {"A"}
+    assert lexicon.format() == "A AH  # guessed\nA EY  # guessed\nB B IY\nC S IY\n"
+    lexicon.write(tmp_path / "again")
+    assert Lexicon.read(tmp_path / "again").guessed == {"A"}
+    assert pickle.loads(pickle.dumps(lexicon)).guessed == {"A"}
+    assert lexicon == Lexicon(dict(lexicon.entries))
+
+
+def test_guesses_in_parts_and_unions() -> None:
+    guessed = Lexicon({"A": ["X"], "B": ["Y"], "C": ["Z"]}, guessed=frozenset({"A", "B", "nowhere"}))
+    assert guessed.guessed == {"A", "B"}
+    assert guessed.restricted_to(["B", "C"]).guessed == {"B"}
+    assert guessed.merged(Lexicon({"B": ["Y"], "D": ["X"]})).guessed == {"A"}
+
+
 def test_written_variants_of_a_word_with_brackets_keep_their_word(tmp_path: Path) -> None:
     (tmp_path / "l").write_text("(2) t u\nuh(huh) a\n")
     assert Lexicon.read(tmp_path / "l").words == ("(2)", "uh(huh)")

@@ -1,0 +1,174 @@
+"""A model that guesses how words are pronounced, learned from a lexicon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from decoder.errors import LexiconError
+from decoder.lexicon import Lexicon, Pronunciation
+from decoder.pronouncing.alignment import Numbering, best_cuts, learn_units, number
+from decoder.pronouncing.joint_ngram import estimate
+from decoder.pronouncing.search import JointNgram, search
+from decoder.pronouncing.spelling import MAX_LETTERS, folds_case, known_letters, letters_of
+from foundation.arrays import Floats, Ints, Longs
+
+ORDER = 8  # longest n-grams of units; chosen on words of the training folds, docs/results/pronouncing.md
+BEAM = 32  # hypotheses that go on from each letter
+THRESHOLD = 1e-5  # those below this share of the best are dropped
+
+
+class Guess(NamedTuple):
+    """A pronunciation, and its share of the probability of all that were found."""
+
+    pronunciation: Pronunciation
+    share: float
+
+
+@dataclass(frozen=True)
+class PronunciationModel:
+    """Letters and phones of a lexicon as joint units, and an n-gram model of these.
+
+    Attributes
+    ----------
+    names : the letters and phones
+    units : (U,) int64, the units in use by their numbers in ``names``, ascending
+    ngram : model of sequences of these units
+    unit_phones : (U, 2) int32, -1 = none
+    fold : whether case says nothing
+    left_out : words it could not learn from, sorted: with digits, or with more phones than two a letter
+
+    Examples
+    --------
+    >>> model = PronunciationModel.train(Lexicon({"pat": ["PAT"], "tap": ["TAP"], "at": ["AT"]}), order=3)
+    >>> [guess.pronunciation for guess in model.guess("tat")]
+    [('T', 'A', 'T')]
+    >>> model.fault("tot")
+    'has "o", which no word of the lexicon has'
+    """
+
+    names: Numbering
+    units: Longs
+    ngram: JointNgram
+    unit_phones: Ints
+    fold: bool
+    left_out: tuple[str, ...]
+
+    @classmethod
+    def train(cls, lexicon: Lexicon, *, order: int = ORDER) -> PronunciationModel:
+        """Return the model of a lexicon; entries that were guessed themselves teach it nothing.
+
+        Parameters
+        ----------
+        order : length of the longest n-grams of units
+        """
+        if order < 1:
+            raise LexiconError(
+                f"pronunciations: expected n-grams of order 1 or more, got {order}; 8 is usual"
+            )
+        words = [word for word in lexicon if word not in lexicon.guessed]
+        fold = folds_case(words)
+        spelled = {word: letters_of(word, fold=fold) for word in words}
+        entries = [(word, p) for word in words for p in lexicon.pronunciations(word)]
+        learned = [(spelled[word], p) for word, p in entries if _can_be_learned(spelled[word], p)]
+        if not learned:
+            raise LexiconError(
+                "no words to learn pronunciations from, expected a lexicon of words in letters with "
+                "at most two phones a letter; give a larger one"
+            )
+        cuts, names = number(learned)
+        weights, _ = learn_units(cuts, names.n_units)
+        cut, offsets = best_cuts(cuts, weights)
+        units = np.union1d(cut, _likeliest_singles(names, weights))
+        taught = {word for word, p in entries if _can_be_learned(spelled[word], p)}
+        return cls(
+            names,
+            units,
+            estimate(np.searchsorted(units, cut), offsets, len(units), order),
+            np.array([(*names.parts(int(unit))[1], -1, -1)[:2] for unit in units], dtype=np.int32),
+            fold,
+            tuple(sorted(set(words) - taught)),
+        )
+
+    def guess(self, word: str, n: int = 1) -> list[Guess]:
+        """Return up to n different pronunciations of a word, the most likely first, each with its share.
+
+        Shares are of all pronunciations that the search has kept, over all ways to cut them into units; they
+        sum to one over all of these. A word that cannot be guessed raises a `LexiconError`; `fault` says
+        beforehand.
+        """
+        letters, fault = known_letters(word, self.names.letters, fold=self.fold)
+        if fault:
+            raise LexiconError(
+                f'word "{word}" {fault}: its pronunciation cannot be guessed; write it into the lexicon'
+            )
+        probs, units = search(self.ngram, self._ranges(letters), self.unit_phones, BEAM, THRESHOLD)
+        guesses = _best(probs, [self._pronunciation(row) for row in units], n)
+        if not guesses:
+            raise LexiconError(
+                f'word "{word}" has only letters that are silent: its pronunciation cannot be guessed; '
+                "write it into the lexicon"
+            )
+        return guesses
+
+    def fault(self, word: str) -> str:
+        """Return what keeps a word from being guessed, an empty string if nothing does."""
+        return known_letters(word, self.names.letters, fold=self.fold)[1]
+
+    def _ranges(self, letters: str) -> Longs:
+        """Return the units of each letter, and of it with the next, shape (letters, 2, 2)."""
+        ids = [self._letter_ids[letter] for letter in letters]
+        bounds = np.zeros((len(ids), 2, 2), dtype=np.int64)
+        for i, (letter, following) in enumerate(zip(ids, [*ids[1:], -1], strict=True)):
+            bounds[i, 0] = letter * self.names.n_groups, (letter + 1) * self.names.n_groups
+            pair = self._pair_ids.get((letter, following))
+            if pair is not None:
+                first = self.names.n_single + pair * len(self.names.phones)
+                bounds[i, 1] = first, first + len(self.names.phones)
+        return np.searchsorted(self.units, bounds)
+
+    def _pronunciation(self, units: Ints) -> Pronunciation:
+        return tuple(phone for unit in units.tolist() if unit >= 0 for phone in self._phones_of[unit])
+
+    @cached_property
+    def _letter_ids(self) -> dict[str, int]:
+        return {letter: i for i, letter in enumerate(self.names.letters)}
+
+    @cached_property
+    def _pair_ids(self) -> dict[tuple[int, int], int]:
+        return {pair: i for i, pair in enumerate(self.names.letter_pairs)}
+
+    @cached_property
+    def _phones_of(self) -> list[Pronunciation]:
+        return [tuple(self.names.phones[i] for i in row if i >= 0) for row in self.unit_phones.tolist()]
+
+
+def _can_be_learned(letters: str, pronunciation: Sequence[str]) -> bool:
+    """Return whether units can cut an entry; digits are no spelling."""
+    return (
+        len(letters) <= MAX_LETTERS
+        and len(pronunciation) <= 2 * len(letters)
+        and not any(letter.isnumeric() for letter in letters)
+    )
+
+
+def _likeliest_singles(names: Numbering, weights: Floats) -> Longs:
+    """Return for each letter the most likely unit with this letter alone, so that any word can be cut."""
+    first = np.arange(len(names.letters)) * names.n_groups
+    best: Longs = first + weights[: names.n_single].reshape(len(first), -1).argmax(axis=1)
+    return best
+
+
+def _best(probs: Floats, pronunciations: Sequence[Pronunciation], n: int) -> list[Guess]:
+    """Return the n most likely pronunciations that have phones; equal ones are one."""
+    sums: dict[Pronunciation, float] = {}
+    for prob, pronunciation in zip(probs.tolist(), pronunciations, strict=True):
+        if pronunciation:
+            sums[pronunciation] = sums.get(pronunciation, 0.0) + prob
+    total = sum(sums.values())
+    ranked = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+    return [Guess(pronunciation, prob / total) for pronunciation, prob in ranked[:n]]
