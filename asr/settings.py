@@ -126,7 +126,6 @@ HOMES: dict[str, Home] = {
         "npd, orols, pools and svm", lambda s, c: section_of(s) in ("pools", "forward", "svm")
     ),
     "pools": Home("pools, and npd and orols of the preset best", lambda s, c: section_of(s) == "pools"),
-    "pools.choice": Home("pools", lambda s, c: isinstance(s, HybridSystem) and s.way == "pools"),
     "forward": _FORWARD,
     "svm": _SVM,
     "krls": _KRLS,

@@ -11,7 +11,6 @@ from typing import get_args
 
 from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.kinds import describe
-from acoustic.pairs.train_forward import PairForwardConfig
 from asr.config import ChosenName, ExperimentConfig
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
@@ -109,7 +108,6 @@ def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = TH
         config,
         front_end=replace(config.front_end, normalize="global"),
         hybrid=thesis,
-        forward=PairForwardConfig(stopping="thesis"),
         chosen_on_dev=tuple(name for name in get_args(ChosenName) if name not in known),
         grammars=tuple(dict.fromkeys(["word-pair", *config.grammars])),
         retrain_with_dev=False,

@@ -47,13 +47,17 @@ import matplotlib.pyplot as plt
 
 SIZES = (25, 50, 100, 200, 400)
 RULES = ("npd", "orols", "random")
-MAX_FRAMES = (
-    500  # of a class: half of those of a pair are centres at the largest size, a fortieth at the smallest
-)
+MAX_FRAMES = 500  # of a class
 RULE = Calibration("fitted", "gaussian")
-EPSILON = PairForwardConfig.epsilon
-SURVIVORS = (3, 10, 20)
-FLOOR = -10.0  # log posterior of eliminated classes
+SIGMA, EPSILON = 5.0, 1e-3
+SURVIVORS = (5, 10, 20)
+ELIMINATIONS = (
+    (5, -10.0),
+    (10, -10.0),
+    (20, -5.0),
+    (20, -10.0),
+    (20, -20.0),
+)  # survivors, log posterior of the others
 N_CENTERS = 50  # of the trials of kernels
 N_TIMED = 2000  # frames on which the lazy evaluation is timed
 
@@ -71,11 +75,11 @@ class Trainer:
 
     def __init__(self, task: OutlookTask) -> None:
         self.task = task
-        self.sigma = task.experiment.config.hybrid.sigma
+        self.sigma = SIGMA
         self.selected = cache(self._selected)
 
     def _selected(self, rule: str, n_centers: int) -> Made:
-        own = PairForwardConfig(n_centers)
+        own = PairForwardConfig(n_centers, EPSILON, tol=0.0)  # as many centres as asked for
         found = fit(self.task.train, self.sigma, own, RULE, regularize=rule == "orols", n_workers=1)
         return described(self.task, *found)
 
@@ -92,7 +96,7 @@ class Trainer:
 
 def sparsity(task: OutlookTask, trainer: Trainer, sizes: Sequence[int]) -> list[Trial]:
     """Return a trial for each number of centres and rule."""
-    return [task.trial(f"{rule}-{n}", partial(trainer.of_rule, rule, n)) for n in sizes for rule in RULES]
+    return task.trials({f"{rule}-{n}": partial(trainer.of_rule, rule, n) for n in sizes for rule in RULES})
 
 
 def sparsity_section(task: OutlookTask, trials: Sequence[Trial]) -> str:
@@ -150,12 +154,12 @@ def draw_sparsity(task: OutlookTask, trials: Sequence[Trial], path: Path) -> Non
 def lazy_log_posteriors(
     model: PairwiseDiscriminantModel, frames: Singles, order: Ints, n_survivors: int
 ) -> Floats:
-    """Return the posteriors of `Pruned`, with no more kernel values than the pairs of each frame need."""
+    """Return pruned posteriors with no more kernel values than the pairs of each frame need."""
     machines = model.machines
     single = [np.asarray(a, dtype=np.float32) for a in (machines.weights, machines.biases, model.curves)]
     scale = np.float32(-0.5 / machines.sigma**2)
     left, among = lazy_survivors(frames, machines.centers, scale, machines.slots, *single, order, n_survivors)
-    return posteriors_of_survivors(left, among, len(order), FLOOR)
+    return posteriors_of_survivors(left, among, len(order), ELIMINATIONS[0][1])
 
 
 def graph(task: OutlookTask, trainer: Trainer) -> tuple[list[Trial], dict[str, Any]]:
@@ -166,17 +170,19 @@ def graph(task: OutlookTask, trainer: Trainer) -> tuple[list[Trial], dict[str, A
     if not kept.exists():
         write_json(kept, measured()[1])
     trials = [
-        task.trial_of_posteriors(f"survivors-{k}", lambda k=k: (measured()[0][k], {})) for k in SURVIVORS
+        task.trial_of_posteriors(name, lambda way=way: (measured()[0][way], {}))
+        for way in ELIMINATIONS
+        if task.is_wanted(name := "{} survivors, floor {:g}".format(*way))
     ]
     return [everything, *trials], read_json(kept)
 
 
 def eliminated(
     task: OutlookTask, model: PairwiseDiscriminantModel
-) -> tuple[dict[int, list[Floats]], dict[str, Any]]:
+) -> tuple[dict[tuple[int, float], list[Floats]], dict[str, Any]]:
     """Return the posteriors of the survivors' pairs, how often the right class survives, and its cost."""
     order = np.random.default_rng(0).permutation(task.train.n_classes).astype(np.int32)
-    posteriors: dict[int, list[Floats]] = {k: [] for k in SURVIVORS}
+    posteriors: dict[tuple[int, float], list[Floats]] = {way: [] for way in ELIMINATIONS}
     right: dict[str, list[bool]] = {name: [] for name in ("graph", *map(str, SURVIVORS))}
     for x, codes in zip(*task.dev, strict=True):
         odds, known = model.log_odds(x), codes >= 0
@@ -184,7 +190,8 @@ def eliminated(
         for k in SURVIVORS:
             kept = survivors(odds, order, k) == codes[:, None]
             right[str(k)] += kept.any(axis=1)[known].tolist()
-            posteriors[k].append(pruned_log_posteriors(odds, order, k, FLOOR))
+        for k, floor in ELIMINATIONS:
+            posteriors[k, floor].append(pruned_log_posteriors(odds, order, k, floor))
     timed = np.concatenate(task.dev[0])[:N_TIMED]
     lazy = {str(k): milliseconds(partial(lazy_log_posteriors, model, timed, order, k)) for k in SURVIVORS}
     facts = {
@@ -208,20 +215,26 @@ def milliseconds(score_frames: Callable[[], object]) -> float:
 
 def graph_section(task: OutlookTask, trials: Sequence[Trial], facts: Mapping[str, Any]) -> str:
     everything, *pruned = trials
-    head = ("survivors", "pairs of a frame %", "right class among them %", *(f"{g} %" for g in GRAMMARS))
+    head = (
+        "survivors",
+        "log p of others",
+        "pairs of a frame %",
+        "right class among them %",
+        *(f"{g} %" for g in GRAMMARS),
+    )
     head += (*(f"{g}, against all pairs" for g in GRAMMARS), "frames %", "−log p", "CPU ms a frame")
     cells = [*accuracy_cells(everything, task.references), *("" for _ in GRAMMARS), *frame_cells(everything)]
-    rows, n = [("all", "100", "100", *cells, f"{facts['all_pairs_ms']:.2f}")], task.train.n_classes
+    rows, n = [("all", "", "100", "100", *cells, f"{facts['all_pairs_ms']:.2f}")], task.train.n_classes
     for trial in pruned:
-        k = trial.name.partition("-")[2]
+        k, _, _, floor = trial.name.split()
         accuracies = accuracy_cells(trial, task.references)
         differences = difference_cells(everything, trial, task.references)
         shares = [f"{100 * share_of_pairs(n, int(k)):.1f}", f"{facts['right'][k]:.1f}"]
         costs = [*frame_cells(trial), f"{facts['lazy_ms'][k]:.2f}"]
-        rows.append((k, *shares, *accuracies, *differences, *costs))
+        rows.append((k, floor, *shares, *accuracies, *differences, *costs))
     graph_cells = [f"{100 * 2 / n:.1f}", f"{facts['right']['graph']:.1f}"]
     blank = [""] * (2 * len(GRAMMARS))
-    rows.append(("1, Platt's graph", *graph_cells, *blank, f"{facts['right']['graph']:.1f}", "", ""))
+    rows.append(("1, Platt's graph", "", *graph_cells, *blank, f"{facts['right']['graph']:.1f}", "", ""))
     return table("Elimination before coupling", head, rows)
 
 
@@ -233,6 +246,7 @@ def kernels(task: OutlookTask, trainer: Trainer) -> list[Trial]:
         f"{n} centres, σ÷√2": ((narrow,), n, Kernel("gaussian", narrow)),
         f"{n} centres, σ√2": ((wide,), n, Kernel("gaussian", wide)),
         f"{n // 2} centres, each in σ÷√2 and σ√2": ((narrow, wide), n // 2, Kernel("gaussian", s)),
+        f"{n} centres, σ, 0 from 2 σ on": ((s,), n, TruncatedGaussian("gaussian", s, radius=2.0)),
         f"{n} centres, σ, 0 from 1.5 σ on": ((s,), n, TruncatedGaussian("gaussian", s, radius=1.5)),
         f"{n} centres, compact, 0 from 16 σ on": ((s,), n, Kernel("compact", s, radius=16.0)),
     }
@@ -242,8 +256,8 @@ def kernels(task: OutlookTask, trainer: Trainer) -> list[Trial]:
         model, facts = trainer.given(choice_of(machines, widths, n_centers), kernel)
         return model, facts | {"not_zero": share_not_zero(task, model.machines)}
 
-    first = task.trial(f"npd-{n}", partial(trainer.of_rule, "npd", n))
-    return [first, *(task.trial(name, partial(make, *variant)) for name, variant in variants.items())]
+    first = {f"npd-{n}": partial(trainer.of_rule, "npd", n)}
+    return task.trials(first | {name: partial(make, *variant) for name, variant in variants.items()})
 
 
 def share_not_zero(task: OutlookTask, machines: SparseMachines) -> float:
@@ -283,8 +297,9 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="centres a pair")
     sections = ("sparsity", "graph", "kernels", "triphones")
     parser.add_argument("--sections", nargs="+", default=list(sections), choices=sections)
+    parser.add_argument("--only-kept", action="store_true", help="leave out trials not measured before")
     arguments = parser.parse_args()
-    task = OutlookTask(arguments.corpus, arguments.work, MAX_FRAMES)
+    task = OutlookTask(arguments.corpus, arguments.work, MAX_FRAMES, only_kept=arguments.only_kept)
     trainer, report = Trainer(task), {}
     for name in arguments.sections:
         trials: list[Trial] = []
@@ -305,7 +320,7 @@ def main() -> None:
             report[name] = [as_record(trial, task.references) for trial in trials]
         write_section(arguments.page, name, text)
         print(text, flush=True)
-    write_report(arguments.out, {"max_frames": MAX_FRAMES, "floor": FLOOR, **report}, ("matplotlib",))
+    write_report(arguments.out, {"max_frames": MAX_FRAMES, **report}, ("matplotlib",))
 
 
 if __name__ == "__main__":

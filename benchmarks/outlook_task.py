@@ -54,6 +54,9 @@ class Posteriors(Protocol):
         """Return log P(class | frame), (T, D) -> (T, K)."""
 
 
+Make = Callable[[], tuple[Posteriors, Mapping[str, float]]]  # returns a model and facts about it
+
+
 @dataclass(frozen=True)
 class Trial:
     """What a model is worth on dev.
@@ -82,13 +85,14 @@ class OutlookTask:
     corpus : AN4 as published
     work : experiment directory, to resume; trials are kept in it as JSON
     max_frames : largest number of frames of a class that discriminants learn from
+    only_kept : whether trials that no earlier run has measured are left out
     """
 
-    def __init__(self, corpus: Path, work: Path, max_frames: int) -> None:
+    def __init__(self, corpus: Path, work: Path, max_frames: int, *, only_kept: bool = False) -> None:
         recipe = load_recipe("an4")
         settings = [f"grammars={','.join(GRAMMARS)}", "hybrid.warps="]
         config = with_settings(with_preset(recipe.recipe.config, "thesis"), settings)
-        self.work, self.max_frames = work, max_frames
+        self.work, self.max_frames, self.only_kept = work, max_frames, only_kept
         self.experiment = Experiment(recipe, corpus, work, config, "thesis")
 
     @cached_property
@@ -139,7 +143,15 @@ class OutlookTask:
         """The words of each dev recording."""
         return dict(self.data[1].corpus.text)
 
-    def trial(self, name: str, make: Callable[[], tuple[Posteriors, Mapping[str, float]]]) -> Trial:
+    def trials(self, makes: Mapping[str, Make]) -> list[Trial]:
+        """Return the trials of several models by their names."""
+        return [self.trial(name, make) for name, make in makes.items() if self.is_wanted(name)]
+
+    def is_wanted(self, name: str) -> bool:
+        """Return whether a trial is measured or has been."""
+        return not self.only_kept or self._file(name).exists()
+
+    def trial(self, name: str, make: Make) -> Trial:
         """Return what a model is worth, measured now or in an earlier run.
 
         ``make`` returns the model and facts about it; the CPU seconds it takes are noted, too.
@@ -159,13 +171,16 @@ class OutlookTask:
 
     def trial_of_posteriors(self, name: str, make: Callable[[], Scored]) -> Trial:
         """Return what the log posteriors (T, K) of the dev recordings are worth, measured now or before."""
-        kept = self.work / "outlook" / f"{name}.json"
+        kept = self._file(name)
         if not kept.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
             start = time.process_time()
             write_json(kept, asdict(self._measured(name, *make())))
             print(f"{name}: {time.process_time() - start:.0f} CPU s", flush=True)
         return Trial(**json.loads(kept.read_text(encoding="utf-8")))
+
+    def _file(self, name: str) -> Path:
+        return self.work / "outlook" / f"{name}.json"
 
     def _measured(self, name: str, posteriors: Sequence[Reals], facts: Mapping[str, float]) -> Trial:
         codes, found = np.concatenate(self.dev[1]), np.concatenate(posteriors)

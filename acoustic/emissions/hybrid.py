@@ -59,7 +59,6 @@ class HybridConfig:
     coupling : how the log odds of all pairs are coupled to posteriors: ``price``, ``wu-lin-weng`` or
         ``hastie-tibshirani``
     prior_scale : factor of the log prior of a state that is subtracted from its log posterior
-    floor : least log posterior of a state, in nats, to which smaller ones are raised; none for no floor
     gmm_weight : factor of the log-likelihoods of the aligning Gaussian mixture model that are added to the
         scores
     adaptation : how frames are adapted to the speakers of the recordings that are decoded: ``cmllr``, one
@@ -77,7 +76,6 @@ class HybridConfig:
     calibration: Calibration = _HELD_OUT
     coupling: CouplingName = "price"
     prior_scale: float = 0.5
-    floor: float | None = FLOOR
     gmm_weight: float = 0.2
     adaptation: Adaptation = "cmllr"
     seed: int = 0
@@ -90,10 +88,13 @@ class HybridConfig:
             raise TrainingError(
                 f"warps: expected numbers near 1, as 0.92,1.08, got {self.warps}; change them"
             )
-        if self.floor is not None and not -np.inf < self.floor <= 0:
-            raise TrainingError(f"floor: expected 0 or less, or none, got {self.floor}; change it")
         if not 0 < self.sigma < np.inf:
             raise TrainingError(f"sigma: expected above 0, got {self.sigma}; change it")
+
+    @property
+    def floor(self) -> float | None:
+        """Least log posterior of a state; None for none, as in the thesis, whose curves are Gaussian."""
+        return None if self.calibration.curve == "gaussian" else FLOOR
 
     def of_training(self) -> HybridConfig:
         """Return the options with adaptation, which does not affect what is trained, set to its default."""
@@ -107,7 +108,6 @@ THESIS = HybridConfig(
     max_frames=2500,
     calibration=Calibration("fitted", "gaussian"),
     prior_scale=1.0,
-    floor=None,
     gmm_weight=0.0,
     adaptation="none",
 )
@@ -143,10 +143,10 @@ def train_emissions(
     return _plugin_training(way)(data)
 
 
-def check_way(way: str, config: HybridConfig, own: object = None) -> None:
-    """Raise an error if a way of training cannot do what it is configured to do; see `train_emissions`."""
+def check_way(way: str, config: HybridConfig) -> None:
+    """Raise an error if a way of training cannot do what hybrids are configured to do."""
     if way in WAYS:
-        WAYS[way].check(config, own)
+        WAYS[way].check(config)
     elif not way.startswith(PREFIX):
         _plugin_training(way)
 
@@ -173,17 +173,12 @@ def _tell_of_one_fold(data: AlignedFrames, calibration: Calibration) -> None:
         )
 
 
-def _any_configuration(config: HybridConfig, own: Any) -> None:
+def _any_configuration(config: HybridConfig) -> None:
     """Accept what hybrids are configured to do."""
 
 
-def _check_svm(config: HybridConfig, own: Any) -> None:
+def _check_svm(config: HybridConfig) -> None:
     train_svm.check_calibration(config.calibration)
-
-
-def _check_npd(config: HybridConfig, own: PairForwardConfig | None) -> None:
-    if own is not None:
-        own.selection(config.sigma, regularize=False)  # it has no λ to stop by
 
 
 @dataclass(frozen=True)
@@ -195,12 +190,12 @@ class Way:
     section : name of its configuration's section in an experiment's configuration
     train : function (aligned frames, options of all hybrids, its own configuration, number of threads, watch)
         -> emission model
-    check : function (options of all hybrids, its own configuration) that raises an error if they do not fit
+    check : function (options of all hybrids) that raises an error if they do not fit
     """
 
     section: str
     train: Callable[[AlignedFrames, HybridConfig, Any, int | None, Watch], EmissionModel]
-    check: Callable[[HybridConfig, Any], None] = _any_configuration
+    check: Callable[[HybridConfig], None] = _any_configuration
 
 
 def _pairwise(
@@ -217,7 +212,7 @@ def _pools(
     n_workers: int | None,
     watch: Watch,
     *,
-    choice: Choice | None = None,
+    choice: Choice,
 ) -> EmissionModel:
     found = train_pools.fit(
         data,
@@ -229,7 +224,7 @@ def _pools(
         n_workers=n_workers,
         watch=watch,
     )
-    return _pairwise(found, data, config, choice or own.choice)
+    return _pairwise(found, data, config, choice)
 
 
 def _forward(
@@ -262,11 +257,11 @@ def _krls(
 
 
 WAYS: dict[str, Way] = {
-    "pools": Way("pools", _pools),  # all pairs of a class share its centres, which are drawn
+    "pools": Way("pools", partial(_pools, choice="random")),  # centres shared by all pairs of a class, drawn
     "npd-pools": Way("pools", partial(_pools, choice="npd")),  # the same, selected by NPD
     "orols-pools": Way("pools", partial(_pools, choice="orols")),  # the same, selected by OROLS
     # Each pair has centres of its own, by thesis Algorithm 1 and Algorithm 2.
-    "npd": Way("forward", partial(_forward, regularize=False), _check_npd),
+    "npd": Way("forward", partial(_forward, regularize=False)),
     "orols": Way("forward", partial(_forward, regularize=True)),
     "svm": Way("svm", _svm, _check_svm),
     "krls": Way("krls", _krls),  # each class against all others

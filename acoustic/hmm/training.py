@@ -29,6 +29,8 @@ from acoustic.hmm.topology import Topology
 from foundation.arrays import Floats, Ints, Longs, Singles
 from foundation.threads import parallel_map, single_threaded_libraries
 
+_LEAST_FRAMES = 10.0  # of each half of a Gaussian that is split
+
 _SHARD_UTTERANCES = 32
 _SELF_LOOP_RANGE = (0.01, 0.99)
 _MIN_VARIANCE = 1e-8  # variance given to a feature that is constant in the whole corpus
@@ -43,7 +45,6 @@ class GmmConfig:
     mixtures : numbers of Gaussians per state in successive training stages, rising
     iterations : number of EM passes of each stage; the last number holds for all further stages
     variance_floor : least variance of a Gaussian, as a share of the variance of the training corpus
-    min_frames : least number of frames of each half of a Gaussian that is split
     beam : nodes this much worse than the best node at a frame are cut off the edges of the forward window, in
         nats. On AN4, 400 loses no likelihood in any pass; in a few utterances 300 loses hundreds and 200
         thousands of nats
@@ -52,7 +53,6 @@ class GmmConfig:
     mixtures: tuple[int, ...] = (1, 2, 4, 8, 16)
     iterations: tuple[int, ...] = (12, 8, 8, 12)
     variance_floor: float = 0.01
-    min_frames: float = 10.0
     beam: float = 400.0
 
     def __post_init__(self) -> None:
@@ -62,7 +62,6 @@ class GmmConfig:
             ("mixtures", mixtures, all(a < b for a, b in pairwise(mixtures)), "rising numbers"),
             ("iterations", iterations, iterations and min(iterations) >= 1, "one number or more, from 1 on"),
             ("variance_floor", self.variance_floor, 0 < self.variance_floor <= 1, "more than 0, at most 1"),
-            ("min_frames", self.min_frames, self.min_frames > 0, "more than 0"),
             ("beam", self.beam, self.beam > 0, "more than 0"),
         ):
             if not is_met:
@@ -213,7 +212,7 @@ def train_stage(
 
 def grow(model: GmmHmm, n_components: int, config: GmmConfig) -> GmmHmm:
     """Return the model with its mixtures split to ``n_components``."""
-    emissions = split_components(model.emissions, n_components, model.occupancy, config.min_frames)
+    emissions = split_components(model.emissions, n_components, model.occupancy, _LEAST_FRAMES)
     return replace(model, emissions=emissions)
 
 

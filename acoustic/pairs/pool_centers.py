@@ -16,7 +16,6 @@ from acoustic.pairs.class_frames import LabelledFrames
 from foundation.arrays import Integers, Singles
 from foundation.threads import parallel_map
 
-Drawing = Literal["random", "kmeans"]
 Choice = Literal["random", "kmeans", "npd", "orols"]
 
 _BLOCK = 8  # centres that the selection adds at once

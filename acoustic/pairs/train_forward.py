@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,15 +22,12 @@ from acoustic.pairs.class_frames import ClassFrames, LabelledFrames
 from acoustic.pairs.compiled_forward import fit_pair
 from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
-from foundation.checks import check_choices
 from foundation.threads import Watch, parallel_map, unwatched
 
 _STEEPEST = np.float32(1e25)  # largest 1/σ² of compiled kernels, finite times squared distances
 _PATIENCE = 10  # centres for which λ must have changed little
 _PAIRS_AT_ONCE = 16  # pairs that a thread takes at once
 _LEAVE_ONE_OUT = Calibration()
-
-StoppingRule = Literal["size", "tol", "lambda", "thesis"]
 
 
 @dataclass(frozen=True)
@@ -41,35 +38,29 @@ class PairForwardConfig:
     ----------
     n_centers : largest number of centres of a pair
     epsilon : number added to the diagonal of a pair's Gram matrix
-    stopping : rule that may end the selection before a pair has ``n_centers``: ``size`` is none, ``tol`` ends
-        when no absolute residual, of targets ±1, exceeds ``tol``, ``lambda`` when λ has changed by a share of
-        no more than ``tol`` for ten centres; ``thesis`` is ``tol`` for NPD and ``lambda`` for OROLS, as in
-        thesis 4.4.1
-    tol : threshold of the rule
+    tol : threshold that may end the selection before a pair has ``n_centers``, as in thesis 4.4.1: NPD ends
+        when no absolute residual, of targets ±1, exceeds it, OROLS when λ has changed by no more than this
+        share for ten centres; with 0 every pair has ``n_centers``
     """
 
     n_centers: int = 100
     epsilon: float = 1e-3
-    stopping: StoppingRule = "size"
     tol: float = 0.2
 
     def __post_init__(self) -> None:
-        check_choices(self, ModelError)
         check_whole("n_centers", self.n_centers)
         check_not_negative("epsilon", self.epsilon)
         check_not_negative("tol", self.tol)
 
     def selection(self, sigma: float, *, regularize: bool) -> ForwardConfig:
         """Return how OROLS (``regularize``) or NPD selects the centres of a pair."""
-        stopping: Stopping = "lambda" if regularize else "tol"
-        if self.stopping != "thesis":
-            stopping = self.stopping
+        rule: Stopping = "lambda" if regularize else "tol"
         return ForwardConfig(
             Kernel("gaussian", sigma),
             (sigma,),
             self.n_centers,
             epsilon=self.epsilon,
-            stopping=stopping,
+            stopping=rule if self.tol else "size",
             tol=self.tol,
             patience=_PATIENCE,
             regularize=regularize,

@@ -21,7 +21,7 @@ from acoustic.kernels.parameters import check_positive, check_whole
 from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.pool_centers import Choice, Drawing, pool_centers
+from acoustic.pairs.pool_centers import Choice, pool_centers
 from acoustic.pairs.pool_pairs import FittedPair, PoolClass, PoolPair, fit_pair
 from acoustic.pairs.pooled import PooledMachines
 from foundation.arrays import Floats, Ints, Singles
@@ -40,8 +40,6 @@ class PoolsConfig:
     Attributes
     ----------
     n_centers : largest number of centres of a class's pool
-    choice : the centres of ``pools``, which no discriminant selects: ``random`` frames of a class, or the
-        means of clusters of its frames (``kmeans``)
     ridge : number added to the diagonal of a pair's Gram matrix, which is a mean over the pair's frames; the
         bias is not penalised
     loss : ``squared`` is least squares on targets ±1 (thesis); ``squared-hinge`` takes one Newton step from
@@ -49,7 +47,6 @@ class PoolsConfig:
     """
 
     n_centers: int = 100
-    choice: Drawing = "random"
     ridge: float = 1e-5
     loss: Loss = "squared-hinge"
 
@@ -65,7 +62,7 @@ def fit(
     config: PoolsConfig,
     calibration: Calibration,
     *,
-    choice: Choice | None = None,
+    choice: Choice = "random",
     seed: int = 0,
     n_workers: int | None = None,
     watch: Watch = unwatched,
@@ -78,14 +75,13 @@ def fit(
     sigma : width of the Gaussian kernel
     config : number of centres, and how discriminants are fitted
     calibration : how curves are fitted
-    choice : how centres are chosen (`acoustic.pairs.pool_centers`); by default as ``config`` says
+    choice : how centres are chosen (`acoustic.pairs.pool_centers`)
     seed : seed of the random choice of centres
     n_workers : threads; one a core by default. The result does not depend on it.
     watch : shows how many groups of pairs are done
     """
     check_positive("sigma", sigma)
-    chosen_by = choice or config.choice
-    centers = pool_centers(frames, chosen_by, config.n_centers, sigma, seed, n_workers)
+    centers = pool_centers(frames, choice, config.n_centers, sigma, seed, n_workers)
     n_steps = 1 if config.loss == "squared-hinge" else 0
     return fit_pools(
         frames,

@@ -75,7 +75,7 @@ class ModelStages:
                 "or change gmm.mixtures"
             )
         if isinstance(system, HybridSystem):
-            check_way(system.way, self.config.hybrid, self.config.of_way(system.way))
+            check_way(system.way, self.config.hybrid)
             self._check_choice(system)
         self.config.front_end.front_end(self._projection(system)).check()
 

@@ -18,6 +18,7 @@ from foundation.errors import AsrError
 from recipes.tables import (
     benchmarks,
     characters,
+    kernel_choices,
     leave_one_out,
     planar,
     reduction,
@@ -36,6 +37,7 @@ PARTS: dict[str, Part] = {
     **characters.PARTS,
     **benchmarks.PARTS,
     **leave_one_out.PARTS,
+    **kernel_choices.PARTS,
     **sinc.PARTS,
     **sinc_figures.PARTS,
     **regression.PARTS,

@@ -23,6 +23,7 @@ from recipes.tables.width_search import N_FOLDS, Search, Width, choose_width
 RIDGES = (1e-3, 1e-1, 1.0, 10.0)
 PATIENCES = (1, 10)
 N_STUMPS = (10, 50, 200)
+WIDEST = 12  # σ of eight median distances: heart is told apart best by nearly linear machines
 _HEADER = ("data", "method", "slides", "slides: size", "ours", "ours: centres", "chosen")
 
 
@@ -69,7 +70,7 @@ def _kept(
 ) -> tuple[str, str, str]:
     """Return error, centres and what was chosen of a method that ``make`` chooses and describes."""
     settings = {"data": name, "method": label, "n": len(splits), "seed": request.search.seed}
-    settings |= {"part": "leave-one-out", "is_quick": request.is_quick}
+    settings |= {"part": "leave-one-out", "widest": WIDEST, "is_quick": request.is_quick}
 
     def compute() -> dict[str, Any]:
         model, chosen = make(splits[:N_TUNED], request.search)
@@ -77,7 +78,8 @@ def _kept(
             delayed(evaluate)(model(), split) for split in splits
         )
         errors, centers = [o.error for o in outcomes], [o.n_centers for o in outcomes]
-        return {"error": spread(errors), "centers": spread(centers), "chosen": chosen}
+        size = spread(centers) if any(centers) else "–"
+        return {"error": spread(errors), "centers": size, "chosen": chosen}
 
     found = request.kept.result(settings, compute)
     return found["error"], found["centers"], found["chosen"]
@@ -89,7 +91,7 @@ def _selected(
     """Return the maker of the slides' method with σ, λ and patience of the least cross-validation error."""
     sets = [(s.x, s.y) for s in splits]
     found: list[tuple[Width, float, int]] = [
-        (choose_width(partial(_loo, ridge, patience), sets, search), ridge, patience)
+        (choose_width(partial(_loo, ridge, patience), sets, search, WIDEST), ridge, patience)
         for ridge in (ridges[:1] if search.is_coarse else ridges)
         for patience in patiences
     ]

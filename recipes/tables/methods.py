@@ -22,6 +22,10 @@ SHARES = (1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 13.0, 17.0, 22.0, 27.0, 35.0, 43.0
 ALL = (100.0,)  # of the training points are centres, or the method decides
 
 
+# The papers' algorithms, centre by centre, whatever the estimators' defaults are.
+AS_IN_PAPERS: dict[str, Any] = {"selection": "residual", "stopping": "size", "block_size": 1}
+
+
 def npd(shares: tuple[float, ...] = SHARES, **options: Any) -> Method:
     """Return thesis Algorithm 1: σ, ε and the number of centres are chosen."""
     return Method("NPD", partial(_grown, "npd"), partial(_forward, NPDClassifier, options), EPSILONS, shares)
@@ -50,7 +54,7 @@ def svm() -> Method:
 
 
 def _forward(estimator: type[Any], options: dict[str, Any], sigma: float, epsilon: float, n: int) -> Any:
-    return estimator(sigma, n, epsilon=epsilon, **{"block_size": 1} | options)  # 1: the papers' algorithm
+    return estimator(sigma, n, epsilon=epsilon, **(AS_IN_PAPERS | options))
 
 
 def _ols(sigma: float, _: float, n: int) -> OLSClassifier:

@@ -54,23 +54,26 @@ class Width:
 
 
 def choose_width(
-    make: Make, training_sets: Sequence[tuple[NDArray[Any], NDArray[Any]]], search: Search
+    make: Make,
+    training_sets: Sequence[tuple[NDArray[Any], NDArray[Any]]],
+    search: Search,
+    highest: int = HIGHEST,
 ) -> Width:
     """Return the width whose 5-fold cross-validation error, summed over the training sets, is least.
 
     One training set in most tables; where a table has many partitions of one data set, the first five of
-    them, as in the thesis (5.1.2).
+    them, as in the thesis (5.1.2). ``highest`` is the widest σ, as k in d̃ · 2^(k/4).
     """
     unit = float(np.median([median_distance(x, search.seed) for x, _ in training_sets]))
     errors: dict[int, float] = {}
 
     def best_of(steps: Sequence[int]) -> int:
-        wanted = [k for k in steps if LOWEST <= k <= HIGHEST and k not in errors]
+        wanted = [k for k in steps if LOWEST <= k <= highest and k not in errors]
         sigmas = [unit * 2.0 ** (k / PER_OCTAVE) for k in wanted]
         errors.update(zip(wanted, _errors(make, sigmas, training_sets, search), strict=True))
         return min(errors, key=lambda k: (errors[k], -k))
 
-    best = best_of(range(LOWEST, HIGHEST + 1, PER_OCTAVE))
+    best = best_of(range(LOWEST, highest + 1, PER_OCTAVE))
     for step in () if search.is_coarse else (2, 1):
         best = best_of((best - step, best + step))
     factor = 2.0 ** (best / PER_OCTAVE)

@@ -141,7 +141,6 @@ class TestSecondRun:
                 "tuning.word_penalties=0,-20,-10000",  # the same weights win: no new test
                 ["recognizer-gmm2", "tuning-gmm2"],
             ),
-            ("gmm.min_frames=11", ["gmm-none-1", "gmm-none-1-dev", "gmm-none-2", "gmm-none-2-dev"]),
             (
                 "gmm.variance_floor=0.1",
                 [

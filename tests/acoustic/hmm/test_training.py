@@ -272,7 +272,6 @@ def test_a_beam_without_a_path_is_widened():
         ("iterations", ()),
         ("iterations", (3, 0)),
         ("variance_floor", 0.0),
-        ("min_frames", -1.0),
         ("beam", 0.0),
         ("beam", np.nan),
     ],

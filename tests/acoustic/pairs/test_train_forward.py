@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from acoustic.discriminants import NPDClassifier
-from acoustic.errors import ModelError, ParameterError
+from acoustic.errors import ModelError
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import FARTHEST
@@ -173,34 +173,21 @@ def test_held_out_outputs_are_those_of_machines_of_the_other_folds(overlapping, 
 
 
 @pytest.mark.parametrize(
-    ("stopping", "regularize", "expected"),
-    [
-        ("size", False, ("size", 0.4)),
-        ("tol", True, ("tol", 0.4)),
-        ("lambda", True, ("lambda", 0.4)),
-        ("thesis", False, ("tol", 0.4)),
-        ("thesis", True, ("lambda", 0.4)),
-    ],
+    ("tol", "regularize", "expected"),
+    [(0.0, False, "size"), (0.0, True, "size"), (0.4, False, "tol"), (0.4, True, "lambda")],
 )
-def test_the_rule_that_ends_a_selection(stopping, regularize, expected):
-    config = PairForwardConfig(30, 1e-2, stopping, tol=0.4)
-    found = config.selection(1.5, regularize=regularize)
-    assert (found.stopping, found.tol) == expected
+def test_the_rule_that_ends_a_selection(tol, regularize, expected):
+    found = PairForwardConfig(30, 1e-2, tol).selection(1.5, regularize=regularize)
     assert found == ForwardConfig(
         Kernel("gaussian", 1.5),
         (1.5,),
         30,
-        stopping=expected[0],
-        tol=expected[1],
+        stopping=expected,
+        tol=tol,
         patience=10,
         epsilon=1e-2,
         regularize=regularize,
     )
-
-
-def test_npd_has_no_lambda_to_stop_by():
-    with pytest.raises(ParameterError, match='stopping is "lambda", but NPD has no λ'):
-        PairForwardConfig(stopping="lambda").selection(1.0, regularize=False)
 
 
 def test_held_out_outputs_need_folds(overlapping):

@@ -192,7 +192,7 @@ class TestChoice:
         "hybrid.gmm_weight=0",
         "hybrid.input_projection=none",
         "forward.n_centers=5",
-        "forward.stopping=size",
+        "forward.tol=0",
     )
 
     @pytest.fixture(autouse=True)

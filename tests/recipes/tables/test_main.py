@@ -6,7 +6,7 @@ import pytest
 
 from recipes.tables import __main__ as command
 from recipes.tables.__main__ import PARTS, main
-from recipes.tables.parts import Kept, Part, Request
+from recipes.tables.parts import Part, Request
 
 
 def counted(request: Request) -> str:
@@ -50,32 +50,6 @@ def test_quick_sections_say_that_they_are_no_results(
     assert "not results" in out
     assert "2 partitions, ['usps', 'letter']" in out
     assert "--only made --quick`" in out
-
-
-def test_kept_results_are_not_computed_again(tmp_path: Path) -> None:
-    calls: list[int] = []
-
-    def compute() -> list[int]:
-        calls.append(1)
-        return [3, 4]
-
-    settings = {"data": "usps", "seed": 0}
-    kept = Kept(tmp_path / "kept")
-    assert kept.result(settings, compute) == [3, 4]
-    again = Kept(tmp_path / "kept")
-    assert again.result({"seed": 0, "data": "usps"}, compute) == [3, 4]
-    assert len(calls) == 1
-    assert again.result(settings | {"seed": 1}, compute) == [3, 4]
-    assert len(calls) == 2
-    assert Kept(None).result(settings, compute) == [3, 4]
-    assert len(calls) == 3
-
-
-def test_pictures_are_found_from_the_page(tmp_path: Path) -> None:
-    request = Request(tmp_path, figures=tmp_path / "figures", page=tmp_path / "results" / "tables.md")
-    assert request.picture("a.png", "A figure") == "![A figure](../figures/a.png)"
-    assert Request(tmp_path, figures=tmp_path / "figures").picture("a.png", "A") == "![A](figures/a.png)"
-    assert Request(tmp_path).picture("a.png", "A figure") == ""
 
 
 def test_every_part_has_a_section_on_the_page() -> None:
