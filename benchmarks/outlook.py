@@ -49,7 +49,7 @@ SIZES = (25, 50, 100, 200, 400)
 RULES = ("npd", "orols", "random")
 MAX_FRAMES = 500  # of a class
 RULE = Calibration("fitted", "gaussian")
-EPSILON = PairForwardConfig.epsilon
+SIGMA, EPSILON = 5.0, 1e-3
 SURVIVORS = (5, 10, 20)
 ELIMINATIONS = (
     (5, -10.0),
@@ -75,11 +75,11 @@ class Trainer:
 
     def __init__(self, task: OutlookTask) -> None:
         self.task = task
-        self.sigma = task.experiment.config.hybrid.sigma
+        self.sigma = SIGMA
         self.selected = cache(self._selected)
 
     def _selected(self, rule: str, n_centers: int) -> Made:
-        own = PairForwardConfig(n_centers)
+        own = PairForwardConfig(n_centers, EPSILON, tol=0.0)  # as many centres as asked for
         found = fit(self.task.train, self.sigma, own, RULE, regularize=rule == "orols", n_workers=1)
         return described(self.task, *found)
 
