@@ -151,9 +151,7 @@ def section(kept):
     parts = [table("Words that the model has not learned", head, rows)]
     orders = [order_row(name, kept) for name in names if f"{name}|order {ORDERS[0]}" in kept]
     if orders:
-        title = (
-            f"Word error by the order of the n-grams, on {CHOSEN_ON:,} words of the first fold's learned ones"
-        )
+        title = f"Word error % by the order of the n-grams, on up to {CHOSEN_ON:,} of fold 1's learned words"
         parts.append(table(title, ("lexicon", *(f"order {order}" for order in ORDERS)), orders))
     return "\n\n".join(parts)
 

@@ -246,7 +246,7 @@ def leave_one_out_rate(tables: Path, n_runs: int) -> tuple[str, str]:
 
 
 def one_against_the_rest() -> tuple[str, str]:
-    """One basis for all classes of as many frames as half an hour of speech has."""
+    """One basis for all classes of as many frames as 25 minutes of speech have."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 100, 150_000)
     x = (rng.normal(size=(len(y), 39)) + rng.normal(size=(100, 39))[y]).astype(np.float32)
