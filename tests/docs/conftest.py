@@ -21,11 +21,11 @@ def is_test_there(pointer: str) -> bool:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors that GitHub gives to the headings of a page, and the names of its sections."""
+    """Return the anchors of a page: those that GitHub gives to its headings, and those it sets itself."""
     text = page.read_text(encoding="utf-8")
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     made = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
-    return made | set(re.findall(r"<!-- begin ([\w-]+) -->", text))
+    return made | set(re.findall(r'<a id="([\w-]+)"></a>', text))
 
 
 def is_link_there(page: Path, link: str) -> bool:
