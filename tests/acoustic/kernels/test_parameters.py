@@ -14,7 +14,7 @@ ESTIMATORS = [
 ]
 KERNEL_ESTIMATORS = [estimator for estimator in ESTIMATORS if "kernel" in estimator().get_params()]
 WRONG = {
-    "sigma": [0.0, -1.0, np.nan, np.inf, None, "scale", (), (1.0, -1.0), ([1.0], [1.0, 2.0])],
+    "sigma": [0.0, -1.0, np.nan, np.inf, None, "wide", (), (1.0, -1.0), ([1.0], [1.0, 2.0])],
     "max_centers": [0, -1, 2.5, np.nan, "many", True],
     "n_nodes": [0, 2.5, "many"],
     "n_candidates": [0, 2.5, "many"],
