@@ -73,24 +73,28 @@ def fit_given(
     for p, (i, j) in enumerate(pairs):
         rows = np.concatenate([of_class[i], of_class[j]])
         centers = choose(p, rows)
-        columns = columns_of(frames, rows, centers, kernel, epsilon)
+        columns = columns_of(frames, rows, centers, kernel)
         targets = np.where(np.arange(len(rows)) < len(of_class[i]), 1.0, -1.0)
-        weights = least_squares(columns, targets)
+        weights = least_squares(columns + epsilon * diagonal(rows, centers), targets)
         counts = float(frames.counts[i]), float(frames.counts[j])
+        # The outputs are those of decoding, which has no ε.
         curves.append(fit_curve(columns @ weights, len(of_class[i]), counts, "gaussian"))
         chosen.append(centers)
         solutions.append(weights)
     return gathered(frames, pairs, chosen, solutions, kernel), np.stack(curves)
 
 
-def columns_of(
-    frames: LabelledFrames, rows: Longs, centers: Centers, kernel: Kernel, epsilon: float
-) -> Floats:
-    """Return the columns (M, 1 + C) of a pair: ones for the bias, then those of K + εI."""
+def columns_of(frames: LabelledFrames, rows: Longs, centers: Centers, kernel: Kernel) -> Floats:
+    """Return the columns (M, 1 + C) of a pair: ones for the bias, then those of K."""
     x, (indices, sigmas) = frames.x, centers
     values = kernel.block(x[rows], x[indices], sigmas).astype(np.float64)
-    values[rows[:, None] == indices] += epsilon
     return np.column_stack([np.ones(len(rows)), values])
+
+
+def diagonal(rows: Longs, centers: Centers) -> Floats:
+    """Return 1 where a row (M,) is the centre of a column (1 + C,), else 0."""
+    same = (rows[:, None] == centers[0]).astype(np.float64)
+    return np.column_stack([np.zeros(len(rows)), same])
 
 
 def least_squares(columns: Floats, targets: Floats) -> Floats:

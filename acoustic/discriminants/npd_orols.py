@@ -1,4 +1,4 @@
-"""NPD and OROLS as scikit-learn estimators over `forward.forward_selection`."""
+"""NPD and OROLS as scikit-learn estimators over `forward_selection` and `quick_selection`."""
 
 from __future__ import annotations
 
@@ -279,8 +279,9 @@ class NPDClassifier(_ForwardClassifier):
 
     Notes
     -----
-    Data in float32 are computed with in float32, which is twice as fast; centres are then accepted up to a
-    condition number of about 1e5. ``ovo`` always computes in float32.
+    With float32 data the papers' algorithm computes in float32, which is twice as fast; centres are then
+    accepted up to a condition number of about 1e5. The fast selection takes only the kernel values in
+    float32. ``ovo`` always computes in float32.
     """
 
     _regularize = False

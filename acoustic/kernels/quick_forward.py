@@ -85,7 +85,7 @@ def quick_selection(
 
     Parameters
     ----------
-    x : (M, D) training points; all is computed in float64
+    x : (M, D) training points; kernel values are computed in their precision, all else in float64
     targets : (M, R)
     config : how centres are selected; see `is_quick`
     sample_weight : (M,) weights of the squared errors, above 0; only their ratios count

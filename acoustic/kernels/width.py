@@ -22,7 +22,7 @@ from foundation.threads import single_threaded_libraries
 
 EPSILONS = 10.0 ** np.arange(-8.0, 2.0)
 FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the width by scale, from which the search chooses
-_START = 3  # the factor that it looks at first
+_START = 3  # index of the factor that it looks at first, the widest
 _N_ROWS = 500
 _CENTERS = (2.0, 32, 96)  # c is this many √M, at least, at most
 _N_PAIRS = 4000  # pairs whose distances give the median
@@ -62,7 +62,7 @@ def left_out_setting(
 ) -> Setting:
     """Return the width and the ε of the least leave-one-out squared error of small models.
 
-    The widths are searched from the middle one outwards, in the direction in which the error falls.
+    The search begins at the widest and goes on to narrower ones as long as the error falls.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ Choice = Literal["random", "kmeans", "npd", "orols"]
 
 _BLOCK = 8  # centres that the selection adds at once
 _EPSILON = 1e-3  # added to the diagonal of the selection's Gram matrix
-_MOST_FRAMES = 1000  # of the class among which centres are selected; more cost time and choose no better
-_LEAST_FRAMES_A_CENTER = 5  # if there are as many
+_FRAMES = 1000  # of the class among which centres are selected; more cost time and choose no better
+_FRAMES_A_CENTER = 5  # if that is more
 
 
 def pool_centers(
@@ -39,7 +39,7 @@ def pool_centers(
     frames : frames of known class; every class has at least one
     choice : ``random`` takes random frames of the class; ``kmeans`` the means of clusters of its frames;
         ``npd`` and ``orols`` run forward selection on the class against as many random frames of all others
-        and keep the centres that are frames of the class
+        and keep the centres that are frames of the class; if these are too few, the rest is drawn
     n_centers : C; a class with fewer frames has all of them as centres
     sigma : width of the Gaussian kernel
     seed : seed of the random choices
@@ -57,7 +57,7 @@ def pool_centers(
             return np.asarray(clusters.fit(x[own]).cluster_centers_, dtype=np.float32)
         chosen: Integers = np.zeros(0, dtype=int)
         if choice != "random":
-            some = drawn(own, max(_MOST_FRAMES, _LEAST_FRAMES_A_CENTER * n_centers), rng)
+            some = drawn(own, max(_FRAMES, _FRAMES_A_CENTER * n_centers), rng)
             others = drawn(np.flatnonzero(codes != k), len(some), rng)
             chosen = _selected(x, some, others, n_centers, sigma, choice == "orols", rng)
         rest = drawn(np.setdiff1d(own, chosen), n_centers - len(chosen), rng)

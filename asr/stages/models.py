@@ -179,7 +179,11 @@ class ModelStages:
     def choice(self, system: HybridSystem) -> StageOutput | None:
         """Return the options chosen on dev and all that was tried; None where there is nothing to choose."""
         values = values_of(system.way, self.config)
-        if not values or not len(self.task.corpus("dev")):
+        if not values:
+            return None
+        if not len(self.task.corpus("dev")):
+            named = ", ".join(values)
+            logger.warning("%s: no dev set to choose %s on; they are used as configured", system.way, named)
             return None
         splits, hybrid = ("train",), self.config.hybrid
         units, aligner, config = self.units(splits), self.gmm(self.aligner, splits), self._hybrid_front_end

@@ -152,7 +152,7 @@ def _can_be_learned(letters: str, pronunciation: Sequence[str]) -> bool:
     return (
         len(letters) <= MAX_LETTERS
         and len(pronunciation) <= 2 * len(letters)
-        and not any(letter.isnumeric() for letter in letters)
+        and not any(letter.isdigit() for letter in letters)
     )
 
 

@@ -57,7 +57,7 @@ def known_letters(word: str, alphabet: Collection[str], *, fold: bool = True) ->
     """
     letters = "".join(c for c in letters_of(word, fold=fold) if c in alphabet or c not in _MAY_BE_SILENT)
     unknown = next((c for c in letters if c not in alphabet), "")
-    if unknown.isnumeric():
+    if unknown.isdigit():
         return "", f'has the digit "{unknown}"'
     if unknown:
         return "", f'has "{unknown}", which no word of the lexicon has'

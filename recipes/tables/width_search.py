@@ -1,4 +1,4 @@
-"""The kernel width σ by cross-validation on the training points: the only thing any table here chooses.
+"""The kernel width σ by cross-validation on training points, for methods that have nothing else to choose.
 
 The grid is σ = d̃ · 2^(k/4), k = −16 … 6, with d̃ the median distance of training points: from a sixteenth
 of it to 2.8 times it. It is searched from coarse to fine: every fourth width, then both neighbours two steps

@@ -401,7 +401,7 @@ class TestOthers:
         own.write_text("MAMI M A M I\nIMAMI I M A M I\nAMI A M I\nASA A S A\nSIMSI S I M S I\n")
         code, out, errors = run("lexicon", tones, "--from", own)
         assert (code, out) == (0, "ASA A S A\nIMI I M I  # guessed\n")
-        lines = errors.splitlines()
+        lines = [line for line in errors.splitlines() if " so far" not in line]  # of a busy machine
         assert lines[0] == f"1 of 4 words are not in {own}, guessed from it (marked # guessed): IMI"
         assert re.fullmatch(
             rf"of 5 words of {own}, held out as a test, [\d.]+ % came out wrong, .*", lines[1]

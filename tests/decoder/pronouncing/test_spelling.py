@@ -34,6 +34,7 @@ def test_case_is_kept_where_it_tells_letters_apart() -> None:
         ("bad's", "", 'has "s", which no word of the lexicon has'),
         ("dad'", "dad'", ""),
         ("b2", "", 'has the digit "2"'),
+        ("\u4e00", "", 'has "\u4e00", which no word of the lexicon has'),  # a numeral, but a letter
         ("\u0434\u0430", "", 'has "\u0434", which no word of the lexicon has'),
         ("'", "", "has no letters"),
         ("--", "", "has no letters"),
