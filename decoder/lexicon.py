@@ -316,6 +316,17 @@ def _spell(word: str) -> tuple[Pronunciation, str]:
     return tuple(letters), ""
 
 
+def spelling_fault(word: str) -> str:
+    """Return what keeps a word from being spelled by its letters, an empty string if nothing does.
+
+    Examples
+    --------
+    >>> spelling_fault("Blåbär's"), spelling_fault("2")[:17]
+    ('', 'has the digit "2"')
+    """
+    return _spell(_normalised(word))[1]
+
+
 def _letters_of_syllable(character: str) -> str:
     """Return a Hangul syllable as its letters, any other character as it is."""
     return unicodedata.normalize("NFD", character) if "\uac00" <= character <= "\ud7a3" else character

@@ -8,6 +8,7 @@ import soundfile
 
 from asr.corpora.corpus import SPLITS, Corpus, Utterance, read_corpus, write_corpus
 from asr.errors import CorpusError
+from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon
 from recipes import folder
 
@@ -107,3 +108,22 @@ def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
     files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
     assert len(files) == 10
     assert all((tmp_path / "one" / f).read_bytes() == (tmp_path / "two" / f).read_bytes() for f in files)
+
+
+def test_words_that_cannot_be_spelled_are_named_and_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = write_folder(tmp_path / "in", *(f"{i:02d}" for i in range(12)))
+    (source / "03.txt").write_text("yes 2")
+    folder.prepare(source, tmp_path / "out")
+    parts, lexicon = prepared(tmp_path / "out")
+    assert lexicon.words == ("no", "yes")
+    assert parts["train"].text["03"] == ("yes", "2")
+    (message,) = caplog.messages
+    assert message.startswith('1 of 3 words are not in the lexicon: word "2" has the digit "2"')
+
+
+def test_a_corpus_of_words_that_cannot_be_spelled_is_an_error(tmp_path: Path) -> None:
+    source = write_folder(tmp_path / "in", *(f"{i:02d}" for i in range(12)), text="2")
+    with pytest.raises(LexiconError, match='word "2" has the digit "2"'):
+        folder.prepare(source, tmp_path / "out")
