@@ -47,6 +47,15 @@ def coordinate_search(
     return Tuned(best, cached(best), trials)
 
 
+def nearest(values: Sequence[float], wanted: float) -> float:
+    """Return the value that is nearest to another, from which a search starts.
+
+    >>> nearest((1, 4, 8), 5)
+    4
+    """
+    return min(values, key=lambda value: abs(value - wanted))
+
+
 def middle_of_best(costs: Sequence[float]) -> int:
     """Return the middle of the longest run of the lowest cost, since the edge of a plateau may be chance.
 

@@ -91,7 +91,7 @@ def say(text: str) -> None:
 def status() -> str:
     """Return what is under way: the outermost work, usually a stage, and how far its innermost part is."""
     parts = list(_under_way)
-    return "; ".join(say() for say in dict.fromkeys([*parts[:1], *parts[-1:]]))
+    return "; ".join(describe() for describe in dict.fromkeys([*parts[:1], *parts[-1:]]))
 
 
 def duration(seconds: float) -> str:
@@ -141,9 +141,9 @@ def _counted(count: _Count) -> Iterator[_Count]:
 
 
 @contextmanager
-def _shown(say: Callable[[], str]) -> Iterator[None]:
-    _under_way.append(say)
+def _shown(describe: Callable[[], str]) -> Iterator[None]:
+    _under_way.append(describe)
     try:
         yield
     finally:
-        _under_way.remove(say)
+        _under_way.remove(describe)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from asr.config import TuningConfig
-from asr.coordinate_search import Tuned, Weights, coordinate_search
+from asr.coordinate_search import Tuned, Weights, coordinate_search, nearest
 from asr.progress import progress_bar
 from asr.scoring.edit_distance import align_words, count_errors
 from decoder.decoder import Decoder
@@ -51,7 +51,7 @@ def tune(
     if with_lm_scale:
         axes = {"lm_scale": config.lm_scales, **axes}
     axes["silence_log_prob"] = config.silence_log_probs
-    start = {name: min(values, key=lambda v: abs(v - _START[name])) for name, values in axes.items()}
+    start = {name: nearest(values, _START[name]) for name, values in axes.items()}
     if not scores:
         return Tuned(start, 0, ())
     return coordinate_search(word_errors, axes, start, _MAX_ROUNDS)

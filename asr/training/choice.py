@@ -18,7 +18,7 @@ import numpy as np
 from acoustic.emissions.aligned_frames import AlignedFrames
 from acoustic.emissions.hybrid import WAYS, train_emissions
 from asr.config import ChosenName, ExperimentConfig
-from asr.coordinate_search import Tuned, Weights, coordinate_search
+from asr.coordinate_search import Tuned, Weights, coordinate_search, nearest
 from asr.progress import progress_bar
 from foundation.arrays import Integers, Ints, Longs, Singles
 
@@ -66,7 +66,7 @@ def choose(way: str, data: AlignedFrames, dev: DevFrames, config: ExperimentConf
     P(right class | frame).
     """
     axes = values_of(way, config)
-    start = {key: _nearest(values, option(config, key)) for key, values in axes.items()}
+    start = {key: nearest(values, option(config, key)) for key, values in axes.items()}
     classes = _drawn_classes(data.n_classes, N_CLASSES, config.hybrid.seed)
     few = with_classes(data, classes)
     known = dev.states >= 0
@@ -130,7 +130,3 @@ def with_classes(data: AlignedFrames, classes: Ints | Longs) -> AlignedFrames:
 def _drawn_classes(n_classes: int, n_drawn: int, seed: int) -> Longs:
     drawn = np.random.default_rng(seed).permutation(n_classes)[:n_drawn]
     return np.sort(drawn)
-
-
-def _nearest(values: Sequence[float], wanted: float) -> float:
-    return min(values, key=lambda value: abs(value - wanted))

@@ -8,6 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recipes.tables.parts import Request
+from recipes.tables.width_search import Search
+
+Rows = Callable[[str], list[list[str]]]
 Blobs = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
 
 
@@ -36,3 +40,19 @@ def folder(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir()
         np.savez(tmp_path / name / f"{name}.npz", **arrays)
     return tmp_path
+
+
+@pytest.fixture
+def quick(folder: Path) -> Request:
+    return Request(folder, Search(is_coarse=True), 2, is_quick=True)
+
+
+@pytest.fixture(scope="session")
+def rows_of() -> Rows:
+    """Return the function from Markdown to the cells of all its tables, headers too."""
+
+    def rows(text: str) -> list[list[str]]:
+        lines = [line for line in text.splitlines() if line.startswith("|") and "---" not in line]
+        return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+
+    return rows

@@ -4,28 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from recipes.tables.benchmarks import benchmarks
 from recipes.tables.datasets import benchmark_partitions
 from recipes.tables.parts import Kept, Request
-from recipes.tables.width_search import Search
 
-Blobs = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
-
-
-def rows_of(table: str) -> list[list[str]]:
-    """Return the cells of all tables, headers too."""
-    lines = [line for line in table.splitlines() if line.startswith("|") and "---" not in line]
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+Rows = Callable[[str], list[list[str]]]
 
 
-@pytest.fixture
-def quick(folder: Path) -> Request:
-    return Request(folder, Search(is_coarse=True), 2, is_quick=True)
-
-
-def test_benchmarks_beside_the_paper(quick: Request) -> None:
+def test_benchmarks_beside_the_paper(quick: Request, rows_of: Rows) -> None:
     request = Request(quick.folder, quick.search, 2, True, frozenset({"heart", "thyroid", "twonorm"}))
     rows = {(row[0], row[1]): row[2:] for row in rows_of(benchmarks(request))[:4]}
     papers = ["(16)", "(15.8)", "(16.1)", "(16.1)", "(16.2)", "(16.1)"]

@@ -1,7 +1,6 @@
 """Thesis table 5.2 on blobs that no method should get wrong."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,21 +11,10 @@ from recipes.tables.cross_validation import Choice, Method
 from recipes.tables.parts import Request
 from recipes.tables.width_search import Search
 
-Blobs = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
+Rows = Callable[[str], list[list[str]]]
 
 
-def rows_of(table: str) -> list[list[str]]:
-    """Return the cells of all tables, headers too."""
-    lines = [line for line in table.splitlines() if line.startswith("|") and "---" not in line]
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
-
-
-@pytest.fixture
-def quick(folder: Path) -> Request:
-    return Request(folder, Search(is_coarse=True), 2, is_quick=True)
-
-
-def test_characters_beside_the_paper(quick: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_characters_beside_the_paper(quick: Request, monkeypatch: pytest.MonkeyPatch, rows_of: Rows) -> None:
     seen: list[int] = []
     choose = characters_part.choose
 

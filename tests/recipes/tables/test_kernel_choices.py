@@ -1,30 +1,16 @@
 """Several widths and the compact kernel beside one Gaussian, on blobs."""
 
 from collections.abc import Callable
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 from recipes.tables.kernel_choices import FACTORS, kernel_choices
 from recipes.tables.parts import Request
-from recipes.tables.width_search import Search
 
-Blobs = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
-
-
-def rows_of(table: str) -> list[list[str]]:
-    """Return the cells of all tables, headers too."""
-    lines = [line for line in table.splitlines() if line.startswith("|") and "---" not in line]
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+Rows = Callable[[str], list[list[str]]]
 
 
-@pytest.fixture
-def quick(folder: Path) -> Request:
-    return Request(folder, Search(is_coarse=True), 2, is_quick=True)
-
-
-def test_kernels_side_by_side(quick: Request) -> None:
+def test_kernels_side_by_side(quick: Request, rows_of: Rows) -> None:
     request = Request(quick.folder, quick.search, 2, True, frozenset({"heart", "thyroid"}))
     _, *rows, absent = rows_of(kernel_choices(request))
     assert absent[:2] == ["thyroid", "not in the folder"]

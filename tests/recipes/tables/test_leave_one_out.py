@@ -1,30 +1,14 @@
 """The table of the slides on blobs that no method should get wrong."""
 
 from collections.abc import Callable
-from pathlib import Path
-
-import numpy as np
-import pytest
 
 from recipes.tables.leave_one_out import leave_one_out
 from recipes.tables.parts import Request
-from recipes.tables.width_search import Search
 
-Blobs = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
-
-
-def rows_of(table: str) -> list[list[str]]:
-    """Return the cells of all tables, headers too."""
-    lines = [line for line in table.splitlines() if line.startswith("|") and "---" not in line]
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+Rows = Callable[[str], list[list[str]]]
 
 
-@pytest.fixture
-def quick(folder: Path) -> Request:
-    return Request(folder, Search(is_coarse=True), 2, is_quick=True)
-
-
-def test_slides_beside_ours(quick: Request) -> None:
+def test_slides_beside_ours(quick: Request, rows_of: Rows) -> None:
     request = Request(quick.folder, quick.search, 2, True, frozenset({"heart", "diabetis"}))
     header, absent, *rows = rows_of(leave_one_out(request))
     assert absent[:2] == ["diabetis", "not in the folder"]
