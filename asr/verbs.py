@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from acoustic.emissions.kinds import describe
 from asr.config import ChosenName, ExperimentConfig
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
+from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
 from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
@@ -26,8 +26,9 @@ from asr.scoring.results import Result
 from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings
 from asr.systems import find_system
+from asr.text.forms import NOT_WORDS
 from decoder.decoder import Hypothesis
-from decoder.english import english_lexicon, missing_english_words, whole_dictionary
+from decoder.english import whole_dictionary
 from decoder.lexicon import Lexicon
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
@@ -133,11 +134,12 @@ def align(
 ) -> AlignedUtterance:
     """Return when each word, phone and state of a transcript is spoken in a recording."""
     recognizer = Recognizer.load(experiment, model)
-    words = unicodedata.normalize("NFC", text if isinstance(text, str) else " ".join(text)).split()
+    words = recognizer.read(text if isinstance(text, str) else " ".join(text))
     if not words:
         raise CorpusError("empty transcript, expected the words spoken; give them")
     name = "_".join(Path(recording).stem.split())  # ids have no white space
-    return aligned_utterance(name, recognizer.model, words, recognizer.align(recording, words))
+    alignment = recognizer.align(recording, [found.word for found in words])
+    return aligned_utterance(name, recognizer.model, [found.written for found in words], alignment)
 
 
 def align_corpus(
@@ -150,16 +152,16 @@ def align_corpus(
     frames_of = dict(zip(data.corpus.ids, frames, strict=True))
 
     def one(utterance: Utterance) -> tuple[str, AlignedUtterance | AsrError]:
-        name, words = utterance.utterance_id, utterance.words
+        name, words = utterance.utterance_id, recognizer.read(" ".join(utterance.words))
         if name in errors:
             return name, errors[name]
         if not words:
             return name, CorpusError(f"{name}: empty transcript, expected the words spoken; write them")
         try:
-            alignment = recognizer.align_frames(frames_of[name], words)
+            alignment = recognizer.align_frames(frames_of[name], [found.word for found in words])
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
-        return name, aligned_utterance(name, recognizer.model, words, alignment)
+        return name, aligned_utterance(name, recognizer.model, [found.written for found in words], alignment)
 
     return parallel_map(one, speech.utterances)
 
@@ -169,7 +171,8 @@ def evaluate(
 ) -> tuple[WordAccuracy, dict[str, Hypothesis]]:
     """Return the word accuracy on a data directory or folder, and the hypotheses by utterance id."""
     recognizer = Recognizer.load(experiment, model, grammar)
-    data, errors = usable_cepstra(read_corpus(corpus), recognizer.model.front_end.config)
+    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     if errors:
         head = f"{corpus}: {len(errors)} recording(s) cannot be used, expected none; correct or remove them"
         raise CorpusError("\n".join([head, *map(str, errors.values())]))
@@ -205,13 +208,16 @@ def make_lexicon(
         raise ConfigError("lexicon: --variants are of guesses; expected --english or --from LEXICON with it")
     root = Path(corpus)
     parts = [root / split for split in SPLITS if (root / split).is_dir()] or [root]
-    words = {word for part in parts for word in read_corpus(part).vocabulary}
-    if source is not None:
-        filled, name = filled_lexicon(words, Lexicon.read(source), variants=variants), str(source)
-    elif english and missing_english_words(words):
-        filled, name = filled_lexicon(words, whole_dictionary(), variants=variants), "the CMU dictionary"
-    else:
-        return english_lexicon(words) if english else Lexicon.graphemic(words)
+    known = Lexicon.read(source) if source is not None else whole_dictionary() if english else None
+    corpora = [read_corpus(part) for part in parts]
+    forms = forms_for(PLAIN, known, corpora)
+    readings = [worded(each, forms) for each in corpora]
+    for line in unreadable(total(changes for _, changes in readings)):
+        logger.warning("%s", line)
+    words = {word for reading, _ in readings for word in reading.vocabulary} - NOT_WORDS
+    if known is None:
+        return Lexicon.graphemic(words)
+    filled, name = filled_lexicon(words, known, variants=variants), str(source or "the CMU dictionary")
     for line in report(filled, name):
         logger.warning("%s", line)
     return filled.lexicon
