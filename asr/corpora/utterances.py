@@ -19,7 +19,7 @@ class Problem:
 
     where: str
     what: str
-    severity: Literal["error", "warning"] = "error"
+    severity: Literal["error", "warning", "note"] = "error"
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"

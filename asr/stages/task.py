@@ -195,9 +195,15 @@ class TaskStages:
 
         def compute(directory: Path) -> None:
             sentences = [u.spoken for split in splits for u in self.corpus(split)]
+            forms = forms_for(self.config.text, self.lexicon, ())
             for name in self.grammars:
                 grammar = write_grammar(
-                    name, directory, task_dir=self.prepared.path, sentences=sentences, lexicon=self.lexicon
+                    name,
+                    directory,
+                    task_dir=self.prepared.path,
+                    sentences=sentences,
+                    lexicon=self.lexicon,
+                    forms=forms,
                 )
                 if tuple(splits) == ("train",):
                     check_grammar(name, grammar, self.lexicon)

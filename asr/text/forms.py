@@ -209,6 +209,19 @@ class Ways:
         }
 
 
+def comparable(transcript: str) -> tuple[str, ...]:
+    """Return the words of a transcript in the form in which they are compared, remarks left out.
+
+    Examples
+    --------
+    >>> comparable("The well-known Author, 7 [coughs]")
+    ('the', 'well', 'known', 'author', '7')
+    """
+    spoken = " ".join(text for text, kind in parts_of(transcript) if kind is None)
+    apart = BETWEEN_WORDS.sub(" ", _hyphens_one(spoken)).replace("-", " ")
+    return tuple(form for form in map(plain, apart.split()) if form)
+
+
 def without_remarks(words: Iterable[str]) -> list[str]:
     """Return the words of a lexicon that are words."""
     return [word for word in words if not is_remark(word)]

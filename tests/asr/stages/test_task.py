@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,62 @@ class TestPrepared:
 
         with pytest.raises(ExperimentError, match="prepare wrote no train; expected it, and dev"):
             _ = task_of(prepare).prepared
+
+
+class TestWorded:
+    """Ordinary text over a lexicon in capitals, with words it lacks."""
+
+    @pytest.fixture
+    def task(self, task_of: Tasks, tones: Path) -> TaskStages:
+        return task_of(self.prepare, corpus=tones)
+
+    @staticmethod
+    def prepare(corpus_dir: Path, output_dir: Path) -> None:
+        first, second, third, *_ = read_corpus(corpus_dir)
+        corpus = [
+            replace(first, words=("Asa,", "imi!", "[coughs]")),
+            replace(second, words=("“Sus”", "7", "asasa")),
+            replace(third, words=("ASA",)),
+        ]
+        write_corpus(Corpus(tuple(corpus)), output_dir / "train")
+        write_corpus(Corpus((replace(third, words=("unseen",)),)), output_dir / "test")
+        every = ["".join(letters) for n in (1, 2, 3) for letters in product("AIMS", repeat=n)]
+        entries = {word: [tuple(word.lower())] for word in {*every, "SUS"}} | {"<UNK>": [("spn",)]}
+        Lexicon(entries).write(output_dir / "lexicon.txt")
+
+    def test_words_are_those_of_the_lexicon(self, task: TaskStages) -> None:
+        assert [u.words for u in task.corpus("train")] == [
+            ("ASA", "IMI", "[noise]"),
+            ("SUS", "[unknown]", "ASASA"),
+            ("ASA",),
+        ]
+        assert [u.spoken for u in task.corpus("train")][1] == ("SUS", "ASASA")
+        assert task.corpus("train").utterances[0].written == ("Asa", "imi", "[coughs]")
+
+    def test_what_the_lexicon_lacks_is_guessed_but_for_test(self, task: TaskStages) -> None:
+        assert task.lexicon.pronunciations("ASASA") == (("a", "s", "a", "s", "a"),)
+        assert task.lexicon.guessed == {"ASASA"}
+        assert not {"UNSEEN", "[unknown]", "<UNK>"} & set(task.lexicon)
+        assert "spn" not in task.lexicon.phones
+
+    def test_changes_are_said_once(self, task: TaskStages, caplog: pytest.LogCaptureFixture) -> None:
+        _ = task.worded, task.worded
+        said = [message for message in caplog.messages if message.startswith("transcripts are compared")]
+        assert len(said) == 1
+        assert "of 8 words 5 in another case, 3 with punctuation" in said[0]
+
+    def test_exact_takes_them_as_they_stand(self, task_of: Tasks, tones: Path) -> None:
+        task = task_of(self.prepare, "text=exact", corpus=tones)
+        assert task.corpus("train").utterances[0].words == ("Asa,", "imi!", "[coughs]")
+        assert "<UNK>" in task.lexicon
+
+    def test_nothing_that_can_be_read_is_an_error(self, task_of: Tasks, tones: Path) -> None:
+        def prepare(corpus_dir: Path, output_dir: Path) -> None:
+            first = read_corpus(corpus_dir).utterances[0]
+            write_corpus(Corpus((replace(first, words=("7", "!")),)), output_dir / "train")
+
+        with pytest.raises(CorpusError, match=r"no transcript has a word that can be read; .* --set text=en"):
+            _ = task_of(prepare, corpus=tones).lexicon
 
 
 class TestFeatures:
