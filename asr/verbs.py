@@ -13,6 +13,7 @@ from acoustic.emissions.kinds import describe
 from asr.config import ChosenName, ExperimentConfig
 from asr.corpora.corpus import SPLITS, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
+from asr.corpora.unknown_words import report as report_unknown_words
 from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
 from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
@@ -137,6 +138,7 @@ def align(
     words = recognizer.read(text if isinstance(text, str) else " ".join(text))
     if not words:
         raise CorpusError("empty transcript, expected the words spoken; give them")
+    _warn_of_unknown_words([[found.word for found in words]], recognizer.lexicon)
     name = "_".join(Path(recording).stem.split())  # ids have no white space
     alignment = recognizer.align(recording, [found.word for found in words])
     return aligned_utterance(name, recognizer.model, [found.written for found in words], alignment)
@@ -146,24 +148,33 @@ def align_corpus(
     experiment: str | Path, corpus: str | Path, *, model: str | None = None
 ) -> Iterator[tuple[str, AlignedUtterance | AsrError]]:
     """Yield for each utterance of a corpus its id and alignment, or the reason why there is none."""
-    recognizer, speech = Recognizer.load(experiment, model), read_corpus(corpus)
+    recognizer = Recognizer.load(experiment, model)
+    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     frames = recognizer.model.front_end.transform(data.cepstra, data.speakers)
     frames_of = dict(zip(data.corpus.ids, frames, strict=True))
 
     def one(utterance: Utterance) -> tuple[str, AlignedUtterance | AsrError]:
-        name, words = utterance.utterance_id, recognizer.read(" ".join(utterance.words))
+        name, words = utterance.utterance_id, utterance.words
         if name in errors:
             return name, errors[name]
         if not words:
             return name, CorpusError(f"{name}: empty transcript, expected the words spoken; write them")
         try:
-            alignment = recognizer.align_frames(frames_of[name], [found.word for found in words])
+            alignment = recognizer.align_frames(frames_of[name], words)
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
-        return name, aligned_utterance(name, recognizer.model, [found.written for found in words], alignment)
+        return name, aligned_utterance(name, recognizer.model, utterance.written or words, alignment)
 
     return parallel_map(one, speech.utterances)
+
+
+def _warn_of_unknown_words(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> None:
+    """Log the words that are aligned without a pronunciation."""
+    known = [words for words in transcripts if any(word in lexicon for word in words)]
+    if message := report_unknown_words(known, lexicon):
+        logger.warning("%s", message)
 
 
 def evaluate(

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from acoustic.hmm.topology import NOISE_WORD
 from asr.corpora.utterances import Corpus, Utterance
 from asr.files import read_json, write_json
-from asr.text.forms import NOISE_WORD, NOT_WORDS, Change, Ways, Word, WordForms, forms_of_text
+from asr.text.forms import NOT_WORDS, Change, Ways, Word, WordForms, forms_of_text
 from decoder.lexicon import Lexicon
 
 EXACT, PLAIN = "exact", "plain"

@@ -103,9 +103,9 @@ def _write_arpa(task: TaskText, directory: Path) -> Grammar:
             "lay it beside the recordings or ask for another grammar"
         )
     model = NGram.read(files[0])
-    names = task.names_of(model.words)
-    if names:
-        model = model.renamed(names)
+    renamed = task.names_of(model.words)
+    if renamed:
+        model = model.renamed(renamed)
         model.write(directory / "arpa.arpa")
     else:
         shutil.copyfile(files[0], directory / "arpa.arpa")

@@ -12,6 +12,7 @@ from pathlib import Path
 from asr.config import ExperimentConfig, GrammarName
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
+from asr.corpora.unknown_words import check_lexicon_belongs
 from asr.corpora.wording import EXACT, forms_for, read_wording, report, total, worded, write_wording
 from asr.decoding.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
 from asr.errors import CorpusError, ExperimentError
@@ -99,6 +100,7 @@ class TaskStages:
             for split, corpus in corpora.items():
                 write_wording(corpus, directory / f"{split}.json")
             lexicon = spelled(self._spellable(corpora)) if brought is None else brought
+            check_lexicon_belongs(corpora["train"], lexicon)
             completed_lexicon(_vocabulary(corpora, ("train", "dev")), lexicon).write(directory / LEXICON)
 
         return self.store.run(

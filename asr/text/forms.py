@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
+from acoustic.hmm.topology import NOISE_WORD
 from asr.text.numerals import spelt_out
 from asr.text.plain import BETWEEN_WORDS, bare, folded, has_digit, has_sign, plain
 from asr.text.remarks import is_remark, parts_of
 
-NOISE_WORD, UNKNOWN_WORD = "[noise]", "[unknown]"
+UNKNOWN_WORD = "[unknown]"
 NOT_WORDS = frozenset({NOISE_WORD, UNKNOWN_WORD})
 
 Change = Literal["case", "punctuation", "taken apart", "numeral", "not readable", "broken off", "remark"]

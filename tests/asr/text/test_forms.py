@@ -2,7 +2,8 @@
 
 import pytest
 
-from asr.text.forms import NOISE_WORD, UNKNOWN_WORD, Ways, WordForms, forms_of_text, without_remarks
+from acoustic.hmm.topology import NOISE_WORD
+from asr.text.forms import UNKNOWN_WORD, Ways, WordForms, forms_of_text, without_remarks
 
 
 def words_of(forms: WordForms, transcript: str) -> list[str]:
