@@ -12,7 +12,7 @@ from typing import get_args
 from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.kinds import describe
 from asr.config import ChosenName, ExperimentConfig
-from asr.corpora.corpus import SPLITS, Utterance, read_corpus
+from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
 from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
@@ -63,7 +63,7 @@ def train(
     loaded = load_recipe(recipe)
     if loaded.recipe.needs_corpus and corpus is None:
         raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
-    if corpus is not None and not Path(corpus).is_dir():
+    if corpus is not None and not Path(corpus).exists():
         raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     corpus_dir = Path(corpus) if corpus is not None else None
@@ -203,9 +203,7 @@ def make_lexicon(
         raise ConfigError("lexicon: got both --english and --from; expected one of them")
     if variants != 1 and not english and source is None:
         raise ConfigError("lexicon: --variants are of guesses; expected --english or --from LEXICON with it")
-    root = Path(corpus)
-    parts = [root / split for split in SPLITS if (root / split).is_dir()] or [root]
-    words = {word for part in parts for word in read_corpus(part).vocabulary}
+    words = {word for part in read_parts(corpus).values() for word in part.vocabulary}
     if source is not None:
         filled, name = filled_lexicon(words, Lexicon.read(source), variants=variants), str(source)
     elif english and missing_english_words(words):

@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
-from asr.corpora.corpus import SPLITS, Corpus, Problem, Utterance, is_kaldi_directory, scan_corpus
+from asr.corpora.corpus import Corpus, Problem, Utterance, scan_parts
 from asr.progress import progress_bar
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon
@@ -46,24 +46,22 @@ def validate(
 
     Parameters
     ----------
-    corpus_dir : a Kaldi data directory, a folder of recordings with texts, or a directory with ``train`` and
-        perhaps ``dev`` and ``test`` of either kind
+    corpus_dir : a corpus in any layout that `read_corpus` knows, or a directory with ``train`` and perhaps
+        ``dev`` and ``test`` of any
     lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one
     n_threads : how many recordings are read at once
 
     Raises
     ------
     CorpusError
-        If ``corpus_dir`` is no directory at all.
+        If ``corpus_dir`` does not exist, or which layout it has cannot be told.
     """
     root = Path(corpus_dir)
     problems: list[Problem] = []
     if lexicon is None and (root / "lexicon.txt").is_file():
         lexicon, problems = _read_lexicon(root / "lexicon.txt")
-    corpora: dict[str, Corpus] = {}
-    for name, directory in _splits(root).items():
-        corpora[name], structural = scan_corpus(directory)
-        problems += _located(name, structural)
+    corpora, structural = scan_parts(root)
+    problems += structural
     rates: Counter[int] = Counter()
     n_threads = n_threads or min(_MAX_THREADS, default_workers())
     for name, corpus in corpora.items():
@@ -79,13 +77,6 @@ def validate(
     problems += _shared_between_splits(corpora)
     problems += _whole_corpus_problems(next(iter(corpora.values())), lexicon, rates)
     return tuple(problems)
-
-
-def _splits(root: Path) -> dict[str, Path]:
-    """Return the data directories of a corpus by split name, "" if it is itself one."""
-    if is_kaldi_directory(root) or not (root / "train").is_dir():
-        return {"": root}
-    return {name: root / name for name in SPLITS if (root / name).is_dir()}
 
 
 def _located(split: str, problems: Iterable[Problem]) -> list[Problem]:
