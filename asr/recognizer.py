@@ -114,15 +114,18 @@ class Recognizer:
             return self.align_frames(self.model.front_end.transform([self._cepstra(recording)])[0], words)
 
     def align_frames(self, frames: Singles, words: Sequence[str]) -> Alignment:
-        """Return the alignment of the front end's frames (T, D) with a transcript."""
-        missing = [w for w in words if w not in self.lexicon]
-        if missing:
-            hint = did_you_mean(self.lexicon.nearest(missing[0]))
+        """Return the alignment of the front end's frames (T, D) with a transcript.
+
+        Words that are not in the lexicon are any sequence of phones, but one word must be in it.
+        """
+        spoken = self.lexicon.spoken(words)
+        if words and all(ways is None for ways in spoken):
+            hint = did_you_mean(self.lexicon.nearest(words[0]))
             raise CorpusError(
-                f'word "{missing[0]}" is not in the model\'s lexicon{hint}; correct the transcript, or train '
-                f"with the word in {LEXICON}"
+                f'word "{words[0]}" is not in the model\'s lexicon{hint}, nor is any other; correct the '
+                f"transcript, or train with the word in {LEXICON}"
             )
-        graph = utterance_graph([self.lexicon.pronunciations(w) for w in words], self.model.topology)
+        graph = utterance_graph(spoken, self.model.topology)
         return align_frames(frames, graph, self.model)
 
     def _cepstra(self, recording: str | Path | Singles) -> Singles:

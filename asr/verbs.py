@@ -14,6 +14,7 @@ from acoustic.emissions.kinds import describe
 from asr.config import ChosenName, ExperimentConfig
 from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
+from asr.corpora.unknown_words import report as report_unknown_words
 from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
@@ -136,6 +137,7 @@ def align(
     words = unicodedata.normalize("NFC", text if isinstance(text, str) else " ".join(text)).split()
     if not words:
         raise CorpusError("empty transcript, expected the words spoken; give them")
+    _warn_of_unknown_words([words], recognizer.lexicon)
     name = "_".join(Path(recording).stem.split())  # ids have no white space
     return aligned_utterance(name, recognizer.model, words, recognizer.align(recording, words))
 
@@ -145,6 +147,7 @@ def align_corpus(
 ) -> Iterator[tuple[str, AlignedUtterance | AsrError]]:
     """Yield for each utterance of a corpus its id and alignment, or the reason why there is none."""
     recognizer, speech = Recognizer.load(experiment, model), read_corpus(corpus)
+    _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     frames = recognizer.model.front_end.transform(data.cepstra, data.speakers)
     frames_of = dict(zip(data.corpus.ids, frames, strict=True))
@@ -162,6 +165,13 @@ def align_corpus(
         return name, aligned_utterance(name, recognizer.model, words, alignment)
 
     return parallel_map(one, speech.utterances)
+
+
+def _warn_of_unknown_words(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> None:
+    """Log the words that are aligned without a pronunciation."""
+    known = [words for words in transcripts if any(word in lexicon for word in words)]
+    if message := report_unknown_words(known, lexicon):
+        logger.warning("%s", message)
 
 
 def evaluate(

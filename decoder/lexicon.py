@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from acoustic.hmm.topology import SHORT_PAUSE, SILENCE
+from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
 from foundation.errors import did_you_mean
 
@@ -168,6 +168,12 @@ class Lexicon:
         except KeyError:
             raise LexiconError(self._missing([word])) from None
 
+    def spoken(self, words: Iterable[str]) -> list[tuple[Pronunciation, ...] | None]:
+        """Return the pronunciations of each word of a transcript, that of a noise, None for unknown words."""
+        return [
+            self.pronunciations(w) if w in self else ((NOISE,),) if w == NOISE_WORD else None for w in words
+        ]
+
     def restricted_to(self, words: Iterable[str]) -> Lexicon:
         """Return the lexicon of these words only; words without an entry are named in the error."""
         wanted = sorted(set(map(_normalised, words)))
@@ -255,11 +261,11 @@ def _pronunciation_fault(phones: Sequence[str]) -> str:
             "remove the column of probabilities"
         )
     for phone in phones:
-        if phone.casefold() in RESERVED_PHONES:
+        if phone.casefold() in RESERVED_PHONES or phone == NOISE:
             return (
-                f'is pronounced with "{phone}", expected phones of speech: sil and sp are put around words '
-                "by the recogniser itself; remove the line (fillers such as <s>, </s>, <sil> need none) "
-                "or rename the phone"
+                f'is pronounced with "{phone}", expected phones of speech: {NOISE}, sil and sp are put '
+                "around words by the recogniser itself; remove the line (fillers such as <s>, </s>, <sil> "
+                "need none) or rename the phone"
             )
     return ""
 

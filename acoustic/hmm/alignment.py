@@ -33,7 +33,7 @@ class Alignment:
     states : (T,) int32, emission state of each frame
     phones : segments over all frames, ``index`` is the phone id
     words : segments of the words only, ``index`` is the place in the transcript
-    variants : for each word the index of the pronunciation that was spoken
+    variants : for each word the index of the pronunciation that was spoken, -1 where nobody knows any
     log_likelihood : log-likelihood of the path
     """
 
@@ -42,6 +42,17 @@ class Alignment:
     words: tuple[Segment, ...]
     variants: tuple[int, ...]
     log_likelihood: float
+
+    def labels(self) -> Ints:
+        """Return the states (T,), -1 in words of unknown pronunciation, where they are guesses."""
+        found = self.states.copy()
+        for word in self.unknown_words():
+            found[word.start : word.end] = -1
+        return found
+
+    def unknown_words(self) -> list[Segment]:
+        """Return the words of unknown pronunciation."""
+        return [word for word, variant in zip(self.words, self.variants, strict=True) if variant < 0]
 
 
 def align(
@@ -89,13 +100,15 @@ def shortest_path(graph: UtteranceGraph) -> int:
     lengths = np.zeros(graph.n_nodes, np.int64)
     for node, (begin, end) in enumerate(pairwise(graph.arc_offsets.tolist())):
         sources = graph.arc_sources[begin:end].tolist()
-        lengths[node] = 1 + min(int(lengths[s]) if s >= 0 else 0 for s in sources)
+        lengths[node] = 1 + min(int(lengths[s]) if s >= 0 else 0 for s in sources if s < node)
     return int(lengths[np.isfinite(graph.exit_weights)].min())
 
 
 def _trace(path: Ints, graph: UtteranceGraph, score: float) -> Alignment:
     """Return the segments of a path of nodes (T,)."""
-    phones = tuple(Segment(a, b, int(graph.phones[path[a]])) for a, b in _runs(graph.phone_starts[path]))
+    # In a loop a phone may follow itself; its second time begins where the path goes back.
+    times = graph.phone_starts[path] + graph.n_nodes * np.cumsum(np.diff(path, prepend=path[0]) < 0)
+    phones = tuple(Segment(a, b, int(graph.phones[path[a]])) for a, b in _runs(times))
     spoken = [(a, b) for a, b in _runs(graph.words[path]) if graph.words[path[a]] >= 0]
     return Alignment(
         states=graph.states[path],
@@ -106,7 +119,7 @@ def _trace(path: Ints, graph: UtteranceGraph, score: float) -> Alignment:
     )
 
 
-def _runs(labels: Ints) -> Sequence[tuple[int, int]]:
+def _runs(labels: Integers) -> Sequence[tuple[int, int]]:
     """Return [start, end) of each run of equal labels."""
     cuts = np.flatnonzero(np.diff(labels)) + 1
     bounds = [0, *cuts.tolist(), len(labels)]

@@ -2,7 +2,8 @@
 
 The graph is left to right, so the nodes worth keeping at a frame lie in one window [low, high): the kernels
 store only that window, which keeps an hour-long recording within memory. A window loses a node at its edge
-when the node is more than ``beam`` nats below the best one.
+when the node is more than ``beam`` nats below the best one; from the left it loses a loop as a whole or not
+at all, for arcs lead back in it.
 
 Axes: T frames, U distinct states of the utterance (columns of the score matrix); n_nodes and n_arcs of the
 graph.
@@ -45,6 +46,7 @@ class _Hmm(NamedTuple):
     arc_sources: Ints  # (n_arcs,)
     arc_weights: Floats  # (n_arcs,)
     reach: Ints  # (n_nodes,)
+    floors: Ints  # (n_nodes,)
 
 
 class _Band(NamedTuple):
@@ -116,7 +118,8 @@ def _with_probabilities(graph: UtteranceGraph, columns: Longs, topology: Topolog
     stay = topology.flat_self_loops()[graph.transitions]
     log_move = np.log1p(-stay)
     arcs = (graph.arc_offsets, graph.arc_sources, graph.arc_weights)
-    return _Hmm(columns, np.log(stay), log_move, graph.exit_weights + log_move, *arcs, graph.reach)
+    exits = graph.exit_weights + log_move
+    return _Hmm(columns, np.log(stay), log_move, exits, *arcs, graph.reach, graph.floors)
 
 
 def _endings(band: _Band, hmm: _Hmm) -> Floats:
@@ -151,6 +154,7 @@ def _sweep(scores: Reals, hmm: _Hmm, beam: float, best: bool) -> _Band:
                 row[n] = _sum_of_arrivals(hmm, before, earlier, n)
             row[n] += scores[t, hmm.columns[n]]
         first, last = _trimmed(row, first, last, beam)
+        first = hmm.floors[first]
         low[t], offsets[t + 1] = first, begin + last - first
         if offsets[t + 1] > len(kept):
             kept = _longer(kept, n_nodes)

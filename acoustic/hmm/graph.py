@@ -3,6 +3,7 @@
 A transcript is a sequence of words, each a set of pronunciations; silence is optional before the first and
 after the last word, a pause optional between words. All alternatives are in the graph at once, so a training
 pass sums over them and an alignment chooses among them: no separate pronunciation realignment is needed.
+A word whose pronunciation nobody knows is a loop over all phones of speech.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from acoustic.errors import ModelError
 from acoustic.hmm.contexts import EDGE
-from acoustic.hmm.topology import SHORT_PAUSE, SILENCE, Topology
+from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE, Topology
 from foundation.arrays import Floats, Ints
 
 Pronunciation = tuple[str, ...]
@@ -25,7 +26,7 @@ _PAUSE_LOG_PROBABILITY = float(np.log(0.5))  # with and without a pause are equa
 
 @dataclass(frozen=True)
 class UtteranceGraph:
-    """Nodes in topological order (an arc never leads backwards) with their incoming arcs.
+    """Nodes with their incoming arcs; an arc leads backwards only inside a loop, a run of nodes.
 
     Attributes
     ----------
@@ -34,12 +35,13 @@ class UtteranceGraph:
     phones : (n_nodes,) int32, phone id of each node
     phone_starts : (n_nodes,) int32, node at which the phone of this node begins
     words : (n_nodes,) int32, index of the word in the transcript, -1 in silence
-    variants : (n_nodes,) int32, index of the pronunciation of that word, -1 in silence
+    variants : (n_nodes,) int32, index of the pronunciation of that word, -1 in silence and unknown words
     arc_offsets : (n_nodes + 1,) int32, where the incoming arcs of a node begin in the next two
     arc_sources : (n_arcs,) int32, the node an arc comes from, -1 for the start of the utterance
     arc_weights : (n_arcs,) float64, log probability of an arc beside the source's own log P(move on)
     exit_weights : (n_nodes,) float64, the same for the end of the utterance, -inf where it cannot end
     reach : (n_nodes,) int32, the last node that any node up to this one has an arc to
+    floors : (n_nodes,) int32, the first node of the loop that a node is in, the node itself outside of loops
     """
 
     states: Ints
@@ -53,6 +55,7 @@ class UtteranceGraph:
     arc_weights: Floats
     exit_weights: Floats
     reach: Ints
+    floors: Ints
 
     @property
     def n_nodes(self) -> int:
@@ -80,6 +83,7 @@ class _Builder:
     topology: Topology
     rows: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     arcs: list[list[tuple[int, float]]] = field(default_factory=list)
+    loops: list[tuple[int, int]] = field(default_factory=list)  # nodes [first, stop) of each
     frontier: list[_End] = field(default_factory=lambda: [_End(_START, 0.0, EDGE, None)])
 
     def chain(
@@ -114,11 +118,28 @@ class _Builder:
                     ends.append(_End(node, 0.0, pronunciation[-1], right))
         self.frontier = ends
 
+    def noise(self, index: int) -> None:
+        """Append a noise that must be heard."""
+        self.frontier = [_End(self.chain((NOISE,), index, 0, 0.0, self._beside_silence()), 0.0, EDGE, None)]
+
+    def unknown_word(self, index: int) -> None:
+        """Append a word of one phone of speech or more; each may follow each, all are equally probable."""
+        units = self.topology.loose_units
+        first, weight, behind = len(self.rows), -float(np.log(len(units))), self._beside_silence()
+        ends = [_End(self.chain((unit,), index, -1, weight, behind), 0.0, EDGE, None) for unit in units]
+        for entry in sorted({self.rows[end.node][3] for end in ends}):
+            self.arcs[entry] += [(end.node, weight) for end in ends]
+        self.loops.append((first, len(self.rows)))
+        self.frontier = ends
+
+    def _beside_silence(self) -> list[_End]:
+        """Return the ends that something may follow which has no context."""
+        return [end for end in self.frontier if end.following in (None, EDGE)]
+
     def pause(self, phone: str) -> None:
         """Append a silence that may be left out."""
         skipped = [end._replace(log=end.log + _PAUSE_LOG_PROBABILITY) for end in self.frontier]
-        behind = [end for end in self.frontier if end.following in (None, EDGE)]
-        node = self.chain((phone,), -1, -1, _PAUSE_LOG_PROBABILITY, behind)
+        node = self.chain((phone,), -1, -1, _PAUSE_LOG_PROBABILITY, self._beside_silence())
         self.frontier = [*skipped, _End(node, 0.0, EDGE, None)]
 
     def finish(self) -> UtteranceGraph:
@@ -135,6 +156,9 @@ class _Builder:
         targets = np.repeat(np.arange(n_nodes, dtype=np.int32), np.diff(offsets))
         reach = np.arange(n_nodes, dtype=np.int32)
         np.maximum.at(reach, sources[sources >= 0], targets[sources >= 0])
+        floors = np.arange(n_nodes, dtype=np.int32)
+        for first, stop in self.loops:
+            floors[first:stop] = first
         return UtteranceGraph(
             states=states,
             transitions=transitions,
@@ -147,15 +171,17 @@ class _Builder:
             arc_weights=np.array([log for _, log in flat]),
             exit_weights=exits,
             reach=np.maximum.accumulate(reach),
+            floors=floors,
         )
 
 
-def utterance_graph(words: Sequence[Sequence[Pronunciation]], topology: Topology) -> UtteranceGraph:
+def utterance_graph(words: Sequence[Sequence[Pronunciation] | None], topology: Topology) -> UtteranceGraph:
     """Return the graph of a transcript.
 
     Parameters
     ----------
-    words : for each spoken word its pronunciations, each a tuple of phone names; may be empty (silence only)
+    words : for each spoken word its pronunciations, each a tuple of phone names; may be empty (silence only).
+        None is a word of any phones. ``((NOISE,),)`` is a noise, where the topology has it, else any phones
     topology : the phones' states; ``sp`` between words where it has one, else ``sil``
 
     Raises
@@ -163,7 +189,7 @@ def utterance_graph(words: Sequence[Sequence[Pronunciation]], topology: Topology
     ModelError : a word has no pronunciation, or a phone the topology lacks
     """
     for index, pronunciations in enumerate(words):
-        if not pronunciations or not all(pronunciations):
+        if pronunciations is not None and not (pronunciations and all(pronunciations)):
             raise ModelError(
                 f"word {index} of the transcript: expected pronunciations of one phone or more, "
                 f"got {pronunciations!r}; correct the lexicon"
@@ -174,8 +200,21 @@ def utterance_graph(words: Sequence[Sequence[Pronunciation]], topology: Topology
     for index, pronunciations in enumerate(words):
         if index:
             builder.pause(between)
-        following = {p[0] for p in words[index + 1]} if index + 1 < len(words) else set()
-        builder.word(index, pronunciations, following)
+        if pronunciations is None or (_is_noise(pronunciations) and NOISE not in topology):
+            builder.unknown_word(index)
+        elif _is_noise(pronunciations):
+            builder.noise(index)
+        else:
+            builder.word(index, pronunciations, _first_phones(words[index + 1 : index + 2]))
     if words:
         builder.pause(SILENCE)
     return builder.finish()
+
+
+def _first_phones(words: Sequence[Sequence[Pronunciation] | None]) -> set[str]:
+    """Return the phones that some words may begin with; noise and unknown words sound like silence."""
+    return {p[0] for ways in words if ways is not None and not _is_noise(ways) for p in ways}
+
+
+def _is_noise(pronunciations: Sequence[Pronunciation]) -> bool:
+    return tuple(pronunciations) == ((NOISE,),)

@@ -1,7 +1,8 @@
 """Which emission states a phone has, and how a path may move through them.
 
 Every phone is a left-to-right chain without skips. ``sp`` is one state tied to the middle state of ``sil``;
-the utterance graph lets a path leave it out altogether.
+the utterance graph lets a path leave it out altogether. ``noise`` is a third silence, with states of its own,
+where transcripts say where there is some.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from numbers import Integral
 import numpy as np
 
 from acoustic.errors import ModelError
-from acoustic.hmm.contexts import EDGE, in_context
+from acoustic.hmm.contexts import EDGE, base_phone, in_context
 from foundation.arrays import Flags, Floats, Ints
 
 SILENCE = "sil"
 SHORT_PAUSE = "sp"
+NOISE = "noise"
+SILENCES = (SILENCE, SHORT_PAUSE, NOISE)
+NOISE_WORD = "[noise]"  # in transcripts
 
 
 @dataclass(frozen=True)
@@ -57,10 +61,17 @@ class Topology:
 
     @classmethod
     def monophones(
-        cls, phones: Iterable[str], *, n_states: int = 3, short_pause: bool = True, self_loop: float = 0.6
+        cls,
+        phones: Iterable[str],
+        *,
+        n_states: int = 3,
+        short_pause: bool = True,
+        noise: bool = False,
+        self_loop: float = 0.6,
     ) -> Topology:
-        """Return ``n_states`` states for each phone and for ``sil``, and the tied one-state ``sp``."""
-        names = (SILENCE, *sorted(set(phones) - {SILENCE, SHORT_PAUSE}))
+        """Return ``n_states`` states for each phone, ``sil`` and ``noise``, and the tied one-state ``sp``."""
+        silences = (SILENCE, NOISE) if noise else (SILENCE,)
+        names = (*silences, *sorted(set(phones) - set(SILENCES)))
         states = tuple(tuple(range(n_states * i, n_states * (i + 1))) for i in range(len(names)))
         if short_pause:
             names = (*names, SHORT_PAUSE)
@@ -93,6 +104,15 @@ class Topology:
             return tuple(pronunciation)
         return in_context(pronunciation, left, right) if self.crosses_words else in_context(pronunciation)
 
+    @cached_property
+    def loose_units(self) -> tuple[str, ...]:
+        """One phone of this topology for each phone of speech: the one with the least context."""
+        found: dict[str, str] = {}
+        for name in sorted(self.phones, key=_n_neighbours if self.is_contextual else None):
+            if name not in SILENCES:
+                found.setdefault(base_phone(name) if self.is_contextual else name, name)
+        return tuple(found[phone] for phone in sorted(found))
+
     def __contains__(self, phone: str) -> bool:
         return phone in self._ids
 
@@ -108,7 +128,7 @@ class Topology:
         """Return which of the emission states (S,) are not of a silence."""
         found = np.ones(self.n_states, dtype=bool)
         for phone, states in zip(self.phones, self.phone_states, strict=True):
-            found[list(states)] &= phone not in (SILENCE, SHORT_PAUSE)
+            found[list(states)] &= phone not in SILENCES
         return found
 
     def log_transitions(self, phone_id: int) -> tuple[Floats, Floats]:
@@ -130,6 +150,11 @@ class Topology:
         """Return the same states with other transition probabilities, in the form of `flat_self_loops`."""
         pieces = np.split(self_loops, self.transition_offsets[1:-1])
         return replace(self, self_loops=tuple(tuple(float(p) for p in piece) for piece in pieces))
+
+
+def _n_neighbours(name: str) -> tuple[int, str]:
+    """Return by how many neighbours a phone in context is chosen, and its name."""
+    return 2 - name.startswith(f"{EDGE}-") - name.endswith(f"+{EDGE}"), name
 
 
 def _is_chain(states: Sequence[int], self_loops: Sequence[float]) -> bool:

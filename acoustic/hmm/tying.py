@@ -18,7 +18,7 @@ from scipy.cluster.hierarchy import linkage
 
 from acoustic.errors import TrainingError
 from acoustic.hmm.contexts import EDGE, Context, base_phone
-from acoustic.hmm.topology import SHORT_PAUSE, SILENCE, Topology
+from acoustic.hmm.topology import SILENCES, Topology
 from foundation.arrays import Floats, Ints, Reals
 from foundation.checks import check_lowest
 
@@ -52,7 +52,7 @@ def contextual_topology(
     states: Sequence[tuple[int, ...]] | None = None,
     crosses_words: bool = False,
 ) -> Topology:
-    """Return a topology of phones in context beside ``sil`` and ``sp``.
+    """Return a topology of phones in context beside the silences.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def contextual_topology(
     crosses_words : whether contexts reach across words
     """
     ids = {phone: monophones.phone_id(phone) for phone in monophones.phones}
-    silences = [p for p in (SILENCE, SHORT_PAUSE) if p in ids]
+    silences = [p for p in SILENCES if p in ids]
     own = [monophones.phone_states[ids[c.phone]] for c in found] if states is None else list(states)
     return Topology(
         (*silences[:1], *(c.name for c in found), *silences[1:]),
@@ -168,7 +168,7 @@ def tied_states(
     questions : by default `generated_questions`
     """
     asked = generated_questions(moments) if questions is None else questions
-    silent = sorted({s for p in (SILENCE, SHORT_PAUSE) if p in monophones for s in _states(monophones, p)})
+    silent = sorted({s for p in SILENCES if p in monophones for s in _states(monophones, p)})
     first = silent[-1] + 1 if silent else 0
     roots = [
         _Leaf(tuple(c for c in found if c.phone == phone), position)

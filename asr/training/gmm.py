@@ -12,7 +12,7 @@ from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
-from acoustic.hmm.topology import Topology
+from acoustic.hmm.topology import NOISE_WORD, Topology
 from acoustic.hmm.training import (
     GmmConfig,
     GmmHmm,
@@ -25,13 +25,13 @@ from acoustic.hmm.training import (
 )
 from asr.corpora.left_out import leave_out
 from asr.corpora.speech_data import SpeechData
+from asr.corpora.unknown_words import check_lexicon_belongs, is_all_unknown, named, report, unknown_words
 from asr.progress import step_bar
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer, fit_within_groups
 from features.projection import fit_lda
 from foundation.arrays import Ints
-from foundation.errors import did_you_mean
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
@@ -42,33 +42,30 @@ _N_NAMED = 10
 def usable_for_training(
     data: SpeechData, lexicon: Lexicon, *, most_left_out: float = 0.0, needed: bool = True
 ) -> SpeechData:
-    """Return the utterances that have words, all of them in the lexicon.
+    """Return the utterances of which a word is known at least.
 
     The log names the problems of the others; if these are more than the share ``most_left_out`` of all, or
-    all where some are ``needed``, one error does.
+    all where some are ``needed``, one error does. It also names the unknown words of the utterances that are
+    returned; where words are ``needed``, more unknown than known ones are an error.
     """
-    empty = [u.utterance_id for u in data.corpus if not u.words]
-    uses: dict[str, list[str]] = {}
-    for utterance in data.corpus:
-        for word in dict.fromkeys(utterance.words):
-            if word not in lexicon:
-                uses.setdefault(word, []).append(utterance.utterance_id)
-    problems = [f"{utterance_id}: empty transcript, expected words" for utterance_id in empty]
-    problems += [_missing_word(word, ids, lexicon) for word, ids in sorted(uses.items())]
-    unusable = {*empty, *(i for ids in uses.values() for i in ids)}
-    what = "transcripts cannot be trained on"
-    leave_out(what, problems, len(unusable), len(data.corpus), most_left_out, needed=needed)
-    return data.without(unusable)
-
-
-def _missing_word(word: str, utterance_ids: Sequence[str], lexicon: Lexicon) -> str:
-    uses = f"{len(utterance_ids)} utterance(s), first {utterance_ids[0]}"
-    return f'word "{word}" is not in lexicon.txt{did_you_mean(lexicon.nearest(word))}: {uses}'
+    if needed:
+        check_lexicon_belongs(data.corpus, lexicon)
+    problems = {u.utterance_id: "empty transcript, expected words" for u in data.corpus if not u.words}
+    for utterance in (u for u in data.corpus if is_all_unknown(u, lexicon)):
+        words = named(unknown_words([utterance.words], lexicon), lexicon)
+        problems[utterance.utterance_id] = f"no word of it is in lexicon.txt: {words}"
+    what, lines = "transcripts cannot be trained on", [f"{i}: {problem}" for i, problem in problems.items()]
+    leave_out(what, lines, len(problems), len(data.corpus), most_left_out, needed=needed)
+    usable = data.without(problems)
+    if message := report([u.words for u in usable.corpus], lexicon):
+        logger.warning("%s", message)
+    return usable
 
 
 def warn_of_untrained_phones(data: SpeechData, lexicon: Lexicon) -> None:
     """Log the phones that no transcript can have: their models stay the average of all speech."""
-    spoken = {p for word in data.corpus.vocabulary for phones in lexicon.pronunciations(word) for p in phones}
+    known = [word for word in data.corpus.vocabulary if word in lexicon]
+    spoken = {p for word in known for phones in lexicon.pronunciations(word) for p in phones}
     if untrained := [phone for phone in lexicon.phones if phone not in spoken]:
         named = ", ".join(untrained[:_N_NAMED]) + (", …" if len(untrained) > _N_NAMED else "")
         logger.warning(
@@ -91,7 +88,8 @@ def fit_front_end(config: FrontEndConfig, data: SpeechData) -> FrontEnd:
 
 def start_flat(data: SpeechData, front_end: FrontEnd, lexicon: Lexicon) -> AcousticModel:
     """Return the model every training begins with: one and the same Gaussian in all states."""
-    topology = Topology.monophones(lexicon.phones)
+    has_noise = NOISE_WORD in data.corpus.vocabulary and NOISE_WORD not in lexicon
+    topology = Topology.monophones(lexicon.phones, noise=has_noise)
     utterances = training_utterances(data, front_end, lexicon, topology)
     return _acoustic_model(front_end, flat_start(topology, utterances))
 
@@ -158,7 +156,7 @@ def training_utterances(
 
 def utterance_graphs(data: SpeechData, lexicon: Lexicon, topology: Topology) -> list[UtteranceGraph]:
     """Return the graph of every transcript."""
-    return [utterance_graph([lexicon.pronunciations(w) for w in u.words], topology) for u in data.corpus]
+    return [utterance_graph(lexicon.spoken(u.words), topology) for u in data.corpus]
 
 
 def align_data(

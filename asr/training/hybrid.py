@@ -57,7 +57,7 @@ def own_units(data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: fl
     """Return the states of an aligning model itself."""
     alignments, failures = align_data(data, model, lexicon, beam)
     unknown = [np.full(len(c), -1, np.int32) for c in data.cepstra]
-    labels = [u if a is None else a.states for a, u in zip(alignments, unknown, strict=True)]
+    labels = [u if a is None else a.labels() for a, u in zip(alignments, unknown, strict=True)]
     return Units(model.topology, labels, failures)
 
 
@@ -238,13 +238,16 @@ def _moments(
     named = {context.name: context for context in found}
     runs: dict[Key, list[Singles]] = {}
     for f, alignment in zip(frames, alignments, strict=True):
-        for segment in () if alignment is None else alignment.phones:
+        if alignment is None:
+            continue
+        labels = alignment.labels()
+        for segment in alignment.phones:
             context = named.get(topology.phones[segment.index])
             if context is None:  # silence
                 continue
             inside = slice(segment.start, segment.end)
             for position, state in enumerate(topology.phone_states[segment.index]):
-                run = f[inside][alignment.states[inside] == state]  # type: ignore[union-attr]
+                run = f[inside][labels[inside] == state]
                 if len(run):
                     runs.setdefault((context, position), []).append(run)
     return {key: Moments.of(np.concatenate(parts)) for key, parts in runs.items()}
@@ -252,11 +255,12 @@ def _moments(
 
 def _relabelled(alignment: Alignment, old: Topology, new: Topology) -> Ints:
     """Return the states (T,) of another topology with the same phones."""
-    labels = alignment.states.copy()
+    known = alignment.labels()
+    labels = known.copy()
     for segment in alignment.phones:
         inside = slice(segment.start, segment.end)
         for before, after in zip(
             old.phone_states[segment.index], new.phone_states[segment.index], strict=True
         ):
-            labels[inside][alignment.states[inside] == before] = after
+            labels[inside][known[inside] == before] = after
     return labels

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acoustic.hmm.topology import SHORT_PAUSE, SILENCE, Topology
+from acoustic.hmm.topology import SILENCES, Topology
 from decoder.errors import GrammarError, LexiconError
 from decoder.grammars.grammar import GrammarTables
 from decoder.lexicon import Lexicon
@@ -55,7 +55,7 @@ def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -
     pronunciations = _pronunciations(lexicon, {int(w): tables.words[w] for w in used})
     _check_phones({tables.words[w]: variants for w, variants in pronunciations.items()}, topology)
 
-    silences = tuple(phone for phone in (SILENCE, SHORT_PAUSE) if phone in topology)
+    silences = tuple(phone for phone in SILENCES if phone in topology)
     if topology.crosses_words:
         composed = compose(tables, pronunciations, topology, silences)
         tables, chains = composed.tables, composed.chains

@@ -12,8 +12,18 @@ from scipy.special import logsumexp
 from acoustic import GmmModel, Topology, TrainingUtterance, utterance_graph
 
 
-def spoken_forms(words, topology):
+def ways_to_speak(pronunciations, topology, longest):
+    """Return the pronunciations of a word with their log weights; None is any sequence of phones."""
+    if pronunciations is not None:
+        return [(p, 0.0) for p in pronunciations]
+    units = [p for p in topology.phones if p not in ("sil", "sp", "noise")]
+    counts = range(1, longest + 1)
+    return [(p, -n * np.log(len(units))) for n in counts for p in itertools.product(units, repeat=n)]
+
+
+def spoken_forms(words, topology, longest=3):
     """Yield (phones, word of each phone, variant of each word, log weight) of each way to speak."""
+    words = [ways_to_speak(pronunciations, topology, longest) for pronunciations in words]
     pause = "sp" if "sp" in topology else "sil"
     n_pauses = len(words) + 1 if words else 1
     for spoken in itertools.product(*(range(len(variants)) for variants in words)):
@@ -24,17 +34,18 @@ def spoken_forms(words, topology):
                     phones.append(pause if 0 < place < len(words) else "sil")
                     owners.append(-1)
                 if place < len(words):
-                    pronunciation = words[place][spoken[place]]
+                    pronunciation, _ = words[place][spoken[place]]
                     phones += pronunciation
                     owners += [place] * len(pronunciation)
             if phones:
-                yield phones, owners, spoken, n_pauses * np.log(0.5)
+                weight = sum(words[place][variant][1] for place, variant in enumerate(spoken))
+                yield phones, owners, spoken, n_pauses * np.log(0.5) + weight
 
 
 def all_paths(words, topology, scores):
     """Yield every path of T frames through a transcript, scores (T, S)."""
     n_frames = len(scores)
-    for phones, owners, spoken, weight in spoken_forms(words, topology):
+    for phones, owners, spoken, weight in spoken_forms(words, topology, longest=n_frames):
         ids = [topology.phone_id(phone) for phone in phones]
         chain = [
             (state, int(topology.transition_offsets[i]) + k, topology.self_loops[i][k], owner)

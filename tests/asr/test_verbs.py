@@ -206,7 +206,7 @@ def test_a_corpus_is_aligned_but_for_what_is_named(trained: Path, tones: Path, t
     shutil.copytree(tones / "speaker 1", tmp_path / "c")
     (tmp_path / "c/0.wav").write_bytes(b"")
     (tmp_path / "c/1.txt").write_text("\n")
-    (tmp_path / "c/2.txt").write_text("ZULU\n")
+    (tmp_path / "c/2.txt").write_text("ZULU ALFA\n")
     broken, empty, unknown, *rest = (aligned for _, aligned in align_corpus(trained, tmp_path / "c"))
     assert "0.wav: empty file" in str(broken)
     assert "1: empty transcript, expected the words spoken; write them" in str(empty)

@@ -231,3 +231,17 @@ def test_disk_full_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
         LexiconError, match=r"cannot write the lexicon \(No space left on device\); make room"
     ):
         Lexicon({"A": [("AH",)]}).write(tmp_path / "l")
+
+
+def test_spoken_words_of_a_transcript():
+    lexicon = Lexicon({"A": [("a",), ("b",)]})
+    assert lexicon.spoken(["A", "[noise]", "B"]) == [(("a",), ("b",)), (("noise",),), None]
+    assert Lexicon({"[noise]": [("n",)]}).spoken(["[noise]"]) == [(("n",),)]
+
+
+def test_noise_is_no_phone_of_a_word():
+    with pytest.raises(
+        LexiconError, match='pronounced with "noise", expected phones of speech: noise, sil and'
+    ):
+        Lexicon({"A": [("noise",)]})
+    assert Lexicon({"A": [("NOISE",)]}).phones == ("NOISE",)

@@ -76,6 +76,25 @@ def test_against_every_path(oracle):
         assert_array_equal(np.flatnonzero(best.words == word.index), np.arange(word.start, word.end))
 
 
+def test_an_unknown_word_is_the_phones_that_are_found():
+    # sil = states 0 to 2, a = 3 to 5, b = 6 to 8; "a" twice in a row is two phones
+    spoken = [6, 7, 8, 3, 4, 5, 3, 4, 4, 5, 0, 1, 2]
+    graph = utterance_graph([[B], None], Topology.monophones("ab", short_pause=False))
+    found = align(scores_of(spoken, 9), graph, TOPOLOGY)
+    sil, a, b = (TOPOLOGY.phone_id(phone) for phone in ("sil", "a", "b"))
+    assert found.phones == (Segment(0, 3, b), Segment(3, 6, a), Segment(6, 10, a), Segment(10, 13, sil))
+    assert found.words == (Segment(0, 3, 0), Segment(3, 10, 1))
+    assert found.variants == (0, -1)
+    assert found.unknown_words() == [Segment(3, 10, 1)]
+    assert found.labels().tolist() == [6, 7, 8, *[-1] * 7, 0, 1, 2]
+
+
+def test_all_words_known_are_their_own_labels():
+    found = align(scores_of([1, 1, 2, 0], 3), utterance_graph([[A], [B]], ONE_STATE), ONE_STATE)
+    assert found.unknown_words() == []
+    assert found.labels().tolist() == found.states.tolist() == [1, 1, 2, 0]
+
+
 @pytest.mark.parametrize(("spoken", "variant"), [([1, 1, 2, 2], 0), ([2, 2, 1, 1], 1)])
 def test_the_spoken_variant_is_chosen(spoken, variant):
     graph = utterance_graph([[("a", "b"), ("b", "a")]], ONE_STATE)
@@ -150,7 +169,9 @@ def test_no_pass_without_a_beam_where_it_would_fill_the_memory(monkeypatch):
 
 
 @pytest.mark.parametrize("topology", [TOPOLOGY, ONE_STATE])
-@pytest.mark.parametrize("words", [[], [[A]], [[AB], [B]], [[AB, B], [B, ("a", "b", "a")], [A]]])
+@pytest.mark.parametrize(
+    "words", [[], [[A]], [[AB], [B]], [[AB, B], [B, ("a", "b", "a")], [A]], [[AB], None, [B]]]
+)
 def test_shortest_path_against_all_ways_to_speak(oracle, topology, words):
     lengths = [
         sum(len(topology.phone_states[topology.phone_id(phone)]) for phone in phones)

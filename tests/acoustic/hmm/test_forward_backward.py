@@ -6,6 +6,7 @@ from hmmlearn.base import BaseHMM
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import Topology, best_path, posteriors, utterance_graph
+from acoustic.hmm.forward_backward import _sweep, _with_probabilities
 
 A, B, C = ("a",), ("b",), ("a", "b")
 TRANSCRIPTS = {
@@ -15,6 +16,8 @@ TRANSCRIPTS = {
     "variants": [[A, B], [C]],
     "the same word twice": [[A], [A]],
     "variants of different length": [[C, A, B], [B]],
+    "an unknown word": [None],
+    "an unknown word between others": [[C], None, [B, A]],
 }
 
 
@@ -141,6 +144,67 @@ def test_kernels_against_their_reference(seed, dtype):
     best_score, best_nodes = best_path_reference(scores, columns_of(graph), graph, topology)
     assert_allclose(score, best_score, rtol=1e-12, atol=0)
     assert_array_equal(path, best_nodes)
+
+
+def within_windows(scores, columns, graph, topology, beam, add):
+    """Return log P of the end (the best for ``add`` = np.maximum) within the windows, from dense matrices."""
+    start, go, end = dense(graph, topology)
+    alpha, kept = start + scores[0, columns], np.arange(graph.n_nodes)
+    for t in range(len(scores)):
+        if t > 0:
+            alpha = add.reduce(alpha[:, None] + go, axis=0) + scores[t, columns]
+            alpha[graph.reach[kept[-1]] + 1 :] = -np.inf
+        alive = np.flatnonzero(alpha >= alpha.max() - beam)
+        kept = np.arange(graph.floors[alive[0]], alive[-1] + 1)
+        alpha[np.setdiff1d(np.arange(graph.n_nodes), kept)] = -np.inf
+    return add.reduce(alpha + end)
+
+
+UNKNOWN = {
+    "alone": [None],
+    "between": [[C, A], None, [B]],
+    "two": [[A], None, None, [C]],
+    "last": [[B], [C], None],
+}
+
+
+@pytest.mark.parametrize("beam", [3.0, 12.0, 40.0, np.inf])
+@pytest.mark.parametrize("words", UNKNOWN.values(), ids=UNKNOWN.keys())
+@pytest.mark.parametrize("seed", range(3))
+def test_unknown_words_within_a_beam(words, beam, seed):
+    topology = tiny_topology(n_states=3, seed=seed)
+    graph = utterance_graph(words, topology)
+    example = random_scores(40, topology.n_states, seed), columns_of(graph), graph, topology
+    found = posteriors(*example, beam=beam)
+    assert_allclose(found.log_likelihood, within_windows(*example, beam, np.logaddexp), rtol=1e-12, atol=0)
+    score, path = best_path(*example, beam=beam)
+    assert_allclose(score, within_windows(*example, beam, np.maximum), rtol=1e-12, atol=0)
+    assert len(path) == (40 if np.isfinite(score) else 0)
+    assert beam < np.inf or found.occupancy.sum(axis=1) == pytest.approx(np.ones(40), rel=1e-9)
+
+
+def test_a_loop_goes_back_as_far_as_it_likes_within_a_narrow_beam():
+    # Each phone in turn is 1000 nats better than all others; without its floor the window would lose "a".
+    topology = tiny_topology(n_states=1, short_pause=False)
+    graph = utterance_graph([None], topology)
+    states = [1, 2, 1, 2, 2, 1]
+    scores = np.full((6, 3), -1000.0)
+    scores[np.arange(6), states] = 0.0
+    _, path = best_path(scores, columns_of(graph), graph, topology, beam=10.0)
+    assert graph.states[path].tolist() == states
+
+
+def test_an_unknown_word_keeps_a_window_of_its_own_size():
+    topology = tiny_topology(n_states=3)
+    graph = utterance_graph([[C, A]] * 20 + [None] + [[C, A]] * 20, topology)
+    states = graph.states[best_path(random_scores(400, 9), columns_of(graph), graph, topology)[1]]
+    scores = random_scores(400, 9)
+    scores[np.arange(400), states] += 60.0
+    exact = posteriors(scores, columns_of(graph), graph, topology)
+    pruned = posteriors(scores, columns_of(graph), graph, topology, beam=100.0)
+    assert_allclose(pruned.log_likelihood, exact.log_likelihood, rtol=1e-12, atol=0)
+    hmm = _with_probabilities(graph, columns_of(graph), topology)
+    assert np.diff(_sweep(scores, hmm, 100.0, False).offsets).max() < graph.n_nodes / 3
 
 
 class ScoredHMM(BaseHMM):

@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import ModelError, Topology, utterance_graph
+from acoustic.hmm.contexts import all_contexts
+from acoustic.hmm.tying import contextual_topology
 
 TOPOLOGY = Topology.monophones("ab")
 WITHOUT_SP = Topology.monophones("ab", short_pause=False)
@@ -114,6 +116,7 @@ def test_one_word_in_full():
         "arc_offsets": [0, 1, 2, 3, 5, 6, 7, 8, 9, 10],
         "arc_sources": [-1, 0, 1, -1, 2, 3, 4, 5, 6, 7],
         "reach": [1, 2, 3, 4, 5, 6, 7, 8, 8],
+        "floors": [0, 1, 2, 3, 4, 5, 6, 7, 8],
     }
     graph = utterance_graph([[A]], TOPOLOGY)
     for name, values in expected.items():
@@ -121,3 +124,48 @@ def test_one_word_in_full():
     assert_array_equal(graph.arc_weights, [half, 0, 0, half, 0, 0, 0, half, 0, 0])
     assert_array_equal(graph.exit_weights, [never] * 5 + [half] + [never] * 2 + [0])
     assert graph.arc_weights.dtype == graph.exit_weights.dtype == np.float64
+
+
+def named_arcs(graph, topology):
+    """Return (source, target) of all arcs by "phone.position of word", "start" for the start."""
+    names = [
+        f"{topology.phones[p]}.{n - first}/{w}"
+        for n, (p, first, w) in enumerate(zip(graph.phones, graph.phone_starts, graph.words, strict=True))
+    ]
+    return {(names[source] if source >= 0 else "start", names[target]) for source, target, _ in arcs(graph)}
+
+
+def test_an_unknown_word_is_a_loop_over_all_phones_of_speech():
+    topology = Topology.monophones("ab", n_states=2, noise=True)
+    graph = utterance_graph([None], topology)
+    assert graph.words.tolist() == [-1] * 2 + [0] * 4 + [-1] * 2
+    assert graph.variants.tolist() == [-1] * 8
+    assert graph.floors.tolist() == [0, 1, 2, 2, 2, 2, 6, 7]
+    back = {(source, target) for source, target, _ in arcs(graph) if 2 <= source < 6 and target in (2, 4)}
+    assert back == {(3, 2), (3, 4), (5, 2), (5, 4)}
+    entering = [weight for _, target, weight in arcs(graph) if target in (2, 4)]
+    assert_allclose(sorted(entering), [*[np.log(0.25)] * 2, *[np.log(0.5)] * 6], rtol=1e-15, atol=0)
+    assert graph.reach[5] == 6
+    assert graph.reach[2] == 4  # through the entries of both phones behind the first silence
+
+
+def test_noise_is_a_unit_where_the_topology_has_it_and_else_any_phones():
+    heard = utterance_graph([[A], [("noise",)]], Topology.monophones("ab", n_states=1, noise=True))
+    assert heard.states.tolist() == [0, 2, 0, 1, 0]
+    assert heard.words.tolist() == [-1, 0, -1, 1, -1]
+    assert heard.variants.tolist() == [-1, 0, -1, 0, -1]
+    unheard = utterance_graph([[A], [("noise",)]], Topology.monophones("ab", n_states=1))
+    assert unheard.states.tolist() == [0, 1, 0, 1, 2, 0]
+    assert unheard.variants.tolist() == [-1, 0, -1, -1, -1, -1]
+
+
+CROSSING = contextual_topology(TOPOLOGY, all_contexts([AB, B], crosses_words=True), crosses_words=True)
+
+
+def test_words_beside_an_unknown_one_sound_as_beside_silence():
+    found = named_arcs(utterance_graph([[AB], None, [B]], CROSSING), CROSSING)
+    into = {source.split(".")[0] for source, target in found if target == "#-b+#.0/1"}
+    assert "a-b+#" in into
+    assert not any(name.startswith("a-b+") and name != "a-b+#" for name in into)
+    behind = {target for source, target in found if source.endswith(".2/1") and target.endswith("/2")}
+    assert behind == {"#-b+#.0/2"}

@@ -57,3 +57,17 @@ def test_transitions_there_and_back():
 def test_faulty_topologies(phones, states, loops):
     with pytest.raises(ModelError, match=r"topology: .*expected"):
         Topology(phones, states, loops)
+
+
+def test_noise_has_states_of_its_own_beside_silence():
+    topology = Topology.monophones("ab", noise=True)
+    assert topology.phones == ("sil", "noise", "a", "b", "sp")
+    assert topology.phone_states == ((0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11), (1,))
+    assert np.flatnonzero(topology.is_speech()).tolist() == [6, 7, 8, 9, 10, 11]
+
+
+def test_loose_units_are_the_phones_or_those_with_the_least_context():
+    assert Topology.monophones("ba", noise=True).loose_units == ("a", "b")
+    names = ("sil", "c-a+b", "#-a+b", "a-b+#", "#-b+#", "sp", "b-c+a", "a-c+b")
+    loops, states = tuple((0.5,) for _ in names), tuple((k,) for k in range(len(names)))
+    assert Topology(names, states, loops, is_contextual=True).loose_units == ("#-a+b", "#-b+#", "a-c+b")

@@ -317,7 +317,7 @@ class TestTrainingData:
         return make
 
     def test_of_train_it_stops_the_run(self, models_of: Callable[..., ModelStages]) -> None:
-        with pytest.raises(CorpusError, match=r'word "UNKNOWN" is not in lexicon\.txt'):
+        with pytest.raises(CorpusError, match=r'no word of it is in lexicon\.txt: "UNKNOWN"'):
             models_of("train", "unusable=stop").gmm(GmmSystem(1), TRAIN)
 
     @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ class TestTrainingData:
         models = models_of(bad, *options)
         output = models.gmm(GmmSystem(1), ("train", "dev"))
         assert record(output)["stage"] == "gmm-none-1-dev"
-        assert 'word "UNKNOWN" is not in lexicon.txt' in caplog.text
+        assert 'no word of it is in lexicon.txt: "UNKNOWN"' in caplog.text
         occupancy = load_model(output.path).occupancy.sum()
         data = models.task.data(("train", "dev"))
         n_frames = {u.utterance_id: len(c) for u, c in zip(data.corpus, data.cepstra, strict=True)}

@@ -11,6 +11,7 @@ from asr import train
 from asr.corpora.corpus import Corpus, Utterance
 from asr.corpora.speech_data import SpeechData
 from asr.errors import CorpusError
+from asr.recognizer import Recognizer
 from asr.training.gmm import usable_for_training, warn_of_untrained_phones
 from decoder.lexicon import Lexicon
 
@@ -24,16 +25,31 @@ def speech(**transcripts: str) -> SpeechData:
 
 class TestUsable:
     def test_all_that_is_wrong_at_once(self) -> None:
-        with pytest.raises(CorpusError, match="3 of 5 transcripts cannot be trained on") as caught:
+        with pytest.raises(CorpusError, match="2 of 5 transcripts cannot be trained on") as caught:
             usable_for_training(speech(a="YES", b="", c="YEP NO", d="YEP", e="NO"), LEXICON)
         head, empty, unknown = str(caught.value).splitlines()
-        assert head.startswith("3 of 5 transcripts cannot be trained on; ")
+        assert head.startswith("2 of 5 transcripts cannot be trained on; ")
         assert empty == "b: empty transcript, expected words"
-        assert unknown.startswith('word "YEP" is not in lexicon.txt')
-        assert unknown.endswith(": 2 utterance(s), first c")
+        assert unknown == 'd: no word of it is in lexicon.txt: "YEP" (did you mean "YES"?) 1 time(s)'
+
+    def test_unknown_words_among_others_are_named_and_kept(self, caplog: pytest.LogCaptureFixture) -> None:
+        kept = usable_for_training(speech(a="YES YEP", b="YEP NO", c="NO"), LEXICON)
+        assert kept.corpus.ids == ("a", "b", "c")
+        assert caplog.messages == [
+            "1 word(s) of 2 utterance(s) are not in lexicon.txt and are taken for any sequence of phones: "
+            '"YEP" (did you mean "YES"?) 2 time(s); add them or correct the transcripts'
+        ]
+
+    def test_a_lexicon_of_another_corpus(self) -> None:
+        data = speech(a="UNO YES", b="DUE TRE")
+        with pytest.raises(
+            CorpusError, match=r'^3 of 4 words .* does not belong .*: "DUE" 1 time\(s\), "TRE"'
+        ):
+            usable_for_training(data, LEXICON, most_left_out=1.0)
+        assert usable_for_training(data, LEXICON, most_left_out=1.0, needed=False).corpus.ids == ("a",)
 
     def test_left_out_by_name(self, caplog: pytest.LogCaptureFixture) -> None:
-        left = usable_for_training(speech(a="YES", b="", c="YEP NO"), LEXICON, most_left_out=1.0)
+        left = usable_for_training(speech(a="YES", b="", c="YEP"), LEXICON, most_left_out=1.0)
         assert left.corpus.ids == ("a",)
         (message,) = caplog.messages
         assert message.startswith("left out: 2 of 3 transcripts cannot be trained on: b: empty transcript")
@@ -94,7 +110,7 @@ class TestTraining:
         left_out = [m for m in caplog.messages if m.startswith("left out: ")]
         assert len(left_out) == 1
         assert "speaker4-1: empty transcript" in left_out[0]
-        assert '"ZULU"' in left_out[0]
+        assert '"ZULU" 1 time(s)' in caplog.text
 
     def test_all_of_dev_is_useless_for_training(self, corpus: Path, settings: tuple[str, ...]) -> None:
         for text in (corpus / "dev").rglob("*.txt"):
@@ -126,10 +142,35 @@ class TestTraining:
         self, corpus: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
     ) -> None:
         (corpus / "train/speaker0/0.txt").write_text("ASAA SUS\n")
-        with pytest.raises(CorpusError, match=r'\nword "ASAA" is not in lexicon\.txt \(did you mean "ASA"'):
+        assert self.run(corpus, settings, "unusable=stop")
+        assert 'phones: "ASAA" (did you mean "ASA"?) 1 time(s)' in caplog.text
+        (corpus / "train/speaker0/0.txt").write_text("ASAA\n")
+        with pytest.raises(CorpusError, match=r'0: no word of it is in lexicon\.txt: "ASAA" \(did you mean'):
             self.run(corpus, settings, "unusable=stop")
-        assert self.run(corpus, settings, "unusable=skip")
-        assert 'left out: 1 of 20 transcripts cannot be trained on: word "ASAA"' in caplog.text
+
+    def test_noise_is_learned_where_transcripts_have_it(
+        self, corpus: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        lexicon = (corpus / "lexicon.txt").read_text()
+        (corpus / "lexicon.txt").write_text(lexicon.replace("ZOO z o\n", ""))
+        rng = np.random.default_rng(0)
+        for speaker in range(4):
+            path = corpus / f"train/speaker{speaker}/0.wav"
+            clicks = np.where(np.arange(4000) % 40 < 20, 0.3, -0.3) * rng.uniform(0.5, 1.0, 4000)
+            soundfile.write(path, np.concatenate([soundfile.read(path)[0], clicks]), 16000)
+            text = path.with_suffix(".txt")
+            text.write_text(text.read_text().strip() + " [noise]\n")
+        assert [split for split, _ in self.run(corpus, settings)] == ["dev", "test"]
+        assert "[noise]" not in caplog.text
+        trained = Recognizer.load(corpus.parent / "exp")
+        assert trained.model.topology.phones[:3] == ("sil", "noise", "a")
+        wav = corpus / "train/speaker0/0.wav"
+        words = wav.with_suffix(".txt").read_text().split()
+        noise = trained.align(wav, words).words[-1]
+        n_frames = len(trained.align(wav, words).states)
+        assert (noise.index, n_frames) == (len(words) - 1, pytest.approx(noise.end, abs=5))
+        assert noise.end - noise.start == pytest.approx(25, abs=8)
+        assert trained.transcribe(wav).text == tuple(words[:-1])
 
     def test_bad_recordings_of_train(self, corpus: Path, settings: tuple[str, ...]) -> None:
         soundfile.write(corpus / "train/speaker0/0.wav", np.zeros(10), 16000)

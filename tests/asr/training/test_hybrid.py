@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 
 from acoustic.emissions.hybrid import HybridConfig
 from acoustic.hmm.topology import Topology
+from acoustic.hmm.tying import TyingConfig
 from asr import Recognizer, align, info, sparsity, train
 from asr.cli import main
 from asr.corpora.corpus import read_corpus
@@ -21,7 +22,7 @@ from asr.errors import ConfigError, ExperimentError
 from asr.files import as_plain
 from asr.scoring.results import read_results
 from asr.sparsity import config_of
-from asr.training.hybrid import Units, train_hybrid
+from asr.training.hybrid import Units, context_units, own_units, train_hybrid
 from features.frontend import FrontEnd, FrontEndConfig
 
 SMALL = ("hybrid.min_frames=5", "tying.min_frames=60", "tying.min_gain=20", "pools.n_centers=20")
@@ -89,6 +90,28 @@ def test_contexts_may_reach_across_words(
     spoken = [i.label for i in aligned.tiers["phones"] if i.label not in ("sil", "sp")]
     assert spoken == list("".join(text).lower())
     assert all(row.word_accuracy >= 90 for row in read_results(out))
+
+
+@pytest.mark.parametrize("crosses_words", [False, True])
+def test_nothing_is_learned_from_unknown_words(trained: Path, tones: Path, crosses_words: bool) -> None:
+    recognizer = Recognizer.load(trained)
+    model, config = recognizer.model, TyingConfig(min_frames=60, min_gain=20.0)
+    speech = read_corpus(tones)
+    data = compute_cepstra(speech.of_speakers(speech.speakers[:3]), model.front_end.config)
+    known = recognizer.lexicon.restricted_to(["ASA", "IMI", "SUS"])
+    own = own_units(data, model, known, 400.0)
+    tied = context_units(data, model, known, 400.0, config, crosses_words)
+    expected = [
+        sum(w.end - w.start for w in recognizer.align_frames(f, u.words).words if u.words[w.index] == "MAUI")
+        for u, f in zip(data.corpus, model.front_end.transform(data.cepstra, data.speakers), strict=True)
+    ]
+    assert sum(expected) > 200
+    for units in (own, tied):
+        assert units.failures == {}
+        n_unknown = [np.count_nonzero(labels < 0) for labels in units.labels]
+        assert n_unknown == pytest.approx(expected, abs=12)
+        has_unknown = ["MAUI" in u.words for u in data.corpus]
+        assert [n > 0 for n in n_unknown] == has_unknown
 
 
 def test_words_and_phones_never_heard_stay_reachable(

@@ -82,3 +82,22 @@ def test_phones_the_model_does_not_have_are_named():
     lexicon = Lexicon({"A": [("a",)], "B": [("x", "a"), ("y",)]})
     with pytest.raises(LexiconError, match=r"got 2 others: x \(in B\), y \(in B\); correct"):
         Decoder(lexicon, WordLoop(lexicon.words), Topology.monophones("a"))
+
+
+def test_noise_is_a_third_silence():
+    topology = Topology.monophones("ab", n_states=2, noise=True)
+    network = build_network(LEXICON, WordLoop(["B"]).compile({"B"}), topology)
+    assert network.graph.chain_words.tolist() == [-1, -1, -1, 0]
+    noise = topology.phone_states[topology.phone_id("noise")]
+    assert [states_of(network, k) for k in (0, 2)] == [[0, 1], list(noise)]
+    assert network.graph.silence_offsets.tolist() == [0, 3]
+
+
+def test_noise_is_heard_and_not_printed():
+    topology = Topology.monophones("ab", n_states=1, noise=True)
+    _, noise, _, b, _ = (topology.phone_states[k][0] for k in range(5))
+    spoken = [b, b, noise, noise, b, noise]
+    scores = np.zeros((6, topology.n_states))
+    scores[np.arange(6), spoken] = 50.0
+    found = Decoder(LEXICON, WordLoop(LEXICON.words), topology).decode(scores)
+    assert found.text == ("B", "B")
