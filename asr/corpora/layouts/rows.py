@@ -41,10 +41,8 @@ def read_rows(path: Path) -> tuple[list[Row], list[Problem]]:
     text, problems = read_text(path, path.name, "a table")
     if text is None:
         return [], problems
-    rows: list[Row] = []
-    for row in _rows_of(text, path):
-        (rows if isinstance(row, Row) else problems).append(row)  # type: ignore[attr-defined]
-    return rows, problems
+    found = list(_rows_of(text, path))
+    return [row for row in found if isinstance(row, Row)], [p for p in found if isinstance(p, Problem)]
 
 
 def first_rows(path: Path) -> list[Row]:
