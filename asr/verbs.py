@@ -11,7 +11,7 @@ from typing import get_args
 from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.kinds import describe
 from asr.config import ChosenName, ExperimentConfig
-from asr.corpora.corpus import SPLITS, Utterance, read_corpus
+from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
 from asr.corpora.unknown_words import report as report_unknown_words
 from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
@@ -65,7 +65,7 @@ def train(
     loaded = load_recipe(recipe)
     if loaded.recipe.needs_corpus and corpus is None:
         raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
-    if corpus is not None and not Path(corpus).is_dir():
+    if corpus is not None and not Path(corpus).exists():
         raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     corpus_dir = Path(corpus) if corpus is not None else None
@@ -217,10 +217,8 @@ def make_lexicon(
         raise ConfigError("lexicon: got both --english and --from; expected one of them")
     if variants != 1 and not english and source is None:
         raise ConfigError("lexicon: --variants are of guesses; expected --english or --from LEXICON with it")
-    root = Path(corpus)
-    parts = [root / split for split in SPLITS if (root / split).is_dir()] or [root]
     known = Lexicon.read(source) if source is not None else whole_dictionary() if english else None
-    corpora = [read_corpus(part) for part in parts]
+    corpora = list(read_parts(corpus).values())
     forms = forms_for(PLAIN, known, corpora)
     readings = [worded(each, forms) for each in corpora]
     for line in unreadable(total(changes for _, changes in readings)):

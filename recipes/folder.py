@@ -1,11 +1,12 @@
-"""Your own recordings: a Kaldi corpus, or a folder of ``name.wav`` + ``name.txt`` (see `read_corpus`).
+"""Your own recordings, in any layout that `read_corpus` knows (``docs/corpora.md``).
 
-``train/`` (with ``dev/``, ``test/``) is used as it is; missing parts are cut from train. With five speakers
+Splits that the corpus has (folders ``train/``, ``dev/``, ``test/``; Common Voice's, Sphinx's, those of
+tables) are used as they are; missing parts are cut from train. With five speakers
 or more, whole speakers are cut, so that none is in two parts; otherwise utterances are cut. Speakers or
 utterances are sorted by code point; of every ten the first goes to test and the sixth to dev; of fewer than
 ten the first goes to test and the middle one to dev. ``lexicon.txt`` is used if the folder or its ``train/``
-has one, else each word is spelled by its letters.
-``word_pairs.txt`` and ``*.arpa`` are copied.
+has one, else each word is spelled by its letters. ``word_pairs.txt`` and ``*.arpa`` are copied. Of a corpus
+that is given by a table, these lie beside it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from asr.config import ExperimentConfig
-from asr.corpora.corpus import SPLITS, Corpus, read_corpus, write_corpus
+from asr.corpora.corpus import SPLITS, WHOLE, Corpus, read_parts, write_corpus
 from asr.errors import CorpusError
 from asr.recipe import Recipe
 from decoder.lexicon import Lexicon
@@ -25,8 +26,9 @@ MIN_SPEAKERS, MIN_UTTERANCES = 5, 10
 
 def prepare(corpus_dir: Path, output_dir: Path) -> None:
     """Write ``train``, ``dev``, ``test``, and the lexicon and the grammars that a user's corpus has."""
-    parts = read_parts(corpus_dir)
-    sources = [corpus_dir / "train", corpus_dir]
+    parts = all_parts(corpus_dir)
+    directory = corpus_dir if corpus_dir.is_dir() else corpus_dir.parent
+    sources = [directory / "train", directory]
     own = [d / "lexicon.txt" for d in sources if (d / "lexicon.txt").is_file()]
     for name, part in parts.items():
         write_corpus(part, output_dir / name)
@@ -37,12 +39,11 @@ def prepare(corpus_dir: Path, output_dir: Path) -> None:
             shutil.copyfile(source, output_dir / source.name)
 
 
-def read_parts(corpus_dir: Path) -> dict[str, Corpus]:
+def all_parts(corpus_dir: Path) -> dict[str, Corpus]:
     """Return train, dev and test; parts that the user does not provide are cut from train."""
-    if not (corpus_dir / "train").is_dir():
-        return split(read_corpus(corpus_dir), ("dev", "test"))
-    parts = {name: read_corpus(corpus_dir / name) for name in SPLITS if (corpus_dir / name).is_dir()}
-    return parts | split(parts["train"], [name for name in SPLITS if name not in parts])
+    parts = read_parts(corpus_dir)
+    train = parts.pop(WHOLE) if WHOLE in parts else parts["train"]
+    return parts | split(train, [name for name in SPLITS[1:] if name not in parts])
 
 
 def split(corpus: Corpus, names: Sequence[str]) -> dict[str, Corpus]:

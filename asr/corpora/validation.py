@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
-from asr.corpora.corpus import SPLITS, Corpus, Problem, Utterance, is_kaldi_directory, scan_corpus
+from asr.corpora.corpus import Corpus, Problem, Utterance, scan_parts
 from asr.corpora.wording import EXACT, PLAIN, forms_for, report, total, worded
 from asr.progress import progress_bar
 from asr.text.forms import NOT_WORDS
@@ -48,8 +48,8 @@ def validate(
 
     Parameters
     ----------
-    corpus_dir : a Kaldi data directory, a folder of recordings with texts, or a directory with ``train`` and
-        perhaps ``dev`` and ``test`` of either kind
+    corpus_dir : a corpus in any layout that `read_corpus` knows, or a directory with ``train`` and perhaps
+        ``dev`` and ``test`` of any
     lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one
     text : how transcripts are read (`asr.config.ExperimentConfig`)
     n_threads : how many recordings are read at once
@@ -57,16 +57,14 @@ def validate(
     Raises
     ------
     CorpusError
-        If ``corpus_dir`` is no directory at all.
+        If ``corpus_dir`` does not exist, or which layout it has cannot be told.
     """
     root = Path(corpus_dir)
     problems: list[Problem] = []
     if lexicon is None and (root / "lexicon.txt").is_file():
         lexicon, problems = _read_lexicon(root / "lexicon.txt")
-    corpora: dict[str, Corpus] = {}
-    for name, directory in _splits(root).items():
-        corpora[name], structural = scan_corpus(directory)
-        problems += _located(name, structural)
+    corpora, structural = scan_parts(root)
+    problems += structural
     forms = forms_for(text, lexicon, corpora.values())
     readings = {name: worded(corpus, forms) for name, corpus in corpora.items()}
     corpora = {name: corpus for name, (corpus, _) in readings.items()}
@@ -98,19 +96,12 @@ def transcripts_as_read(
     root = Path(corpus_dir)
     if lexicon is None and (root / "lexicon.txt").is_file():
         lexicon, _ = _read_lexicon(root / "lexicon.txt")
-    corpora = [scan_corpus(directory)[0] for directory in _splits(root).values()]
+    corpora = scan_parts(root)[0].values()
     forms = forms_for(text, lexicon, corpora)
     for given in corpora:
         for before, after in zip(given, worded(given, forms)[0], strict=True):
             if before.words != after.words:
                 yield before.utterance_id, " ".join(before.words), " ".join(after.words)
-
-
-def _splits(root: Path) -> dict[str, Path]:
-    """Return the data directories of a corpus by split name, "" if it is itself one."""
-    if is_kaldi_directory(root) or not (root / "train").is_dir():
-        return {"": root}
-    return {name: root / name for name in SPLITS if (root / name).is_dir()}
 
 
 def _located(split: str, problems: Iterable[Problem]) -> list[Problem]:

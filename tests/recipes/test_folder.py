@@ -58,6 +58,34 @@ def test_given_parts_are_kept_and_only_missing_ones_cut(tmp_path: Path) -> None:
     assert len(parts["train"]) == 18
 
 
+def test_splits_of_a_layout_are_kept_and_only_missing_ones_cut(tmp_path: Path) -> None:
+    write_folder(tmp_path / "in/wav", *(f"s{i % 2}/{i:02d}" for i in range(20)), "t/t", text="")
+    for path in (tmp_path / "in").rglob("*.txt"):
+        path.unlink()
+    names = {"train": [f"s{i % 2}/{i:02d}" for i in range(20)], "test": ["t/t"]}
+    (tmp_path / "in/etc").mkdir()
+    for split, ids in names.items():
+        (tmp_path / f"in/etc/x_{split}.fileids").write_text("\n".join(ids))
+        lines = [f"<s> yes no </s> ({name})" for name in ids]
+        (tmp_path / f"in/etc/x_{split}.transcription").write_text("\n".join(lines))
+    folder.prepare(tmp_path / "in", tmp_path / "out")
+    parts = prepared(tmp_path / "out")
+    assert {name: len(part) for name, part in parts.items()} == {"train": 18, "dev": 2, "test": 1}
+    assert (parts["test"].ids, parts["dev"].ids) == (("t",), ("05", "15"))
+    assert parts["train"].vocabulary == ("no", "yes")
+
+
+def test_a_table_by_its_path_with_a_lexicon_beside_it(tmp_path: Path) -> None:
+    write_folder(tmp_path / "in/wavs", *(f"{i:02d}" for i in range(12)))
+    (tmp_path / "in/one.csv").write_text("".join(["file,text\n", *(f"{i:02d}.wav,yes\n" for i in range(11))]))
+    (tmp_path / "in/two.csv").write_text("file,text\n11.wav,no\n")
+    (tmp_path / "in/lexicon.txt").write_text("yes Y\n")
+    folder.prepare(tmp_path / "in/one.csv", tmp_path / "out")
+    parts = prepared(tmp_path / "out")
+    assert {name: len(part) for name, part in parts.items()} == {"train": 8, "dev": 1, "test": 2}
+    assert Lexicon.read(tmp_path / "out" / "lexicon.txt").phones == ("Y",)
+
+
 def test_kaldi_directory_with_segments(tmp_path: Path) -> None:
     write_folder(tmp_path, "long")
     spans = [
