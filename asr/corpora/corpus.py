@@ -170,8 +170,12 @@ def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], t
             "beside it, or another layout of docs/corpora.md"
         )
         problems = (Problem(".", f"{what}; check the path"),)
-    elif layout is not KALDI:
-        say(f"{path}: read as {layout.name}: {_sizes(parts)}")
+    kinds = f" ({' '.join(result.kinds)})" if result.kinds else ""
+    line = f"{path}: read as {layout.name}{kinds}: {_sizes(parts)}"
+    if layout is KALDI or result.kinds == (".txt",):
+        logger.info("%s", line)
+    else:  # what was recognised without being asked for, a person wants to know
+        say(line)
     return parts, problems
 
 

@@ -113,7 +113,8 @@ def scan(source: Path) -> Scan:
             said = _utterances(absolute(directory / path), path, key, some[0].stretches)
             problems += _without_speaker(said, path, key, speakers)
             utterances += _with_speakers(said, key, speakers)
-    return Scan({WHOLE: utterances}, [*problems, *missing])
+    kinds = sorted({t.path.suffix.lower() for some in of_recording.values() for t in some})
+    return Scan({WHOLE: utterances}, [*problems, *missing], tuple(kinds))
 
 
 def read_transcript(directory: Path, path: Path, wanted: Sequence[str] = ()) -> Transcript:

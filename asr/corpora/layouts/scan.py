@@ -19,10 +19,12 @@ class Scan:
     ----------
     parts : the usable utterances by split (``train``, ``dev``, ``test``), or under ``WHOLE``
     problems : what is wrong with the others
+    kinds : suffixes of the transcripts, where the layout has several kinds of them
     """
 
     parts: Mapping[str, Sequence[Utterance]]
     problems: Sequence[Problem] = ()
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,21 @@ def test_a_kaldi_directory_is_known_by_its_files(
     assert read_corpus(tmp_path).ids == ("c1",)
 
 
+def test_what_was_recognised_is_said_in_one_line(
+    tmp_path: Path, write_folder: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    write_folder(tmp_path, "anna/a", "anna/b", "ben/c")
+    assert len(read_corpus(tmp_path)) == 3
+    name = "recordings with transcripts beside them"
+    assert caplog.messages == [f"{tmp_path}: read as {name} (.txt): 3 recordings, 3 utterances, 2 speakers"]
+    (tmp_path / "anna/a.txt").rename(tmp_path / "anna/a.srt")
+    (tmp_path / "anna/a.srt").write_text("00:00:01,0 --> 00:00:02,0\nyes\n\n00:00:02,0 --> 00:00:03,0\nno\n")
+    assert len(read_corpus(tmp_path)) == 4
+    assert (caplog.records[0].name, caplog.records[1].name) == ("asr.corpora.corpus", "asr.progress")
+    assert caplog.messages[1].endswith(f"{name} (.srt .txt): 3 recordings, 4 utterances, 2 speakers")
+
+
 def test_report_of_one_problem_and_of_too_many() -> None:
     problems = [Problem(f"text:{i}", "is wrong") for i in range(1, 61)]
     assert problem_report("d", problems[:1]) == "d: text:1: is wrong"
