@@ -3,9 +3,9 @@
     asr train an4 --corpus ../shared/data/an4 --out exp/an4 --model gmm
     python benchmarks/messy.py --task exp/an4 --work exp/messy --page docs/results/messy.md
 
-The twin has sentences with capitals and punctuation, a lexicon without 5 % of its words, 2 % wrong transcripts,
-and 1 % silent or cut recordings in train; dev and test keep their recordings. Both are trained by the recipe
-``folder`` with default options. False alarms are utterances of train left out without a fault.
+The twin has sentences with capitals and punctuation, a lexicon without 5 % of its words, 2 % wrong
+transcripts, and 1 % silent or cut recordings in train; dev and test keep their recordings. Both are trained
+by the recipe ``folder`` with default options. False alarms are utterances of train left out without a fault.
 """
 
 from __future__ import annotations
