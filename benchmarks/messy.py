@@ -65,9 +65,10 @@ def trained(work: Path, name: str, models: Collection[str]) -> tuple[Result, ...
     return train("folder", corpus=work / f"{name}-corpus", out=work / name, models=list(models))
 
 
-def accuracy_rows(
-    clean: Collection[Result], messy: Collection[Result]
-) -> list[tuple[str, float, float, float]]:
+Row = tuple[str, float, float, float]
+
+
+def accuracy_rows(clean: Collection[Result], messy: Collection[Result]) -> list[Row]:
     """Return a row for each model and grammar on test."""
     of_messy = {(r.model, r.split, r.grammar): r.word_accuracy for r in messy}
     return [

@@ -1,4 +1,4 @@
-"""A messy twin of a clean corpus: ordinary sentences, a lexicon with gaps, wrong transcripts, bad recordings."""
+"""A messy twin of a clean corpus: ordinary sentences, a lexicon with gaps, wrong texts, bad recordings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Mess:
 
 
 def write_twin(corpora: Mapping[str, Corpus], lexicon: Lexicon, directory: Path, *, seed: int = 0) -> Mess:
-    """Write the twin of a task with ``train``, ``dev`` and ``test``; only train has wrong texts and bad audio.
+    """Write the twin of a task with ``train``, ``dev``, ``test``; only train has wrong texts and bad audio.
 
     Every transcript becomes a sentence with capitals, commas and a full stop.
     """
