@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from asr.config import ChosenName, ExperimentConfig
 from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
 from asr.corpora.unknown_words import report as report_unknown_words
+from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
 from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
@@ -27,8 +27,9 @@ from asr.scoring.results import Result
 from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings
 from asr.systems import find_system
+from asr.text.forms import NOT_WORDS
 from decoder.decoder import Hypothesis
-from decoder.english import english_lexicon, missing_english_words, whole_dictionary
+from decoder.english import whole_dictionary
 from decoder.lexicon import Lexicon
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
@@ -134,19 +135,21 @@ def align(
 ) -> AlignedUtterance:
     """Return when each word, phone and state of a transcript is spoken in a recording."""
     recognizer = Recognizer.load(experiment, model)
-    words = unicodedata.normalize("NFC", text if isinstance(text, str) else " ".join(text)).split()
+    words = recognizer.read(text if isinstance(text, str) else " ".join(text))
     if not words:
         raise CorpusError("empty transcript, expected the words spoken; give them")
-    _warn_of_unknown_words([words], recognizer.lexicon)
+    _warn_of_unknown_words([[found.word for found in words]], recognizer.lexicon)
     name = "_".join(Path(recording).stem.split())  # ids have no white space
-    return aligned_utterance(name, recognizer.model, words, recognizer.align(recording, words))
+    alignment = recognizer.align(recording, [found.word for found in words])
+    return aligned_utterance(name, recognizer.model, [found.written for found in words], alignment)
 
 
 def align_corpus(
     experiment: str | Path, corpus: str | Path, *, model: str | None = None
 ) -> Iterator[tuple[str, AlignedUtterance | AsrError]]:
     """Yield for each utterance of a corpus its id and alignment, or the reason why there is none."""
-    recognizer, speech = Recognizer.load(experiment, model), read_corpus(corpus)
+    recognizer = Recognizer.load(experiment, model)
+    speech, _ = worded(read_corpus(corpus), recognizer.forms)
     _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     frames = recognizer.model.front_end.transform(data.cepstra, data.speakers)
@@ -162,7 +165,7 @@ def align_corpus(
             alignment = recognizer.align_frames(frames_of[name], words)
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
-        return name, aligned_utterance(name, recognizer.model, words, alignment)
+        return name, aligned_utterance(name, recognizer.model, utterance.written or words, alignment)
 
     return parallel_map(one, speech.utterances)
 
@@ -179,7 +182,8 @@ def evaluate(
 ) -> tuple[WordAccuracy, dict[str, Hypothesis]]:
     """Return the word accuracy on a data directory or folder, and the hypotheses by utterance id."""
     recognizer = Recognizer.load(experiment, model, grammar)
-    data, errors = usable_cepstra(read_corpus(corpus), recognizer.model.front_end.config)
+    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     if errors:
         head = f"{corpus}: {len(errors)} recording(s) cannot be used, expected none; correct or remove them"
         raise CorpusError("\n".join([head, *map(str, errors.values())]))
@@ -213,13 +217,16 @@ def make_lexicon(
         raise ConfigError("lexicon: got both --english and --from; expected one of them")
     if variants != 1 and not english and source is None:
         raise ConfigError("lexicon: --variants are of guesses; expected --english or --from LEXICON with it")
-    words = {word for part in read_parts(corpus).values() for word in part.vocabulary}
-    if source is not None:
-        filled, name = filled_lexicon(words, Lexicon.read(source), variants=variants), str(source)
-    elif english and missing_english_words(words):
-        filled, name = filled_lexicon(words, whole_dictionary(), variants=variants), "the CMU dictionary"
-    else:
-        return english_lexicon(words) if english else Lexicon.graphemic(words)
+    known = Lexicon.read(source) if source is not None else whole_dictionary() if english else None
+    corpora = list(read_parts(corpus).values())
+    forms = forms_for(PLAIN, known, corpora)
+    readings = [worded(each, forms) for each in corpora]
+    for line in unreadable(total(changes for _, changes in readings)):
+        logger.warning("%s", line)
+    words = {word for reading, _ in readings for word in reading.vocabulary} - NOT_WORDS
+    if known is None:
+        return Lexicon.graphemic(words)
+    filled, name = filled_lexicon(words, known, variants=variants), str(source or "the CMU dictionary")
     for line in report(filled, name):
         logger.warning("%s", line)
     return filled.lexicon

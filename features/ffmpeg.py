@@ -115,9 +115,10 @@ def decode(path: Path, target: Path) -> None:
     if result.returncode or said:
         target.unlink(missing_ok=True)
         reason = said[0] if said else f"exit code {result.returncode}"
-        reason = re.sub(r"\[[^\]]* @ [^\]]*\] *", "", reason)  # which part of ffmpeg speaks
+        # Without the name and address of the part of ffmpeg that speaks.
+        reason = re.sub(r"\[[^\]]* @ [^\]]*\] *", "", reason).rstrip(".")
         raise AudioError(
-            f"{path}: not a whole recording to ffmpeg; expected sound without errors; got {reason.rstrip('.')}; "
+            f"{path}: not a whole recording to ffmpeg; expected sound without errors; got {reason}; "
             "copy it again, or convert it to wav to keep what is there"
         )
 
