@@ -50,8 +50,8 @@ def validate(
     ----------
     corpus_dir : a corpus in any layout that `read_corpus` knows, or a directory with ``train`` and perhaps
         ``dev`` and ``test`` of any
-    lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one (beside
-        it, if it is a table)
+    lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one, or
+        beside it, if it is a table
     text : how transcripts are read (`asr.config.ExperimentConfig`)
     n_threads : how many recordings are read at once
 
