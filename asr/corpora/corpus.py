@@ -21,6 +21,7 @@ from asr.corpora.layouts.scan import WHOLE
 from asr.corpora.utterances import Corpus, Problem, Utterance
 from asr.errors import CorpusError
 from asr.progress import say
+from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
 
 __all__ = [
     "AUDIO_SUFFIXES",
@@ -161,8 +162,8 @@ def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], t
         raise CorpusError(f"{path}: not a corpus, expected {kinds}; check the path and the table's header")
     layout, source = found or (BESIDE, path)
     result = layout.scan(source)
-    parts = {name: Corpus(tuple(part)) for name, part in result.parts.items()}
-    problems = tuple(result.problems)
+    parts, unreadable = _readable({name: Corpus(tuple(part)) for name, part in result.parts.items()})
+    problems = (*result.problems, *unreadable)
     if not any(map(len, parts.values())) and not problems:
         suffixes = " ".join(sorted(AUDIO_SUFFIXES))
         what = (
@@ -177,6 +178,21 @@ def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], t
     else:  # what was recognised without being asked for, a person wants to know
         say(line)
     return parts, problems
+
+
+def _readable(parts: dict[str, Corpus]) -> tuple[dict[str, Corpus], list[Problem]]:
+    """Return the utterances that can be read, and one problem of all that need ffmpeg if it is missing."""
+    paths = {u.audio_path for part in parts.values() for u in part}
+    unreadable = {path for path in paths if path.suffix.lower() in FFMPEG_SUFFIXES}
+    if not unreadable or is_installed():
+        return parts, []
+    kinds = " ".join(sorted({path.suffix.lower() for path in unreadable}))
+    what = (
+        f"{len(unreadable)} recording(s) ({kinds}), such as {min(unreadable)}, are read by ffmpeg, expected "
+        "that program; install it (ffmpeg.org), or convert them to wav or flac"
+    )
+    left = {name: [u for u in part if u.audio_path not in unreadable] for name, part in parts.items()}
+    return {name: Corpus(tuple(part)) for name, part in left.items()}, [Problem(".", what)]
 
 
 def _sizes(parts: Mapping[str, Corpus]) -> str:

@@ -50,7 +50,8 @@ def validate(
     ----------
     corpus_dir : a corpus in any layout that `read_corpus` knows, or a directory with ``train`` and perhaps
         ``dev`` and ``test`` of any
-    lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one
+    lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one, or
+        beside it, if it is a table
     text : how transcripts are read (`asr.config.ExperimentConfig`)
     n_threads : how many recordings are read at once
 
@@ -61,8 +62,9 @@ def validate(
     """
     root = Path(corpus_dir)
     problems: list[Problem] = []
-    if lexicon is None and (root / "lexicon.txt").is_file():
-        lexicon, problems = _read_lexicon(root / "lexicon.txt")
+    own = (root if root.is_dir() else root.parent) / "lexicon.txt"
+    if lexicon is None and own.is_file():
+        lexicon, problems = _read_lexicon(own)
     corpora, structural = scan_parts(root)
     problems += structural
     forms = forms_for(text, lexicon, corpora.values())

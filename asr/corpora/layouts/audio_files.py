@@ -6,13 +6,17 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from features.ffmpeg import FFMPEG_SUFFIXES
+
 # What libsndfile reads.
 SOUND_SUFFIXES = (
     *(".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".sph"),
     *(".aiff", ".aif", ".aifc", ".au", ".snd", ".w64", ".rf64"),
 )
-AUDIO_SUFFIXES = frozenset(SOUND_SUFFIXES)
-_SUFFIXES = (*SOUND_SUFFIXES, *map(str.upper, SOUND_SUFFIXES))
+AUDIO_SUFFIXES = FFMPEG_SUFFIXES.union(SOUND_SUFFIXES)
+# In this order a name without suffix is looked for.
+_LOWER = (*SOUND_SUFFIXES, *sorted(FFMPEG_SUFFIXES))
+_SUFFIXES = (*_LOWER, *map(str.upper, _LOWER))
 
 
 def visible_files(directory: Path) -> list[Path]:
@@ -22,8 +26,17 @@ def visible_files(directory: Path) -> list[Path]:
 
 
 def recordings(directory: Path) -> list[Path]:
-    """Return the recordings below a directory, sorted and relative to it."""
-    return [p for p in visible_files(directory) if is_audio(p) and (directory / p).is_file()]
+    """Return the recordings below a directory, sorted and relative to it.
+
+    A video or the like beside its sound (``x.mp4`` and ``x.wav``) is left aside.
+    """
+    files = [p for p in visible_files(directory) if is_audio(p) and (directory / p).is_file()]
+    sounds = {p.with_suffix("") for p in files if not _needs_ffmpeg(p)}
+    return [p for p in files if not _needs_ffmpeg(p) or p.with_suffix("") not in sounds]
+
+
+def _needs_ffmpeg(path: Path) -> bool:
+    return path.suffix.lower() in FFMPEG_SUFFIXES
 
 
 def is_audio(path: Path) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.corpora.corpus import problem_report, read_corpus
+from asr.corpora.corpus import problem_report, read_corpus, scan_corpus
 from asr.corpora.utterances import Problem
 from asr.errors import CorpusError
 
@@ -57,6 +57,23 @@ def test_what_was_recognised_is_said_in_one_line(
     assert len(read_corpus(tmp_path)) == 4
     assert (caplog.records[0].name, caplog.records[1].name) == ("asr.corpora.corpus", "asr.progress")
     assert caplog.messages[1].endswith(f"{name} (.srt .txt): 3 recordings, 4 utterances, 2 speakers")
+
+
+def test_recordings_for_ffmpeg_where_there_is_none_are_one_line(
+    tmp_path: Path, write_folder: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_folder(tmp_path, "a", "b", "c")
+    for name in ("a.m4a", "b.WEBM"):
+        (tmp_path / name[0]).with_suffix(".wav").rename(tmp_path / name)
+    monkeypatch.setattr("asr.corpora.corpus.is_installed", lambda: False)
+    found, (problem,) = scan_corpus(tmp_path)
+    assert found.ids == ("c",)
+    assert str(problem) == (
+        f".: 2 recording(s) (.m4a .webm), such as {tmp_path / 'a.m4a'}, are read by ffmpeg, expected that "
+        "program; install it (ffmpeg.org), or convert them to wav or flac"
+    )
+    monkeypatch.setattr("asr.corpora.corpus.is_installed", lambda: True)
+    assert read_corpus(tmp_path).ids == ("a", "b", "c")
 
 
 def test_report_of_one_problem_and_of_too_many() -> None:

@@ -40,6 +40,11 @@ def test_names_in_tables(
     assert find_audio(name, [tmp_path, tmp_path / "sub"]) == expected
 
 
+def test_a_video_beside_its_sound_is_left_aside(tmp_path: Path, write_files: Callable[..., Path]) -> None:
+    write_files(tmp_path, dict.fromkeys(("a.mp4", "a.wav", "b.webm", "c.M4A"), ""))
+    assert recordings(tmp_path) == [Path("a.wav"), Path("b.webm"), Path("c.M4A")]
+
+
 def test_ids_and_speakers() -> None:
     assert id_of(Path("../anna b/day 1/x")) == "anna_b-day_1-x"
     assert folder_speaker(Path("anna b/1/x.wav"), "key") == "anna_b"
