@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
-from asr.corpora.corpus import Corpus, Problem, Utterance, scan_parts
+from asr.corpora.corpus import Corpus, Problem, Utterance, lexicon_of, scan_parts
 from asr.corpora.sufficiency import judgement
 from asr.corpora.wording import EXACT, PLAIN, forms_for, report, total, worded
 from asr.progress import progress_bar
@@ -52,8 +52,7 @@ def validate(
     ----------
     corpus_dir : a corpus in any layout that `read_corpus` knows, or a directory with ``train`` and perhaps
         ``dev`` and ``test`` of any
-    lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one, or
-        beside it, if it is a table
+    lexicon : pronunciations of the words; None takes the corpus's own (`lexicon_of`) if there is one
     text : how transcripts are read (`asr.config.ExperimentConfig`)
     n_threads : how many recordings are read at once
 
@@ -64,8 +63,8 @@ def validate(
     """
     root = Path(corpus_dir)
     problems: list[Problem] = []
-    own = (root if root.is_dir() else root.parent) / "lexicon.txt"
-    if lexicon is None and own.is_file():
+    own = lexicon_of(root)
+    if lexicon is None and own is not None:
         lexicon, problems = _read_lexicon(own)
     corpora, structural = scan_parts(root)
     problems += structural
