@@ -99,6 +99,9 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
+    if options.suspicious:
+        print(terminal.suspicious(*verbs.suspicious(options.corpus), options.corpus))
+        return 0
     lines, has_errors = terminal.problems(options.corpus, options.lexicon)
     print("\n".join(lines))
     return 2 if has_errors else 0

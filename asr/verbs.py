@@ -27,6 +27,7 @@ from asr.scoring.results import Result
 from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings
 from asr.systems import find_system
+from asr.training.suspicious import Suspicious, read_suspicious
 from decoder.decoder import Hypothesis
 from decoder.english import english_lexicon, missing_english_words, whole_dictionary
 from decoder.lexicon import Lexicon
@@ -139,7 +140,8 @@ def align(
         raise CorpusError("empty transcript, expected the words spoken; give them")
     _warn_of_unknown_words([words], recognizer.lexicon)
     name = "_".join(Path(recording).stem.split())  # ids have no white space
-    return aligned_utterance(name, recognizer.model, words, recognizer.align(recording, words))
+    found = recognizer.align_with_confidences(recognizer.frames(recording), words)
+    return aligned_utterance(name, recognizer.model, words, *found)
 
 
 def align_corpus(
@@ -159,10 +161,10 @@ def align_corpus(
         if not words:
             return name, CorpusError(f"{name}: empty transcript, expected the words spoken; write them")
         try:
-            alignment = recognizer.align_frames(frames_of[name], words)
+            found = recognizer.align_with_confidences(frames_of[name], words)
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
-        return name, aligned_utterance(name, recognizer.model, words, alignment)
+        return name, aligned_utterance(name, recognizer.model, words, *found)
 
     return parallel_map(one, speech.utterances)
 
@@ -193,6 +195,11 @@ def evaluate(
         )
     decoded = recognizer.decode(scored_speech(data.cepstra, data.speakers, recognizer.model))
     return accuracy_of(data.corpus, decoded), dict(zip(data.corpus.ids, decoded, strict=True))
+
+
+def suspicious(experiment: str | Path) -> tuple[list[Suspicious], int]:
+    """Return the training utterances whose text or sound looks wrong, the worst first, and of how many."""
+    return read_suspicious(Path(experiment))
 
 
 def make_lexicon(

@@ -85,6 +85,13 @@ def problems(corpus: Path, lexicon: Path | None) -> tuple[list[str], bool]:
     return [*lines, f"{corpus}: {n_errors} error(s), {len(found) - n_errors} warning(s)"], n_errors > 0
 
 
+def suspicious(found: Sequence[object], n_utterances: int, directory: Path) -> str:
+    """Return a line for each suspicious utterance, with the probability that its text belongs to it first."""
+    head = ["probability that the text is spoken, utterance, reasons, text"] if found else []
+    tail = f"{directory}: {len(found)} of {n_utterances} utterances look as if something were wrong"
+    return "\n".join([*head, *map(str, found), tail])
+
+
 def _problem_line(problem: Problem) -> str:
     return f"{problem.severity}: {problem}"
 

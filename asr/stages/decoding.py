@@ -21,6 +21,7 @@ from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
 from asr.scoring.results import Result
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
+from asr.training.fit import CURVES
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 
 _TUNED, _FIRST_PASS = "{}.json", "{}-first-pass.json"  # weights of a grammar
@@ -63,9 +64,14 @@ class DecodingStages:
         )
 
     def recognizer(
-        self, name: str, model: StageOutput, tuning: StageOutput, splits: Sequence[str]
+        self,
+        name: str,
+        model: StageOutput,
+        tuning: StageOutput,
+        splits: Sequence[str],
+        fit: StageOutput | None = None,
     ) -> StageOutput:
-        """Return all that decoding needs, in one directory."""
+        """Return all that decoding needs, in one directory; with a ``fit``, alignments have confidences."""
         grammars = self.task.grammar_files(splits)
 
         def compute(directory: Path) -> None:
@@ -76,6 +82,8 @@ class DecodingStages:
             write_recognizer(directory, acoustic_model, self.task.lexicon, options, first_pass, default)
             heard = [u.utterance_id for split in splits for u in self.task.corpus(split)]
             write_json(directory / TRAINED_ON, sorted(heard))
+            if fit is not None:
+                shutil.copyfile(fit.path / CURVES, directory / CURVES)
             for file in sorted(grammars.path.iterdir()):
                 if file.suffix in (".arpa", ".txt"):
                     shutil.copyfile(file, directory / file.name)
@@ -86,6 +94,7 @@ class DecodingStages:
             "tuning": tuning,
             "grammars": grammars,
             **self.task.digests(splits),
+            **({} if fit is None else {"fit": fit}),
         }
         config = {"decoder": self.config.decoder, "grammars": self.task.grammars}
         return self.store.run(f"recognizer-{name}", compute, inputs=made_from, config=config)
