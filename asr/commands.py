@@ -82,6 +82,7 @@ def _score(options: argparse.Namespace) -> int:
             file_format=options.format,
             utt2spk=options.utt2spk,
             ignore_case=options.ignore_case,
+            in_plain_form=options.plain,
             as_json=options.json,
         )
     )
@@ -102,7 +103,10 @@ def _validate(options: argparse.Namespace) -> int:
     if options.suspicious:
         print(terminal.suspicious(*verbs.suspicious(options.corpus), options.corpus))
         return 0
-    lines, has_errors = terminal.problems(options.corpus, options.lexicon)
+    if options.show_text:
+        print("\n".join(terminal.changed_transcripts(options.corpus, options.lexicon, options.text)))
+        return 0
+    lines, has_errors = terminal.problems(options.corpus, options.lexicon, options.text)
     print("\n".join(lines))
     return 2 if has_errors else 0
 

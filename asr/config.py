@@ -135,6 +135,9 @@ class ExperimentConfig:
         on dev
     chosen_on_dev : options that are not used as they are configured but chosen on the dev set for each model,
         from the values in `asr.training.choice`; an option that is set on the command line is not chosen
+    text : how transcripts are read: ``plain`` compares words without regard to case and punctuation,
+        ``exact`` takes them as they stand; a language such as ``en`` is plain, with numerals spelt out in
+        that language (by the package ``num2words``)
     unusable : what to do about recordings and transcripts that cannot be used: ``stop`` ends with an error
         that names them all, ``skip`` leaves them out and names them in the log, a number such as ``0.1``
         leaves them out if they are at most this share of a split, and otherwise ends with the error
@@ -152,6 +155,7 @@ class ExperimentConfig:
     tuning: TuningConfig = field(default_factory=TuningConfig)
     grammars: tuple[GrammarName, ...] = ("loop",)
     retrain_with_dev: bool = True
+    text: str = "plain"
     unusable: str = "0.1"
     chosen_on_dev: tuple[ChosenName, ...] = ()
 

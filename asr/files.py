@@ -72,19 +72,25 @@ def directory_digest(directory: Path, *, without: str = "") -> str:
     return text_digest("\n".join(f"{name} {file_digest(directory / name)}" for name in names))
 
 
-def source_digest(
-    directory: Path, *, text_suffixes: tuple[str, ...] = (".txt", ".dic", ".lm", ".arpa")
-) -> str:
+TEXT_SUFFIXES = (
+    *(".txt", ".dic", ".lm", ".arpa", ".csv", ".tsv", ".jsonl", ".fileids", ".transcription"),
+    *(".textgrid", ".eaf", ".stm", ".ctm", ".srt", ".vtt"),
+)
+
+
+def source_digest(source: Path) -> str:
     """Return a hash of a user's raw corpus: small text files by content, others by name, size and time.
 
     Reading every recording of a large corpus to check that nothing changed would take more time than it
-    saves.
+    saves. Of a corpus that is given by a table, what is beside the table counts, but nothing below.
     """
     lines = []
-    for path in sorted(directory.rglob("*"), key=lambda p: p.as_posix()):
+    directory = source if source.is_dir() else source.parent
+    files = directory.rglob("*") if source.is_dir() else directory.iterdir()
+    for path in sorted(files, key=lambda p: p.as_posix()):
         if path.is_file() and not path.name.startswith("."):
             stat = path.stat()
-            by_content = path.suffix in (*text_suffixes, "") and stat.st_size < 1 << 24
+            by_content = path.suffix.lower() in (*TEXT_SUFFIXES, "") and stat.st_size < 1 << 24
             mark = file_digest(path) if by_content else f"{stat.st_size} {stat.st_mtime_ns}"
             lines.append(f"{path.relative_to(directory).as_posix()} {mark}")
     return text_digest("\n".join(lines))

@@ -8,20 +8,25 @@ guessed is wrong, and all its phones are.
 
 from __future__ import annotations
 
+import logging
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from asr.progress import stage
 from asr.scoring.edit_distance import align_words, count_errors
 from decoder.errors import LexiconError
-from decoder.lexicon import Lexicon, Pronunciation
+from decoder.lexicon import Lexicon, Pronunciation, spelling_fault
 from decoder.pronouncing.model import ORDER, PronunciationModel
 from decoder.pronouncing.spelling import folds_case, letters_of
+
+logger = logging.getLogger(__name__)
 
 FOLDS = 5
 TESTED = 2000  # words guessed to estimate the error rates, at most
 MANY = 10_000  # from so many words on, one part is held out instead of five
+WORTHLESS = 50.0  # per cent of wrong phones from which on a guess is worse than none
+_N_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,41 @@ def filled_lexicon(words: Iterable[str], known: Lexicon, *, variants: int = 1) -
         )
     marked = frozenset(guessed | guesses.keys())
     return Filled(Lexicon(entries | guesses, guessed=marked), tuple(guesses), faults, rates)
+
+
+def completed_lexicon(words: Collection[str], known: Lexicon) -> Lexicon:
+    """Return a lexicon with guesses for the words it lacks; the log names them, and says how good they are.
+
+    Where guesses would be worse than none, the lexicon is returned as it is.
+    """
+    missing = sorted(word for word in words if word not in known)
+    if not missing or len(missing) == len(words):
+        return known
+    try:
+        filled = filled_lexicon(missing, known)
+    except LexiconError as error:
+        logger.warning("%s", error)
+        return known
+    if filled.rates is None or filled.rates.phone_error > WORTHLESS:
+        named = ", ".join(missing[:_N_NAMED]) + (", …" if len(missing) > _N_NAMED else "")
+        logger.warning(
+            "%d word(s) are not in the lexicon, which is too small to guess them from: %s",
+            len(missing),
+            named,
+        )
+        return known
+    for line in report(filled, "the lexicon"):
+        logger.warning("%s", line)
+    return known.merged(filled.lexicon)
+
+
+def spelled(words: Collection[str]) -> Lexicon:
+    """Return the words spelled by their letters; the log names those that cannot be, an error if all are."""
+    faults = {word: fault for word in sorted(words) if (fault := spelling_fault(word))}
+    if faults:
+        named = "; ".join(f'word "{word}" {fault}' for word, fault in list(faults.items())[:_N_NAMED])
+        logger.warning("%d of %d words are not in the lexicon: %s", len(faults), len(words), named)
+    return Lexicon.graphemic(set(words).difference(faults) or words)
 
 
 def _found(words: Iterable[str], known: Lexicon) -> dict[str, list[str]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,12 @@ from acoustic.hmm.fit import FitCurve
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from asr.config import GrammarName
 from asr.corpora.speech_data import warn_of_low_rates
+from asr.corpora.wording import PLAIN, forms_for
 from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import ScoredSpeech, adapted, decode_all, scored_speech
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.files import read_json, write_json
+from asr.text.forms import Word, WordForms
 from asr.training.fit import load_curves
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
@@ -32,6 +36,7 @@ from foundation.threads import parallel_map, single_threaded_libraries
 DECODING = "decoding.json"
 LEXICON = "lexicon.txt"
 TRAINED_ON = "trained_on.json"  # ids of the utterances
+WORDING = "wording.json"  # how transcripts are read, and words written
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
 _UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
@@ -49,6 +54,8 @@ class Recognizer:
     grammar : name of the grammar in use
     decoder : decoder with the tuned weights
     first_pass : decoder of the words from which the adaptation to speakers is estimated, if the model adapts
+    text : how transcripts are read (`asr.config.ExperimentConfig`)
+    spelling : words that are always written in one way, other than the lexicon's
     word_curve : how probable an aligned word is by how well it fits; None if the corpus did not tell
     """
 
@@ -58,6 +65,8 @@ class Recognizer:
     grammar: str
     decoder: Decoder
     first_pass: Decoder | None = None
+    text: str = PLAIN
+    spelling: Mapping[str, str] = field(default_factory=dict)
     word_curve: FitCurve | None = None
 
     @classmethod
@@ -81,7 +90,19 @@ class Recognizer:
                 "adapts to speakers; run asr train again"
             )
         first_pass = None if first is None else decoder.with_config(**asdict(first))
-        return cls(path.name, acoustic_model, lexicon, name, decoder, first_pass, load_curves(path).word)
+        wording = read_json(path / WORDING)
+        text, spelling = wording["text"], wording["spelling"]
+        return cls(
+            path.name,
+            acoustic_model,
+            lexicon,
+            name,
+            decoder,
+            first_pass,
+            text,
+            spelling,
+            load_curves(path).word,
+        )
 
     def with_options(self, **changes: Any) -> Recognizer:
         """Return the same recogniser with other decoder options (`decoder.DecoderConfig`)."""
@@ -90,7 +111,8 @@ class Recognizer:
     def transcribe(self, recording: str | Path | Singles) -> Hypothesis:
         """Return what is said in a recording, given as a path or as samples (T,) at the model's rate."""
         with single_threaded_libraries():
-            return self.decode(scored_speech([self._cepstra(recording)], [""], self.model))[0]
+            found = self.decode(scored_speech([self._cepstra(recording)], [""], self.model))[0]
+        return self.as_written(found)
 
     def transcribe_all(
         self, recordings: Sequence[str | Path], *, same_speaker: bool = False
@@ -105,10 +127,29 @@ class Recognizer:
         usable = [c for c in cepstra if not isinstance(c, AsrError)]
         speakers = ["" if same_speaker else str(n) for n in range(len(usable))]
         decoded = iter(self.decode(scored_speech(usable, speakers, self.model)))
-        return [c if isinstance(c, AsrError) else next(decoded) for c in cepstra]
+        return [c if isinstance(c, AsrError) else self.as_written(next(decoded)) for c in cepstra]
+
+    @cached_property
+    def forms(self) -> WordForms | None:
+        """The forms in which transcripts may write the words; None if they are taken as they stand."""
+        return forms_for(self.text, self.lexicon, ())
+
+    def read(self, transcript: str) -> list[Word]:
+        """Return the words of a transcript as the lexicon has them, and as they are written."""
+        if self.forms is None:
+            return [Word(word, word) for word in unicodedata.normalize("NFC", transcript).split()]
+        return self.forms.read(transcript)
+
+    def as_written(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis with the words as people write them, where there is one way to."""
+        if not self.spelling:
+            return hypothesis
+        words = tuple(replace(w, word=self.spelling.get(w.word, w.word)) for w in hypothesis.words)
+        others = tuple(map(self.as_written, hypothesis.alternatives))
+        return replace(hypothesis, words=words, alternatives=others)
 
     def decode(self, speech: ScoredSpeech) -> list[Hypothesis]:
-        """Return the words of each recording, frames adapted to their speakers if the model does that."""
+        """Return the lexicon's words for each recording, frames adapted if the model does that."""
         if self.first_pass is not None:
             speech = adapted(speech, self.model, self.first_pass, self.lexicon)
         return decode_all(speech.scores, self.decoder)
@@ -226,6 +267,9 @@ def write_recognizer(
     grammars: Mapping[GrammarName, Mapping[str, Any]],
     first_pass: Mapping[GrammarName, Mapping[str, Any]],
     default: str,
+    *,
+    text: str = PLAIN,
+    spelling: Mapping[str, str] | None = None,
 ) -> None:
     """Write a model's own directory; the grammars' files are the caller's.
 
@@ -236,9 +280,11 @@ def write_recognizer(
     grammars : decoder options of each grammar
     first_pass : decoder options of each grammar in the first pass; empty for a model that does not adapt
     default : name of the default grammar
+    text, spelling : those of `Recognizer`
     """
     save_model(model, directory)
     lexicon.write(directory / LEXICON)
+    write_json(directory / WORDING, {"text": text, "spelling": spelling or {}})
     write_json(
         directory / DECODING, {"default_grammar": default, "grammars": grammars, "first_pass": first_pass}
     )

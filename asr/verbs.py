@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import get_args
 from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.kinds import describe
 from asr.config import ChosenName, ExperimentConfig
-from asr.corpora.corpus import SPLITS, Utterance, read_corpus
+from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
 from asr.corpora.unknown_words import report as report_unknown_words
+from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
 from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
@@ -27,9 +27,10 @@ from asr.scoring.results import Result
 from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings
 from asr.systems import find_system
+from asr.text.forms import NOT_WORDS
 from asr.training.suspicious import Suspicious, read_suspicious
 from decoder.decoder import Hypothesis
-from decoder.english import english_lexicon, missing_english_words, whole_dictionary
+from decoder.english import whole_dictionary
 from decoder.lexicon import Lexicon
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
@@ -65,7 +66,7 @@ def train(
     loaded = load_recipe(recipe)
     if loaded.recipe.needs_corpus and corpus is None:
         raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
-    if corpus is not None and not Path(corpus).is_dir():
+    if corpus is not None and not Path(corpus).exists():
         raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     corpus_dir = Path(corpus) if corpus is not None else None
@@ -135,20 +136,24 @@ def align(
 ) -> AlignedUtterance:
     """Return when each word, phone and state of a transcript is spoken in a recording."""
     recognizer = Recognizer.load(experiment, model)
-    words = unicodedata.normalize("NFC", text if isinstance(text, str) else " ".join(text)).split()
+    words = recognizer.read(text if isinstance(text, str) else " ".join(text))
     if not words:
         raise CorpusError("empty transcript, expected the words spoken; give them")
-    _warn_of_unknown_words([words], recognizer.lexicon)
+    _warn_of_unknown_words([[found.word for found in words]], recognizer.lexicon)
     name = "_".join(Path(recording).stem.split())  # ids have no white space
-    found = recognizer.align_with_confidences(recognizer.frames(recording), words)
-    return aligned_utterance(name, recognizer.model, words, *found)
+    alignment, confidences = recognizer.align_with_confidences(
+        recognizer.frames(recording), [found.word for found in words]
+    )
+    written = [found.written for found in words]
+    return aligned_utterance(name, recognizer.model, written, alignment, confidences)
 
 
 def align_corpus(
     experiment: str | Path, corpus: str | Path, *, model: str | None = None
 ) -> Iterator[tuple[str, AlignedUtterance | AsrError]]:
     """Yield for each utterance of a corpus its id and alignment, or the reason why there is none."""
-    recognizer, speech = Recognizer.load(experiment, model), read_corpus(corpus)
+    recognizer = Recognizer.load(experiment, model)
+    speech, _ = worded(read_corpus(corpus), recognizer.forms)
     _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     frames = recognizer.model.front_end.transform(data.cepstra, data.speakers)
@@ -164,7 +169,7 @@ def align_corpus(
             found = recognizer.align_with_confidences(frames_of[name], words)
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
-        return name, aligned_utterance(name, recognizer.model, words, *found)
+        return name, aligned_utterance(name, recognizer.model, utterance.written or words, *found)
 
     return parallel_map(one, speech.utterances)
 
@@ -181,7 +186,8 @@ def evaluate(
 ) -> tuple[WordAccuracy, dict[str, Hypothesis]]:
     """Return the word accuracy on a data directory or folder, and the hypotheses by utterance id."""
     recognizer = Recognizer.load(experiment, model, grammar)
-    data, errors = usable_cepstra(read_corpus(corpus), recognizer.model.front_end.config)
+    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     if errors:
         head = f"{corpus}: {len(errors)} recording(s) cannot be used, expected none; correct or remove them"
         raise CorpusError("\n".join([head, *map(str, errors.values())]))
@@ -220,15 +226,16 @@ def make_lexicon(
         raise ConfigError("lexicon: got both --english and --from; expected one of them")
     if variants != 1 and not english and source is None:
         raise ConfigError("lexicon: --variants are of guesses; expected --english or --from LEXICON with it")
-    root = Path(corpus)
-    parts = [root / split for split in SPLITS if (root / split).is_dir()] or [root]
-    words = {word for part in parts for word in read_corpus(part).vocabulary}
-    if source is not None:
-        filled, name = filled_lexicon(words, Lexicon.read(source), variants=variants), str(source)
-    elif english and missing_english_words(words):
-        filled, name = filled_lexicon(words, whole_dictionary(), variants=variants), "the CMU dictionary"
-    else:
-        return english_lexicon(words) if english else Lexicon.graphemic(words)
+    known = Lexicon.read(source) if source is not None else whole_dictionary() if english else None
+    corpora = list(read_parts(corpus).values())
+    forms = forms_for(PLAIN, known, corpora)
+    readings = [worded(each, forms) for each in corpora]
+    for line in unreadable(total(changes for _, changes in readings)):
+        logger.warning("%s", line)
+    words = {word for reading, _ in readings for word in reading.vocabulary} - NOT_WORDS
+    if known is None:
+        return Lexicon.graphemic(words)
+    filled, name = filled_lexicon(words, known, variants=variants), str(source or "the CMU dictionary")
     for line in report(filled, name):
         logger.warning("%s", line)
     return filled.lexicon

@@ -82,7 +82,8 @@ class Lexicon:
         """Return the lexicon in a file; every faulty line is named in the one error raised.
 
         Lines that begin with ``;;;`` or ``#`` and everything after a free-standing ``#`` are comments;
-        the comment ``# guessed`` marks the word as guessed.
+        the comment ``# guessed`` marks the word as guessed. Fillers that stand for silence, such as
+        ``<sil> SIL``, are passed over: silence is put around words by the recogniser itself.
         """
         path = Path(path)
         pairs: list[tuple[str, Pronunciation]] = []
@@ -90,7 +91,7 @@ class Lexicon:
         problems: list[str] = []
         for number, line in enumerate(_text(path).split("\n"), start=1):
             parsed = _parse_line(line)
-            if parsed is None:
+            if parsed is None or _is_silent_filler(*parsed):
                 continue
             word, phones = parsed
             if line.split()[-2:] == ["#", GUESSED]:
@@ -251,6 +252,11 @@ def _parse_line(line: str) -> tuple[str, Pronunciation] | None:
     return _normalised(variant[1] if variant else fields[0]), tuple(fields[1:])
 
 
+def _is_silent_filler(word: str, phones: Sequence[str]) -> bool:
+    """Return whether an entry is no word but a mark of silence, as lexicons of Kaldi and Sphinx have them."""
+    return word[0] in "<[!" and bool(phones) and all(p.casefold() in RESERVED_PHONES for p in phones)
+
+
 def _pronunciation_fault(phones: Sequence[str]) -> str:
     """Return what is wrong with a pronunciation and what to do, or an empty string."""
     if not phones:
@@ -264,8 +270,7 @@ def _pronunciation_fault(phones: Sequence[str]) -> str:
         if phone.casefold() in RESERVED_PHONES or phone == NOISE:
             return (
                 f'is pronounced with "{phone}", expected phones of speech: {NOISE}, sil and sp are put '
-                "around words by the recogniser itself; remove the line (fillers such as <s>, </s>, <sil> "
-                "need none) or rename the phone"
+                "around words by the recogniser itself; remove the line or rename the phone"
             )
     return ""
 

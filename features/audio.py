@@ -1,8 +1,8 @@
 """Recordings of any usual format, rate and channel count as mono float32 samples.
 
-libsndfile decodes and soxr resamples. What they would pass over in silence (a file cut short, samples that
-are not numbers) is an `AudioError` here: one line with the path, what is wrong, what was expected, what was
-got, what to do.
+libsndfile decodes (`features.ffmpeg` what it cannot) and soxr resamples. What they would pass over in
+silence (a file cut short, samples that are not numbers) is an `AudioError` here: one line with the path, what
+is wrong, what was expected, what was got, what to do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import soxr
 
 from features.containers import missing_bytes, sphere_compression, with_sizes_filled_in
 from features.errors import AudioError
+from features.ffmpeg import FFMPEG_SUFFIXES, open_decoded
 from features.mp3 import FRAME_SAMPLES, unstated_length
 from foundation.arrays import Singles
 
@@ -62,7 +63,8 @@ def read_audio(
     Parameters
     ----------
     path : path
-        Any file libsndfile opens: wav, flac, ogg, mp3, aiff, au, NIST SPHERE (not "shortened"), ...
+        Any file libsndfile opens: wav, flac, ogg, opus, mp3, aiff, au, NIST SPHERE (not "shortened"), ...;
+        m4a, mp4, webm, aac, wma and others of `FFMPEG_SUFFIXES` where ffmpeg is installed.
     sample_rate : int or None
         Samples per second of the result; None keeps the file's own.
     start_s, end_s : float
@@ -93,9 +95,7 @@ def _open(path: Path) -> soundfile.SoundFile:
     _check_is_file(path)
     _check_complete(path)
     try:
-        # As bytes: soundfile cannot encode names that are not in the file system's encoding.
-        name = path if os.name == "nt" else os.fsencode(path)
-        file = soundfile.SoundFile(with_sizes_filled_in(path) or name)
+        file = _sound_file(path)
     except soundfile.LibsndfileError as error:
         # Of an MP3 without one whole frame libsndfile says that the file does not exist.
         reason = "a damaged file" if "not exist" in error.error_string else error.error_string
@@ -106,6 +106,18 @@ def _open(path: Path) -> soundfile.SoundFile:
         file.close()
         raise AudioError(_line(path, "no samples", "at least one", 0, "record it again or leave it out"))
     return file
+
+
+def _sound_file(path: Path) -> soundfile.SoundFile:
+    """Return the opened file, decoded by ffmpeg if libsndfile cannot and the name is of that kind."""
+    # As bytes: soundfile cannot encode names that are not in the file system's encoding.
+    name = path if os.name == "nt" else os.fsencode(path)
+    try:
+        return soundfile.SoundFile(with_sizes_filled_in(path) or name)
+    except soundfile.LibsndfileError:
+        if path.suffix.lower() not in FFMPEG_SUFFIXES:
+            raise
+    return soundfile.SoundFile(open_decoded(path))
 
 
 def _check_is_file(path: Path) -> None:

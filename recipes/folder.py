@@ -1,62 +1,49 @@
-"""Your own recordings: a Kaldi corpus, or a folder of ``name.wav`` + ``name.txt`` (see `read_corpus`).
+"""Your own recordings, in any layout that `read_corpus` knows (``docs/corpora.md``).
 
-``train/`` (with ``dev/``, ``test/``) is used as it is; missing parts are cut from train. With five speakers
+Splits that the corpus has (folders ``train/``, ``dev/``, ``test/``; Common Voice's, Sphinx's, those of
+tables) are used as they are; missing parts are cut from train. With five speakers
 or more, whole speakers are cut, so that none is in two parts; otherwise utterances are cut. Speakers or
 utterances are sorted by code point; of every ten the first goes to test and the sixth to dev; of fewer than
 ten the first goes to test and the middle one to dev. ``lexicon.txt`` is used if the folder or its ``train/``
-has one, else each word is spelled by its letters; words that cannot be are named and left out of the lexicon.
-``word_pairs.txt`` and ``*.arpa`` are copied.
+has one, else each word is spelled by its letters. ``word_pairs.txt`` and ``*.arpa`` are copied. Of a corpus
+that is given by a table, these lie beside it.
 """
 
 from __future__ import annotations
 
-import logging
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from asr.config import ExperimentConfig
-from asr.corpora.corpus import SPLITS, Corpus, read_corpus, write_corpus
+from asr.corpora.corpus import SPLITS, WHOLE, Corpus, read_parts, write_corpus
 from asr.errors import CorpusError
 from asr.recipe import Recipe
-from decoder.lexicon import Lexicon, spelling_fault
+from decoder.lexicon import Lexicon
 
 MIN_SPEAKERS, MIN_UTTERANCES = 5, 10
-_N_NAMED = 10
-
-logger = logging.getLogger(__name__)
 
 
 def prepare(corpus_dir: Path, output_dir: Path) -> None:
-    """Write ``train``, ``dev``, ``test``, ``lexicon.txt`` and the grammars of a user's corpus."""
-    parts = read_parts(corpus_dir)
-    sources = [corpus_dir / "train", corpus_dir]
+    """Write ``train``, ``dev``, ``test``, and the lexicon and the grammars that a user's corpus has."""
+    parts = all_parts(corpus_dir)
+    directory = corpus_dir if corpus_dir.is_dir() else corpus_dir.parent
+    sources = [directory / "train", directory]
     own = [d / "lexicon.txt" for d in sources if (d / "lexicon.txt").is_file()]
-    words = {word for part in parts.values() for word in part.vocabulary}
-    lexicon = Lexicon.read(own[-1]) if own else spelled(words)
     for name, part in parts.items():
         write_corpus(part, output_dir / name)
-    lexicon.write(output_dir / "lexicon.txt")
+    if own:
+        Lexicon.read(own[-1]).write(output_dir / "lexicon.txt")
     for source in [path for d in sources for path in (d / "word_pairs.txt", *d.glob("*.arpa"))]:
         if source.is_file():
             shutil.copyfile(source, output_dir / source.name)
 
 
-def spelled(words: Collection[str]) -> Lexicon:
-    """Return the words spelled by their letters; the log names those that cannot be, an error if all are."""
-    faults = {word: fault for word in sorted(words) if (fault := spelling_fault(word))}
-    if faults:
-        named = "; ".join(f'word "{word}" {fault}' for word, fault in list(faults.items())[:_N_NAMED])
-        logger.warning("%d of %d words are not in the lexicon: %s", len(faults), len(words), named)
-    return Lexicon.graphemic(set(words).difference(faults) or words)
-
-
-def read_parts(corpus_dir: Path) -> dict[str, Corpus]:
+def all_parts(corpus_dir: Path) -> dict[str, Corpus]:
     """Return train, dev and test; parts that the user does not provide are cut from train."""
-    if not (corpus_dir / "train").is_dir():
-        return split(read_corpus(corpus_dir), ("dev", "test"))
-    parts = {name: read_corpus(corpus_dir / name) for name in SPLITS if (corpus_dir / name).is_dir()}
-    return parts | split(parts["train"], [name for name in SPLITS if name not in parts])
+    parts = read_parts(corpus_dir)
+    train = parts.pop(WHOLE) if WHOLE in parts else parts["train"]
+    return parts | split(train, [name for name in SPLITS[1:] if name not in parts])
 
 
 def split(corpus: Corpus, names: Sequence[str]) -> dict[str, Corpus]:

@@ -1,6 +1,6 @@
-"""Corpora on disk: Kaldi data directories (`asr.corpora.kaldi`), and plain folders (`asr.corpora.folder`).
+"""Corpora on disk, in any of the layouts of `asr.corpora.layouts`, read as one corpus or by their splits.
 
-A corpus in another form is turned into one of these by a recipe.
+A corpus in another form is turned into a Kaldi data directory by a recipe.
 
 Utterances are always sorted by code point of their ids (Kaldi's ``LC_ALL=C``), whatever the locale or the
 file system. Transcripts are split at white space and brought to Unicode normal form C, nothing else.
@@ -8,53 +8,87 @@ file system. Transcripts are split at white space and brought to Unicode normal 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from asr.corpora.folder import AUDIO_SUFFIXES, scan_folder
-from asr.corpora.kaldi import is_kaldi_directory, scan_kaldi, write_kaldi
+from asr.corpora.layouts.audio_files import AUDIO_SUFFIXES
+from asr.corpora.layouts.beside import BESIDE
+from asr.corpora.layouts.kaldi import KALDI, is_kaldi_directory, write_kaldi
+from asr.corpora.layouts.layouts import LISTING_LAYOUTS, Source, layout_of
+from asr.corpora.layouts.scan import WHOLE
 from asr.corpora.utterances import Corpus, Problem, Utterance
 from asr.errors import CorpusError
+from asr.progress import say
+from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
 
 __all__ = [
     "AUDIO_SUFFIXES",
     "SPLITS",
+    "WHOLE",
     "Corpus",
     "Problem",
     "Utterance",
     "is_kaldi_directory",
     "problem_report",
     "read_corpus",
+    "read_parts",
     "scan_corpus",
+    "scan_parts",
     "write_corpus",
 ]
 
 SPLITS = ("train", "dev", "test")
 _MAX_LISTED = 50
 
+logger = logging.getLogger(__name__)
 
-def read_corpus(directory: str | Path) -> Corpus:
-    """Return the corpus in a Kaldi data directory or a plain folder.
 
-    A *Kaldi directory* has ``wav.scp``, ``text``, ``utt2spk`` and optionally ``segments`` (an end of -1 is
-    the end of the recording). Relative audio paths are taken from that directory, else from the current one.
+def read_corpus(path: str | Path) -> Corpus:
+    """Return the corpus in a directory, or that of a table or transcript; all its splits together.
 
-    A *plain folder* has ``name.wav`` (or flac, mp3, ogg, sph) beside ``name.txt``, in subfolders or not. The
-    id of ``anna/day1/x.wav`` is ``anna-day1-x`` (white space becomes ``_``), its speaker the topmost
-    subfolder, ``anna``. A recording at the top is taken for a speaker of its own. A file ``utt2spk`` or
-    ``speakers.txt`` at the top, with lines "id speaker", overrules both. Hidden files are left aside.
+    The layouts (``docs/corpora.md`` says what becomes id, speaker and split in each):
+
+    - a *Kaldi directory* with ``wav.scp``, ``text``, ``utt2spk`` and optionally ``segments`` (an end of -1 is
+      the end of the recording); relative paths are taken from that directory, else from the current one
+    - *Sphinx*: ``etc/NAME_train.fileids`` and ``….transcription``, ``wav/``
+    - *Common Voice*: ``train.tsv``, ``dev.tsv``, ``test.tsv`` or ``validated.tsv``, ``clips/``
+    - *LJSpeech*: ``metadata.csv`` with lines ``ID|text|normalised text``, ``wavs/``
+    - a *table of recordings*: csv, tsv or jsonl with a header, one column of paths and one of text
+    - a *plain folder*: ``name.wav`` beside ``name.txt``, ``name.TextGrid``, ``name.eaf``, ``name.stm``,
+      ``name.ctm``, ``name.srt`` or ``name.vtt``, in subfolders or not
 
     An empty transcript is read as no words; whether that is wanted is for `asr.corpora.validation` to ask.
+    What is left out with a warning is named in the log.
 
     Raises
     ------
     CorpusError
         One error with every structural problem on a line of its own.
     """
-    corpus, problems = scan_corpus(directory)
-    if problems:
-        raise CorpusError(problem_report(directory, problems))
+    corpus, problems = scan_corpus(path)
+    _raise_errors(path, problems)
     return corpus
+
+
+def read_parts(path: str | Path) -> dict[str, Corpus]:
+    """Return the splits of a corpus that has any (``train``, perhaps ``dev`` and ``test``), else ``WHOLE``.
+
+    Splits are those of the layout (Common Voice's, Sphinx's), or folders ``train``, ``dev`` and ``test``.
+    """
+    parts, problems = scan_parts(path)
+    _raise_errors(path, problems)
+    return parts
+
+
+def _raise_errors(path: str | Path, problems: Sequence[Problem]) -> None:
+    """Raise one error with all problems that are errors; log the others."""
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        raise CorpusError(problem_report(path, errors))
+    for problem in problems:
+        logger.warning("%s: %s", path, problem)
 
 
 def problem_report(directory: str | Path, problems: Iterable[Problem]) -> str:
@@ -71,27 +105,106 @@ def problem_report(directory: str | Path, problems: Iterable[Problem]) -> str:
     return "\n".join([head, *lines[:_MAX_LISTED], *tail])
 
 
-def scan_corpus(directory: str | Path) -> tuple[Corpus, tuple[Problem, ...]]:
-    """Return the utterances that can be used, and the structural problems of all others."""
-    directory = Path(directory)
-    if not directory.is_dir():
-        raise CorpusError(f"{directory}: no such directory, expected a corpus; check the path")
-    if is_kaldi_directory(directory):
-        utterances, problems = scan_kaldi(directory)
-    elif (directory / "train").is_dir():
+def scan_corpus(path: str | Path) -> tuple[Corpus, tuple[Problem, ...]]:
+    """Return the utterances that can be used, of all splits together, and the structural problems."""
+    path = Path(path)
+    if path.is_dir() and _has_split_folders(path):
         raise CorpusError(
-            f"{directory}: has a subdirectory train, expected one data directory or folder of recordings; "
-            f"give {directory / 'train'}, or the whole to the recipe folder"
+            f"{path}: has a subdirectory train, expected one data directory or folder of recordings; "
+            f"give {path / 'train'}, or the whole to the recipe folder"
         )
-    else:
-        utterances, problems = scan_folder(directory)
-    if not utterances and not problems:
+    parts, problems = scan_parts(path)
+    found: dict[str, Utterance] = {}
+    twice: list[Problem] = []
+    for split, part in parts.items():
+        what = "is in another split, too, expected it in one; remove it from the others"
+        twice += [Problem(split, f'"{name}" {what}') for name in part.ids if name in found]
+        found |= {u.utterance_id: u for u in part}
+    return Corpus(tuple(found.values())), (*problems, *twice)
+
+
+def scan_parts(path: str | Path) -> tuple[dict[str, Corpus], tuple[Problem, ...]]:
+    """Return the usable utterances of each split (or of ``WHOLE``), and the structural problems."""
+    path = Path(path)
+    if not path.exists():
+        raise CorpusError(f"{path}: no such directory or file, expected a corpus; check the path")
+    if path.is_dir() and _has_split_folders(path):
+        return _scan_split_folders(path)
+    return _scan_layout(path, layout_of(path))
+
+
+def _has_split_folders(path: Path) -> bool:
+    """Return whether the splits of a corpus are folders: there is train, and no list of its recordings."""
+    if not (path / "train").is_dir():
+        return False
+    listed = layout_of(path, LISTING_LAYOUTS)
+    if listed is not None and listed[0] is not KALDI and layout_of(path / "train") is not None:
+        raise CorpusError(
+            f"{path}: both a list of recordings ({listed[0].name}) and a folder train that is a corpus of "
+            f"its own, expected one; give {path / 'train'}, or move the list or the folder away"
+        )
+    return listed is None
+
+
+def _scan_split_folders(path: Path) -> tuple[dict[str, Corpus], tuple[Problem, ...]]:
+    parts: dict[str, Corpus] = {}
+    problems: list[Problem] = []
+    for name in SPLITS:
+        if (path / name).is_dir():
+            parts[name], found = scan_corpus(path / name)
+            problems += [replace(p, where=name if p.where == "." else f"{name}/{p.where}") for p in found]
+    return parts, tuple(problems)
+
+
+def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], tuple[Problem, ...]]:
+    if found is None and path.is_file():
+        kinds = "a table of recordings or a transcript with times, or their folder"
+        raise CorpusError(f"{path}: not a corpus, expected {kinds}; check the path and the table's header")
+    layout, source = found or (BESIDE, path)
+    result = layout.scan(source)
+    parts, unreadable = _readable({name: Corpus(tuple(part)) for name, part in result.parts.items()})
+    problems = (*result.problems, *unreadable)
+    if not any(map(len, parts.values())) and not problems:
         suffixes = " ".join(sorted(AUDIO_SUFFIXES))
         what = (
-            f"no utterances, expected wav.scp, text and utt2spk, or recordings ({suffixes}) each with a .txt"
+            f"no utterances, expected wav.scp, text and utt2spk, or recordings ({suffixes}) each with a .txt "
+            "beside it, or another layout of docs/corpora.md"
         )
-        problems = [Problem(".", f"{what}; check the path")]
-    return Corpus(tuple(utterances)), tuple(problems)
+        problems = (Problem(".", f"{what}; check the path"),)
+    kinds = f" ({' '.join(result.kinds)})" if result.kinds else ""
+    line = f"{path}: read as {layout.name}{kinds}: {_sizes(parts)}"
+    if layout is KALDI or result.kinds == (".txt",):
+        logger.info("%s", line)
+    else:  # what was recognised without being asked for, a person wants to know
+        say(line)
+    return parts, problems
+
+
+def _readable(parts: dict[str, Corpus]) -> tuple[dict[str, Corpus], list[Problem]]:
+    """Return the utterances that can be read, and one problem of all that need ffmpeg if it is missing."""
+    paths = {u.audio_path for part in parts.values() for u in part}
+    unreadable = {path for path in paths if path.suffix.lower() in FFMPEG_SUFFIXES}
+    if not unreadable or is_installed():
+        return parts, []
+    kinds = " ".join(sorted({path.suffix.lower() for path in unreadable}))
+    what = (
+        f"{len(unreadable)} recording(s) ({kinds}), such as {min(unreadable)}, are read by ffmpeg, expected "
+        "that program; install it (ffmpeg.org), or convert them to wav or flac"
+    )
+    left = {name: [u for u in part if u.audio_path not in unreadable] for name, part in parts.items()}
+    return {name: Corpus(tuple(part)) for name, part in left.items()}, [Problem(".", what)]
+
+
+def _sizes(parts: Mapping[str, Corpus]) -> str:
+    """Return how many recordings, utterances and speakers there are, and the utterances of each split."""
+    utterances = [u for part in parts.values() for u in part]
+    counts = {
+        "recordings": len({u.audio_path for u in utterances}),
+        "utterances": len(utterances),
+        "speakers": len({u.speaker for u in utterances}),
+    }
+    splits = [f"{len(part)} in {name}" for name, part in parts.items() if name != WHOLE]
+    return ", ".join([f"{n} {noun}" for noun, n in counts.items()] + splits)
 
 
 def write_corpus(corpus: Corpus, directory: str | Path) -> None:

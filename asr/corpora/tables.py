@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,13 +26,24 @@ class Table:
 def read_text(path: Path, where: str, expected: str) -> tuple[str | None, list[Problem]]:
     """Return the text of a file, or None and why it cannot be had."""
     try:
-        return path.read_bytes().decode("utf-8-sig"), []
+        return decoded(path.read_bytes()), []
     except OSError as error:
         what = f"cannot be read ({error.strerror}), expected {expected}; write the file"
     except UnicodeDecodeError as error:
         where = f"{where}:{1 + error.object[: error.start].count(bytes([10]))}"
         what = f"not UTF-8, expected {expected} in UTF-8; convert it with iconv"
     return None, [Problem(where, what)]
+
+
+def decoded(content: bytes, errors: str = "strict") -> str:
+    """Return a text in UTF-8, or in UTF-16 if its byte order mark says so; without the mark."""
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if is_utf16 else "utf-8-sig", errors)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text that ends them in any of the usual ways; other separators are characters."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def read_table(path: Path, expected: str, *, may_be_bare: bool = False) -> tuple[Table | None, list[Problem]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from acoustic.hmm.topology import NOISE_WORD
 from asr.corpora.corpus import Corpus, Utterance
 from asr.errors import CorpusError
+from asr.text.forms import NOT_WORDS
 from decoder.lexicon import Lexicon
 from foundation.errors import did_you_mean
 
@@ -19,8 +20,8 @@ _N_NAMED = 10
 
 
 def unknown_words(transcripts: Iterable[Sequence[str]], lexicon: Lexicon) -> Counter[str]:
-    """Return how often each word is said that is neither in the lexicon nor a noise."""
-    return Counter(w for words in transcripts for w in words if not _is_known(w, lexicon))
+    """Return how often each word is said that the lexicon has not; what is no word is not counted."""
+    return Counter(w for words in transcripts for w in words if w not in lexicon and w not in NOT_WORDS)
 
 
 def is_all_unknown(utterance: Utterance, lexicon: Lexicon) -> bool:
@@ -30,7 +31,7 @@ def is_all_unknown(utterance: Utterance, lexicon: Lexicon) -> bool:
 
 def check_lexicon_belongs(corpus: Corpus, lexicon: Lexicon) -> None:
     """Raise an error if most words of a corpus are unknown: nothing would be learned from it."""
-    unknown, n_words = unknown_words((u.words for u in corpus), lexicon), sum(len(u.words) for u in corpus)
+    unknown, n_words = unknown_words((u.words for u in corpus), lexicon), sum(len(u.spoken) for u in corpus)
     if unknown.total() > MOST_UNKNOWN * n_words:
         raise CorpusError(
             f"{unknown.total()} of {n_words} words of the transcripts are not in lexicon.txt, expected most "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from asr.errors import CorpusError
+from asr.text.forms import NOT_WORDS
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Problem:
 
     where: str
     what: str
-    severity: Literal["error", "warning"] = "error"
+    severity: Literal["error", "warning", "note"] = "error"
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
@@ -34,6 +35,7 @@ class Utterance:
     audio_path : absolute path of the recording
     words : the transcript, possibly empty
     start_s, end_s : the stretch in seconds; ``end_s`` None is the end of the recording
+    written : the words as the transcript spells them, empty where that is no different
     """
 
     utterance_id: str
@@ -42,6 +44,12 @@ class Utterance:
     speaker: str
     start_s: float = 0.0
     end_s: float | None = None
+    written: tuple[str, ...] = ()
+
+    @property
+    def spoken(self) -> tuple[str, ...]:
+        """The words that a recogniser should find: without noises, and without what nobody could write."""
+        return tuple(word for word in self.words if word not in NOT_WORDS)
 
     @property
     def is_whole_file(self) -> bool:
@@ -87,8 +95,8 @@ class Corpus:
 
     @cached_property
     def text(self) -> Mapping[str, tuple[str, ...]]:
-        """The words of each utterance by its id."""
-        return {u.utterance_id: u.words for u in self.utterances}
+        """The words of each utterance that a recogniser should find, by its id."""
+        return {u.utterance_id: u.spoken for u in self.utterances}
 
     def subset(self, ids: Iterable[str]) -> Corpus:
         """Return the utterances with these ids; unknown ids are an error."""

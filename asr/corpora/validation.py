@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Literal
 
-from asr.corpora.corpus import SPLITS, Corpus, Problem, Utterance, is_kaldi_directory, scan_corpus
+from asr.corpora.corpus import Corpus, Problem, Utterance, scan_parts
+from asr.corpora.wording import EXACT, PLAIN, forms_for, report, total, worded
 from asr.progress import progress_bar
+from asr.text.forms import NOT_WORDS
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio
@@ -31,7 +32,7 @@ MAX_S_PER_WORD = 10.0
 MAX_LETTERS_PER_S = 25.0
 STATES_PER_PHONE = 3
 FRAME_SHIFT_S, FRAME_LENGTH_S = 0.010, 0.025
-_MAX_SUGGESTIONS = 100
+_MAX_WORDS = 20  # missing words that get a line of their own
 _MAX_NAMES = 10
 _MAX_THREADS = 8  # each holds a whole recording
 
@@ -40,30 +41,35 @@ def validate(
     corpus_dir: str | Path,
     *,
     lexicon: Lexicon | None = None,
+    text: str = PLAIN,
     n_threads: int | None = None,
 ) -> tuple[Problem, ...]:
     """Return everything that is wrong with a corpus; none is an empty tuple.
 
     Parameters
     ----------
-    corpus_dir : a Kaldi data directory, a folder of recordings with texts, or a directory with ``train`` and
-        perhaps ``dev`` and ``test`` of either kind
-    lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one
+    corpus_dir : a corpus in any layout that `read_corpus` knows, or a directory with ``train`` and perhaps
+        ``dev`` and ``test`` of any
+    lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one, or
+        beside it, if it is a table
+    text : how transcripts are read (`asr.config.ExperimentConfig`)
     n_threads : how many recordings are read at once
 
     Raises
     ------
     CorpusError
-        If ``corpus_dir`` is no directory at all.
+        If ``corpus_dir`` does not exist, or which layout it has cannot be told.
     """
     root = Path(corpus_dir)
     problems: list[Problem] = []
-    if lexicon is None and (root / "lexicon.txt").is_file():
-        lexicon, problems = _read_lexicon(root / "lexicon.txt")
-    corpora: dict[str, Corpus] = {}
-    for name, directory in _splits(root).items():
-        corpora[name], structural = scan_corpus(directory)
-        problems += _located(name, structural)
+    own = (root if root.is_dir() else root.parent) / "lexicon.txt"
+    if lexicon is None and own.is_file():
+        lexicon, problems = _read_lexicon(own)
+    corpora, structural = scan_parts(root)
+    problems += structural
+    forms = forms_for(text, lexicon, corpora.values())
+    readings = {name: worded(corpus, forms) for name, corpus in corpora.items()}
+    corpora = {name: corpus for name, (corpus, _) in readings.items()}
     rates: Counter[int] = Counter()
     n_threads = n_threads or min(_MAX_THREADS, default_workers())
     for name, corpus in corpora.items():
@@ -75,17 +81,29 @@ def validate(
             rates.update(recording.sample_rates)
         in_order = sorted(found, key=lambda pair: pair[0])
         problems += _located(name, [problem for _, problem in in_order])
-        problems += _located(name, _word_problems(corpus, lexicon, name))
+        problems += _located(name, _word_problems(corpus, lexicon, name, text))
+    problems += [Problem(".", line, "note") for line in report(total(c for _, c in readings.values()))]
     problems += _shared_between_splits(corpora)
     problems += _whole_corpus_problems(next(iter(corpora.values())), lexicon, rates)
     return tuple(problems)
 
 
-def _splits(root: Path) -> dict[str, Path]:
-    """Return the data directories of a corpus by split name, "" if it is itself one."""
-    if is_kaldi_directory(root) or not (root / "train").is_dir():
-        return {"": root}
-    return {name: root / name for name in SPLITS if (root / name).is_dir()}
+def transcripts_as_read(
+    corpus_dir: str | Path, *, lexicon: Lexicon | None = None, text: str = PLAIN
+) -> Iterator[tuple[str, str, str]]:
+    """Yield id, transcript and words of each utterance whose transcript is read as other words.
+
+    Parameters are those of `validate`.
+    """
+    root = Path(corpus_dir)
+    if lexicon is None and (root / "lexicon.txt").is_file():
+        lexicon, _ = _read_lexicon(root / "lexicon.txt")
+    corpora = scan_parts(root)[0].values()
+    forms = forms_for(text, lexicon, corpora)
+    for given in corpora:
+        for before, after in zip(given, worded(given, forms)[0], strict=True):
+            if before.words != after.words:
+                yield before.utterance_id, " ".join(before.words), " ".join(after.words)
 
 
 def _located(split: str, problems: Iterable[Problem]) -> list[Problem]:
@@ -187,34 +205,38 @@ def _least_phones(words: Iterable[str], lexicon: Lexicon) -> int:
     return sum(min(map(len, lexicon.pronunciations(word))) for word in words if word in lexicon)
 
 
-def _word_problems(corpus: Corpus, lexicon: Lexicon | None, split: str) -> list[Problem]:
+def _word_problems(corpus: Corpus, lexicon: Lexicon | None, split: str, text: str) -> list[Problem]:
     """Return the words without a pronunciation, the most frequent first.
 
-    In dev and test they are warnings: such words only count as recognition errors there.
+    Those of train and dev are guessed from the lexicon or aligned to whatever phones are heard; those of test
+    only count as recognition errors.
     """
     if lexicon is None:
-        return [*_spelling_problems(corpus), *_case_problems(corpus)]
-    times = Counter(w for u in corpus for w in u.words if w not in lexicon)
+        return [*_spelling_problems(corpus), *(_case_problems(corpus) if text == EXACT else [])]
+    times = Counter(w for u in corpus for w in u.spoken if w not in lexicon)
     users: dict[str, list[str]] = {}
     for utterance in corpus:
         for word in sorted(times.keys() & set(utterance.words)):
             users.setdefault(word, []).append(utterance.utterance_id)
-    severity: Literal["error", "warning"] = "error" if split in ("", "train") else "warning"
+    fate = "cannot be recognised" if split == "test" else "its pronunciation is guessed if that can be done"
     problems = []
-    for rank, word in enumerate(sorted(times, key=lambda w: (-times[w], w))):
-        # Finding the nearest words takes milliseconds each; where thousands are missing the lexicon is wrong.
-        near = lexicon.nearest(word) if rank < _MAX_SUGGESTIONS else ()
+    in_order = sorted(times, key=lambda w: (-times[w], w))
+    for word in in_order[:_MAX_WORDS]:
         count = f"{times[word]} time(s) in {len(users[word])} utterance(s)"
-        hint = did_you_mean(near)
-        what = f'word "{word}" is not in the lexicon{hint}, {count}; add it or correct the transcript'
-        problems.append(Problem(users[word][0], what, severity))
+        hint = did_you_mean(lexicon.nearest(word))
+        what = f'word "{word}" is not in the lexicon{hint}, {count}; {fate}; add it or correct the transcript'
+        problems.append(Problem(users[word][0], what, "warning"))
+    if others := in_order[_MAX_WORDS:]:
+        n_times = sum(times[word] for word in others)
+        what = f"{len(others)} more words ({n_times} times) are not in the lexicon: {_listed(others)}"
+        problems.append(Problem(".", f"{what}; asr lexicon CORPUS --from LEXICON lists all", "warning"))
     return problems
 
 
 def _spelling_problems(corpus: Corpus) -> list[Problem]:
     """Return the words that cannot be spelled by letters, as they are when there is no lexicon."""
     problems = []
-    for word in corpus.vocabulary:
+    for word in sorted(set(corpus.vocabulary) - NOT_WORDS):
         try:
             Lexicon.graphemic([word])
         except LexiconError as error:

@@ -19,6 +19,7 @@ import numpy as np
 from acoustic.hmm.topology import Topology
 from asr.config import GrammarName
 from asr.errors import ConfigError, ExperimentError
+from asr.text.forms import WordForms
 from decoder.decoder import Decoder
 from decoder.grammars.grammar import Grammar
 from decoder.grammars.ngram import NGram
@@ -41,11 +42,19 @@ class TaskText:
     directory : directory of the task, with the grammar files of its corpus
     sentences : words of the training transcripts
     lexicon : every word that can be recognised
+    forms : in which forms the grammar files of the corpus may write the words; None takes them as they stand
     """
 
     directory: Path
     sentences: Iterable[tuple[str, ...]]
     lexicon: Lexicon
+    forms: WordForms | None = None
+
+    def names_of(self, words: Iterable[str]) -> dict[str, str]:
+        """Return the lexicon's names of words that it has in another form only."""
+        find = self.forms.find if self.forms is not None else lambda word: None
+        found = {word: find(word) for word in words if word not in self.lexicon}
+        return {word: name for word, name in found.items() if name is not None}
 
 
 @dataclass(frozen=True)
@@ -93,13 +102,20 @@ def _write_arpa(task: TaskText, directory: Path) -> Grammar:
             f"grammar arpa: .arpa files of the corpus: {names}; expected exactly one; "
             "lay it beside the recordings or ask for another grammar"
         )
-    shutil.copyfile(files[0], directory / "arpa.arpa")
-    return NGram.read(files[0])
+    model = NGram.read(files[0])
+    renamed = task.names_of(model.words)
+    if renamed:
+        model = model.renamed(renamed)
+        model.write(directory / "arpa.arpa")
+    else:
+        shutil.copyfile(files[0], directory / "arpa.arpa")
+    return model
 
 
 def _write_word_pairs(task: TaskText, directory: Path) -> Grammar:
     brought = task.directory / WORD_PAIRS
     grammar = WordPairGrammar.read(brought) if brought.is_file() else _occurring_pairs(task.sentences)
+    grammar = grammar.renamed(task.names_of(grammar.words))
     grammar.write(directory / WORD_PAIRS)
     return grammar
 
@@ -167,9 +183,10 @@ def write_grammar(
     task_dir: Path,
     sentences: Iterable[tuple[str, ...]],
     lexicon: Lexicon,
+    forms: WordForms | None = None,
 ) -> Grammar:
     """Write the file a grammar needs into a directory (a loop needs none) and return the grammar."""
-    return grammar_kind(name).write(TaskText(task_dir, sentences, lexicon), directory)
+    return grammar_kind(name).write(TaskText(task_dir, sentences, lexicon, forms), directory)
 
 
 def read_grammar(name: str, directory: Path, lexicon: Lexicon) -> Grammar:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from asr.corpora.corpus import Problem
-from asr.corpora.validation import validate
+from asr.corpora.validation import transcripts_as_read, validate
 from asr.errors import ScoringError
 from asr.files import as_plain, read_json
 from asr.formats.transcripts import read_transcripts
 from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
 from asr.scoring.results import RESULTS, Result, format_results
 from asr.scoring.scoring import WordAccuracy, compare, score
+from asr.text.forms import comparable
 from decoder.decoder import Hypothesis
 from decoder.lexicon import Lexicon
 
@@ -36,16 +37,21 @@ def accuracy_of_files(
     file_format: Any,
     utt2spk: Path | None,
     ignore_case: bool,
+    in_plain_form: bool,
     as_json: bool,
 ) -> str:
     """Return the word accuracy of a file of transcripts, with ``against`` how another compares, too."""
-    references = read_transcripts(reference, file_format)
-    hypotheses = read_transcripts(hypothesis, file_format)
+
+    def read(path: Path) -> dict[str, tuple[str, ...]]:
+        found = read_transcripts(path, file_format)
+        return {i: comparable(" ".join(words)) for i, words in found.items()} if in_plain_form else found
+
+    references, hypotheses = read(reference), read(hypothesis)
     speakers = None if utt2spk is None else _speakers(utt2spk)
     first = score(references, hypotheses, speakers=speakers, normalize_case=ignore_case)
     if against is None:
         return json.dumps(to_json(first), indent=1, ensure_ascii=False) if as_json else format_accuracy(first)
-    others = read_transcripts(against, file_format)
+    others = read(against)
     comparison = compare(references, hypotheses, others, normalize_case=ignore_case)
     if as_json:
         second = score(references, others, speakers=speakers, normalize_case=ignore_case)
@@ -77,12 +83,19 @@ def results_table(results: Sequence[Result], directory: Path) -> str:
     return f"{format_results(results, synthetic=synthetic)}\n\n{directory / RESULTS}"
 
 
-def problems(corpus: Path, lexicon: Path | None) -> tuple[list[str], bool]:
+def problems(corpus: Path, lexicon: Path | None, text: str) -> tuple[list[str], bool]:
     """Return a line for each problem of a corpus with a summary at the end, and whether any is an error."""
-    found = validate(corpus, lexicon=None if lexicon is None else Lexicon.read(lexicon))
+    found = validate(corpus, lexicon=None if lexicon is None else Lexicon.read(lexicon), text=text)
     lines = [_problem_line(p) for p in found]
-    n_errors = sum(p.severity == "error" for p in found)
-    return [*lines, f"{corpus}: {n_errors} error(s), {len(found) - n_errors} warning(s)"], n_errors > 0
+    n_errors, n_warnings = (sum(p.severity == kind for p in found) for kind in ("error", "warning"))
+    return [*lines, f"{corpus}: {n_errors} error(s), {n_warnings} warning(s)"], n_errors > 0
+
+
+def changed_transcripts(corpus: Path, lexicon: Path | None, text: str) -> list[str]:
+    """Return for each transcript that is read as other words two lines: what is written, and what is read."""
+    brought = None if lexicon is None else Lexicon.read(lexicon)
+    found = transcripts_as_read(corpus, lexicon=brought, text=text)
+    return [f"{name}: {before}\n{' ' * len(name)}> {after}" for name, before, after in found]
 
 
 def suspicious(found: Sequence[object], n_utterances: int, directory: Path) -> str:

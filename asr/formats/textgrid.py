@@ -1,13 +1,8 @@
-"""Praat TextGrid: long text format written, long and short read; times to the microsecond."""
+"""Praat TextGrid in the long text format, times to the microsecond (`asr.corpora.layouts` reads it)."""
 
-import re
 from collections.abc import Iterator, Sequence
 
-from asr.errors import CorpusError
 from asr.formats.intervals import MICROSECONDS, Interval, Tiers, fill_gaps
-
-# Like Praat, heed only strings, flags and numbers that stand alone: this reads the long and the short format.
-_VALUE = re.compile(r'"((?:[^"]|"")*)"|(?<!\S)(<\w+>|-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)(?!\S)')
 
 
 def to_textgrid(tiers: Tiers, duration_s: float) -> str:
@@ -25,25 +20,6 @@ def to_textgrid(tiers: Tiers, duration_s: float) -> str:
     for number, (name, intervals) in enumerate(tiers.items(), 1):
         lines += _tier(number, name, fill_gaps(intervals, duration_s), duration_s)
     return "".join(f"{line}\n" for line in lines)
-
-
-def from_textgrid(text: str) -> dict[str, tuple[Interval, ...]]:
-    """Return the interval tiers of a TextGrid in Praat's long or short text format, gaps included."""
-    values = _values(text.removeprefix("\ufeff"))
-    try:
-        header = [next(values) for _ in range(6)]
-        if header[:2] != ["ooTextFile", "TextGrid"] or header[4] != "<exists>":
-            raise CorpusError(
-                "TextGrid: expected the header of a Praat text file, got another; export it anew"
-            )
-        tiers = [_read_tier(values) for _ in range(int(header[5]))]
-    except (StopIteration, ValueError) as error:
-        raise CorpusError(
-            "TextGrid: expected more values, or numbers in place of text; export it anew"
-        ) from error
-    if len(dict(tiers)) < len(tiers):
-        raise CorpusError(f"TextGrid: expected tiers of different names, got {[name for name, _ in tiers]}")
-    return dict(tiers)
 
 
 def _seconds(time_s: float) -> str:
@@ -66,19 +42,3 @@ def _tier(number: int, name: str, intervals: Sequence[Interval], duration_s: flo
 
 def _praat_string(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
-
-
-def _values(text: str) -> Iterator[str]:
-    for match in _VALUE.finditer(text):
-        string, other = match.groups()
-        yield string.replace('""', '"') if other is None else other
-
-
-def _read_tier(values: Iterator[str]) -> tuple[str, tuple[Interval, ...]]:
-    kind, name, _, _ = [next(values) for _ in range(4)]
-    if kind != "IntervalTier":
-        raise CorpusError(f'TextGrid: expected interval tiers only, got {kind} "{name}"; remove that tier')
-    n_intervals = int(next(values))
-    return name, tuple(
-        [Interval(float(next(values)), float(next(values)), next(values)) for _ in range(n_intervals)]
-    )

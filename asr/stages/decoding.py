@@ -12,6 +12,7 @@ from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.config import GrammarName
 from asr.coordinate_search import Tuned
 from asr.corpora.corpus import Corpus
+from asr.corpora.wording import spelling
 from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.passes import ScoredSpeech, Scores, accuracy_of, adapted, decode_all, scored_speech
 from asr.decoding.tuning import tune
@@ -79,7 +80,16 @@ class DecodingStages:
             options = self._options(tuning.path, _TUNED)
             adapts, default = acoustic_model.adaptation is not None, self.task.grammars[-1]
             first_pass = self._options(tuning.path, _FIRST_PASS) if adapts else {}
-            write_recognizer(directory, acoustic_model, self.task.lexicon, options, first_pass, default)
+            write_recognizer(
+                directory,
+                acoustic_model,
+                self.task.lexicon,
+                options,
+                first_pass,
+                default,
+                text=self.config.text,
+                spelling=spelling(self.task.corpus(split) for split in splits),
+            )
             heard = [u.utterance_id for split in splits for u in self.task.corpus(split)]
             write_json(directory / TRAINED_ON, sorted(heard))
             if fit is not None:
@@ -96,7 +106,11 @@ class DecodingStages:
             **self.task.digests(splits),
             **({} if fit is None else {"fit": fit}),
         }
-        config = {"decoder": self.config.decoder, "grammars": self.task.grammars}
+        config = {
+            "decoder": self.config.decoder,
+            "grammars": self.task.grammars,
+            "text": self.config.text,
+        }
         return self.store.run(f"recognizer-{name}", compute, inputs=made_from, config=config)
 
     def evaluation(self, name: str, recognizer: StageOutput) -> StageOutput:
@@ -138,7 +152,7 @@ class DecodingStages:
         grammar = names[1]
 
         def tuned(scores: Scores, label: str) -> Tuned:
-            references, with_lm_scale = [u.words for u in corpus], has_lm_scale(grammar)
+            references, with_lm_scale = [u.spoken for u in corpus], has_lm_scale(grammar)
             tuning = self.config.tuning
             return tune(decoder, scores, references, tuning, with_lm_scale=with_lm_scale, label=label)
 

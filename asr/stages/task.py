@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +12,15 @@ from pathlib import Path
 from asr.config import ExperimentConfig, GrammarName
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
+from asr.corpora.unknown_words import check_lexicon_belongs
+from asr.corpora.wording import EXACT, forms_for, read_wording, report, total, worded, write_wording
 from asr.decoding.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
-from asr.errors import ExperimentError
+from asr.errors import CorpusError, ExperimentError
 from asr.files import source_digest
+from asr.pronunciations import completed_lexicon, spelled
 from asr.recipe import LoadedRecipe
 from asr.stages.store import StageOutput, StageStore
+from asr.text.forms import NOT_WORDS, without_remarks
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig
@@ -50,7 +54,7 @@ class TaskStages:
 
     @cached_property
     def prepared(self) -> StageOutput:
-        """``train``, ``dev``, ``test``, ``lexicon.txt`` and grammar files, made by the recipe."""
+        """``train``, perhaps ``dev``, ``test``, ``lexicon.txt`` and grammar files, made by the recipe."""
         # The location matters, since a data directory holds the absolute paths of its recordings.
         source = f"{self.corpus_dir.absolute()} {source_digest(self.corpus_dir)}" if self.corpus_dir else ""
         return self.store.run(
@@ -72,17 +76,61 @@ class TaskStages:
                 f"recipe {name}: prepare fails ({type(error).__name__}: {error}); correct the script; "
                 f"where it fails is in {self.store.root / 'log.txt'}"
             ) from error
-        missing = [part for part in ("train", LEXICON) if not (directory / part).exists()]
-        if missing:
+        if not (directory / "train").exists():
             raise ExperimentError(
-                f"recipe {name}: prepare wrote no {' and no '.join(missing)}; "
-                f"expected train and {LEXICON} at least; correct the script"
+                f"recipe {name}: prepare wrote no train; expected it, and dev, test and {LEXICON} if there "
+                "are any; correct the script"
             )
+
+    @cached_property
+    def worded(self) -> StageOutput:
+        """The transcripts in the words of the lexicon, and the lexicon with what it lacked of train and dev.
+
+        Without a lexicon all words are spelled by their letters.
+        """
+
+        def compute(directory: Path) -> None:
+            brought = self._brought_lexicon
+            splits = {split: self._read_split(split) for split in SPLITS}
+            forms = forms_for(self.config.text, brought, splits.values())
+            readings = {split: worded(corpus, forms) for split, corpus in splits.items()}
+            for line in report(total(changes for _, changes in readings.values())):
+                logger.warning("%s", line)
+            corpora = {split: corpus for split, (corpus, _) in readings.items()}
+            for split, corpus in corpora.items():
+                write_wording(corpus, directory / f"{split}.json")
+            lexicon = spelled(self._spellable(corpora)) if brought is None else brought
+            check_lexicon_belongs(corpora["train"], lexicon)
+            completed_lexicon(_vocabulary(corpora, ("train", "dev")), lexicon).write(directory / LEXICON)
+
+        return self.store.run(
+            "words", compute, inputs={"task": self.prepared.digest}, config={"text": self.config.text}
+        )
+
+    def _spellable(self, corpora: Mapping[str, Corpus]) -> set[str]:
+        """Return the words of all splits; that there are none is an error."""
+        words = _vocabulary(corpora, SPLITS)
+        if not words:
+            raise CorpusError(
+                "no transcript has a word that can be read; expected words in letters; write numbers out, or "
+                "have them spelt out: --set text=en (or another language, with the extra numerals)"
+            )
+        return words
+
+    @property
+    def _brought_lexicon(self) -> Lexicon | None:
+        """The lexicon that the recipe wrote, without entries that are remarks and no words."""
+        path = self.prepared.path / LEXICON
+        if not path.exists():
+            return None
+        lexicon = Lexicon.read(path)
+        words = lexicon.words if self.config.text == EXACT else without_remarks(lexicon)
+        return lexicon if len(words) == len(lexicon) else lexicon.restricted_to(words)
 
     @cached_property
     def lexicon(self) -> Lexicon:
         """The task's pronunciations."""
-        return Lexicon.read(self.prepared.path / LEXICON)
+        return Lexicon.read(self.worded.path / LEXICON)
 
     @cached_property
     def grammars(self) -> tuple[GrammarName, ...]:
@@ -92,9 +140,15 @@ class TaskStages:
     def corpus(self, split: str) -> Corpus:
         """Return a split, empty where the task has none."""
         if split not in self._corpora:
-            directory = self.prepared.path / split
-            self._corpora[split] = read_corpus(directory) if directory.is_dir() else Corpus(())
+            corpus = self._read_split(split)
+            wording = self.worded.path / f"{split}.json"
+            self._corpora[split] = read_wording(corpus, wording) if len(corpus) else corpus
         return self._corpora[split]
+
+    def _read_split(self, split: str) -> Corpus:
+        """Return a split as the recipe wrote it."""
+        directory = self.prepared.path / split
+        return read_corpus(directory) if directory.is_dir() else Corpus(())
 
     def features(self, split: str, warp: float = 1.0) -> StageOutput:
         """Return the cepstra of one split, their frequencies warped beyond what the front end does."""
@@ -135,28 +189,35 @@ class TaskStages:
     def digests(self, splits: Sequence[str]) -> dict[str, str]:
         """Return what a stage is made from that uses the data of some splits."""
         used = [split for split in splits if len(self.corpus(split))]
-        return {"task": self.prepared.digest, **{split: self.features(split).digest for split in used}}
+        task = {"task": self.prepared.digest, "words": self.worded.digest}
+        return {**task, **{split: self.features(split).digest for split in used}}
 
     def grammar_files(self, splits: Sequence[str]) -> StageOutput:
         """Return the grammars; n-grams are estimated from the text of some splits."""
 
         def compute(directory: Path) -> None:
-            sentences = [u.words for split in splits for u in self.corpus(split)]
+            sentences = [u.spoken for split in splits for u in self.corpus(split)]
+            forms = forms_for(self.config.text, self.lexicon, ())
             for name in self.grammars:
                 grammar = write_grammar(
-                    name, directory, task_dir=self.prepared.path, sentences=sentences, lexicon=self.lexicon
+                    name,
+                    directory,
+                    task_dir=self.prepared.path,
+                    sentences=sentences,
+                    lexicon=self.lexicon,
+                    forms=forms,
                 )
                 if tuple(splits) == ("train",):
                     check_grammar(name, grammar, self.lexicon)
                 self._tell_of_sentences_outside(name, grammar, splits)
 
-        inputs = {"task": self.prepared.digest}
+        inputs = {"task": self.prepared.digest, "words": self.worded.digest}
         return self.store.run(split_name("grammars", splits), compute, inputs=inputs, config=self.grammars)
 
     def _tell_of_sentences_outside(self, name: str, grammar: Grammar, splits: Sequence[str]) -> None:
         """Log how many sentences of the splits that are evaluated a grammar does not allow."""
         for split in (s for s in SPLITS if s not in splits):
-            sentences = [u.words for u in self.corpus(split)]
+            sentences = [u.spoken for u in self.corpus(split)]
             outside = sentences_outside(grammar, self.lexicon, sentences)
             if outside:
                 logger.info(
@@ -167,6 +228,11 @@ class TaskStages:
                     len(sentences),
                     split,
                 )
+
+
+def _vocabulary(corpora: Mapping[str, Corpus], splits: Sequence[str]) -> set[str]:
+    """Return the words of some splits."""
+    return {word for split in splits for word in corpora[split].vocabulary} - NOT_WORDS
 
 
 def split_name(stage: str, splits: Sequence[str]) -> str:

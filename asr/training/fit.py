@@ -39,7 +39,7 @@ class Heard:
     Attributes
     ----------
     words : its own transcript
-    alignment, right : with its own transcript; None where there is no path
+    alignment, right : with its own transcript; None where there is no path, or no word that is known
     wrong : words and margins of each of the others that could be aligned
     """
 
@@ -90,7 +90,8 @@ def _heard(
         )
     except AlignmentError:
         return None, None
-    return alignment, margins(scores, of_loop, alignment)
+    found = margins(scores, of_loop, alignment)
+    return alignment, found if np.isfinite(found.words).any() else None
 
 
 def fit_curves(heard: Sequence[Heard]) -> FitCurves:

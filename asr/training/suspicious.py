@@ -77,7 +77,7 @@ def find_suspicious(
         reasons += [sound_faults[utterance.utterance_id]] if utterance.utterance_id in sound_faults else []
         if reasons:
             is_far_off = probability is not None and probability < FAR_OFF
-            text = " ".join(utterance.words)
+            text = " ".join(utterance.written or utterance.words)
             found.append(Suspicious(utterance.utterance_id, text, probability, tuple(reasons), is_far_off))
     return sorted(found, key=lambda s: (1.0 if s.probability is None else s.probability, s.utterance_id))
 
@@ -109,9 +109,9 @@ def _reasons_of_text(
     utterance: Utterance, heard: Heard, curves: FitCurves, probability: float | None
 ) -> list[str]:
     """Return why the text is doubtful: some words of it, or all."""
-    if heard.right is None:
+    if heard.alignment is None:
         return ["text cannot be aligned"]
-    if probability is None or probability >= _DOUBTFUL:
+    if heard.right is None or probability is None or probability >= _DOUBTFUL:
         return []
     of_words = np.ones(0) if curves.word is None else curves.word(heard.right.words)
     wrong = [word for word, p in zip(utterance.words, of_words, strict=False) if p < _DOUBTFUL]

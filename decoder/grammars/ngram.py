@@ -89,6 +89,11 @@ class NGram:
         """Write an ARPA file; reading it gives an equal model."""
         write_arpa(path, self.log10_probs, self.log10_backoffs)
 
+    def renamed(self, names: Mapping[str, str]) -> NGram:
+        """Return the model with other names for some words; of n-grams that become one, the more probable."""
+        tables = [_renamed(table, names) for table in self.log10_probs]
+        return NGram(tuple(tables), _renamed(self.log10_backoffs, names))
+
     @property
     def order(self) -> int:
         """Length of the longest n-grams."""
@@ -189,3 +194,11 @@ class NGram:
 def _longest_suffix(words: Ngram, contexts: Mapping[Ngram, int]) -> Ngram:
     """Return the longest end of a word sequence that is a context."""
     return next(words[i:] for i in range(len(words) + 1) if words[i:] in contexts)
+
+
+def _renamed(values: Mapping[Ngram, float], names: Mapping[str, str]) -> dict[Ngram, float]:
+    renamed: dict[Ngram, float] = {}
+    for ngram, value in values.items():
+        key = tuple(names.get(word, word) for word in ngram)
+        renamed[key] = max(value, renamed.get(key, -np.inf))
+    return renamed

@@ -94,6 +94,13 @@ class WordPairGrammar:
                 successors.setdefault(word, set()).add(following)
         return cls(successors)
 
+    def renamed(self, names: Mapping[str, str]) -> WordPairGrammar:
+        """Return the grammar with other names for some words; lists of words that become one are joined."""
+        lists: dict[str, set[str]] = {}
+        for word, following in self.successors.items():
+            lists.setdefault(names.get(word, word), set()).update(names.get(w, w) for w in following)
+        return WordPairGrammar(lists)
+
     def write(self, path: str | Path) -> None:
         """Write a ``word_pairs.txt``; reading it gives an equal grammar."""
         lines = [" ".join([f"{word}:", *following]) + "\n" for word, following in self.successors.items()]

@@ -251,12 +251,12 @@ class TestAlign:
         ("text", "message"),
         [
             ("IMMI", 'word "IMMI" is not in the model\'s lexicon (did you mean "IMI"'),
-            ("asa", 'word "asa" is not'),
+            ("asu", 'word "ASU" is not'),
             ("", "empty transcript, expected the words spoken"),
             ("  ", "empty transcript"),
             ("missing.txt", "missing.txt: No such file or directory; expected a transcript"),
             ("ASA " * 200, "its transcript needs at least"),
-            ("A. B.", 'word "A." is not'),
+            ("A. B.", 'word "A" is not'),
         ],
     )
     def test_refused(self, run: Run, trained: Path, wav: Path, text: str, message: str) -> None:

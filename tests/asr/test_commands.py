@@ -67,7 +67,7 @@ def heard(trained: Path, tones: Path) -> Heard:
             {"model": None},
         ),
         (
-            "score r h --against i --format trn --utt2spk u --ignore-case --json",
+            "score r h --against i --format trn --utt2spk u --ignore-case --plain --json",
             "terminal.accuracy_of_files",
             (Path("r"), Path("h")),
             {
@@ -75,6 +75,7 @@ def heard(trained: Path, tones: Path) -> Heard:
                 "file_format": "trn",
                 "utt2spk": Path("u"),
                 "ignore_case": True,
+                "in_plain_form": True,
                 "as_json": True,
             },
         ),
@@ -84,7 +85,9 @@ def heard(trained: Path, tones: Path) -> Heard:
             (Path("e"), Path("c")),
             {"model": "m", "grammar": "g"},
         ),
-        ("validate c --lexicon l", "terminal.problems", (Path("c"), Path("l")), {}),
+        ("validate c --lexicon l", "terminal.problems", (Path("c"), Path("l"), "plain"), {}),
+        ("validate c --text en", "terminal.problems", (Path("c"), None, "en"), {}),
+        ("validate c --show-text", "terminal.changed_transcripts", (Path("c"), None, "plain"), {}),
         (
             "lexicon c --english --variants 2",
             "verbs.make_lexicon",

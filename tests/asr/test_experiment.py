@@ -93,6 +93,7 @@ class TestResults:
             "model.safetensors",
             "stage.json",
             "trained_on.json",
+            "wording.json",
         }
         config = json.loads((trained / "config.json").read_text())
         assert config["config"]["gmm"]["mixtures"] == [1, 2]

@@ -93,6 +93,16 @@ class TestFiles:
         (tmp_path / "a.txt").write_text("two")
         assert source_digest(tmp_path) != after
 
+    def test_source_digest_of_a_table_sees_what_is_beside_it(self, tmp_path: Path) -> None:
+        (tmp_path / "a.CSV").write_text("one")
+        (tmp_path / "exp").mkdir()
+        before = source_digest(tmp_path / "a.CSV")
+        (tmp_path / "exp" / "log.txt").touch()
+        os.utime(tmp_path / "a.CSV", (1, 1))
+        assert source_digest(tmp_path / "a.CSV") == before
+        (tmp_path / "lexicon.txt").touch()
+        assert source_digest(tmp_path / "a.CSV") != before
+
 
 class TestStorageErrors:
     @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])

@@ -104,7 +104,7 @@ class TestTrain:
                 "    {}['x']\n",
                 r"recipe mine: prepare fails \(KeyError: 'x'\); correct the script; .*log\.txt",
             ),
-            ("    pass\n", r"recipe mine: prepare wrote no train and no lexicon\.txt; expected train and"),
+            ("    pass\n", r"recipe mine: prepare wrote no train; expected it, and"),
         ],
     )
     def test_prepare_fails(self, tones: Path, tmp_path: Path, body: str, message: str) -> None:

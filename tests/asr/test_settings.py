@@ -214,5 +214,6 @@ class TestHomes:
             "tuning",
             "grammars",
             "retrain_with_dev",
+            "text",
             "unusable",
         }

@@ -43,7 +43,7 @@ class TestRead:
         ("text", "message"),
         [
             ("A AH\nB\n", r'lexicon\.txt:2: word "B" has no phones, expected WORD PH PH'),
-            ("<s> SIL\n", r'lexicon\.txt:1: word "<s>" is pronounced with "SIL".*fillers'),
+            ("A SIL\n", r'lexicon\.txt:1: word "A" is pronounced with "SIL".*remove the line'),
             ("A sp AH\n", r'lexicon\.txt:1: word "A" is pronounced with "sp"'),
             ("A 0.5 AH\n", r'lexicon\.txt:1: .*"0\.5" where a phone is expected \(as in lexiconp'),
             (";;; nothing\n", r"lexicon\.txt: no words, expected lines"),
@@ -55,7 +55,7 @@ class TestRead:
 
     def test_all_faults_at_once(self, tmp_path: Path) -> None:
         with pytest.raises(LexiconError, match="has no phones") as caught:
-            Lexicon.read(write(tmp_path / "l", "A\nB B\nC\n<s> SIL\n"))
+            Lexicon.read(write(tmp_path / "l", "A\nB B\nC\nD SIL\n"))
         assert [line.split(":")[1] for line in str(caught.value).splitlines()] == ["1", "3", "4"]
 
     def test_many_faults_are_cut_and_counted(self, tmp_path: Path) -> None:

@@ -8,13 +8,12 @@ import soundfile
 
 from asr.corpora.corpus import SPLITS, Corpus, Utterance, read_corpus, write_corpus
 from asr.errors import CorpusError
-from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon
 from recipes import folder
 
 
-def prepared(output_dir: Path) -> tuple[dict[str, Corpus], Lexicon]:
-    return {name: read_corpus(output_dir / name) for name in SPLITS}, Lexicon.read(output_dir / "lexicon.txt")
+def prepared(output_dir: Path) -> dict[str, Corpus]:
+    return {name: read_corpus(output_dir / name) for name in SPLITS}
 
 
 def write_folder(directory: Path, *stems: str, text: str = "yes no") -> Path:
@@ -29,12 +28,12 @@ def write_folder(directory: Path, *stems: str, text: str = "yes no") -> Path:
 def test_by_utterance(tmp_path: Path) -> None:
     write_folder(tmp_path / "in", *(f"s{i % 2}/{i:02d}" for i in range(24)))
     folder.prepare(tmp_path / "in", tmp_path / "out")
-    parts, lexicon = prepared(tmp_path / "out")
+    parts = prepared(tmp_path / "out")
     # s0-00, s0-02, …, s0-22, s1-01, …, s1-23: positions 0, 10, 20 and 5, 15.
     assert parts["test"].ids == ("s0-00", "s0-20", "s1-17")
     assert parts["dev"].ids == ("s0-10", "s1-07")
     assert len(parts["train"]) == 19
-    assert lexicon.pronunciations("yes") == (("y", "e", "s"),)
+    assert not (tmp_path / "out" / "lexicon.txt").exists()
 
 
 @pytest.mark.parametrize(
@@ -43,7 +42,7 @@ def test_by_utterance(tmp_path: Path) -> None:
 def test_by_speaker(tmp_path: Path, n_speakers: int, n_test: int, n_dev: int) -> None:
     write_folder(tmp_path / "in", *(f"s{i:02d}/{j}" for i in range(n_speakers) for j in range(2)))
     folder.prepare(tmp_path / "in", tmp_path / "out")
-    speakers = {name: set(part.speakers) for name, part in prepared(tmp_path / "out")[0].items()}
+    speakers = {name: set(part.speakers) for name, part in prepared(tmp_path / "out").items()}
     sizes = {name: len(found) for name, found in speakers.items()}
     assert sizes == {"train": n_speakers - n_test - n_dev, "dev": n_dev, "test": n_test}
     assert set().union(*speakers.values()) == {f"s{i:02d}" for i in range(n_speakers)}
@@ -53,11 +52,38 @@ def test_given_parts_are_kept_and_only_missing_ones_cut(tmp_path: Path) -> None:
     write_folder(tmp_path / "in/train", *map(str, range(10, 30)))
     write_folder(tmp_path / "in/test", "t", text="maybe")
     folder.prepare(tmp_path / "in", tmp_path / "out")
-    parts, lexicon = prepared(tmp_path / "out")
+    parts = prepared(tmp_path / "out")
     assert parts["test"].ids == ("t",)
     assert parts["dev"].ids == ("15", "25")
     assert len(parts["train"]) == 18
-    assert lexicon.words == ("maybe", "no", "yes")
+
+
+def test_splits_of_a_layout_are_kept_and_only_missing_ones_cut(tmp_path: Path) -> None:
+    write_folder(tmp_path / "in/wav", *(f"s{i % 2}/{i:02d}" for i in range(20)), "t/t", text="")
+    for path in (tmp_path / "in").rglob("*.txt"):
+        path.unlink()
+    names = {"train": [f"s{i % 2}/{i:02d}" for i in range(20)], "test": ["t/t"]}
+    (tmp_path / "in/etc").mkdir()
+    for split, ids in names.items():
+        (tmp_path / f"in/etc/x_{split}.fileids").write_text("\n".join(ids))
+        lines = [f"<s> yes no </s> ({name})" for name in ids]
+        (tmp_path / f"in/etc/x_{split}.transcription").write_text("\n".join(lines))
+    folder.prepare(tmp_path / "in", tmp_path / "out")
+    parts = prepared(tmp_path / "out")
+    assert {name: len(part) for name, part in parts.items()} == {"train": 18, "dev": 2, "test": 1}
+    assert (parts["test"].ids, parts["dev"].ids) == (("t",), ("05", "15"))
+    assert parts["train"].vocabulary == ("no", "yes")
+
+
+def test_a_table_by_its_path_with_a_lexicon_beside_it(tmp_path: Path) -> None:
+    write_folder(tmp_path / "in/wavs", *(f"{i:02d}" for i in range(12)))
+    (tmp_path / "in/one.csv").write_text("".join(["file,text\n", *(f"{i:02d}.wav,yes\n" for i in range(11))]))
+    (tmp_path / "in/two.csv").write_text("file,text\n11.wav,no\n")
+    (tmp_path / "in/lexicon.txt").write_text("yes Y\n")
+    folder.prepare(tmp_path / "in/one.csv", tmp_path / "out")
+    parts = prepared(tmp_path / "out")
+    assert {name: len(part) for name, part in parts.items()} == {"train": 8, "dev": 1, "test": 2}
+    assert Lexicon.read(tmp_path / "out" / "lexicon.txt").phones == ("Y",)
 
 
 def test_kaldi_directory_with_segments(tmp_path: Path) -> None:
@@ -68,7 +94,7 @@ def test_kaldi_directory_with_segments(tmp_path: Path) -> None:
     ]
     write_corpus(Corpus(tuple(spans)), tmp_path / "in")
     folder.prepare(tmp_path / "in", tmp_path / "out")
-    parts, _ = prepared(tmp_path / "out")
+    parts = prepared(tmp_path / "out")
     assert (parts["test"].utterances, parts["dev"].utterances) == ((spans[0],), (spans[5],))
 
 
@@ -78,7 +104,7 @@ def test_own_lexicon_and_grammars_are_taken(tmp_path: Path) -> None:
     (tmp_path / "in/word_pairs.txt").write_text("yes no\n")
     (tmp_path / "in/two.arpa").write_text("\\data\\\n")
     folder.prepare(tmp_path / "in", tmp_path / "out")
-    assert prepared(tmp_path / "out")[1].phones == ("N", "Y")
+    assert Lexicon.read(tmp_path / "out" / "lexicon.txt").phones == ("N", "Y")
     assert (tmp_path / "out/word_pairs.txt").read_text() == "yes no\n"
     assert (tmp_path / "out/two.arpa").exists()
 
@@ -106,24 +132,5 @@ def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
     for out in ("one", "two"):
         folder.prepare(tmp_path / "in", tmp_path / out)
     files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
-    assert len(files) == 10
+    assert len(files) == 9
     assert all((tmp_path / "one" / f).read_bytes() == (tmp_path / "two" / f).read_bytes() for f in files)
-
-
-def test_words_that_cannot_be_spelled_are_named_and_left_out(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    source = write_folder(tmp_path / "in", *(f"{i:02d}" for i in range(12)))
-    (source / "03.txt").write_text("yes 2")
-    folder.prepare(source, tmp_path / "out")
-    parts, lexicon = prepared(tmp_path / "out")
-    assert lexicon.words == ("no", "yes")
-    assert parts["train"].text["03"] == ("yes", "2")
-    (message,) = caplog.messages
-    assert message.startswith('1 of 3 words are not in the lexicon: word "2" has the digit "2"')
-
-
-def test_a_corpus_of_words_that_cannot_be_spelled_is_an_error(tmp_path: Path) -> None:
-    source = write_folder(tmp_path / "in", *(f"{i:02d}" for i in range(12)), text="2")
-    with pytest.raises(LexiconError, match='word "2" has the digit "2"'):
-        folder.prepare(source, tmp_path / "out")

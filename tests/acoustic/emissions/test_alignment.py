@@ -73,7 +73,7 @@ def test_too_few_frames(gmm: GmmModel) -> None:
 
 
 def test_margins_are_those_of_the_aligned_words(gmm: GmmModel) -> None:
-    frames = frames_of([0, 1, 1, 3, 3, 0])
+    frames = frames_of([0, 1, 1, 3, 0])
     graph = utterance_graph([[("a",)], [("b",)]], TOPOLOGY)  # "c" is spoken, not "b"
     alignment, margins = align_with_margins(frames, graph, model(gmm))
     assert alignment.words == align_frames(frames, graph, model(gmm)).words

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.corpora.corpus import problem_report, read_corpus
+from asr.corpora.corpus import problem_report, read_corpus, scan_corpus
 from asr.corpora.utterances import Problem
 from asr.errors import CorpusError
 
@@ -42,6 +42,38 @@ def test_a_kaldi_directory_is_known_by_its_files(
     (tmp_path / "audio" / "a1.wav").unlink()
     (tmp_path / "audio" / "b1.wav").unlink()
     assert read_corpus(tmp_path).ids == ("c1",)
+
+
+def test_what_was_recognised_is_said_in_one_line(
+    tmp_path: Path, write_folder: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    write_folder(tmp_path, "anna/a", "anna/b", "ben/c")
+    assert len(read_corpus(tmp_path)) == 3
+    name = "recordings with transcripts beside them"
+    assert caplog.messages == [f"{tmp_path}: read as {name} (.txt): 3 recordings, 3 utterances, 2 speakers"]
+    (tmp_path / "anna/a.txt").rename(tmp_path / "anna/a.srt")
+    (tmp_path / "anna/a.srt").write_text("00:00:01,0 --> 00:00:02,0\nyes\n\n00:00:02,0 --> 00:00:03,0\nno\n")
+    assert len(read_corpus(tmp_path)) == 4
+    assert (caplog.records[0].name, caplog.records[1].name) == ("asr.corpora.corpus", "asr.progress")
+    assert caplog.messages[1].endswith(f"{name} (.srt .txt): 3 recordings, 4 utterances, 2 speakers")
+
+
+def test_recordings_for_ffmpeg_where_there_is_none_are_one_line(
+    tmp_path: Path, write_folder: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_folder(tmp_path, "a", "b", "c")
+    for name in ("a.m4a", "b.WEBM"):
+        (tmp_path / name[0]).with_suffix(".wav").rename(tmp_path / name)
+    monkeypatch.setattr("asr.corpora.corpus.is_installed", lambda: False)
+    found, (problem,) = scan_corpus(tmp_path)
+    assert found.ids == ("c",)
+    assert str(problem) == (
+        f".: 2 recording(s) (.m4a .webm), such as {tmp_path / 'a.m4a'}, are read by ffmpeg, expected that "
+        "program; install it (ffmpeg.org), or convert them to wav or flac"
+    )
+    monkeypatch.setattr("asr.corpora.corpus.is_installed", lambda: True)
+    assert read_corpus(tmp_path).ids == ("a", "b", "c")
 
 
 def test_report_of_one_problem_and_of_too_many() -> None:

@@ -16,6 +16,7 @@ from asr.decoding.grammars import (
     write_grammar,
 )
 from asr.errors import ConfigError, ExperimentError
+from asr.text.forms import WordForms
 from decoder.errors import LexiconError
 from decoder.grammars.ngram import NGram
 from decoder.grammars.word_loop import WordLoop
@@ -78,6 +79,22 @@ class TestRoundTrip:
         NGram.estimate(SENTENCES, 2, vocabulary=LEXICON.words).write(task / "mine.arpa")
         assert isinstance(written("word-pair", tmp_path / "out", task), WordPairGrammar)
         assert isinstance(written("arpa", tmp_path / "out", task), NGram)
+
+    def test_own_files_in_another_case(self, task: Path, tmp_path: Path) -> None:
+        (task / "word_pairs.txt").write_text("<s>: yes No\nyes: No </s>\nNo: </s>\n")
+        NGram.estimate([["yes", "No"], ["maybe,"]], 2).write(task / "x.arpa")
+        forms = WordForms(LEXICON)
+        for name, words in (("word-pair", ("NO", "YES")), ("arpa", ("MAYBE", "NO", "YES"))):
+            made = write_grammar(
+                name,  # type: ignore[arg-type]
+                tmp_path,
+                task_dir=task,
+                sentences=SENTENCES,
+                lexicon=LEXICON,
+                forms=forms,
+            )
+            assert made.words == words  # type: ignore[attr-defined]
+            assert read_grammar(name, tmp_path, LEXICON) == made
 
     def test_word_pairs_of_the_text_where_there_is_no_file(self, task: Path, tmp_path: Path) -> None:
         assert written("word-pair", tmp_path / "out", task) == WordPairGrammar.from_sentences(SENTENCES)

@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
 from asr.errors import ScoringError
 from asr.formats import terminal
@@ -59,6 +61,7 @@ class TestAccuracyOfFiles:
             "file_format": None,
             "utt2spk": None,
             "ignore_case": False,
+            "in_plain_form": False,
             "as_json": False,
         }
         return terminal.accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", **(options | changes))  # type: ignore[arg-type]
@@ -66,6 +69,16 @@ class TestAccuracyOfFiles:
     def test_case_counts_unless_it_is_ignored(self, tmp_path: Path) -> None:
         assert self.text(tmp_path).startswith("word accuracy 66.67 %")
         assert self.text(tmp_path, ignore_case=True).startswith("word accuracy 100.00 %")
+
+    def test_punctuation_counts_unless_both_are_in_plain_form(self, tmp_path: Path) -> None:
+        (tmp_path / "ref").write_text("u1 Yes, no! [coughs]\nu2 NO\n")
+        (tmp_path / "hyp").write_text("u1 YES no\nu2 no\n")
+        files = {"against": None, "file_format": None, "utt2spk": None, "ignore_case": True, "as_json": False}
+        said = [
+            terminal.accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", in_plain_form=plain, **files)  # type: ignore[arg-type]
+            for plain in (False, True)
+        ]
+        assert [text.split()[2] for text in said] == ["25.00", "100.00"]
 
     def test_speakers(self, tmp_path: Path) -> None:
         lines = self.text(tmp_path, utt2spk=tmp_path / "utt2spk").splitlines()
@@ -89,10 +102,18 @@ class TestAccuracyOfFiles:
 class TestProblems:
     def test_a_line_each_and_their_number(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("YES")
-        lines, has_errors = terminal.problems(tmp_path, None)
+        lines, has_errors = terminal.problems(tmp_path, None, "plain")
         assert lines[0].startswith("error: a.txt: no recording, expected one of the same name beside it")
         assert lines[-1] == f"{tmp_path}: 1 error(s), 0 warning(s)"
         assert has_errors
+
+
+def test_changed_transcripts_are_shown_as_they_stand_and_as_they_are_read(tmp_path: Path) -> None:
+    for name, text in {"a1": "Yes, no!", "b": "yes"}.items():
+        soundfile.write(tmp_path / f"{name}.wav", np.full(800, 0.1), 8000)
+        (tmp_path / f"{name}.txt").write_text(text)
+    shown = terminal.changed_transcripts(tmp_path, None, "plain")
+    assert shown == ["a1: Yes, no!\n  > yes no"]
 
 
 def test_description_is_indented() -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -74,19 +75,68 @@ class TestPrepared:
         with pytest.raises(CorpusError, match=r"\Atext:3: no words\Z"):
             _ = task_of(prepare).prepared
 
-    @pytest.mark.parametrize(
-        ("made", "missing"),
-        [((), "no train and no lexicon.txt"), (("train",), "no lexicon.txt"), (("lexicon.txt",), "no train")],
-    )
-    def test_a_recipe_that_forgets_something(
-        self, task_of: Tasks, made: tuple[str, ...], missing: str
-    ) -> None:
+    def test_a_recipe_that_forgets_something(self, task_of: Tasks) -> None:
         def prepare(corpus_dir: Path, output_dir: Path) -> None:
-            for name in made:
-                (output_dir / name).mkdir()
+            (output_dir / "test").mkdir()
 
-        with pytest.raises(ExperimentError, match=f"prepare wrote {missing}; expected train and lexicon.txt"):
+        with pytest.raises(ExperimentError, match="prepare wrote no train; expected it, and dev"):
             _ = task_of(prepare).prepared
+
+
+class TestWorded:
+    """Ordinary text over a lexicon in capitals, with words it lacks."""
+
+    @pytest.fixture
+    def task(self, task_of: Tasks, tones: Path) -> TaskStages:
+        return task_of(self.prepare, corpus=tones)
+
+    @staticmethod
+    def prepare(corpus_dir: Path, output_dir: Path) -> None:
+        first, second, third, *_ = read_corpus(corpus_dir)
+        corpus = [
+            replace(first, words=("Asa,", "imi!", "[coughs]")),
+            replace(second, words=("“Sus”", "7", "asasa")),
+            replace(third, words=("ASA",)),
+        ]
+        write_corpus(Corpus(tuple(corpus)), output_dir / "train")
+        write_corpus(Corpus((replace(third, words=("unseen",)),)), output_dir / "test")
+        every = ["".join(letters) for n in (1, 2, 3) for letters in product("AIMS", repeat=n)]
+        entries = {word: [tuple(word.lower())] for word in {*every, "SUS"}} | {"<UNK>": [("spn",)]}
+        Lexicon(entries).write(output_dir / "lexicon.txt")
+
+    def test_words_are_those_of_the_lexicon(self, task: TaskStages) -> None:
+        assert [u.words for u in task.corpus("train")] == [
+            ("ASA", "IMI", "[noise]"),
+            ("SUS", "[unknown]", "ASASA"),
+            ("ASA",),
+        ]
+        assert [u.spoken for u in task.corpus("train")][1] == ("SUS", "ASASA")
+        assert task.corpus("train").utterances[0].written == ("Asa", "imi", "[coughs]")
+
+    def test_what_the_lexicon_lacks_is_guessed_but_for_test(self, task: TaskStages) -> None:
+        assert task.lexicon.pronunciations("ASASA") == (("a", "s", "a", "s", "a"),)
+        assert task.lexicon.guessed == {"ASASA"}
+        assert not {"UNSEEN", "[unknown]", "<UNK>"} & set(task.lexicon)
+        assert "spn" not in task.lexicon.phones
+
+    def test_changes_are_said_once(self, task: TaskStages, caplog: pytest.LogCaptureFixture) -> None:
+        _ = task.worded, task.worded
+        said = [message for message in caplog.messages if message.startswith("transcripts are compared")]
+        assert len(said) == 1
+        assert "of 8 words 5 in another case, 3 with punctuation" in said[0]
+
+    def test_exact_takes_them_as_they_stand(self, task_of: Tasks, tones: Path) -> None:
+        task = task_of(self.prepare, "text=exact", corpus=tones)
+        with pytest.raises(CorpusError, match=r"6 of 7 words .* not in lexicon\.txt.*\"Asa,\" \(did"):
+            _ = task.worded
+
+    def test_nothing_that_can_be_read_is_an_error(self, task_of: Tasks, tones: Path) -> None:
+        def prepare(corpus_dir: Path, output_dir: Path) -> None:
+            first = read_corpus(corpus_dir).utterances[0]
+            write_corpus(Corpus((replace(first, words=("7", "!")),)), output_dir / "train")
+
+        with pytest.raises(CorpusError, match=r"no transcript has a word that can be read; .* --set text=en"):
+            _ = task_of(prepare, corpus=tones).lexicon
 
 
 class TestFeatures:
@@ -120,6 +170,7 @@ class TestFeatures:
     def test_digests_are_those_of_the_splits_that_are_there(self, task: TaskStages) -> None:
         assert task.digests(("dev", "eval", "test")) == {
             "task": task.prepared.digest,
+            "words": task.worded.digest,
             "dev": task.features("dev").digest,
             "test": task.features("test").digest,
         }
@@ -133,7 +184,7 @@ class TestFeatures:
 
         def prepare(corpus_dir: Path, output_dir: Path) -> None:
             write_corpus(read_corpus(corpus_dir), output_dir / "train")
-            Lexicon.graphemic(["ASA"]).write(output_dir / "lexicon.txt")
+            Lexicon.graphemic(["ASA", "IMI", "MAUI", "SUS"]).write(output_dir / "lexicon.txt")
 
         with pytest.raises(CorpusError, match=r"1 of 5 recordings cannot be used(.|\n)*3\.wav"):
             task_of(prepare, corpus=corpus).features("train")
@@ -155,7 +206,7 @@ class TestGrammars:
         assert {path.name for path in output.path.iterdir()} == {"bigram.arpa", "stage.json"}
         found = record(output)
         assert (found["stage"], found["config"]) == (split_name("grammars", splits), ["loop", "bigram"])
-        assert found["inputs"] == {"task": task.prepared.digest}
+        assert found["inputs"] == {"task": task.prepared.digest, "words": task.worded.digest}
 
 
 @pytest.mark.parametrize(

@@ -114,3 +114,13 @@ def test_tables_of_fewer_words_keep_the_probabilities_of_the_rest(oracle):
         np.testing.assert_allclose(
             tables.sentence_log_prob(sentence), model.sentence_log_prob(sentence), rtol=1e-12, atol=0
         )
+
+
+def test_words_that_become_one_have_the_more_probable_n_gram():
+    model = NGram.estimate([["a", "b"], ["A", "b"], ["a", "a"]], order=2)
+    renamed = model.renamed({"A": "a"})
+    assert renamed.words == ("a", "b")
+    assert renamed.log_prob("a") == pytest.approx(max(model.log_prob(w) for w in ("a", "A")), abs=1e-12)
+    following = max(model.log_prob("b", [history]) for history in ("a", "A"))
+    assert renamed.log_prob("b", ["a"]) == pytest.approx(following, abs=1e-12)
+    assert model.renamed({}) == model

@@ -90,3 +90,8 @@ def test_all_problems_are_named_at_once_and_long_lists_are_cut():
     many = {"<s>": ["A"], "A": ["</s>", *(f"W{i:02d}" for i in range(25))]}
     with pytest.raises(GrammarError, match=r'"W19", which may follow "A", got none; add it; … and 5 more$'):
         WordPairGrammar(many)
+
+
+def test_words_that_become_one_are_followed_by_what_follows_either():
+    grammar = WordPairGrammar({"<s>": ["a", "A"], "a": ["b"], "A": ["</s>"], "b": ["A"]})
+    assert grammar.renamed({"A": "a"}) == WordPairGrammar({"<s>": ["a"], "a": ["b", "</s>"], "b": ["a"]})

@@ -6,6 +6,7 @@ import math
 import os
 from pathlib import Path
 
+from asr.corpora.layouts.scan import WHOLE, Layout, Scan
 from asr.corpora.tables import Table, read_speakers, read_table, words_of
 from asr.corpora.utterances import Corpus, Problem, Utterance
 from asr.errors import CorpusError
@@ -16,6 +17,17 @@ _Stretch = tuple[str, float, float | None]
 def is_kaldi_directory(directory: str | Path) -> bool:
     """Return whether a directory has one of the files only a Kaldi data directory has."""
     return any((Path(directory) / name).is_file() for name in ("wav.scp", "text", "segments"))
+
+
+def _sources(path: Path) -> list[Path]:
+    """Return the directory if it is a Kaldi data directory; its ``wav.scp`` stands for it, too."""
+    directory = path.parent if path.name == "wav.scp" and path.is_file() else path
+    return [directory] if is_kaldi_directory(directory) else []
+
+
+def _scan(directory: Path) -> Scan:
+    utterances, problems = scan_kaldi(directory)
+    return Scan({WHOLE: utterances}, problems)
 
 
 def scan_kaldi(directory: Path) -> tuple[list[Utterance], list[Problem]]:
@@ -139,3 +151,6 @@ def write_kaldi(corpus: Corpus, directory: str | Path) -> None:
             f"{directory}: cannot write the corpus ({error.strerror}); "
             "make room or choose another place, then run again"
         ) from error
+
+
+KALDI = Layout("Kaldi data directory", _sources, _scan)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asr.corpora.corpus import Corpus, Utterance, read_corpus, scan_corpus, write_corpus
-from asr.corpora.kaldi import is_kaldi_directory
+from asr.corpora.layouts.kaldi import is_kaldi_directory
 from asr.errors import CorpusError
 
 Write = Callable[..., Path]

@@ -1,0 +1,285 @@
+"""A transcript beside each recording, of the same name: ``x.wav`` with ``x.txt``, ``x.TextGrid`` and so on.
+
+A text is what is said in the whole recording; the other kinds have times, and each of their labels is an
+utterance. An STM or CTM may also hold several recordings, which it names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asr.corpora.layouts.audio_files import (
+    absolute,
+    folder_speaker,
+    id_of,
+    is_audio,
+    name_without_spaces,
+    recordings,
+    visible_files,
+)
+from asr.corpora.layouts.captions import read_srt, read_vtt
+from asr.corpora.layouts.ctm import read_ctm
+from asr.corpora.layouts.elan import read_elan
+from asr.corpora.layouts.scan import WHOLE, Layout, Scan, Stretch, backwards
+from asr.corpora.layouts.stm import read_stm
+from asr.corpora.layouts.textgrid import read_textgrid
+from asr.corpora.layouts.tiers import Tier, text_of_tiers
+from asr.corpora.tables import Table, lines_of, read_speakers, read_text, words_of
+from asr.corpora.utterances import Problem, Utterance
+from asr.errors import CorpusError
+
+TIER_READERS: Mapping[str, Callable[[str, str], list[Tier]]] = {
+    ".textgrid": read_textgrid,
+    ".eaf": read_elan,
+}
+LINE_READERS: Mapping[str, Callable[[str, str], tuple[list[Stretch], list[Problem]]]] = {
+    ".stm": read_stm,
+    ".ctm": read_ctm,
+    ".srt": read_srt,
+    ".vtt": read_vtt,
+}
+TIMED_SUFFIXES = (*TIER_READERS, *LINE_READERS)
+TIERS = "tiers.txt"
+# Texts a user keeps beside the recordings that are no transcripts.
+_OTHER_TEXTS = frozenset(
+    {"lexicon.txt", "word_pairs.txt", "speakers.txt", "readme.txt", "license.txt", TIERS}
+)
+_LISTS = (".stm", ".ctm")  # kinds that name their recordings
+_OVERLAP_S = 0.1
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """A transcript's path relative to the corpus, what it says, and perhaps the tier it says it in.
+
+    ``stretches`` is None if the transcript cannot be used, which its problems explain.
+    """
+
+    path: Path
+    stretches: tuple[Stretch, ...] | None
+    problems: tuple[Problem, ...] = ()
+    only_tier: str | None = None
+
+
+def sources(path: Path) -> list[Path]:
+    """Return the directory if a recording in it has a transcript beside it, or a timed transcript itself."""
+    if not path.is_dir():
+        return [path] if path.suffix.lower() in TIMED_SUFFIXES else []
+    files = visible_files(path)
+    stems = {file.with_suffix("") for file in files if is_audio(file)}
+    fits = any(
+        file.with_suffix("") in stems or file.suffix.lower() in _LISTS
+        for file in files
+        if is_transcript(file)
+    )
+    return [path] if stems and fits else []
+
+
+def is_transcript(path: Path) -> bool:
+    """Return whether a file is called like a transcript."""
+    suffix = path.suffix.lower()
+    return suffix in TIMED_SUFFIXES or (suffix == ".txt" and path.name.lower() not in _OTHER_TEXTS)
+
+
+def scan(source: Path) -> Scan:
+    """Return the utterances of a folder, or of one transcript and the recordings beside and below it."""
+    directory = source if source.is_dir() else source.parent
+    files, audio = visible_files(directory), recordings(directory)
+    names = [p for p in files if is_transcript(p) and (directory / p).is_file()]
+    speakers, problems = _speakers(directory)
+    wanted, more = _wanted_tiers(directory)
+    transcripts = with_tiers_as_speakers(
+        [
+            read_transcript(directory, path, wanted)
+            for path in (names if source.is_dir() else [Path(source.name)])
+        ]
+    )
+    problems += [*more, *(p for t in transcripts for p in t.problems), *_broken_links(directory, files)]
+    of_recording, missing = _by_recording(transcripts, audio)
+    if source.is_file():
+        audio = [path for path in audio if path in of_recording]
+    utterances: list[Utterance] = []
+    first: dict[str, Path] = {}
+    for path in audio:
+        key = id_of(path.with_suffix(""))
+        some = of_recording.get(path, [])
+        what = _hindrance(path, key, some, first.setdefault(key, path))
+        if what is not None:
+            problems.append(Problem(str(path), what))
+        elif some[0].stretches is not None:
+            said = _utterances(absolute(directory / path), path, key, some[0].stretches)
+            problems += _without_speaker(said, path, key, speakers)
+            utterances += _with_speakers(said, key, speakers)
+    kinds = sorted({t.path.suffix.lower() for some in of_recording.values() for t in some})
+    return Scan({WHOLE: utterances}, [*problems, *missing], tuple(kinds))
+
+
+def read_transcript(directory: Path, path: Path, wanted: Sequence[str] = ()) -> Transcript:
+    """Return what a transcript says; stretches that cannot be used are among its problems."""
+    where, suffix = str(path), path.suffix.lower()
+    text, problems = read_text(directory / path, where, "the words spoken")
+    if text is None:
+        return Transcript(path, None, tuple(problems))
+    only_tier = None
+    if suffix in TIER_READERS:
+        try:
+            said = text_of_tiers(TIER_READERS[suffix](text, where), wanted)
+        except CorpusError as error:
+            return Transcript(path, None, (Problem(where, str(error)),))
+        stretches, only_tier = list(said.stretches), said.only_tier
+    elif suffix in LINE_READERS:
+        stretches, problems = LINE_READERS[suffix](text, where)
+    else:
+        stretches = [Stretch(0.0, None, text, where)]
+    backward = {id(s): problem for s in stretches if (problem := backwards(s))}
+    good = tuple(s for s in stretches if id(s) not in backward)
+    return Transcript(path, good, (*problems, *backward.values(), *_overlaps(good, where)), only_tier)
+
+
+def with_tiers_as_speakers(transcripts: Sequence[Transcript]) -> list[Transcript]:
+    """Return transcripts whose only tier is their speaker if these tiers have different names."""
+    if len({t.only_tier for t in transcripts if t.only_tier is not None}) < 2:
+        return list(transcripts)
+    return [
+        replace(t, stretches=tuple(replace(s, speaker=s.speaker or t.only_tier) for s in t.stretches or ()))
+        if t.only_tier
+        else t
+        for t in transcripts
+    ]
+
+
+def _overlaps(stretches: Sequence[Stretch], where: str) -> list[Problem]:
+    """Return a warning if utterances of one recording lie above each other."""
+    n, ends = 0, dict.fromkeys((s.recording for s in stretches), 0.0)
+    for s in sorted(stretches, key=lambda s: s.start_s):
+        end_s = s.start_s if s.end_s is None else s.end_s
+        n += s.start_s < ends[s.recording] - _OVERLAP_S
+        ends[s.recording] = max(ends[s.recording], end_s)
+    if not n:
+        return []
+    what = f"{n} utterance(s) begin before another has ended, expected one at a time; both have all the sound"
+    return [Problem(where, what, "warning")]
+
+
+def _by_recording(
+    transcripts: Iterable[Transcript], audio: Sequence[Path]
+) -> tuple[dict[Path, list[Transcript]], list[Problem]]:
+    """Return what is said of each recording, and the problems of what is said of none."""
+    by_stem: dict[Path, list[Path]] = {}
+    by_name: dict[str, list[Path]] = {}
+    for path in audio:
+        by_stem.setdefault(path.with_suffix(""), []).append(path)
+        by_name.setdefault(path.stem, []).append(path)
+    found: dict[Path, list[Transcript]] = {}
+    problems = []
+    for transcript in transcripts:
+        own = by_stem.get(transcript.path.with_suffix(""), [])
+        parts = _by_name(transcript)
+        for name, part in parts.items():
+            paths = own if own and len(parts) == 1 else by_name.get(name, [])
+            what = _not_one(paths, name) if name and paths is not own else _none_beside(paths)
+            if what is not None:
+                where = part.stretches[0].where if name and part.stretches else str(part.path)
+                problems.append(Problem(where, what))
+            for path in paths if what is None else ():
+                found.setdefault(path, []).append(part)
+    return found, problems
+
+
+def _by_name(transcript: Transcript) -> dict[str, Transcript]:
+    """Return what a transcript says of each recording that it names; "" is the one beside it."""
+    parts: dict[str, list[Stretch]] = {}
+    for stretch in transcript.stretches or ():
+        path = Path(stretch.recording or "")
+        parts.setdefault(path.stem if is_audio(path) else path.name, []).append(stretch)
+    if not parts:
+        return {"": transcript}
+    return {name: replace(transcript, stretches=tuple(part)) for name, part in parts.items()}
+
+
+def _none_beside(paths: Sequence[Path]) -> str | None:
+    what = "no recording, expected one of the same name beside it; add it or remove the text"
+    return None if paths else what
+
+
+def _not_one(paths: Sequence[Path], name: str) -> str | None:
+    if len(paths) == 1:
+        return None
+    got = f"recordings {', '.join(map(str, paths))}" if paths else "no recording"
+    return f'{got} called "{name}", expected one beside this file or below; add it or rename the others'
+
+
+def _hindrance(path: Path, key: str, transcripts: Sequence[Transcript], first: Path) -> str | None:
+    """Return why a recording cannot be used with its transcripts, None if nothing hinders."""
+    names = [t.path.name for t in transcripts]
+    if first != path:
+        return f'duplicate id "{key}" (that of {first.name} too), expected distinct ids; rename one'
+    if not names:
+        kinds = f'"{path.stem}.txt" (or .TextGrid .eaf .stm .ctm .srt .vtt)'
+        return f"no transcript, expected {kinds} beside it; write it or move the recording away"
+    if len(names) > 1:
+        return f"has the transcripts {' and '.join(names)}, expected one; move the others to another folder"
+    if transcripts[0].stretches == () and not transcripts[0].problems:
+        return f"no words in {names[0]}, expected some; write them or move the recording away"
+    return None
+
+
+def _utterances(audio: Path, path: Path, key: str, stretches: Sequence[Stretch]) -> list[Utterance]:
+    """Return the utterances of a recording; where a stretch has no speaker, it is the recording's folder."""
+    times: Counter[str] = Counter()
+    found = []
+    for s in sorted(stretches, key=lambda s: (s.start_s, s.end_s or 0.0, s.speaker or "")):
+        name = key
+        if s.end_s is not None:
+            name = f"{key}-{round(100 * s.start_s):07d}-{round(100 * s.end_s):07d}"
+        times[name] += 1
+        name += f"-{times[name]}" if times[name] > 1 else ""
+        speaker = name_without_spaces(s.speaker or "") or folder_speaker(path, key)
+        found.append(Utterance(name, audio, words_of(s.text), speaker, s.start_s, s.end_s))
+    return found
+
+
+def _without_speaker(
+    utterances: Sequence[Utterance], path: Path, key: str, speakers: Table | None
+) -> list[Problem]:
+    """Return a problem if the corpus has a table of speakers, but this recording is not in it."""
+    if speakers is None or key in speakers.rows:
+        return []
+    missing = [u.utterance_id for u in utterances if u.utterance_id not in speakers.rows]
+    what = f"is not in {speakers.name}, expected it there; name its speaker"
+    return [Problem(str(path), f'its id "{name}" {what}') for name in missing]
+
+
+def _with_speakers(utterances: Sequence[Utterance], key: str, speakers: Table | None) -> list[Utterance]:
+    """Return utterances with the speakers of the corpus's table, by their id or by their recording's."""
+    if speakers is None:
+        return list(utterances)
+    rows = speakers.rows
+    named = [(u, rows.get(u.utterance_id) or rows.get(key)) for u in utterances]
+    return [replace(u, speaker=row[1]) for u, row in named if row is not None]
+
+
+def _speakers(directory: Path) -> tuple[Table | None, list[Problem]]:
+    for name in ("utt2spk", "speakers.txt"):
+        if (directory / name).is_file():
+            return read_speakers(directory / name)
+    return None, []
+
+
+def _wanted_tiers(directory: Path) -> tuple[list[str], list[Problem]]:
+    if not (directory / TIERS).is_file():
+        return [], []
+    text, problems = read_text(directory / TIERS, TIERS, "names of tiers, one a line")
+    return [line.strip() for line in lines_of(text or "") if line.strip()], problems
+
+
+def _broken_links(directory: Path, files: Iterable[Path]) -> list[Problem]:
+    what = "a link to a folder (not followed) or to nothing, expected what it stands for; move that here"
+    links = (p for p in files if (directory / p).is_symlink() and not (directory / p).is_file())
+    return [Problem(str(p), what) for p in links]
+
+
+BESIDE = Layout("recordings with transcripts beside them", sources, scan)

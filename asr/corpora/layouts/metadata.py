@@ -1,0 +1,233 @@
+"""A table with a header beside the recordings: one column names audio files, one holds the text.
+
+Hugging Face's audio folders (``metadata.csv`` or ``metadata.jsonl`` with ``file_name``) are the best known;
+NeMo's and DeepSpeech's lists of recordings have this form, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from asr.corpora.layouts.audio_files import (
+    absolute,
+    find_audio,
+    folder_speaker,
+    id_of,
+    is_audio,
+    name_without_spaces,
+    recordings,
+)
+from asr.corpora.layouts.rows import Row, first_rows, is_table, read_rows
+from asr.corpora.layouts.scan import WHOLE, Layout, Scan
+from asr.corpora.tables import words_of
+from asr.corpora.utterances import Problem, Utterance
+
+TEXT_COLUMNS = ("text", "sentence", "transcript", "transcription")
+NORMALISED_COLUMNS = tuple(f"normali{letter}ed_{name}" for name in TEXT_COLUMNS for letter in "zs")
+AUDIO_COLUMNS = (
+    *("file_name", "filename", "file", "path", "audio", "audio_path", "audio_file", "audio_filepath"),
+    *("wav", "wav_path", "wav_file", "wav_filename", "recording", "clip"),
+)
+SPEAKER_COLUMNS = ("speaker", "speaker_id", "client_id")
+# Folders beside a table in which its recordings may lie, if they are not beside it.
+AUDIO_FOLDERS = ("clips", "wavs", "wav", "audio")
+SPLIT_NAMES = {
+    **{name: name for name in ("train", "dev", "test")},
+    **dict.fromkeys(("validation", "valid", "val"), "dev"),
+}
+# A folder of one of these names says nothing of the speaker.
+_CONTAINERS = (*AUDIO_FOLDERS, "recordings", "data")
+_N_NAMED = 10
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table that are read; ``texts`` is more than one if the table leaves a choice."""
+
+    audio: str
+    texts: tuple[str, ...]
+    speaker: str | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a table says of one recording: its name in the table, the words, perhaps the speaker."""
+
+    where: str
+    name: str
+    text: str
+    speaker: str
+
+
+def columns_of(table: Path) -> Columns | None:
+    """Return which columns hold what, None if the file is no table of recordings."""
+    rows = first_rows(table)
+    names = list(dict.fromkeys(name for row in rows for name in row.fields))
+    texts = [name for name in NORMALISED_COLUMNS if name in names][:1]
+    texts = texts or [name for name in TEXT_COLUMNS if name in names]
+    audio = next((name for name in AUDIO_COLUMNS if name in names), None) or _column_of_files(table, rows)
+    if not texts or audio is None:
+        return None
+    return Columns(audio, tuple(texts), next((name for name in SPEAKER_COLUMNS if name in names), None))
+
+
+def _column_of_files(table: Path, rows: Iterable[Row]) -> str | None:
+    """Return the column with most names of recordings that exist."""
+    folders = audio_folders(table.parent)
+    named = Counter(
+        column for row in rows for column, value in row.fields.items() if find_audio(value, folders)
+    )
+    return named.most_common(1)[0][0] if named else None
+
+
+def audio_folders(directory: Path) -> list[Path]:
+    """Return the folders from which a table's names are understood."""
+    return [directory, *(directory / name for name in AUDIO_FOLDERS if (directory / name).is_dir())]
+
+
+def sources(path: Path) -> list[Path]:
+    """Return the tables of recordings in a directory, or the directory if they are its splits."""
+    if not path.is_dir():
+        return [path] if _is_own(path) else []
+    tables = [p for p in sorted(path.iterdir()) if _is_own(p)]
+    by_split = tables_by_split(tables)
+    return [path] if "train" in by_split and len(by_split) == len(tables) else tables
+
+
+def _is_own(path: Path) -> bool:
+    return is_table(path) and columns_of(path) is not None and not is_common_voice(path)
+
+
+def is_common_voice(table: Path) -> bool:
+    """Return whether a table has the columns of Common Voice, which has rules of its own."""
+    rows = first_rows(table)
+    return bool(rows) and {"client_id", "path", "sentence"} <= rows[0].fields.keys()
+
+
+def tables_by_split(tables: Iterable[Path]) -> dict[str, Path]:
+    """Return the tables that are called after a split."""
+    found = {SPLIT_NAMES[p.stem.casefold()]: p for p in tables if p.stem.casefold() in SPLIT_NAMES}
+    return {split: found[split] for split in SPLIT_NAMES if split in found}
+
+
+def scan(source: Path) -> Scan:
+    """Return the utterances of a table, or of the tables of a directory's splits."""
+    if source.is_dir():
+        tables = tables_by_split(p for p in sorted(source.iterdir()) if _is_own(p))
+        return scan_tables(tables, source)
+    entries, problems = read_entries(source)
+    parts, more = utterances_by_split(entries_by_folder(entries), source.parent)
+    return Scan(parts, [*problems, *more, *unnamed(source.parent, parts, source.name)])
+
+
+def scan_tables(tables: Mapping[str, Path], all_in: Path, known: Collection[Path] = ()) -> Scan:
+    """Return the utterances of tables by split.
+
+    Parameters
+    ----------
+    tables : the table of each split
+    all_in : folder whose recordings should all be in the tables
+    known : recordings that need not be
+    """
+    entries: dict[str, list[Entry]] = {}
+    problems: list[Problem] = []
+    for split, table in tables.items():
+        entries[split], more = read_entries(table)
+        problems += more
+    parts, more = utterances_by_split(entries, all_in)
+    names = " or ".join(table.name for table in tables.values())
+    return Scan(parts, [*problems, *more, *unnamed(all_in, parts, names, known)])
+
+
+def read_entries(table: Path) -> tuple[list[Entry], list[Problem]]:
+    """Return what a table with a header says of recordings, and the problems of its rows."""
+    columns = columns_of(table)
+    if columns is None:
+        what = f"no column of recordings or none of text, expected one of {', '.join(TEXT_COLUMNS)}"
+        return [], [Problem(table.name, f"{what} and one of paths; name the columns in the first line")]
+    if len(columns.texts) > 1:
+        what = f"the columns {' and '.join(columns.texts)} may all be the text, expected one of them"
+        return [], [Problem(table.name, f"{what}; rename the others")]
+    (text,), audio = columns.texts, columns.audio
+    rows, problems = read_rows(table)
+    complete = [row for row in rows if row.fields.get(audio) and text in row.fields]
+    what = f"no {audio} or no {text}, expected both in each row; complete the row"
+    lines = {row.where for row in complete}
+    problems += [Problem(row.where, what) for row in rows if row.where not in lines]
+    return [
+        Entry(row.where, row.fields[audio], row.fields[text], row.fields.get(columns.speaker or "", ""))
+        for row in complete
+    ], problems
+
+
+def entries_by_folder(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """Return entries by split where all lie in folders that are called after splits, else as a whole."""
+    parts: dict[str, list[Entry]] = {}
+    for entry in entries:
+        folder = Path(entry.name.replace("\\", "/")).parts[0].casefold()
+        parts.setdefault(SPLIT_NAMES.get(folder, WHOLE), []).append(entry)
+    return parts if "train" in parts and WHOLE not in parts else {WHOLE: list(entries)}
+
+
+def utterances_by_split(
+    entries: Mapping[str, Sequence[Entry]], directory: Path
+) -> tuple[dict[str, list[Utterance]], list[Problem]]:
+    """Return the utterances of each split, and the problems of entries without a recording."""
+    parts: dict[str, list[Utterance]] = {}
+    problems: list[Problem] = []
+    for split, some in entries.items():
+        parts[split], more = utterances_of(some, directory)
+        problems += more
+    return parts, problems
+
+
+def utterances_of(entries: Sequence[Entry], directory: Path) -> tuple[list[Utterance], list[Problem]]:
+    """Return an utterance for each entry whose recording exists, and the problems of the others."""
+    folders = audio_folders(directory)
+    names = [_relative(entry.name, directory) for entry in entries]
+    has_speaker_folders = len({name.parts[:-1][:1] for name in names}) > 1
+    found: dict[str, tuple[Entry, Utterance]] = {}
+    problems = []
+    for entry, name in zip(entries, names, strict=True):
+        path = find_audio(entry.name, folders)
+        key = id_of(name.with_suffix("") if is_audio(name) else name)
+        if path is None:
+            what = f'recording "{entry.name}" does not exist, expected it in {directory} or a folder of it '
+            what += f"({', '.join(AUDIO_FOLDERS)}); correct the name or remove the row"
+        elif key in found:
+            first = found[key][0].where
+            what = f'"{key}" again (first in {first}), expected each recording once; remove one row'
+        else:
+            speaker = folder_speaker(name, key) if has_speaker_folders else key
+            speaker = name_without_spaces(entry.speaker) or speaker
+            found[key] = entry, Utterance(key, path, words_of(entry.text), speaker)
+            continue
+        problems.append(Problem(entry.where, what))
+    return [utterance for _, utterance in found.values()], problems
+
+
+def _relative(name: str, directory: Path) -> Path:
+    """Return a recording's name relative to the directory, but for the folder that all recordings are in."""
+    path = Path(os.path.relpath(directory / name.replace("\\", "/"), directory))
+    parts = [part for part in path.parts if part != ".."]
+    return Path(*parts[1:] if len(parts) > 1 and parts[0].casefold() in _CONTAINERS else parts)
+
+
+def unnamed(
+    directory: Path, parts: Mapping[str, Sequence[Utterance]], tables: str, known: Collection[Path] = ()
+) -> list[Problem]:
+    """Return a warning of the recordings below a directory that no utterance is of, but for known ones."""
+    named = {utterance.audio_path for part in parts.values() for utterance in part}.union(known)
+    left = [str(path) for path in recordings(directory) if absolute(directory / path) not in named]
+    if not left:
+        return []
+    listed = ", ".join(left[:_N_NAMED]) + (", …" if len(left) > _N_NAMED else "")
+    what = f"{len(left)} recording(s) without a usable row, expected one each; they are left out: {listed}"
+    return [Problem(tables, what, "warning")]
+
+
+METADATA = Layout("a table of recordings", sources, scan)

@@ -1,0 +1,148 @@
+"""Tables of named columns: csv and tsv with a header, and jsonl with an object a line.
+
+In csv a field may be in double quotes. In tsv quotes are characters like others, but for a field that is in
+quotes as a whole and has all inner ones doubled: both habits are found in the same published tables.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+
+from asr.corpora.tables import decoded, lines_of, read_text
+from asr.corpora.utterances import Problem
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl")
+_DELIMITERS = (",", ";", "\t", "|")
+_HEAD_BYTES, _HEAD_ROWS = 1 << 16, 20
+_HUGE_FIELD = 1 << 20
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table: its place in the file, and its fields by column name in lower case."""
+
+    where: str
+    fields: Mapping[str, str]
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file is called like a table."""
+    return path.suffix.lower() in TABLE_SUFFIXES and not path.name.startswith(".") and path.is_file()
+
+
+def read_rows(path: Path) -> tuple[list[Row], list[Problem]]:
+    """Return the rows of a table, and the problems of its other lines."""
+    text, problems = read_text(path, path.name, "a table")
+    if text is None:
+        return [], problems
+    found = list(_rows_of(text, path))
+    return [row for row in found if isinstance(row, Row)], [p for p in found if isinstance(p, Problem)]
+
+
+def first_rows(path: Path) -> list[Row]:
+    """Return some rows from a table's head, as far as they can be read: enough to tell what it is."""
+    return [row for row in islice(_rows_of(head_of(path), path), _HEAD_ROWS) if isinstance(row, Row)]
+
+
+def head_of(path: Path) -> str:
+    """Return whole lines from a file's head, with a mark in place of what is not UTF-8; "" if it has none."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return ""
+    text = decoded(head, errors="replace")
+    return text if len(head) < _HEAD_BYTES else text[: text.rfind("\n") + 1]
+
+
+def bare_fields(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line in which quotes are characters like others.
+
+    >>> bare_fields('a|"so" he said|"all ""quoted"" here"', "|")
+    ['a', '"so" he said', 'all "quoted" here']
+    """
+    return [_unquoted(field.strip()) for field in line.split(delimiter)]
+
+
+def _unquoted(field: str) -> str:
+    inner = field[1:-1]
+    if len(field) < 2 or field[0] != '"' or field[-1] != '"' or '"' in inner.replace('""', ""):
+        return field
+    return inner.replace('""', '"')
+
+
+def _rows_of(text: str, path: Path) -> Iterator[Row | Problem]:
+    text = "\n".join(lines_of(text))
+    if path.suffix.lower() == ".jsonl":
+        return _json_rows(text, path.name)
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text)
+    lines = _bare_lines(text) if delimiter == "\t" else _quoted_lines(text, delimiter, path.name)
+    return _named(lines, path.name)
+
+
+def _delimiter(text: str) -> str:
+    """Return the delimiter that the header has most of."""
+    header = text.partition("\n")[0]
+    return max(_DELIMITERS, key=header.count)
+
+
+def _bare_lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield number, bare_fields(line, "\t")
+
+
+def _quoted_lines(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]] | Problem]:
+    reader = csv.reader(StringIO(text), delimiter=delimiter, strict=True)
+    start = 1
+    csv.field_size_limit(_HUGE_FIELD)
+    try:
+        for fields in reader:
+            if any(field.strip() for field in fields):
+                yield start, [field.strip() for field in fields]
+            start = reader.line_num + 1
+    except csv.Error as error:
+        what = f"the row that starts here cannot be read ({error}), expected fields or whole fields in quotes"
+        yield Problem(f"{name}:{start}", f"{what}; double the quotes within it; the rest is not read")
+
+
+def _named(lines: Iterator[tuple[int, list[str]] | Problem], name: str) -> Iterator[Row | Problem]:
+    """Yield rows by the names in the first one."""
+    header: list[str] | None = None
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+            continue
+        number, fields = line
+        if header is None:
+            header = [field.casefold() for field in fields]
+        elif len(fields) > len(header):
+            what = f"{len(fields)} fields, expected {len(header)} as in the header; put the text in quotes"
+            yield Problem(f"{name}:{number}", what)
+        else:
+            yield Row(f"{name}:{number}", dict(zip(header, fields, strict=False)))
+
+
+def _json_rows(text: str, name: str) -> Iterator[Row | Problem]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            record = error
+        if isinstance(record, dict):
+            fields = {key.casefold(): _json_text(value) for key, value in record.items()}
+            yield Row(f"{name}:{number}", fields)
+        else:
+            yield Problem(f"{name}:{number}", "no JSON object, expected one a line; correct the line")
+
+
+def _json_text(value: object) -> str:
+    return "" if value is None else str(value).strip()

@@ -1,0 +1,151 @@
+"""Corpora in the words of a lexicon: what their transcripts' spelling changes to, and what that changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from acoustic.hmm.topology import NOISE_WORD
+from asr.corpora.utterances import Corpus, Utterance
+from asr.files import read_json, write_json
+from asr.text.forms import NOT_WORDS, Change, Ways, Word, WordForms, forms_of_text
+from decoder.lexicon import Lexicon
+
+EXACT, PLAIN = "exact", "plain"
+_N_NAMED = 10
+_SAID: Mapping[Change, str] = {
+    "case": "{} in another case",
+    "punctuation": "{} with punctuation or other marks",
+    "taken apart": "{} parts of words that the lexicon has not as a whole",
+    "numeral": "{} of numerals spelt out",
+}
+
+
+@dataclass
+class Changes:
+    """What reading transcripts changed.
+
+    Attributes
+    ----------
+    n_words : number of words in all
+    counts : number of words that each kind of change is found in
+    noises, unreadable : words that stand for a noise, or for what cannot be read, as they were written, with
+        the utterances that have them
+    """
+
+    n_words: int = 0
+    counts: Counter[Change] = field(default_factory=Counter)
+    noises: dict[str, list[str]] = field(default_factory=dict)
+    unreadable: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, utterance_id: str, word: Word) -> None:
+        """Count one word."""
+        self.n_words += 1
+        self.counts.update(word.changes)
+        if word.word in NOT_WORDS:
+            named = self.noises if word.word == NOISE_WORD else self.unreadable
+            named.setdefault(word.written, []).append(utterance_id)
+
+
+def forms_for(text: str, lexicon: Lexicon | None, corpora: Iterable[Corpus]) -> WordForms | None:
+    """Return the forms by which words are found, None if they are taken as they stand.
+
+    Parameters
+    ----------
+    text : ``exact``, ``plain``, or the language in which numerals are spelt out
+    lexicon : the lexicon, None if the words of the corpora themselves are to be spelled
+    """
+    if text == EXACT:
+        return None
+    language = None if text == PLAIN else text
+    if lexicon is not None:
+        return WordForms(lexicon, language)
+    return forms_of_text((" ".join(u.words) for corpus in corpora for u in corpus), language)
+
+
+def worded(corpus: Corpus, forms: WordForms | None) -> tuple[Corpus, Changes]:
+    """Return a corpus in the words that the forms find, and what that changed."""
+    changes = Changes()
+    return Corpus(tuple(_worded(u, forms, changes) for u in corpus)), changes
+
+
+def write_wording(corpus: Corpus, path: Path) -> None:
+    """Write the words of each utterance, and how they were written where that differs."""
+    write_json(path, {u.utterance_id: {"words": u.words, "written": u.written} for u in corpus})
+
+
+def read_wording(corpus: Corpus, path: Path) -> Corpus:
+    """Return a corpus with the words that `write_wording` wrote."""
+    kept = read_json(path)
+    return Corpus(
+        tuple(
+            replace(u, words=tuple(found["words"]), written=tuple(found["written"]))
+            for u in corpus
+            for found in [kept[u.utterance_id]]
+        )
+    )
+
+
+def _worded(utterance: Utterance, forms: WordForms | None, changes: Changes) -> Utterance:
+    if forms is None:
+        return utterance
+    found = forms.read(" ".join(utterance.words))
+    for word in found:
+        changes.add(utterance.utterance_id, word)
+    words, written = tuple(w.word for w in found), tuple(w.written for w in found)
+    return replace(utterance, words=words, written=() if words == written else written)
+
+
+def total(changes: Iterable[Changes]) -> Changes:
+    """Return what several readings changed together."""
+    result = Changes()
+    for each in changes:
+        result.n_words += each.n_words
+        result.counts += each.counts
+        for mine, theirs in ((result.noises, each.noises), (result.unreadable, each.unreadable)):
+            for written, ids in theirs.items():
+                mine.setdefault(written, []).extend(ids)
+    return result
+
+
+def report(changes: Changes) -> Iterator[str]:
+    """Yield what a person should know of the changes; nothing if there are none."""
+    said = [text.format(f"{changes.counts[kind]:,}") for kind, text in _SAID.items() if changes.counts[kind]]
+    if said:
+        yield (
+            f"transcripts are compared in plain form: of {changes.n_words:,} words {', '.join(said)} "
+            "(--set text=exact takes them as they stand)"
+        )
+    if changes.noises:
+        yield f"{_named(changes.noises)}: taken for noise, which gets a model of its own"
+    yield from unreadable(changes)
+
+
+def unreadable(changes: Changes) -> Iterator[str]:
+    """Yield a line with the words that cannot be read, if there are any."""
+    if changes.unreadable:
+        yield (
+            f"{_named(changes.unreadable)}: cannot be read, and aligned to whatever phones are heard; write "
+            "out what is said (numerals: --set text=en or another language, with the extra numerals)"
+        )
+
+
+def _named(tokens: Mapping[str, list[str]]) -> str:
+    """Return how many there are, and the most frequent with an utterance that has each."""
+    in_order = sorted(tokens, key=lambda token: (-len(tokens[token]), token))
+    listed = ", ".join(f'"{token}" ({tokens[token][0]})' for token in in_order[:_N_NAMED])
+    more = f" and {len(in_order) - _N_NAMED} more kinds" if len(in_order) > _N_NAMED else ""
+    return f"{sum(map(len, tokens.values())):,} word(s) in transcripts, {listed}{more}"
+
+
+def spelling(corpora: Iterable[Corpus]) -> dict[str, str]:
+    """Return the words that transcripts always write in one way, other than the lexicon's."""
+    ways = Ways()
+    for utterance in (u for corpus in corpora for u in corpus):
+        for place, word in enumerate(utterance.words):
+            written = utterance.written[place] if utterance.written else word
+            if word not in NOT_WORDS:
+                ways.add(word, written, begins=place == 0 and len(utterance.words) > 1)
+    return {word: written for word, written in ways.spelling.items() if written != word}

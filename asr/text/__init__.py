@@ -1,0 +1,1 @@
+"""Transcripts as people write them, brought to the words of a lexicon."""

@@ -1,0 +1,131 @@
+"""Recordings that libsndfile cannot read (m4a, webm, mp4, wma, ...), decoded by ffmpeg where it is installed.
+
+A recording may be read in hundreds of segments: the last ones that were decoded are kept as WAV files in a
+temporary folder. Recordings are files of strangers: ffmpeg is called without a shell, and may open nothing
+but the file itself, and that only as one of the formats meant here; playlists that name other files are not.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import subprocess
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import mkdtemp
+from threading import Lock
+
+from features.errors import AudioError
+
+FFMPEG_SUFFIXES = frozenset(
+    {".m4a", ".mp4", ".m4b", ".aac", ".webm", ".mka", ".mkv", ".mov", ".3gp", ".wma", ".wmv", ".amr", ".avi"}
+)
+# As ffmpeg calls these formats.
+_FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,aac,asf,amr,amrnb,amrwb,avi"
+_N_KEPT = 16  # more than there are threads: each may be reading another recording
+
+
+@dataclass
+class _Decoded:
+    """A recording's WAV file, None while there is none."""
+
+    path: Path | None = None
+    lock: Lock = field(default_factory=Lock)
+
+
+class DecodedRecordings:
+    """The last recordings that ffmpeg decoded.
+
+    Parameters
+    ----------
+    most : how many are kept
+    """
+
+    def __init__(self, most: int = _N_KEPT) -> None:
+        self.most = most
+        self._guard = Lock()
+        self._folder: Path | None = None
+        self._kept: OrderedDict[tuple[str, int, int], _Decoded] = OrderedDict()
+        self._n_decoded = 0
+
+    def open(self, path: Path) -> int:
+        """Return the descriptor of an open WAV file with a recording's samples.
+
+        Raises
+        ------
+        AudioError
+            ffmpeg is not there, or finds no sound recording or a damaged one.
+        """
+        stat = path.stat()
+        with self._guard:
+            key = (os.path.abspath(path), stat.st_mtime_ns, stat.st_size)
+            entry = self._kept.setdefault(key, _Decoded())
+            self._kept.move_to_end(key)
+            old = [self._kept.popitem(last=False)[1] for _ in range(len(self._kept) - self.most)]
+        for each in old:
+            _remove(each)
+        with entry.lock:
+            if entry.path is None:
+                target = self._new_path()
+                decode(path, target)
+                entry.path = target
+            return os.open(entry.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+
+    def _new_path(self) -> Path:
+        with self._guard:
+            self._n_decoded += 1
+            if self._folder is None:
+                self._folder = Path(mkdtemp(prefix="asr-decoded-"))
+                atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+            return self._folder / f"{self._n_decoded}.wav"
+
+
+def _remove(entry: _Decoded) -> None:
+    """Delete a WAV file; where open files cannot be deleted, that is left to the end of the program."""
+    with entry.lock:
+        if entry.path is not None:
+            try:
+                entry.path.unlink(missing_ok=True)
+            except OSError:
+                return
+            entry.path = None
+
+
+def is_installed() -> bool:
+    """Return whether there is an ffmpeg to call."""
+    return shutil.which("ffmpeg") is not None
+
+
+def decode(path: Path, target: Path) -> None:
+    """Write the first sound track of a recording as a WAV file of 16 bits, rate and channels as they are."""
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise AudioError(
+            f"{path}: {path.suffix} is read by ffmpeg; expected that program; got none on PATH; install it "
+            "(ffmpeg.org), or convert the recording to wav or flac"
+        )
+    options = ["-nostdin", "-v", "error", "-y", "-protocol_whitelist", "file", "-format_whitelist", _FORMATS]
+    sound = ["-map", "0:a:0", "-c:a", "pcm_s16le", "-rf64", "auto", "-f", "wav"]
+    command = [program, *options, "-i", f"file:{os.path.abspath(path)}", *sound, f"file:{target}"]
+    result = subprocess.run(command, capture_output=True, check=False)
+    said = result.stderr.decode("utf-8", errors="replace").strip().splitlines()
+    if result.returncode or said:
+        target.unlink(missing_ok=True)
+        reason = said[0] if said else f"exit code {result.returncode}"
+        # Without the name and address of the part of ffmpeg that speaks.
+        reason = re.sub(r"\[[^\]]* @ [^\]]*\] *", "", reason).rstrip(".")
+        raise AudioError(
+            f"{path}: not a whole recording to ffmpeg; expected sound without errors; got {reason}; "
+            "copy it again, or convert it to wav to keep what is there"
+        )
+
+
+_DECODED = DecodedRecordings()
+
+
+def open_decoded(path: Path) -> int:
+    """Return the descriptor of an open WAV file with a recording's samples (see `DecodedRecordings`)."""
+    return _DECODED.open(path)
