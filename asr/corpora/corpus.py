@@ -55,6 +55,7 @@ def read_corpus(path: str | Path) -> Corpus:
     - a *Kaldi directory* with ``wav.scp``, ``text``, ``utt2spk`` and optionally ``segments`` (an end of -1 is
       the end of the recording); relative paths are taken from that directory, else from the current one
     - *Sphinx*: ``etc/NAME_train.fileids`` and ``….transcription``, ``wav/``
+    - *LibriSpeech*: ``SPEAKER/CHAPTER/….trans.txt`` with lines ``ID WORDS``, the recordings beside
     - *Common Voice*: ``train.tsv``, ``dev.tsv``, ``test.tsv`` or ``validated.tsv``, ``clips/``
     - *LJSpeech*: ``metadata.csv`` with lines ``ID|text|normalised text``, ``wavs/``
     - a *table of recordings*: csv, tsv or jsonl with a header, one column of paths and one of text

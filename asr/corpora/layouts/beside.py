@@ -25,6 +25,7 @@ from asr.corpora.layouts.audio_files import (
 from asr.corpora.layouts.captions import read_srt, read_vtt
 from asr.corpora.layouts.ctm import read_ctm
 from asr.corpora.layouts.elan import read_elan
+from asr.corpora.layouts.librispeech import SUFFIX as LIBRISPEECH_SUFFIX
 from asr.corpora.layouts.scan import WHOLE, Layout, Scan, Stretch, backwards
 from asr.corpora.layouts.stm import read_stm
 from asr.corpora.layouts.textgrid import read_textgrid
@@ -89,7 +90,9 @@ def _transcripts(directory: Path, files: Sequence[Path]) -> list[Path]:
 def is_transcript(path: Path) -> bool:
     """Return whether a file is called like a transcript."""
     suffix = path.suffix.lower()
-    return suffix in TIMED_SUFFIXES or (suffix in _TEXTS and path.name.lower() not in _OTHER_TEXTS)
+    if path.name.lower().endswith(LIBRISPEECH_SUFFIX) or path.name.lower() in _OTHER_TEXTS:
+        return False
+    return suffix in TIMED_SUFFIXES or suffix in _TEXTS
 
 
 def scan(source: Path) -> Scan:
