@@ -148,6 +148,8 @@ def read_transcript(directory: Path, path: Path, wanted: Sequence[str] = ()) -> 
         return Transcript(path, None, (Problem(where, what),))
     else:
         stretches = [Stretch(0.0, None, text, where)]
+    if not stretches and not problems:
+        stretches = [Stretch(0.0, None, "", where)]  # silence: like an empty text it is unusable, and named so
     backward = {id(s): problem for s in stretches if (problem := backwards(s))}
     good = tuple(s for s in stretches if id(s) not in backward)
     return Transcript(path, good, (*problems, *backward.values(), *_overlaps(good, where)), only_tier)
@@ -238,8 +240,6 @@ def _hindrance(path: Path, key: str, transcripts: Sequence[Transcript], first: P
         return f"no transcript, expected {kinds} beside it; write it or move the recording away"
     if len(names) > 1:
         return f"has the transcripts {' and '.join(names)}, expected one; move the others to another folder"
-    if transcripts[0].stretches == () and not transcripts[0].problems:
-        return f"no words in {names[0]}, expected some; write them or move the recording away"
     return None
 
 
