@@ -149,7 +149,9 @@ def read_transcript(directory: Path, path: Path, wanted: Sequence[str] = ()) -> 
     else:
         stretches = [Stretch(0.0, None, text, where)]
     if not stretches and not problems:
-        stretches = [Stretch(0.0, None, "", where)]  # silence: like an empty text it is unusable, and named so
+        stretches = [
+            Stretch(0.0, None, "", where)
+        ]  # silence: like an empty text it is unusable, and named so
     backward = {id(s): problem for s in stretches if (problem := backwards(s))}
     good = tuple(s for s in stretches if id(s) not in backward)
     return Transcript(path, good, (*problems, *backward.values(), *_overlaps(good, where)), only_tier)
