@@ -1,12 +1,12 @@
 """Your own recordings, in any layout that `read_corpus` knows (``docs/corpora.md``).
 
 Splits that the corpus has (folders ``train/``, ``dev/``, ``test/``; Common Voice's, Sphinx's, those of
-tables) are used as they are; missing parts are cut from train. With five speakers
-or more, whole speakers are cut, so that none is in two parts; otherwise utterances are cut. Speakers or
-utterances are sorted by code point; of every ten the first goes to test and the sixth to dev; of fewer than
-ten the first goes to test and the middle one to dev. ``lexicon.txt`` is used if the folder or its ``train/``
-has one, else each word is spelled by its letters. ``word_pairs.txt`` and ``*.arpa`` are copied. Of a corpus
-that is given by a table, these lie beside it.
+tables) are used as they are; missing parts are cut from train. With five speakers or more, whole speakers are
+cut, so that none is in two parts; otherwise utterances are cut. Speakers or utterances are sorted by code
+point; of every ten the first goes to test and the sixth to dev; of fewer than ten the first goes to test and
+the middle one to dev. The corpus's own lexicon is used if it has one (see `lexicon_of`), else each word is
+spelled by its letters. ``word_pairs.txt`` and ``*.arpa`` are copied. Of a corpus that is given by a table,
+these lie beside it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from asr.config import ExperimentConfig
-from asr.corpora.corpus import SPLITS, WHOLE, Corpus, read_parts, write_corpus
+from asr.corpora.corpus import SPLITS, WHOLE, Corpus, lexicon_of, read_parts, write_corpus
 from asr.errors import CorpusError
 from asr.recipe import Recipe
 from decoder.lexicon import Lexicon
@@ -29,11 +29,11 @@ def prepare(corpus_dir: Path, output_dir: Path) -> None:
     parts = all_parts(corpus_dir)
     directory = corpus_dir if corpus_dir.is_dir() else corpus_dir.parent
     sources = [directory / "train", directory]
-    own = [d / "lexicon.txt" for d in sources if (d / "lexicon.txt").is_file()]
+    own = lexicon_of(corpus_dir)
     for name, part in parts.items():
         write_corpus(part, output_dir / name)
-    if own:
-        Lexicon.read(own[-1]).write(output_dir / "lexicon.txt")
+    if own is not None:
+        Lexicon.read(own).write(output_dir / "lexicon.txt")
     for source in [path for d in sources for path in (d / "word_pairs.txt", *d.glob("*.arpa"))]:
         if source.is_file():
             shutil.copyfile(source, output_dir / source.name)

@@ -20,6 +20,7 @@ from asr.corpora.layouts.hints import hints
 from asr.corpora.layouts.kaldi import KALDI, is_kaldi_directory, write_kaldi
 from asr.corpora.layouts.layouts import LISTING_LAYOUTS, Source, layout_of
 from asr.corpora.layouts.scan import WHOLE
+from asr.corpora.layouts.sphinx import SPHINX
 from asr.corpora.utterances import Corpus, Problem, Utterance
 from asr.errors import CorpusError
 from asr.progress import say
@@ -33,6 +34,7 @@ __all__ = [
     "Problem",
     "Utterance",
     "is_kaldi_directory",
+    "lexicon_of",
     "problem_report",
     "read_corpus",
     "read_parts",
@@ -55,6 +57,7 @@ def read_corpus(path: str | Path) -> Corpus:
     - a *Kaldi directory* with ``wav.scp``, ``text``, ``utt2spk`` and optionally ``segments`` (an end of -1 is
       the end of the recording); relative paths are taken from that directory, else from the current one
     - *Sphinx*: ``etc/NAME_train.fileids`` and ``….transcription``, ``wav/``
+    - *LibriSpeech*: ``SPEAKER/CHAPTER/….trans.txt`` with lines ``ID WORDS``, the recordings beside
     - *Common Voice*: ``train.tsv``, ``dev.tsv``, ``test.tsv`` or ``validated.tsv``, ``clips/``
     - *LJSpeech*: ``metadata.csv`` with lines ``ID|text|normalised text``, ``wavs/``
     - a *table of recordings*: csv, tsv or jsonl with a header, one column of paths and one of text
@@ -220,6 +223,19 @@ def _sizes(parts: Mapping[str, Corpus]) -> str:
     }
     splits = [f"{len(part)} in {name}" for name, part in parts.items() if name != WHOLE]
     return ", ".join([f"{n} {noun}" for noun, n in counts.items()] + splits)
+
+
+def lexicon_of(path: str | Path) -> Path | None:
+    """Return a corpus's own lexicon, if it has one.
+
+    It is ``lexicon.txt`` at its top (beside the table that is the corpus), or in ``train``, or else the only
+    ``.dic`` among the lists of Sphinx.
+    """
+    directory = Path(path) if Path(path).is_dir() else Path(path).parent
+    own = [file for file in (directory / "lexicon.txt", directory / "train/lexicon.txt") if file.is_file()]
+    lists = next(iter(SPHINX.sources(Path(path))), None)
+    dictionaries = sorted(lists.parent.glob("*.dic")) if lists else []
+    return next(iter(own), dictionaries[0] if len(dictionaries) == 1 else None)
 
 
 def write_corpus(corpus: Corpus, directory: str | Path) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
-from asr.corpora.corpus import Corpus, Problem, Utterance, scan_parts
+from asr.corpora.corpus import Corpus, Problem, Utterance, lexicon_of, scan_parts
+from asr.corpora.sufficiency import judgement
 from asr.corpora.wording import EXACT, PLAIN, forms_for, report, total, worded
 from asr.progress import progress_bar
 from asr.text.forms import NOT_WORDS
@@ -21,6 +22,7 @@ from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio
 from features.errors import AudioError
+from foundation.arrays import Singles
 from foundation.errors import did_you_mean
 from foundation.threads import default_workers, parallel_map
 
@@ -50,8 +52,7 @@ def validate(
     ----------
     corpus_dir : a corpus in any layout that `read_corpus` knows, or a directory with ``train`` and perhaps
         ``dev`` and ``test`` of any
-    lexicon : pronunciations of the words; None takes ``lexicon.txt`` in ``corpus_dir`` if there is one, or
-        beside it, if it is a table
+    lexicon : pronunciations of the words; None takes the corpus's own (`lexicon_of`) if there is one
     text : how transcripts are read (`asr.config.ExperimentConfig`)
     n_threads : how many recordings are read at once
 
@@ -62,8 +63,8 @@ def validate(
     """
     root = Path(corpus_dir)
     problems: list[Problem] = []
-    own = (root if root.is_dir() else root.parent) / "lexicon.txt"
-    if lexicon is None and own.is_file():
+    own = lexicon_of(root)
+    if lexicon is None and own is not None:
         lexicon, problems = _read_lexicon(own)
     corpora, structural = scan_parts(root)
     problems += structural
@@ -71,6 +72,7 @@ def validate(
     readings = {name: worded(corpus, forms) for name, corpus in corpora.items()}
     corpora = {name: corpus for name, (corpus, _) in readings.items()}
     rates: Counter[int] = Counter()
+    seconds: dict[str, dict[str, float]] = {name: {} for name in corpora}
     n_threads = n_threads or min(_MAX_THREADS, default_workers())
     for name, corpus in corpora.items():
         groups = _recordings(corpus)
@@ -79,12 +81,15 @@ def validate(
         for recording in progress_bar(checked, len(groups), f"reading {name}".strip()):
             found += recording.problems
             rates.update(recording.sample_rates)
+            seconds[name].update(recording.seconds)
         in_order = sorted(found, key=lambda pair: pair[0])
         problems += _located(name, [problem for _, problem in in_order])
-        problems += _located(name, _word_problems(corpus, lexicon, name, text))
+        heard = {word for other, each in corpora.items() if other != "test" for word in each.vocabulary}
+        problems += _located(name, _word_problems(corpus, lexicon, heard, text))
     problems += [Problem(".", line, "note") for line in report(total(c for _, c in readings.values()))]
     problems += _shared_between_splits(corpora)
     problems += _whole_corpus_problems(next(iter(corpora.values())), lexicon, rates)
+    problems += [Problem(name or ".", line, "note") for name, line in judgement(corpora, seconds, lexicon)]
     return tuple(problems)
 
 
@@ -138,6 +143,7 @@ class _Recording:
 
     problems: tuple[tuple[str, Problem], ...]
     sample_rates: tuple[int, ...] = ()
+    seconds: tuple[tuple[str, float], ...] = ()
 
 
 def _recordings(corpus: Corpus) -> list[tuple[Utterance, ...]]:
@@ -157,9 +163,17 @@ def _check_recording(utterances: Sequence[Utterance], lexicon: Lexicon | None) -
     except AudioError as error:
         several = f" (it has {len(utterances)} utterances)" if len(utterances) > 1 else ""
         return _Recording((*problems, (first, Problem(first, f"{error}{several}"))))
+    seconds = []
     for utterance in utterances:
-        problems += [(utterance.utterance_id, p) for p in _audio_problems(utterance, sample_rate, lexicon)]
-    return _Recording(tuple(problems), (sample_rate,))
+        name = utterance.utterance_id
+        try:
+            samples = read_audio(utterance.audio_path, None, utterance.start_s, utterance.end_s)
+        except AudioError as error:
+            problems.append((name, Problem(name, str(error))))
+            continue
+        seconds.append((name, len(samples) / sample_rate))
+        problems += [(name, p) for p in _audio_problems(utterance, samples, seconds[-1][1], lexicon)]
+    return _Recording(tuple(problems), (sample_rate,), tuple(seconds))
 
 
 def _transcript_problems(utterance: Utterance) -> list[Problem]:
@@ -169,15 +183,13 @@ def _transcript_problems(utterance: Utterance) -> list[Problem]:
     return [Problem(utterance.utterance_id, what)]
 
 
-def _audio_problems(utterance: Utterance, sample_rate: int, lexicon: Lexicon | None) -> list[Problem]:
-    try:
-        samples = read_audio(utterance.audio_path, None, utterance.start_s, utterance.end_s)
-    except AudioError as error:
-        return [Problem(utterance.utterance_id, str(error))]
+def _audio_problems(
+    utterance: Utterance, samples: Singles, duration_s: float, lexicon: Lexicon | None
+) -> list[Problem]:
     if not samples.any():
         what = f"{utterance.audio_path}: all samples are zero, expected speech; record it again or remove it"
         return [Problem(utterance.utterance_id, what)]
-    return list(_duration_problems(utterance, len(samples) / sample_rate, lexicon))
+    return list(_duration_problems(utterance, duration_s, lexicon))
 
 
 def _duration_problems(utterance: Utterance, duration_s: float, lexicon: Lexicon | None) -> Iterator[Problem]:
@@ -205,11 +217,13 @@ def _least_phones(words: Iterable[str], lexicon: Lexicon) -> int:
     return sum(min(map(len, lexicon.pronunciations(word))) for word in words if word in lexicon)
 
 
-def _word_problems(corpus: Corpus, lexicon: Lexicon | None, split: str, text: str) -> list[Problem]:
+def _word_problems(
+    corpus: Corpus, lexicon: Lexicon | None, heard: Collection[str], text: str
+) -> list[Problem]:
     """Return the words without a pronunciation, the most frequent first.
 
-    Those of train and dev are guessed from the lexicon or aligned to whatever phones are heard; those of test
-    only count as recognition errors.
+    Those that are heard in train or dev are guessed from the lexicon or aligned to whatever phones are heard;
+    others only count as recognition errors.
     """
     if lexicon is None:
         return [*_spelling_problems(corpus), *(_case_problems(corpus) if text == EXACT else [])]
@@ -218,12 +232,12 @@ def _word_problems(corpus: Corpus, lexicon: Lexicon | None, split: str, text: st
     for utterance in corpus:
         for word in sorted(times.keys() & set(utterance.words)):
             users.setdefault(word, []).append(utterance.utterance_id)
-    fate = "cannot be recognised" if split == "test" else "its pronunciation is guessed if that can be done"
     problems = []
     in_order = sorted(times, key=lambda w: (-times[w], w))
     for word in in_order[:_MAX_WORDS]:
         count = f"{times[word]} time(s) in {len(users[word])} utterance(s)"
         hint = did_you_mean(lexicon.nearest(word))
+        fate = "its pronunciation is guessed if that can be done" if word in heard else "cannot be recognised"
         what = f'word "{word}" is not in the lexicon{hint}, {count}; {fate}; add it or correct the transcript'
         problems.append(Problem(users[word][0], what, "warning"))
     if others := in_order[_MAX_WORDS:]:

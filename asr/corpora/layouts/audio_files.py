@@ -17,6 +17,8 @@ AUDIO_SUFFIXES = FFMPEG_SUFFIXES.union(SOUND_SUFFIXES)
 # In this order a name without suffix is looked for.
 _LOWER = (*SOUND_SUFFIXES, *sorted(FFMPEG_SUFFIXES))
 _SUFFIXES = (*_LOWER, *map(str.upper, _LOWER))
+# A folder of one of these names says nothing of the speaker.
+CONTAINERS = ("audio", "clips", "data", "recordings", "wav", "wavs")
 
 
 def visible_files(directory: Path) -> list[Path]:
@@ -56,8 +58,12 @@ def id_of(path: Path) -> str:
 
 
 def folder_speaker(path: Path, key: str) -> str:
-    """Return the topmost folder of a relative path as speaker, the recording's id where there is none."""
-    return name_without_spaces(path.parts[0]) if len(path.parts) > 1 else key
+    """Return the topmost folder of a relative path as speaker, the recording's id where there is none.
+
+    Folders that are called after what is in them (``wavs``) are passed over.
+    """
+    folders = [part for part in path.parts[:-1] if part.casefold() not in CONTAINERS]
+    return name_without_spaces(folders[0]) if folders else key
 
 
 def absolute(path: Path) -> Path:

@@ -1,11 +1,13 @@
 """A transcript beside each recording, of the same name: ``x.wav`` with ``x.txt``, ``x.TextGrid`` and so on.
 
 A text is what is said in the whole recording; the other kinds have times, and each of their labels is an
-utterance. An STM or CTM may also hold several recordings, which it names.
+utterance. An STM or CTM may also hold several recordings, which it names. A transcript may lie in another
+folder than its recording, if no other recording has its name.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +25,7 @@ from asr.corpora.layouts.audio_files import (
 from asr.corpora.layouts.captions import read_srt, read_vtt
 from asr.corpora.layouts.ctm import read_ctm
 from asr.corpora.layouts.elan import read_elan
+from asr.corpora.layouts.librispeech import SUFFIX as LIBRISPEECH_SUFFIX
 from asr.corpora.layouts.scan import WHOLE, Layout, Scan, Stretch, backwards
 from asr.corpora.layouts.stm import read_stm
 from asr.corpora.layouts.textgrid import read_textgrid
@@ -47,6 +50,8 @@ TIERS = "tiers.txt"
 _OTHER_TEXTS = frozenset(
     {"lexicon.txt", "word_pairs.txt", "speakers.txt", "readme.txt", "license.txt", TIERS}
 )
+_TEXTS = (".txt", ".lab")
+_HTK_LABELS = re.compile(r"\s*\d+\s+\d+\s+\S+")
 _LISTS = (".stm", ".ctm")  # kinds that name their recordings
 _OVERLAP_S = 0.1
 
@@ -69,26 +74,32 @@ def sources(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path] if path.suffix.lower() in TIMED_SUFFIXES else []
     files = visible_files(path)
-    stems = {file.with_suffix("") for file in files if is_audio(file)}
-    fits = any(
-        file.with_suffix("") in stems or file.suffix.lower() in _LISTS
-        for file in files
-        if is_transcript(file)
-    )
-    return [path] if stems and fits else []
+    names = {file.stem for file in files if is_audio(file)}
+    transcripts = [file for file in files if is_transcript(file)]
+    fits = any(file.stem in names or file.suffix.lower() in _LISTS for file in transcripts)
+    return [path] if names and fits else []
+
+
+def _transcripts(directory: Path, files: Sequence[Path]) -> list[Path]:
+    """Return the transcripts among files; a ``.lab`` beside another one is somebody's labels of phones."""
+    names = [p for p in files if is_transcript(p) and (directory / p).is_file()]
+    others = {p.with_suffix("") for p in names if p.suffix.lower() != ".lab"}
+    return [p for p in names if p.suffix.lower() != ".lab" or p.with_suffix("") not in others]
 
 
 def is_transcript(path: Path) -> bool:
     """Return whether a file is called like a transcript."""
     suffix = path.suffix.lower()
-    return suffix in TIMED_SUFFIXES or (suffix == ".txt" and path.name.lower() not in _OTHER_TEXTS)
+    if path.name.lower().endswith(LIBRISPEECH_SUFFIX) or path.name.lower() in _OTHER_TEXTS:
+        return False
+    return suffix in TIMED_SUFFIXES or suffix in _TEXTS
 
 
 def scan(source: Path) -> Scan:
     """Return the utterances of a folder, or of one transcript and the recordings beside and below it."""
     directory = source if source.is_dir() else source.parent
     files, audio = visible_files(directory), recordings(directory)
-    names = [p for p in files if is_transcript(p) and (directory / p).is_file()]
+    names = _transcripts(directory, files)
     speakers, problems = _speakers(directory)
     wanted, more = _wanted_tiers(directory)
     transcripts = with_tiers_as_speakers(
@@ -132,8 +143,15 @@ def read_transcript(directory: Path, path: Path, wanted: Sequence[str] = ()) -> 
         stretches, only_tier = list(said.stretches), said.only_tier
     elif suffix in LINE_READERS:
         stretches, problems = LINE_READERS[suffix](text, where)
+    elif suffix == ".lab" and _HTK_LABELS.match(text):
+        what = "labels of HTK with times, expected the words spoken; convert it to TextGrid, or remove it"
+        return Transcript(path, None, (Problem(where, what),))
     else:
         stretches = [Stretch(0.0, None, text, where)]
+    if not stretches and not problems:
+        stretches = [
+            Stretch(0.0, None, "", where)
+        ]  # silence: like an empty text it is unusable, and named so
     backward = {id(s): problem for s in stretches if (problem := backwards(s))}
     good = tuple(s for s in stretches if id(s) not in backward)
     return Transcript(path, good, (*problems, *backward.values(), *_overlaps(good, where)), only_tier)
@@ -177,6 +195,8 @@ def _by_recording(
     problems = []
     for transcript in transcripts:
         own = by_stem.get(transcript.path.with_suffix(""), [])
+        if not own and len(by_name.get(transcript.path.stem, ())) == 1:
+            own = by_name[transcript.path.stem]  # in another folder, but of one meaning
         parts = _by_name(transcript)
         for name, part in parts.items():
             paths = own if own and len(parts) == 1 else by_name.get(name, [])
@@ -218,12 +238,10 @@ def _hindrance(path: Path, key: str, transcripts: Sequence[Transcript], first: P
     if first != path:
         return f'duplicate id "{key}" (that of {first.name} too), expected distinct ids; rename one'
     if not names:
-        kinds = f'"{path.stem}.txt" (or .TextGrid .eaf .stm .ctm .srt .vtt)'
+        kinds = f'"{path.stem}.txt" (or .lab .TextGrid .eaf .stm .ctm .srt .vtt)'
         return f"no transcript, expected {kinds} beside it; write it or move the recording away"
     if len(names) > 1:
         return f"has the transcripts {' and '.join(names)}, expected one; move the others to another folder"
-    if transcripts[0].stretches == () and not transcripts[0].problems:
-        return f"no words in {names[0]}, expected some; write them or move the recording away"
     return None
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from asr.corpora.layouts.beside import BESIDE
 from asr.corpora.layouts.common_voice import COMMON_VOICE
 from asr.corpora.layouts.kaldi import KALDI
+from asr.corpora.layouts.librispeech import LIBRISPEECH
 from asr.corpora.layouts.lists import LISTS
 from asr.corpora.layouts.ljspeech import LJSPEECH
 from asr.corpora.layouts.metadata import METADATA
@@ -19,9 +20,9 @@ from asr.errors import CorpusError
 
 Source = tuple[Layout, Path]
 
-# Those in which files list the recordings.
+# Those in which files at the top list the recordings.
 LISTING_LAYOUTS = (KALDI, SPHINX, COMMON_VOICE, LJSPEECH, METADATA)
-LAYOUTS = (*LISTING_LAYOUTS, BESIDE)
+LAYOUTS = (*LISTING_LAYOUTS, LIBRISPEECH, BESIDE)
 
 
 def layout_of(path: Path, layouts: tuple[Layout, ...] = LAYOUTS) -> Source | None:

@@ -1,6 +1,6 @@
 """Lists of transcripts: text files of lines ``NAME words``, where NAME is a recording's file name.
 
-LibriSpeech has one in each folder (``19-198.trans.txt``), VoxForge ``etc/PROMPTS``, and many small corpora a
+VoxForge has ``etc/PROMPTS`` in the folder of each speaker, and many small corpora have a
 ``text.txt`` or ``transcripts.txt`` at the top. A second column that holds nothing but the speaker's sex, or
 the name of the recording's folder, is not spoken.
 """

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asr.corpora.layouts.audio_files import (
+    CONTAINERS,
     absolute,
     find_audio,
     folder_speaker,
@@ -39,8 +40,6 @@ AUDIO_COLUMNS = (
 SPEAKER_COLUMNS = ("speaker", "speaker_id", "client_id")
 # Folders beside a table in which its recordings may lie, if they are not beside it.
 AUDIO_FOLDERS = ("clips", "wavs", "wav", "audio")
-# A folder of one of these names says nothing of the speaker.
-_CONTAINERS = (*AUDIO_FOLDERS, "recordings", "data")
 _N_NAMED = 10
 # Share of rows that may be without a recording.
 _FEW = 0.1
@@ -257,7 +256,7 @@ def _relative(name: str, directory: Path) -> Path:
     """Return a recording's name relative to the directory, but for the folder that all recordings are in."""
     path = Path(os.path.relpath(directory / name.replace("\\", "/"), directory))
     parts = [part for part in path.parts if part != ".."]
-    return Path(*parts[1:] if len(parts) > 1 and parts[0].casefold() in _CONTAINERS else parts)
+    return Path(*parts[1:] if len(parts) > 1 and parts[0].casefold() in CONTAINERS else parts)
 
 
 def unnamed(

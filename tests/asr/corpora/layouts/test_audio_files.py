@@ -49,3 +49,5 @@ def test_ids_and_speakers() -> None:
     assert id_of(Path("../anna b/day 1/x")) == "anna_b-day_1-x"
     assert folder_speaker(Path("anna b/1/x.wav"), "key") == "anna_b"
     assert folder_speaker(Path("x.wav"), "key") == "key"
+    assert folder_speaker(Path("Wavs/clips/x.wav"), "key") == "key"
+    assert folder_speaker(Path("wav/ben/x.wav"), "key") == "ben"

@@ -194,12 +194,13 @@ def test_problems_of_times(tmp_path: Path) -> None:
         "a-0000200-0000300",
         "a-0000200-0000300-2",
         "a-0000250-0000400",
+        "b",
     ]
+    assert corpus.text["b"] == ()  # silence
     assert [f"{p.severity}: {p}".split(",")[0] for p in problems] == [
         'error: a.TextGrid tier "text" [1]: goes from 1 s to 0.5 s',
         "warning: a.TextGrid: 2 utterance(s) begin before another has ended",
         "error: c.TextGrid: a damaged TextGrid",
-        "error: b.wav: no words in b.TextGrid",
         "error: d.wav: no transcript",
     ]
 
@@ -232,3 +233,38 @@ def test_a_list_of_several_recordings(tmp_path: Path) -> None:
         "all.stm:4: recordings one/c.wav",
         'all.stm:5: no recording called "d"',
     ]
+
+
+def test_transcripts_in_another_folder_by_names_that_are_unique(tmp_path: Path) -> None:
+    for name in (
+        "wav/p1/a.wav",
+        "wav/p2/b.wav",
+        "wav/p1/c.wav",
+        "wav/p2/c.wav",
+        "txt/a.txt",
+        "txt/p2/b.txt",
+        "txt/c.txt",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("yes")
+    corpus, problems = scan_corpus(tmp_path)
+    assert [(u.utterance_id, u.speaker, u.words) for u in corpus] == [
+        ("wav-p1-a", "p1", ("yes",)),
+        ("wav-p2-b", "p2", ("yes",)),
+    ]
+    assert [str(p).split(",")[0] for p in problems] == [
+        "wav/p1/c.wav: no transcript",
+        "wav/p2/c.wav: no transcript",
+        "txt/c.txt: no recording",
+    ]
+
+
+def test_lab_files_of_words_but_not_of_times(tmp_path: Path) -> None:
+    for name, text in (("a", "yes no"), ("b", "0 1500000 sil\n1500000 3000000 yes\n")):
+        (tmp_path / f"{name}.wav").touch()
+        (tmp_path / f"{name}.lab").write_text(text)
+    corpus, problems = scan_corpus(tmp_path)
+    assert corpus.text == {"a": ("yes", "no")}
+    assert [str(p).split(",")[0] for p in problems] == ["b.lab: labels of HTK with times"]
+    (tmp_path / "b.txt").write_text("go")
+    assert read_corpus(tmp_path).text == {"a": ("yes", "no"), "b": ("go",)}

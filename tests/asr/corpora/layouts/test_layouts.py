@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from asr.corpora.corpus import read_corpus, read_parts
+from asr.corpora.corpus import lexicon_of, read_corpus, read_parts
 from asr.corpora.layouts.layouts import LAYOUTS, LISTING_LAYOUTS, layout_of
+from asr.corpora.validation import validate
 from asr.errors import CorpusError
 
 Write = Callable[..., Path]
@@ -48,5 +49,60 @@ def test_a_list_beside_folders_of_splits(tmp_path: Path, write_audio: Write, wri
 
 
 def test_names_of_layouts_differ_and_nothing_has_none(tmp_path: Path) -> None:
-    assert len({layout.name for layout in LAYOUTS}) == len(LAYOUTS) == len(LISTING_LAYOUTS) + 1
+    assert len({layout.name for layout in LAYOUTS}) == len(LAYOUTS) == len(LISTING_LAYOUTS) + 2
     assert layout_of(tmp_path) is None
+
+
+# Ten seconds of sound, and what each layout says of them; in the second case of what comes after them, too.
+GOOD = {
+    "a.txt": "one two three",
+    "a.lab": "one two three",
+    "a.stm": "a 1 anna 0.5 9.5 one two three\n",
+    "a.ctm": "a 1 0.5 4 one\na 1 4.5 4.9 two\n",
+    "a.srt": "1\n00:00:00,500 --> 00:00:09,500\none two three\n",
+    "a.vtt": "WEBVTT\n\n00:00.500 --> 00:09.500\none two three\n",
+    "a.TextGrid": '"ooTextFile" "TextGrid" 0 10 <exists> 1 "IntervalTier" "text" 0 10 1 0.5 9.5 "one"',
+    "metadata.csv": "file_name,text\na.wav,one two three\n",
+    "train.tsv": "client_id\tpath\tsentence\nanna\ta.wav\tone two three\n",
+    "etc/x_train.fileids": "a\n",
+}
+LATE = {
+    "a.stm": "a 1 anna 9 11 one two three\n",
+    "a.ctm": "a 1 9 2 one\n",
+    "a.srt": "1\n00:00:09,000 --> 00:00:11,000\none two three\n",
+    "a.vtt": "WEBVTT\n\n00:09.000 --> 00:11.000\none two three\n",
+    "a.TextGrid": '"ooTextFile" "TextGrid" 0 11 <exists> 1 "IntervalTier" "text" 0 11 1 9 11 "one"',
+}
+
+
+def errors_of(directory: Path) -> list[str]:
+    return [str(problem) for problem in validate(directory) if problem.severity == "error"]
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_each_layout_is_valid(name: str, tmp_path: Path, write_audio: Write, write_files: Write) -> None:
+    write_audio(tmp_path, "a.wav", duration_s=10.0)
+    write_files(tmp_path, {name: GOOD[name], "etc/x_train.transcription": "<s> one two three </s> (a)\n"})
+    assert errors_of(tmp_path) == []
+    assert {u.words[0] for u in read_corpus(tmp_path)} == {"one"}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_times_beyond_the_end_are_named(
+    name: str, tmp_path: Path, write_audio: Write, write_files: Write
+) -> None:
+    write_audio(tmp_path, "a.wav", duration_s=10.0)
+    write_files(tmp_path, {name: LATE[name]})
+    (error,) = errors_of(tmp_path)
+    assert "segment out of range; expected 0 <= start < end <= 10.000 s; got" in error
+
+
+def test_the_lexicon_of_a_corpus(tmp_path: Path, write_files: Write) -> None:
+    assert lexicon_of(tmp_path) is None
+    lists = {"etc/x_train.fileids": "", "etc/x.dic": "", "etc/x.filler": ""}
+    write_files(tmp_path, lists)
+    assert lexicon_of(tmp_path) == lexicon_of(tmp_path / "etc/x_train.fileids") == tmp_path / "etc/x.dic"
+    write_files(tmp_path, {"train/lexicon.txt": ""})
+    assert lexicon_of(tmp_path) == tmp_path / "train/lexicon.txt"
+    write_files(tmp_path, {"lexicon.txt": "", "t.csv": ""})
+    assert lexicon_of(tmp_path) == lexicon_of(tmp_path / "t.csv") == tmp_path / "lexicon.txt"

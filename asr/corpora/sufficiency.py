@@ -1,0 +1,158 @@
+"""How much a corpus is, what may be expected of it, and what to record next.
+
+Expectations are the accuracies of corpora that were measured (`MEASURED`; commands in ``docs/results``): the
+one nearest in hours, speakers and different words is named with its figures. No formula stands behind them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from asr.corpora.utterances import Corpus
+from decoder.lexicon import Lexicon
+
+FEW_TOKENS = 20  # of a phone; its states then have some hundred frames or fewer
+FEW_SPEAKERS = 5
+LITTLE_H = 0.3
+FAR = math.log(4.0)  # mean distance from which on a corpus is no neighbour: four times as much of everything
+_N_NAMED = 8
+
+
+class Measured(NamedTuple):
+    """A corpus whose word accuracy is known."""
+
+    name: str
+    hours: float
+    n_speakers: int
+    n_words: int
+    found: str
+
+
+MEASURED = (
+    Measured("FSDD", 0.3, 6, 10, "99 % of single digits, of speakers it knows"),
+    Measured("AN4", 0.8, 74, 101, "95 % of words in any order, 97 % with a bigram, of new speakers"),
+)
+
+
+class Amount(NamedTuple):
+    """How much a split holds."""
+
+    hours: float
+    n_speakers: int
+    n_words: int
+    n_different: int
+    n_utterances: int
+
+    def __str__(self) -> str:
+        return (
+            f"{_duration(self.hours)} of {self.n_speakers:,} speaker(s), {self.n_words:,} words, "
+            f"{self.n_different:,} of them different, in {self.n_utterances:,} utterances"
+        )
+
+
+def amount_of(corpus: Corpus, seconds: Mapping[str, float]) -> Amount:
+    """Return how much a corpus holds, given the duration of each utterance by its id."""
+    words = Counter(word for u in corpus for word in u.spoken)
+    hours = sum(seconds.get(u.utterance_id, 0.0) for u in corpus) / 3600
+    return Amount(hours, len(corpus.speakers), words.total(), len(words), len(corpus))
+
+
+def judgement(
+    corpora: Mapping[str, Corpus], seconds: Mapping[str, Mapping[str, float]], lexicon: Lexicon | None
+) -> Iterator[tuple[str, str]]:
+    """Yield split and sentence: how much there is, what to expect, what to record next.
+
+    Parameters
+    ----------
+    corpora : splits by name, the training data first
+    seconds : for each split the duration of each utterance by its id
+    lexicon : pronunciations; None if words are to be spelled by their letters
+    """
+    amounts = {name: amount_of(corpus, seconds[name]) for name, corpus in corpora.items() if len(corpus)}
+    for name, amount in amounts.items():
+        yield name, str(amount)
+    first = next(iter(amounts), None)
+    if first is None or not amounts[first].n_words:
+        return
+    train = corpora[first]
+    for name in list(amounts)[1:]:
+        yield from ((name, line) for line in _unseen(corpora[name], train, lexicon))
+    tokens = _phone_tokens(train, lexicon)
+    yield first, _said_of_phones(tokens)
+    yield first, _expectation(amounts[first])
+    yield first, "next: " + "; ".join(_advice(train, amounts[first], tokens))
+
+
+def _unseen(corpus: Corpus, train: Corpus, lexicon: Lexicon | None) -> Iterator[str]:
+    """Yield how many words of a split nothing is known of."""
+    words = Counter(word for u in corpus for word in u.spoken)
+    what = (
+        "train has never said" if lexicon is None else "are not in the lexicon nor in train: not recognised"
+    )
+    known = set(train.vocabulary).union(lexicon or ())
+    if missing := sum(n for word, n in words.items() if word not in known):
+        yield f"{100 * missing / words.total():.1f} % of its words {what}"
+
+
+def _phone_tokens(corpus: Corpus, lexicon: Lexicon | None) -> Counter[str]:
+    """Return how often each phone is said, by words' first pronunciations; each letter without a lexicon."""
+    tokens: Counter[str] = Counter() if lexicon is None else Counter(dict.fromkeys(lexicon.phones, 0))
+    for word in (word for u in corpus for word in u.spoken):
+        if lexicon is None:
+            tokens.update(letter for letter in word.casefold() if letter.isalpha())
+        elif word in lexicon:
+            tokens.update(lexicon.pronunciations(word)[0])
+    return tokens
+
+
+def _said_of_phones(tokens: Counter[str]) -> str:
+    few = _rare(tokens)
+    if not few:
+        rarest = min(tokens, key=lambda phone: (tokens[phone], phone))
+        least = f"{rarest} least ({tokens[rarest]})"
+        return f"each of {len(tokens)} phones is said {FEW_TOKENS} times or more, {least}"
+    listed = ", ".join(f"{phone} ({tokens[phone]})" for phone in few[:_N_NAMED])
+    more = f" and {len(few) - _N_NAMED} more" if len(few) > _N_NAMED else ""
+    return f"{len(few)} of {len(tokens)} phones are said less than {FEW_TOKENS} times: {listed}{more}"
+
+
+def _rare(tokens: Counter[str]) -> list[str]:
+    """Return the phones with few tokens, the rarest first."""
+    return sorted((p for p in tokens if tokens[p] < FEW_TOKENS), key=lambda p: (tokens[p], p))
+
+
+def _expectation(amount: Amount) -> str:
+    nearest = min(MEASURED, key=lambda known: _distance(amount, known))
+    size = f"{_duration(nearest.hours)}, {nearest.n_speakers} speakers, {nearest.n_words:,} different words"
+    if _distance(amount, nearest) > FAR:
+        return f"no corpus like this was measured; the nearest is {nearest.name} ({size}): {nearest.found}"
+    return f"expect about what {nearest.name} reaches ({size}): {nearest.found}"
+
+
+def _distance(amount: Amount, known: Measured) -> float:
+    """Return the mean difference of two corpora in the logarithms of hours, speakers and different words."""
+    mine = (amount.hours, amount.n_speakers, amount.n_different)
+    theirs = (known.hours, known.n_speakers, known.n_words)
+    return sum(abs(math.log(max(a, 1e-3) / b)) for a, b in zip(mine, theirs, strict=True)) / len(mine)
+
+
+def _advice(train: Corpus, amount: Amount, tokens: Counter[str]) -> Iterator[str]:
+    """Yield what would help most, the most urgent first."""
+    times = Counter(word for u in train for word in u.spoken)
+    once = sum(n == 1 for n in times.values())
+    if amount.hours < LITTLE_H:
+        yield f"record more: below {60 * LITTLE_H:.0f} minutes every minute counts"
+    if few := _rare(tokens):
+        yield f"say words with {', '.join(few[:_N_NAMED])}"
+    if amount.n_speakers < FEW_SPEAKERS:
+        yield "it will know these speakers only; for others record as many as you can, minutes of each"
+    if 2 * once > len(times):
+        yield f"{once:,} of {len(times):,} words are said once: say those that matter again or bring an .arpa"
+    yield "more speakers help others than these, more minutes help these"
+
+
+def _duration(hours: float) -> str:
+    return f"{hours:.1f} hours" if hours >= 1 else f"{60 * hours:.0f} minutes"
