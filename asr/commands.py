@@ -15,6 +15,8 @@ from asr.formats.transcripts import text_or_file
 from asr.sparsity import format_sparsity, sparsity
 from foundation.errors import AsrError
 
+_N_OF_A_KIND = 10
+
 
 def _demo(options: argparse.Namespace) -> int:
     results, hypothesis, spoken = verbs.demo(options.out)
@@ -100,10 +102,17 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
+    if options.suspicious:
+        print(terminal.suspicious(*verbs.suspicious(options.corpus), options.corpus))
+        return 0
     if options.show_text:
         print("\n".join(terminal.changed_transcripts(options.corpus, options.lexicon, options.text)))
         return 0
-    lines, has_errors = terminal.problems(options.corpus, options.lexicon, options.text)
+    # A person sees the first of each kind, a file gets all.
+    n_of_a_kind = _N_OF_A_KIND if sys.stdout.isatty() else None
+    lines, has_errors = terminal.problems(
+        options.corpus, options.lexicon, options.text, n_of_a_kind=n_of_a_kind
+    )
     print("\n".join(lines))
     return 2 if has_errors else 0
 

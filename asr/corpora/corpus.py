@@ -13,8 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from asr.corpora.kinds import first_of_each_kind
 from asr.corpora.layouts.audio_files import AUDIO_SUFFIXES
 from asr.corpora.layouts.beside import BESIDE
+from asr.corpora.layouts.hints import hints
 from asr.corpora.layouts.kaldi import KALDI, is_kaldi_directory, write_kaldi
 from asr.corpora.layouts.layouts import LISTING_LAYOUTS, Source, layout_of
 from asr.corpora.layouts.scan import WHOLE
@@ -42,7 +44,7 @@ __all__ = [
 ]
 
 SPLITS = ("train", "dev", "test")
-_MAX_LISTED = 50
+_MAX_LISTED, _MAX_OF_A_KIND = 50, 10
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +57,7 @@ def read_corpus(path: str | Path) -> Corpus:
     - a *Kaldi directory* with ``wav.scp``, ``text``, ``utt2spk`` and optionally ``segments`` (an end of -1 is
       the end of the recording); relative paths are taken from that directory, else from the current one
     - *Sphinx*: ``etc/NAME_train.fileids`` and ``….transcription``, ``wav/``
+    - *LibriSpeech*: ``SPEAKER/CHAPTER/….trans.txt`` with lines ``ID WORDS``, the recordings beside
     - *Common Voice*: ``train.tsv``, ``dev.tsv``, ``test.tsv`` or ``validated.tsv``, ``clips/``
     - *LJSpeech*: ``metadata.csv`` with lines ``ID|text|normalised text``, ``wavs/``
     - a *table of recordings*: csv, tsv or jsonl with a header, one column of paths and one of text
@@ -89,22 +92,31 @@ def _raise_errors(path: str | Path, problems: Sequence[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         raise CorpusError(problem_report(path, errors))
+    named = first_of_each_kind(problems, _MAX_OF_A_KIND)
+    for problem, n_more in named:
+        more = f" (and {n_more} more of this kind, see: asr validate {path})" if n_more else ""
+        logger.warning("%s: %s%s", path, problem, more)
+    known = {problem for problem, _ in named}
     for problem in problems:
-        logger.warning("%s: %s", path, problem)
+        if problem not in known:
+            logger.info("%s: %s", path, problem)
 
 
 def problem_report(directory: str | Path, problems: Iterable[Problem]) -> str:
-    """Return one line for a single problem, else a summary line and one line per problem."""
-    lines = [str(problem) for problem in problems]
-    if len(lines) == 1:
-        return f"{directory}: {lines[0]}"
-    head = f"{directory}: {len(lines)} problems, expected none; correct them and run again"
-    tail = (
-        [f"and {len(lines) - _MAX_LISTED} more, see: asr validate {directory}"]
-        if len(lines) > _MAX_LISTED
-        else []
-    )
-    return "\n".join([head, *lines[:_MAX_LISTED], *tail])
+    """Return one line for a single problem, else a summary line and lines for the first of each kind."""
+    problems = list(problems)
+    if len(problems) == 1:
+        return f"{directory}: {problems[0]}"
+    head = f"{directory}: {len(problems)} problems, expected none; correct them and run again"
+    kept = first_of_each_kind(problems, _MAX_OF_A_KIND)
+    lines = [
+        line
+        for problem, n_more in kept[:_MAX_LISTED]
+        for line in (str(problem), *([f"  and {n_more} more of this kind"] if n_more else []))
+    ]
+    n_left = len(problems) - min(len(kept), _MAX_LISTED)
+    tail = [f"{n_left} of them are not listed here, see: asr validate {directory}"] if n_left else []
+    return "\n".join([head, *lines, *tail])
 
 
 def scan_corpus(path: str | Path) -> tuple[Corpus, tuple[Problem, ...]]:
@@ -155,6 +167,8 @@ def _scan_split_folders(path: Path) -> tuple[dict[str, Corpus], tuple[Problem, .
         if (path / name).is_dir():
             parts[name], found = scan_corpus(path / name)
             problems += [replace(p, where=name if p.where == "." else f"{name}/{p.where}") for p in found]
+    if not any(map(len, parts.values())):
+        problems += hints(path)
     return parts, tuple(problems)
 
 
@@ -173,6 +187,8 @@ def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], t
             "beside it, or another layout of docs/corpora.md"
         )
         problems = (Problem(".", f"{what}; check the path"),)
+    if layout is BESIDE and path.is_dir() and not any(map(len, parts.values())):
+        problems += tuple(hints(path))
     kinds = f" ({' '.join(result.kinds)})" if result.kinds else ""
     line = f"{path}: read as {layout.name}{kinds}: {_sizes(parts)}"
     if layout is KALDI or result.kinds == (".txt",):

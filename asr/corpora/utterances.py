@@ -12,6 +12,8 @@ from typing import Literal
 from asr.errors import CorpusError
 from asr.text.forms import NOT_WORDS
 
+Severity = Literal["error", "warning", "note"]
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -19,7 +21,7 @@ class Problem:
 
     where: str
     what: str
-    severity: Literal["error", "warning", "note"] = "error"
+    severity: Severity = "error"
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from asr.corpora.corpus import Problem
+from asr.corpora.kinds import first_of_each_kind
 from asr.corpora.validation import transcripts_as_read, validate
 from asr.errors import ScoringError
 from asr.files import as_plain, read_json
@@ -83,10 +84,21 @@ def results_table(results: Sequence[Result], directory: Path) -> str:
     return f"{format_results(results, synthetic=synthetic)}\n\n{directory / RESULTS}"
 
 
-def problems(corpus: Path, lexicon: Path | None, text: str) -> tuple[list[str], bool]:
-    """Return a line for each problem of a corpus with a summary at the end, and whether any is an error."""
+def problems(
+    corpus: Path, lexicon: Path | None, text: str, *, n_of_a_kind: int | None = None
+) -> tuple[list[str], bool]:
+    """Return a line for each problem of a corpus with a summary at the end, and whether any is an error.
+
+    ``n_of_a_kind`` is the number that is listed of problems of one kind, None for all.
+    """
     found = validate(corpus, lexicon=None if lexicon is None else Lexicon.read(lexicon), text=text)
-    lines = [_problem_line(p) for p in found]
+    lines = []
+    for problem, n_more in first_of_each_kind(found, n_of_a_kind or len(found)):
+        lines.append(_problem_line(problem))
+        if n_more:
+            lines.append(
+                f"  and {n_more} more of this kind; all of them: asr validate {corpus} > problems.txt"
+            )
     n_errors, n_warnings = (sum(p.severity == kind for p in found) for kind in ("error", "warning"))
     return [*lines, f"{corpus}: {n_errors} error(s), {n_warnings} warning(s)"], n_errors > 0
 
@@ -96,6 +108,13 @@ def changed_transcripts(corpus: Path, lexicon: Path | None, text: str) -> list[s
     brought = None if lexicon is None else Lexicon.read(lexicon)
     found = transcripts_as_read(corpus, lexicon=brought, text=text)
     return [f"{name}: {before}\n{' ' * len(name)}> {after}" for name, before, after in found]
+
+
+def suspicious(found: Sequence[object], n_utterances: int, directory: Path) -> str:
+    """Return a line for each suspicious utterance, with the probability that its text belongs to it first."""
+    head = ["probability that the text is spoken, utterance, reasons, text"] if found else []
+    tail = f"{directory}: {len(found)} of {n_utterances} utterances look as if something were wrong"
+    return "\n".join([*head, *map(str, found), tail])
 
 
 def _problem_line(problem: Problem) -> str:

@@ -77,13 +77,14 @@ def find_audio(name: str, folders: Sequence[Path]) -> Path | None:
         return None
     suffixes = ("",) if is_audio(Path(name)) else _SUFFIXES
     candidates = (folder / f"{name}{suffix}" for suffix in suffixes for folder in folders)
-    found = next((path for path in candidates if _is_file(path)), None)
+    found = next((path for path in candidates if is_file(path)), None)
     if found is None and "\\" in name:
         return find_audio(name.replace("\\", "/"), folders)
     return absolute(found) if found else None
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
+    """Return whether there is such a file; a name that cannot be one is none."""
     try:
         return path.is_file()
     except OSError:  # a name that is too long, for one

@@ -25,6 +25,7 @@ from asr.corpora.layouts.audio_files import (
 from asr.corpora.layouts.captions import read_srt, read_vtt
 from asr.corpora.layouts.ctm import read_ctm
 from asr.corpora.layouts.elan import read_elan
+from asr.corpora.layouts.librispeech import SUFFIX as LIBRISPEECH_SUFFIX
 from asr.corpora.layouts.scan import WHOLE, Layout, Scan, Stretch, backwards
 from asr.corpora.layouts.stm import read_stm
 from asr.corpora.layouts.textgrid import read_textgrid
@@ -89,7 +90,9 @@ def _transcripts(directory: Path, files: Sequence[Path]) -> list[Path]:
 def is_transcript(path: Path) -> bool:
     """Return whether a file is called like a transcript."""
     suffix = path.suffix.lower()
-    return suffix in TIMED_SUFFIXES or (suffix in _TEXTS and path.name.lower() not in _OTHER_TEXTS)
+    if path.name.lower().endswith(LIBRISPEECH_SUFFIX) or path.name.lower() in _OTHER_TEXTS:
+        return False
+    return suffix in TIMED_SUFFIXES or suffix in _TEXTS
 
 
 def scan(source: Path) -> Scan:
@@ -145,6 +148,10 @@ def read_transcript(directory: Path, path: Path, wanted: Sequence[str] = ()) -> 
         return Transcript(path, None, (Problem(where, what),))
     else:
         stretches = [Stretch(0.0, None, text, where)]
+    if not stretches and not problems:
+        stretches = [
+            Stretch(0.0, None, "", where)
+        ]  # silence: like an empty text it is unusable, and named so
     backward = {id(s): problem for s in stretches if (problem := backwards(s))}
     good = tuple(s for s in stretches if id(s) not in backward)
     return Transcript(path, good, (*problems, *backward.values(), *_overlaps(good, where)), only_tier)
@@ -235,8 +242,6 @@ def _hindrance(path: Path, key: str, transcripts: Sequence[Transcript], first: P
         return f"no transcript, expected {kinds} beside it; write it or move the recording away"
     if len(names) > 1:
         return f"has the transcripts {' and '.join(names)}, expected one; move the others to another folder"
-    if transcripts[0].stretches == () and not transcripts[0].problems:
-        return f"no words in {names[0]}, expected some; write them or move the recording away"
     return None
 
 

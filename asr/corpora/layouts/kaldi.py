@@ -6,7 +6,8 @@ import math
 import os
 from pathlib import Path
 
-from asr.corpora.layouts.scan import WHOLE, Layout, Scan
+from asr.corpora.layouts.moved import found_by_ends, moved_note
+from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
 from asr.corpora.tables import Table, read_speakers, read_table, words_of
 from asr.corpora.utterances import Corpus, Problem, Utterance
 from asr.errors import CorpusError
@@ -16,7 +17,18 @@ _Stretch = tuple[str, float, float | None]
 
 def is_kaldi_directory(directory: str | Path) -> bool:
     """Return whether a directory has one of the files only a Kaldi data directory has."""
-    return any((Path(directory) / name).is_file() for name in ("wav.scp", "text", "segments"))
+    directory = Path(directory)
+    return any((directory / name).is_file() for name in ("wav.scp", "text", "segments")) or bool(
+        _prefixes(directory)
+    )
+
+
+def _prefixes(directory: Path) -> list[str]:
+    """Return what the names of the files begin with: "" or, where they are ``train_wav.scp`` or so, that."""
+    if (directory / "wav.scp").is_file() or not directory.is_dir():
+        return [""] if directory.is_dir() else []
+    found = [path.name.removesuffix("wav.scp") for path in sorted(directory.glob("*wav.scp"))]
+    return [prefix for prefix in found if (directory / f"{prefix}text").is_file()]
 
 
 def _sources(path: Path) -> list[Path]:
@@ -26,24 +38,35 @@ def _sources(path: Path) -> list[Path]:
 
 
 def _scan(directory: Path) -> Scan:
-    utterances, problems = scan_kaldi(directory)
-    return Scan({WHOLE: utterances}, problems)
+    """Return what is in the files, by splits if there are several sets of them called after splits."""
+    prefixes = _prefixes(directory) or [""]
+    names = [SPLIT_NAMES.get(prefix.rstrip("_-.").casefold(), "") for prefix in prefixes]
+    if len(prefixes) == 1:
+        names = [WHOLE]
+    elif "train" not in names or not all(names):
+        listed = ", ".join(f"{prefix}wav.scp" for prefix in prefixes)
+        return Scan({}, [Problem(".", f"{listed}, expected one wav.scp; move the others to other folders")])
+    parts, problems = {}, []
+    for name, prefix in zip(names, prefixes, strict=True):
+        parts[name], more = scan_kaldi(directory, prefix)
+        problems += more
+    return Scan(parts, problems)
 
 
-def scan_kaldi(directory: Path) -> tuple[list[Utterance], list[Problem]]:
+def scan_kaldi(directory: Path, prefix: str = "") -> tuple[list[Utterance], list[Problem]]:
     """Return the usable utterances of a Kaldi data directory and the problems of the others."""
-    recordings, problems = read_table(directory / "wav.scp", "recording-id path")
-    text, more = read_table(directory / "text", "utterance-id WORD WORD …", may_be_bare=True)
+    recordings, problems = read_table(directory / f"{prefix}wav.scp", "recording-id path")
+    text, more = read_table(directory / f"{prefix}text", "utterance-id WORD WORD …", may_be_bare=True)
     problems += more
-    speakers, more = read_speakers(directory / "utt2spk")
+    speakers, more = read_speakers(directory / f"{prefix}utt2spk")
     problems += more
     segments: Table | None = None
-    if (directory / "segments").exists():
-        segments, more = read_table(directory / "segments", "utterance-id recording-id start end")
+    if (directory / f"{prefix}segments").exists():
+        segments, more = read_table(directory / f"{prefix}segments", "utterance-id recording-id start end")
         problems += more
     elif recordings is not None:
         segments = Table(
-            "wav.scp", {key: (number, f"{key} 0 -1") for key, (number, _) in recordings.rows.items()}
+            recordings.name, {key: (number, f"{key} 0 -1") for key, (number, _) in recordings.rows.items()}
         )
 
     paths, more = _audio_paths(recordings, directory) if recordings else ({}, [])
@@ -68,23 +91,28 @@ def scan_kaldi(directory: Path) -> tuple[list[Utterance], list[Problem]]:
 
 def _audio_paths(recordings: Table, directory: Path) -> tuple[dict[str, Path], list[Problem]]:
     """Return the absolute path of each recording that exists, and the problems of the others."""
-    paths: dict[str, Path] = {}
+    names = {key: value for key, (_, value) in recordings.rows.items()}
+    files = {key: value for key, value in names.items() if not value.endswith("|")}
+    found = {key: _existing(value, directory) for key, value in files.items()}
+    missing = [files[key] for key, path in found.items() if path is None]
+    moved = found_by_ends(missing, files.values(), directory)
+    paths = {key: path for key, value in files.items() if (path := found[key] or moved.get(value))}
     problems = []
-    for key, (_, value) in recordings.rows.items():
-        if value.endswith("|"):
+    for key, value in names.items():
+        if key not in files:
             what = (
                 f'"{value}" is a command, expected an audio file; run it once and give the path of its output'
             )
             problems.append(Problem(recordings.where(key), what))
-            continue
-        candidates = [Path(os.path.abspath(base / value)) for base in (directory, Path.cwd())]
-        found = next((path for path in candidates if path.is_file()), None)
-        if found is None:
+        elif key not in paths:
             what = f'audio file "{value}" does not exist, expected it in {directory} or the current directory'
             problems.append(Problem(recordings.where(key), f"{what}; correct the path or restore the file"))
-        else:
-            paths[key] = found
-    return paths, problems
+    return paths, problems + moved_note(moved, recordings.name)
+
+
+def _existing(name: str, directory: Path) -> Path | None:
+    candidates = [Path(os.path.abspath(base / name)) for base in (directory, Path.cwd())]
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def _stretches(segments: Table, recordings: Table | None) -> tuple[dict[str, _Stretch], list[Problem]]:

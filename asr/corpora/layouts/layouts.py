@@ -10,6 +10,8 @@ from pathlib import Path
 from asr.corpora.layouts.beside import BESIDE
 from asr.corpora.layouts.common_voice import COMMON_VOICE
 from asr.corpora.layouts.kaldi import KALDI
+from asr.corpora.layouts.librispeech import LIBRISPEECH
+from asr.corpora.layouts.lists import LISTS
 from asr.corpora.layouts.ljspeech import LJSPEECH
 from asr.corpora.layouts.metadata import METADATA
 from asr.corpora.layouts.scan import Layout
@@ -18,15 +20,16 @@ from asr.errors import CorpusError
 
 Source = tuple[Layout, Path]
 
-# Those in which files list the recordings.
+# Those in which files at the top list the recordings.
 LISTING_LAYOUTS = (KALDI, SPHINX, COMMON_VOICE, LJSPEECH, METADATA)
-LAYOUTS = (*LISTING_LAYOUTS, BESIDE)
+LAYOUTS = (*LISTING_LAYOUTS, LIBRISPEECH, BESIDE)
 
 
 def layout_of(path: Path, layouts: tuple[Layout, ...] = LAYOUTS) -> Source | None:
     """Return the layout that a directory or file has and where it is read from, None if it has none.
 
-    A Kaldi data directory is one whatever else is in it: the names of its files are unmistakable.
+    A Kaldi data directory is one whatever else is in it: the names of its files are unmistakable. Lists of
+    transcripts are only looked for where nothing else fits: any text may be one.
 
     Raises
     ------
@@ -38,6 +41,8 @@ def layout_of(path: Path, layouts: tuple[Layout, ...] = LAYOUTS) -> Source | Non
     found = [(layout, source) for layout in layouts for source in layout.sources(path)]
     if len(found) > 1:
         raise CorpusError(f"{path}: fits {len(found)} layouts: {_listed(found, path)}; {_ADVICE}")
+    if not found and layouts is LAYOUTS and LISTS.sources(path):
+        return LISTS, path
     return found[0] if found else None
 
 

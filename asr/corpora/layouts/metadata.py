@@ -22,25 +22,27 @@ from asr.corpora.layouts.audio_files import (
     name_without_spaces,
     recordings,
 )
+from asr.corpora.layouts.moved import found_by_ends, moved_note
 from asr.corpora.layouts.rows import Row, first_rows, is_table, read_rows
-from asr.corpora.layouts.scan import WHOLE, Layout, Scan
+from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
 from asr.corpora.tables import words_of
-from asr.corpora.utterances import Problem, Utterance
+from asr.corpora.utterances import Problem, Severity, Utterance
 
 TEXT_COLUMNS = ("text", "sentence", "transcript", "transcription")
+# What the columns of smaller tables are called; they are read if none of the above is there.
+LABEL_COLUMNS = ("label", "words", "word", "utterance", "phrase", "prompt")
 NORMALISED_COLUMNS = tuple(f"normali{letter}ed_{name}" for name in TEXT_COLUMNS for letter in "zs")
 AUDIO_COLUMNS = (
-    *("file_name", "filename", "file", "path", "audio", "audio_path", "audio_file", "audio_filepath"),
+    *("file_name", "filename", "file", "file_path", "filepath", "path"),
+    *("audio", "audio_path", "audio_file", "audio_filepath"),
     *("wav", "wav_path", "wav_file", "wav_filename", "recording", "clip"),
 )
 SPEAKER_COLUMNS = ("speaker", "speaker_id", "client_id")
 # Folders beside a table in which its recordings may lie, if they are not beside it.
 AUDIO_FOLDERS = ("clips", "wavs", "wav", "audio")
-SPLIT_NAMES = {
-    **{name: name for name in ("train", "dev", "test")},
-    **dict.fromkeys(("validation", "valid", "val"), "dev"),
-}
 _N_NAMED = 10
+# Share of rows that may be without a recording.
+_FEW = 0.1
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def columns_of(table: Path) -> Columns | None:
     names = list(dict.fromkeys(name for row in rows for name in row.fields))
     texts = [name for name in NORMALISED_COLUMNS if name in names][:1]
     texts = texts or [name for name in TEXT_COLUMNS if name in names]
+    texts = texts or [name for name in LABEL_COLUMNS if name in names]
     audio = next((name for name in AUDIO_COLUMNS if name in names), None) or _column_of_files(table, rows)
     if not texts or audio is None:
         return None
@@ -151,14 +154,14 @@ def read_entries(table: Path) -> tuple[list[Entry], list[Problem]]:
     if len(columns.texts) > 1:
         what = f"the columns {' and '.join(columns.texts)} may all be the text, expected one of them"
         return [], [Problem(table.name, f"{what}; rename the others")]
-    (text,), audio = columns.texts, columns.audio
+    (text,), audio, speaker = columns.texts, columns.audio, columns.speaker
     rows, problems = read_rows(table)
     complete = [row for row in rows if row.fields.get(audio) and text in row.fields]
     what = f"no {audio} or no {text}, expected both in each row; complete the row"
     lines = {row.where for row in complete}
     problems += [Problem(row.where, what) for row in rows if row.where not in lines]
     return [
-        Entry(row.where, row.fields[audio], row.fields[text], row.fields.get(columns.speaker or "", ""))
+        Entry(row.where, row.fields[audio], row.fields[text], row.fields.get(speaker, "") if speaker else "")
         for row in complete
     ], problems
 
@@ -176,37 +179,77 @@ def utterances_by_split(
     entries: Mapping[str, Sequence[Entry]], directory: Path
 ) -> tuple[dict[str, list[Utterance]], list[Problem]]:
     """Return the utterances of each split, and the problems of entries without a recording."""
+    found, absent = _located([entry for some in entries.values() for entry in some], directory)
     parts: dict[str, list[Utterance]] = {}
     problems: list[Problem] = []
     for split, some in entries.items():
-        parts[split], more = utterances_of(some, directory)
+        parts[split], more = _utterances(some, found)
         problems += more
-    return parts, problems
+    return parts, problems + absent
 
 
 def utterances_of(entries: Sequence[Entry], directory: Path) -> tuple[list[Utterance], list[Problem]]:
     """Return an utterance for each entry whose recording exists, and the problems of the others."""
+    parts, problems = utterances_by_split({WHOLE: entries}, directory)
+    return parts[WHOLE], problems
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A recording, and the name relative to the directory that tells its id and speaker."""
+
+    path: Path
+    name: Path
+
+
+def _located(entries: Sequence[Entry], directory: Path) -> tuple[dict[str, _Found], list[Problem]]:
+    """Return the recordings of entries by the entries' names, and the problems of names without any."""
     folders = audio_folders(directory)
-    names = [_relative(entry.name, directory) for entry in entries]
-    has_speaker_folders = len({name.parts[:-1][:1] for name in names}) > 1
-    found: dict[str, tuple[Entry, Utterance]] = {}
+    paths = {entry.name: find_audio(entry.name, folders) for entry in entries}
+    found = {name: _Found(path, _relative(name, directory)) for name, path in paths.items() if path}
+    moved = found_by_ends([name for name in paths if name not in found], paths, directory)
+    found |= {name: _Found(path, _relative(str(path), directory)) for name, path in moved.items()}
+    absent = [entry for entry in entries if entry.name not in found]
+    return found, _absent_problems(absent, len(entries), found, directory) + moved_note(moved, "paths")
+
+
+def _absent_problems(
+    absent: Sequence[Entry], n_entries: int, found: Mapping[str, _Found], directory: Path
+) -> list[Problem]:
+    """Return the problems of entries without a recording.
+
+    They are left out if they are few, or if each recording that is there has its entry, so that none is lost.
+    """
+    known = {f.path for f in found.values()}
+    are_few = len(absent) <= _FEW * n_entries
+    left_out = bool(absent and found) and (
+        are_few or all(absolute(directory / path) in known for path in recordings(directory))
+    )
+    what = f"does not exist, expected it in {directory} or a folder of it ({', '.join(AUDIO_FOLDERS)}); "
+    what += "the row is left out" if left_out else "correct the name or remove the row"
+    severity: Severity = "warning" if left_out else "error"
+    return [Problem(entry.where, f'recording "{entry.name}" {what}', severity) for entry in absent]
+
+
+def _utterances(
+    entries: Sequence[Entry], located: Mapping[str, _Found]
+) -> tuple[list[Utterance], list[Problem]]:
+    """Return an utterance for each entry whose recording is known, and the problems of repeated ones."""
+    there = [(entry, located[entry.name]) for entry in entries if entry.name in located]
+    has_speaker_folders = len({found.name.parts[:-1][:1] for _, found in there}) > 1
+    said: dict[str, tuple[Entry, Utterance]] = {}
     problems = []
-    for entry, name in zip(entries, names, strict=True):
-        path = find_audio(entry.name, folders)
-        key = id_of(name.with_suffix("") if is_audio(name) else name)
-        if path is None:
-            what = f'recording "{entry.name}" does not exist, expected it in {directory} or a folder of it '
-            what += f"({', '.join(AUDIO_FOLDERS)}); correct the name or remove the row"
-        elif key in found:
-            first = found[key][0].where
+    for entry, found in there:
+        key = id_of(found.name.with_suffix("") if is_audio(found.name) else found.name)
+        if key in said:
+            first = said[key][0].where
             what = f'"{key}" again (first in {first}), expected each recording once; remove one row'
-        else:
-            speaker = folder_speaker(name, key) if has_speaker_folders else key
-            speaker = name_without_spaces(entry.speaker) or speaker
-            found[key] = entry, Utterance(key, path, words_of(entry.text), speaker)
+            problems.append(Problem(entry.where, what))
             continue
-        problems.append(Problem(entry.where, what))
-    return [utterance for _, utterance in found.values()], problems
+        speaker = folder_speaker(found.name, key) if has_speaker_folders else key
+        speaker = name_without_spaces(entry.speaker) or speaker
+        said[key] = entry, Utterance(key, found.path, words_of(entry.text), speaker)
+    return [utterance for _, utterance in said.values()], problems
 
 
 def _relative(name: str, directory: Path) -> Path:

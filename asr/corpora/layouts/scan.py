@@ -9,6 +9,11 @@ from pathlib import Path
 from asr.corpora.utterances import Problem, Utterance
 
 WHOLE = ""  # the part of a corpus that has no splits
+# What files and folders of splits are called.
+SPLIT_NAMES = {
+    **{name: name for name in ("train", "dev", "test")},
+    **dict.fromkeys(("validation", "valid", "val"), "dev"),
+}
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,10 @@ def test_recordings_for_ffmpeg_where_there_is_none_are_one_line(
 def test_report_of_one_problem_and_of_too_many() -> None:
     problems = [Problem(f"text:{i}", "is wrong") for i in range(1, 61)]
     assert problem_report("d", problems[:1]) == "d: text:1: is wrong"
-    head, *lines, tail = problem_report("d", problems).splitlines()
+    head, *lines, more, tail = problem_report("d", problems).splitlines()
     assert head == "d: 60 problems, expected none; correct them and run again"
-    assert lines == [f"text:{i}: is wrong" for i in range(1, 51)]
-    assert tail == "and 10 more, see: asr validate d"
+    assert lines == [f"text:{i}: is wrong" for i in range(1, 11)]
+    assert more == "  and 50 more of this kind"
+    assert tail == "50 of them are not listed here, see: asr validate d"
+    kinds = [Problem("x", f"is wrong {'so' * i}") for i in range(60)]
+    assert problem_report("d", kinds).endswith("10 of them are not listed here, see: asr validate d")

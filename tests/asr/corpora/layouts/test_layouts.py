@@ -49,7 +49,7 @@ def test_a_list_beside_folders_of_splits(tmp_path: Path, write_audio: Write, wri
 
 
 def test_names_of_layouts_differ_and_nothing_has_none(tmp_path: Path) -> None:
-    assert len({layout.name for layout in LAYOUTS}) == len(LAYOUTS) == len(LISTING_LAYOUTS) + 1
+    assert len({layout.name for layout in LAYOUTS}) == len(LAYOUTS) == len(LISTING_LAYOUTS) + 2
     assert layout_of(tmp_path) is None
 
 

@@ -37,8 +37,8 @@ def test_problems(corpus: Path) -> None:
     assert found.ids == ("LJ001-0001",)
     assert [f"{p.severity}: {p}".split(",")[0] for p in problems] == [
         'error: metadata.csv:4: "nothing" has no bar',
-        'error: metadata.csv:2: recording "LJ001-0003" does not exist',
         'error: metadata.csv:3: "LJ001-0001" again (first in metadata.csv:1)',
+        'error: metadata.csv:2: recording "LJ001-0003" does not exist',
         "warning: metadata.csv: 1 recording(s) without a usable row",
     ]
     assert problems[-1].what.endswith("they are left out: wavs/LJ001-0002.wav")

@@ -1,0 +1,66 @@
+"""What a person may have meant who gave a directory in which nothing can be read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from asr.corpora.layouts.audio_files import is_audio, visible_files
+from asr.corpora.layouts.beside import is_transcript
+from asr.corpora.layouts.layouts import LISTING_LAYOUTS, layout_of
+from asr.corpora.layouts.lists import LISTS
+from asr.corpora.utterances import Problem
+from asr.errors import CorpusError
+
+_DEPTH, _N_FOLDERS, _N_NAMED = 2, 200, 5
+
+
+def hints(directory: Path) -> list[Problem]:
+    """Return notes on what could be read instead: folders below that are corpora, texts of another name."""
+    return [*_corpora_below(directory), *_texts_beside(directory)]
+
+
+def _corpora_below(directory: Path) -> Iterator[Problem]:
+    found: list[str] = []
+    for folder in _folders(directory):
+        name = str(folder.relative_to(directory))
+        if any(name.startswith(f"{outer}/") for outer in found):
+            continue
+        if _is_corpus(folder) or _is_corpus(folder / "train"):
+            found.append(name)
+    if found:
+        listed = ", ".join(found[:_N_NAMED]) + (", …" if len(found) > _N_NAMED else "")
+        yield Problem(".", f"corpora that can be read are in {listed}: give one of these", "note")
+
+
+def _folders(directory: Path) -> list[Path]:
+    """Return some folders below a directory, those further up first."""
+    found: list[Path] = []
+    level = [directory]
+    for _ in range(_DEPTH):
+        below = [p for d in level for p in sorted(d.iterdir()) if p.is_dir() and not p.name.startswith(".")]
+        found += (level := below)
+    return found[:_N_FOLDERS]
+
+
+def _is_corpus(folder: Path) -> bool:
+    try:
+        return bool(folder.is_dir() and (layout_of(folder, LISTING_LAYOUTS) or LISTS.sources(folder)))
+    except CorpusError:  # it fits several, and says so once it is given
+        return True
+
+
+def _texts_beside(directory: Path) -> Iterator[Problem]:
+    """Yield a note on files that lie beside all recordings and have their names, but other suffixes."""
+    files = visible_files(directory)
+    audio = {file.with_suffix("") for file in files if is_audio(file)}
+    suffixes: Counter[str] = Counter()
+    for file in files:
+        name, dot, suffix = file.name.partition(".")
+        if dot and file.with_name(name) in audio and not is_audio(file) and not is_transcript(file):
+            suffixes[f".{suffix}"] += 1
+    always = sorted(suffix for suffix, n in suffixes.items() if n == len(audio))
+    if always:
+        what = f"each recording has files of its name with {' '.join(always[:_N_NAMED])} beside it"
+        yield Problem(".", f"{what}: if one of these is what is said, copy it to .txt", "note")

@@ -1,0 +1,149 @@
+"""Lists of transcripts: text files of lines ``NAME words``, where NAME is a recording's file name.
+
+VoxForge has ``etc/PROMPTS`` in the folder of each speaker, and many small corpora have a
+``text.txt`` or ``transcripts.txt`` at the top. A second column that holds nothing but the speaker's sex, or
+the name of the recording's folder, is not spoken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from asr.corpora.layouts.audio_files import is_audio, recordings, visible_files
+from asr.corpora.layouts.metadata import Entry, unnamed, utterances_of
+from asr.corpora.layouts.rows import head_of
+from asr.corpora.layouts.scan import WHOLE, Layout, Scan
+from asr.corpora.tables import lines_of, read_text
+from asr.corpora.utterances import Problem
+from asr.text.plain import plain
+
+_NAMES = frozenset({"transcript", "transcripts", "transcription", "transcriptions", "prompts"})
+_NOT_LISTS = frozenset({"lexicon.txt", "word_pairs.txt", "speakers.txt"})
+_SEXES = frozenset({"m", "f", "male", "female", "man", "woman", "f/m", "m/f"})
+_N_HEAD = 20
+_N_NAMED = 3
+# Of the lines of a list's head, the share that must name recordings.
+_MOST = 0.5
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of a list: where it is, the recording it names, and what follows."""
+
+    where: str
+    name: str
+    text: str
+
+
+def sources(path: Path) -> list[Path]:
+    """Return the directory if there are lists of its recordings in it, or the list itself."""
+    if not path.is_dir():
+        return [path] if _is_list(path, _stems(path.parent)) else []
+    stems = _stems(path)
+    return [path] if stems and any(_is_list(path / file, stems) for file in visible_files(path)) else []
+
+
+def scan(source: Path) -> Scan:
+    """Return the utterances of all lists below a directory, or of one list."""
+    directory = source if source.is_dir() else source.parent
+    stems = _stems(directory)
+    files = [directory / file for file in visible_files(directory)] if source.is_dir() else [source]
+    lines: dict[str, _Line] = {}
+    problems: list[Problem] = []
+    marked: list[str] = []
+    lists = [file for file in files if _is_list(file, stems)]
+    # Those further up first: what they say of a recording, one further down may repeat.
+    for file in sorted(lists, key=lambda f: (len(f.parts), f)):
+        name = str(file.relative_to(directory))
+        some, more = _read(file, name)
+        problems += more
+        spoken = _without_marks(some, stems)
+        marked += [name] if spoken != some else []
+        problems += _add(spoken, lines)
+    entries = [
+        Entry(line.where, str(stems.get(line.name, line.name)), line.text, "") for line in lines.values()
+    ]
+    utterances, more = utterances_of(entries, directory)
+    parts = {WHOLE: utterances}
+    what = "the second column is the speaker's sex or folder, and not taken for spoken"
+    notes = [Problem(_named(marked), what, "note")] if marked else []
+    left = unnamed(directory, parts, _named([str(file.relative_to(directory)) for file in lists]))
+    return Scan(parts, [*problems, *more, *notes, *left])
+
+
+def _named(files: Sequence[str]) -> str:
+    return ", ".join(files[:_N_NAMED]) + (
+        f" and {len(files) - _N_NAMED} more" if len(files) > _N_NAMED else ""
+    )
+
+
+def _stems(directory: Path) -> dict[str, Path]:
+    """Return recordings by file name without suffix, but for names that several have."""
+    found: dict[str, Path] = {}
+    several: set[str] = set()
+    for path in recordings(directory):
+        if path.stem in found:
+            several.add(path.stem)
+        found[path.stem] = path
+    return {stem: path for stem, path in found.items() if stem not in several}
+
+
+def _is_list(path: Path, stems: dict[str, Path]) -> bool:
+    """Return whether a file is called like a list, and most lines of its head name recordings."""
+    name = path.name.casefold()
+    if name in _NOT_LISTS or not (path.suffix.lower() == ".txt" or path.stem.casefold() in _NAMES):
+        return False
+    lines = _lines(head_of(path), path.name)[:_N_HEAD] if path.is_file() else []
+    n_spoken = sum(line.name in stems and bool(line.text) for line in lines)
+    return n_spoken > _MOST * len(lines)
+
+
+def _read(path: Path, where: str) -> tuple[list[_Line], list[Problem]]:
+    text, problems = read_text(path, where, 'lines "NAME words"')
+    return _lines(text or "", where), problems
+
+
+def _lines(text: str, where: str) -> list[_Line]:
+    found = []
+    for number, line in enumerate(lines_of(text), 1):
+        name, *rest = line.split(maxsplit=1)[:2] or [""]
+        last = PurePosixPath(name.replace("\\", "/")).name
+        if last:
+            stem = PurePosixPath(last).stem if is_audio(Path(last)) else last
+            found.append(_Line(f"{where}:{number}", stem, "".join(rest).strip()))
+    return found
+
+
+def _without_marks(lines: Sequence[_Line], stems: dict[str, Path]) -> list[_Line]:
+    """Return lines without a second column that is not spoken, if all lines have it."""
+    known = [line for line in lines if line.name in stems]
+    seconds = [line.text.split(maxsplit=1)[:1] for line in known]
+    folders = [[stems[line.name].parent.name] for line in known]
+    is_mark = bool(known) and (
+        seconds == folders or all(second and second[0].casefold() in _SEXES for second in seconds)
+    )
+    if not is_mark:
+        return list(lines)
+    return [replace(line, text="".join(line.text.split(maxsplit=1)[1:])) for line in lines]
+
+
+def _add(lines: Sequence[_Line], known: dict[str, _Line]) -> list[Problem]:
+    """Add the lines of one list to those known; a problem for each that contradicts these."""
+    problems = []
+    for line in lines:
+        first = known.setdefault(line.name, line)
+        if _words(first) != _words(line):
+            what = (
+                f'"{line.name}" again with other words (first in {first.where}), expected one transcript of '
+            )
+            problems.append(Problem(line.where, f"{what}each recording; remove one line"))
+    return problems
+
+
+def _words(line: _Line) -> list[str]:
+    return [form for word in line.text.split() if (form := plain(word))]
+
+
+LISTS = Layout("lists of transcripts", sources, scan)

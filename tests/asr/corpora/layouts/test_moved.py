@@ -1,0 +1,62 @@
+"""Paths that were written on another machine are understood by their ends, and never by a guess."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from asr.corpora.corpus import read_corpus, scan_corpus
+from asr.corpora.layouts.moved import found_by_ends, moved_note
+
+Write = Callable[..., Path]
+
+
+def test_the_longest_end_wins(tmp_path: Path, write_audio: Write) -> None:
+    write_audio(tmp_path, "corpus/anna/01.wav", "corpus/ben/01.wav", "corpus/deep/ben/01.wav")
+    names = ["/Users/me/wavs/ben/01.wav", "D:\\all\\anna\\01.wav", "/Users/me/deep/ben/01.wav"]
+    found = found_by_ends(names[1:], names, tmp_path / "corpus")
+    assert found == {names[1]: tmp_path / "corpus/anna/01.wav", names[2]: tmp_path / "corpus/deep/ben/01.wav"}
+
+
+def test_what_is_ambiguous_is_not_found(tmp_path: Path, write_audio: Write) -> None:
+    write_audio(tmp_path, "ben/01.wav", "x/02.wav", "y/02.wav")
+    names = ["anna/01.wav", "ben/01.wav", "far/02.wav", "", "/"]
+    assert found_by_ends(["anna/01.wav", "far/02.wav", "", "/"], names, tmp_path) == {}
+
+
+def test_paths_relative_to_a_folder_above(tmp_path: Path, write_audio: Write) -> None:
+    write_audio(tmp_path, "repository/data/wav/a.wav", "repository/b.wav")
+    directory = tmp_path / "repository/data/train"
+    directory.mkdir()
+    names = ["other/data/wav/a.wav", "./b.wav", "c.wav"]
+    assert found_by_ends(names, names, directory) == {names[0]: tmp_path / "repository/data/wav/a.wav"}
+
+
+def test_the_note_names_one() -> None:
+    (note,) = moved_note({"/old/a.wav": Path("/new/a.wav"), "/old/b.wav": Path("/new/b.wav")}, "wav.scp")
+    assert note.severity == "note"
+    assert str(note).startswith('wav.scp: 2 recording(s) are not where "/old/a.wav" says')
+    assert moved_note({}, "wav.scp") == []
+
+
+def test_a_kaldi_directory_of_another_machine(tmp_path: Path, write_audio: Write, write_files: Write) -> None:
+    write_audio(tmp_path, "data/wav/a.wav", "data/wav/b.wav")
+    scp = "a ./egs/data/wav/a.wav\nb ./egs/data/wav/b.wav\nc ./egs/data/wav/c.wav\n"
+    files = {"wav.scp": scp, "text": "a yes\nb no\nc go\n", "utt2spk": "a s\nb s\nc s\n"}
+    write_files(tmp_path / "data/train", files)
+    corpus, problems = scan_corpus(tmp_path / "data/train")
+    assert [u.audio_path for u in corpus] == [tmp_path / "data/wav/a.wav", tmp_path / "data/wav/b.wav"]
+    assert [p.severity for p in problems] == ["error", "note"]
+
+
+def test_a_table_of_another_machine_with_more_rows(tmp_path: Path, write_audio: Write) -> None:
+    write_audio(tmp_path, "recordings/man_1/man_1_0.wav", "recordings/man_2/man_2_0.wav")
+    rows = [
+        f"{n},/Users/x/set/{name}.wav,{n}" for n, name in enumerate(("man_1_0", "more_man_1_0", "man_2_0"))
+    ]
+    (tmp_path / "data.csv").write_text("\n".join([",file_path,label", *rows]))
+    corpus, problems = scan_corpus(tmp_path)
+    assert corpus.text == {"man_1-man_1_0": ("0",), "man_2-man_2_0": ("2",)}
+    assert corpus.speakers == ("man_1", "man_2")
+    assert [p.severity for p in problems] == ["warning", "note"]
+    assert read_corpus(tmp_path).ids == corpus.ids
+    (tmp_path / "recordings/man_3.wav").write_bytes((tmp_path / "recordings/man_1/man_1_0.wav").read_bytes())
+    assert [p.severity for p in scan_corpus(tmp_path)[1]] == ["error", "note", "warning"]
