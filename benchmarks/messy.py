@@ -82,7 +82,7 @@ def accuracy_rows(clean: Collection[Result], messy: Collection[Result]) -> list[
 
 
 def fault_rows(mess: Mess, experiment: Path) -> list[tuple[str, int, int, int]]:
-    """Return a row for each kind of planted fault: how many, how many are named, how many left out of train."""
+    """Return a row for each kind of planted fault: how many, how many named, how many left out of train."""
     suspicious = read_json(experiment / "suspicious.json")["suspicious"]
     doubted = {found["utterance_id"] for found in suspicious}
     far_off = {found["utterance_id"] for found in suspicious if found["is_far_off"]}
