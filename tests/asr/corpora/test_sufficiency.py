@@ -47,9 +47,8 @@ def test_what_is_missing_is_said_and_what_to_do_first() -> None:
     seconds = {"train": lasting(train, 2), "test": lasting(test, 2)}
     said = list(judgement({"train": train, "test": test}, seconds, lexicon))
     assert said[2] == ("test", "66.7 % of its words are not in the lexicon nor in train: not recognised")
-    assert said[3] == (
-        "train",
-        "5 of 5 phones are said less than 20 times: e (1), l (1), r (1), g (2), o (2)",
+    assert said[3][1].startswith(
+        "5 of 5 phones are said less than 20 times: e (1), l (1), r (1), g (2), o (2); words "
     )
     assert said[4][1].startswith("no corpus like this was measured; the nearest is FSDD")
     starts = (
