@@ -126,7 +126,7 @@ def _said_of_phones(tokens: Counter[str]) -> str:
 
 def _short_speakers(corpus: Corpus, seconds: Mapping[str, float]) -> Iterator[str]:
     """Yield a sentence on speakers with little speech, if there are several speakers and some have little."""
-    totals: Counter[str] = Counter()
+    totals = dict.fromkeys(corpus.speakers, 0.0)
     for utterance in corpus:
         totals[utterance.speaker] += seconds.get(utterance.utterance_id, 0.0)
     short = sorted((total, speaker) for speaker, total in totals.items() if total < SHORT_S)
