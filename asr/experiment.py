@@ -99,7 +99,7 @@ class Experiment:
 
     def _list_suspicious(self, systems: Iterable[System]) -> None:
         """Write what looks as if it were wrong in the training data, and say how much there is."""
-        found, n_utterances = read_suspicious(self.models.suspicious(systems, self._splits).path)
+        found, n_utterances = read_suspicious(self.models.fitting.suspicious(systems, self._splits).path)
         write_suspicious(found, n_utterances, self.out)
         if found:
             say(
@@ -112,7 +112,7 @@ class Experiment:
         has_dev, has_test = len(self.task.corpus("dev")) > 0, len(self.task.corpus("test")) > 0
         tuning = self.decoding.tuning(name, self.models.acoustic_model(system, ("train",)))
         splits, model = self._splits, self.models.acoustic_model(system, self._splits)
-        fit = self.models.confidence(name, model, splits)
+        fit = self.models.fitting.confidence(name, model, splits)
         recognizer = self.decoding.recognizer(name, model, tuning, splits, fit)
         _publish(recognizer.path, self.out / MODELS / name)
         evaluated = [("dev", tuning)] if has_dev else []
