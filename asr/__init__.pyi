@@ -6,7 +6,7 @@ from .recipe import Recipe
 from .recognizer import Recognizer
 from .scoring.scoring import compare, score
 from .sparsity import sparsity
-from .verbs import align, align_corpus, decode, demo, evaluate, info, train
+from .verbs import align, align_corpus, decode, demo, evaluate, info, suspicious, train
 
 __all__ = [
     "AsrError",
@@ -25,6 +25,7 @@ __all__ = [
     "read_corpus",
     "score",
     "sparsity",
+    "suspicious",
     "train",
     "validate",
     "write_corpus",

@@ -186,11 +186,14 @@ def _add_evaluate(verbs: Verbs) -> argparse.ArgumentParser:
 
 def _add_validate(verbs: Verbs) -> argparse.ArgumentParser:
     command = verbs.add_parser("validate", help="list everything that is wrong with a corpus")
-    command.add_argument("corpus", type=Path)
+    command.add_argument("corpus", type=Path, help="the corpus; an experiment directory with --suspicious")
     command.add_argument("--lexicon", type=Path, help="pronunciations; lexicon.txt of the corpus by default")
     command.add_argument("--text", default="plain", help="how transcripts are read, as --set text=… of train")
     command.add_argument(
         "--show-text", action="store_true", help="show the transcripts that are read as other words"
+    )
+    command.add_argument(
+        "--suspicious", action="store_true", help="list the utterances whose text or sound looks wrong"
     )
     return command
 

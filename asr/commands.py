@@ -102,6 +102,9 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
+    if options.suspicious:
+        print(terminal.suspicious(*verbs.suspicious(options.corpus), options.corpus))
+        return 0
     if options.show_text:
         print("\n".join(terminal.changed_transcripts(options.corpus, options.lexicon, options.text)))
         return 0

@@ -1,7 +1,8 @@
 """An experiment: the stages of a recipe in order, from which finished ones are skipped, and its results.
 
 Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `asr.stages.store`),
-``models/NAME/`` (all a recogniser needs), ``default.json``, ``results.json``.
+``models/NAME/`` (all a recogniser needs), ``default.json``, ``results.json``, ``suspicious.json`` (utterances
+of the training data that look as if something were wrong with them).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from asr.stages.models import ModelStages
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
 from asr.systems import System, find_system
+from asr.training.suspicious import read_suspicious, write_suspicious
 
 logger = logging.getLogger(__name__)
 
@@ -73,18 +75,34 @@ class Experiment:
             self._warn_of_splits()
             self.task.grammar_files(("train",))
             results = [row for name, system in systems.items() for row in self._run_model(name, system)]
+            self._list_suspicious(systems.values())
             write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
             write_results(results, self.out, synthetic=self.loaded.recipe.is_synthetic)
         return tuple(results)
+
+    @property
+    def _splits(self) -> tuple[str, ...]:
+        """The splits that the final models are trained on."""
+        has_dev = len(self.task.corpus("dev")) > 0
+        return ("train", "dev") if self.config.retrain_with_dev and has_dev else ("train",)
+
+    def _list_suspicious(self, systems: Iterable[System]) -> None:
+        """Write what looks as if it were wrong in the training data, and say how much there is."""
+        found, n_utterances = read_suspicious(self.models.suspicious(systems, self._splits).path)
+        write_suspicious(found, n_utterances, self.out)
+        if found:
+            say(
+                f"{len(found)} of {n_utterances} utterances look as if text or sound were wrong; "
+                f"asr validate {self.out} --suspicious lists them"
+            )
 
     def _run_model(self, name: str, system: System) -> list[Result]:
         """Train, tune, publish and evaluate one model."""
         has_dev, has_test = len(self.task.corpus("dev")) > 0, len(self.task.corpus("test")) > 0
         tuning = self.decoding.tuning(name, self.models.acoustic_model(system, ("train",)))
-        splits = ("train", "dev") if self.config.retrain_with_dev and has_dev else ("train",)
-        recognizer = self.decoding.recognizer(
-            name, self.models.acoustic_model(system, splits), tuning, splits
-        )
+        splits, model = self._splits, self.models.acoustic_model(system, self._splits)
+        fit = self.models.confidence(name, model, splits)
+        recognizer = self.decoding.recognizer(name, model, tuning, splits, fit)
         _publish(recognizer.path, self.out / MODELS / name)
         evaluated = [("dev", tuning)] if has_dev else []
         if has_test:

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from acoustic.emissions.alignment import align_frames
+from acoustic.emissions.alignment import align_frames, align_with_margins
 from acoustic.emissions.model_files import AcousticModel, load_model, save_model
 from acoustic.hmm.alignment import Alignment
-from acoustic.hmm.graph import utterance_graph
+from acoustic.hmm.fit import FitCurve
+from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from asr.config import GrammarName
 from asr.corpora.speech_data import warn_of_low_rates
 from asr.corpora.wording import PLAIN, forms_for
@@ -24,6 +25,7 @@ from asr.decoding.passes import ScoredSpeech, adapted, decode_all, scored_speech
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.files import read_json, write_json
 from asr.text.forms import Word, WordForms
+from asr.training.fit import load_curves
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from features.audio import read_audio
@@ -37,6 +39,7 @@ TRAINED_ON = "trained_on.json"  # ids of the utterances
 WORDING = "wording.json"  # how transcripts are read, and words written
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
+_UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Recognizer:
     first_pass : decoder of the words from which the adaptation to speakers is estimated, if the model adapts
     text : how transcripts are read (`asr.config.ExperimentConfig`)
     spelling : words that are always written in one way, other than the lexicon's
+    word_curve : how probable an aligned word is by how well it fits; None if the corpus did not tell
     """
 
     name: str
@@ -63,6 +67,7 @@ class Recognizer:
     first_pass: Decoder | None = None
     text: str = PLAIN
     spelling: Mapping[str, str] = field(default_factory=dict)
+    word_curve: FitCurve | None = None
 
     @classmethod
     def load(cls, directory: str | Path, model: str | None = None, grammar: str | None = None) -> Recognizer:
@@ -87,7 +92,17 @@ class Recognizer:
         first_pass = None if first is None else decoder.with_config(**asdict(first))
         wording = read_json(path / WORDING)
         text, spelling = wording["text"], wording["spelling"]
-        return cls(path.name, acoustic_model, lexicon, name, decoder, first_pass, text, spelling)
+        return cls(
+            path.name,
+            acoustic_model,
+            lexicon,
+            name,
+            decoder,
+            first_pass,
+            text,
+            spelling,
+            load_curves(path).word,
+        )
 
     def with_options(self, **changes: Any) -> Recognizer:
         """Return the same recogniser with other decoder options (`decoder.DecoderConfig`)."""
@@ -142,13 +157,33 @@ class Recognizer:
     def align(self, recording: str | Path | Singles, words: Sequence[str]) -> Alignment:
         """Return where each word, phone and state of a transcript lies in a recording."""
         with single_threaded_libraries():
-            return self.align_frames(self.model.front_end.transform([self._cepstra(recording)])[0], words)
+            return self.align_frames(self.frames(recording), words)
 
     def align_frames(self, frames: Singles, words: Sequence[str]) -> Alignment:
         """Return the alignment of the front end's frames (T, D) with a transcript.
 
         Words that are not in the lexicon are any sequence of phones, but one word must be in it.
         """
+        return align_frames(frames, self._graph(words), self.model)
+
+    def align_with_confidences(
+        self, frames: Singles, words: Sequence[str]
+    ) -> tuple[Alignment, tuple[float, ...] | None]:
+        """Return the alignment of the front end's frames (T, D) and the confidence of each word in it.
+
+        Words of unknown pronunciation have the confidence 1/2. None: the training data were too few to tell.
+        """
+        if self.word_curve is None:
+            return self.align_frames(frames, words), None
+        alignment, fits = align_with_margins(frames, self._graph(words), self.model)
+        return alignment, tuple(np.nan_to_num(self.word_curve(fits.words), nan=_UNKNOWN).tolist())
+
+    def frames(self, recording: str | Path | Singles) -> Singles:
+        """Return the front end's frames (T, D) of a recording, normalised by itself."""
+        with single_threaded_libraries():
+            return self.model.front_end.transform([self._cepstra(recording)])[0]
+
+    def _graph(self, words: Sequence[str]) -> UtteranceGraph:
         spoken = self.lexicon.spoken(words)
         if words and all(ways is None for ways in spoken):
             hint = did_you_mean(self.lexicon.nearest(words[0]))
@@ -156,8 +191,7 @@ class Recognizer:
                 f'word "{words[0]}" is not in the model\'s lexicon{hint}, nor is any other; correct the '
                 f"transcript, or train with the word in {LEXICON}"
             )
-        graph = utterance_graph(spoken, self.model.topology)
-        return align_frames(frames, graph, self.model)
+        return utterance_graph(spoken, self.model.topology)
 
     def _cepstra(self, recording: str | Path | Singles) -> Singles:
         front_end = self.model.front_end

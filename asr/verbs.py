@@ -28,6 +28,7 @@ from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings
 from asr.systems import find_system
 from asr.text.forms import NOT_WORDS
+from asr.training.suspicious import Suspicious, read_suspicious
 from decoder.decoder import Hypothesis
 from decoder.english import whole_dictionary
 from decoder.lexicon import Lexicon
@@ -140,8 +141,11 @@ def align(
         raise CorpusError("empty transcript, expected the words spoken; give them")
     _warn_of_unknown_words([[found.word for found in words]], recognizer.lexicon)
     name = "_".join(Path(recording).stem.split())  # ids have no white space
-    alignment = recognizer.align(recording, [found.word for found in words])
-    return aligned_utterance(name, recognizer.model, [found.written for found in words], alignment)
+    alignment, confidences = recognizer.align_with_confidences(
+        recognizer.frames(recording), [found.word for found in words]
+    )
+    written = [found.written for found in words]
+    return aligned_utterance(name, recognizer.model, written, alignment, confidences)
 
 
 def align_corpus(
@@ -162,10 +166,10 @@ def align_corpus(
         if not words:
             return name, CorpusError(f"{name}: empty transcript, expected the words spoken; write them")
         try:
-            alignment = recognizer.align_frames(frames_of[name], words)
+            found = recognizer.align_with_confidences(frames_of[name], words)
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
-        return name, aligned_utterance(name, recognizer.model, utterance.written or words, alignment)
+        return name, aligned_utterance(name, recognizer.model, utterance.written or words, *found)
 
     return parallel_map(one, speech.utterances)
 
@@ -197,6 +201,11 @@ def evaluate(
         )
     decoded = recognizer.decode(scored_speech(data.cepstra, data.speakers, recognizer.model))
     return accuracy_of(data.corpus, decoded), dict(zip(data.corpus.ids, decoded, strict=True))
+
+
+def suspicious(experiment: str | Path) -> tuple[list[Suspicious], int]:
+    """Return the training utterances whose text or sound looks wrong, the worst first, and of how many."""
+    return read_suspicious(Path(experiment))
 
 
 def make_lexicon(

@@ -6,8 +6,9 @@ import numpy as np
 
 from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.alignment import Alignment, align
+from acoustic.hmm.fit import Margins, loop_scores, margins
 from acoustic.hmm.gmm import GmmModel
-from acoustic.hmm.graph import UtteranceGraph
+from acoustic.hmm.graph import UtteranceGraph, loop_graph
 from foundation.arrays import Singles
 
 
@@ -28,3 +29,14 @@ def align_frames(
         scores = model.emissions.log_likelihoods(frames, states)
         return align(scores, graph, model.topology, states=states, beam=beam)
     return align(model.emissions.log_likelihoods(frames), graph, model.topology, beam=beam)
+
+
+def align_with_margins(
+    frames: Singles, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
+) -> tuple[Alignment, Margins]:
+    """Return the alignment of one utterance and how well its words fit; the parameters are the same."""
+    scores = model.emissions.log_likelihoods(frames)
+    alignment = align(scores, graph, model.topology, beam=beam)
+    return alignment, margins(
+        scores, loop_scores(scores, loop_graph(model.topology), model.topology, beam), alignment
+    )

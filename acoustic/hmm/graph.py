@@ -123,8 +123,11 @@ class _Builder:
         self.frontier = [_End(self.chain((NOISE,), index, 0, 0.0, self._beside_silence()), 0.0, EDGE, None)]
 
     def unknown_word(self, index: int) -> None:
-        """Append a word of one phone of speech or more; each may follow each, all are equally probable."""
-        units = self.topology.loose_units
+        """Append a word of one phone of speech or more."""
+        self.loop(self.topology.loose_units, index)
+
+    def loop(self, units: Sequence[str], index: int) -> None:
+        """Append one unit or more; each may follow each, all are equally probable."""
         first, weight, behind = len(self.rows), -float(np.log(len(units))), self._beside_silence()
         ends = [_End(self.chain((unit,), index, -1, weight, behind), 0.0, EDGE, None) for unit in units]
         for entry in sorted({self.rows[end.node][3] for end in ends}):
@@ -208,6 +211,13 @@ def utterance_graph(words: Sequence[Sequence[Pronunciation] | None], topology: T
             builder.word(index, pronunciations, _first_phones(words[index + 1 : index + 2]))
     if words:
         builder.pause(SILENCE)
+    return builder.finish()
+
+
+def loop_graph(topology: Topology) -> UtteranceGraph:
+    """Return the graph of a recording in which anything may be said: any phones and silences."""
+    builder = _Builder(topology)
+    builder.loop((*topology.loose_units, *(s for s in (SILENCE, NOISE) if s in topology)), -1)
     return builder.finish()
 
 

@@ -38,7 +38,8 @@ def _write_textgrids(aligned: Aligned, out: Path | None) -> str:
 
 
 def _write_ctm(aligned: Aligned, out: Path | None) -> str:
-    return _write_one("".join(to_ctm(a.utterance_id, a.tiers["words"]) for a in aligned), out)
+    lines = (to_ctm(a.utterance_id, a.tiers["words"], confidences=a.confidences) for a in aligned)
+    return _write_one("".join(lines), out)
 
 
 def _write_mlf(aligned: Aligned, out: Path | None) -> str:

@@ -110,6 +110,13 @@ def changed_transcripts(corpus: Path, lexicon: Path | None, text: str) -> list[s
     return [f"{name}: {before}\n{' ' * len(name)}> {after}" for name, before, after in found]
 
 
+def suspicious(found: Sequence[object], n_utterances: int, directory: Path) -> str:
+    """Return a line for each suspicious utterance, with the probability that its text belongs to it first."""
+    head = ["probability that the text is spoken, utterance, reasons, text"] if found else []
+    tail = f"{directory}: {len(found)} of {n_utterances} utterances look as if something were wrong"
+    return "\n".join([*head, *map(str, found), tail])
+
+
 def _problem_line(problem: Problem) -> str:
     return f"{problem.severity}: {problem}"
 

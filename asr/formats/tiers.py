@@ -24,18 +24,24 @@ class AlignedUtterance:
     tiers : intervals of each tier in order of time
     duration_s : end of the last frame
     log_likelihood : log-likelihood of the best path, per frame
+    confidences : probability of each word that it was spoken there, None where that cannot be told
     """
 
     utterance_id: str
     tiers: Mapping[str, tuple[Interval, ...]]
     duration_s: float
     log_likelihood: float
+    confidences: tuple[float, ...] | None = None
 
 
 def aligned_utterance(
-    utterance_id: str, model: AcousticModel, words: Sequence[str], alignment: Alignment
+    utterance_id: str,
+    model: AcousticModel,
+    words: Sequence[str],
+    alignment: Alignment,
+    confidences: tuple[float, ...] | None = None,
 ) -> AlignedUtterance:
-    """Return an alignment with names and times."""
+    """Return an alignment with names, times and confidences of the words."""
     topology, shift_s = model.topology, model.front_end.frame_shift_s
     n_frames = len(alignment.states)
 
@@ -53,6 +59,7 @@ def aligned_utterance(
         },
         _seconds(n_frames, shift_s),
         alignment.log_likelihood / n_frames,
+        confidences,
     )
 
 

@@ -22,6 +22,7 @@ from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
 from asr.scoring.results import Result
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
+from asr.training.fit import CURVES
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 
 _TUNED, _FIRST_PASS = "{}.json", "{}-first-pass.json"  # weights of a grammar
@@ -64,9 +65,14 @@ class DecodingStages:
         )
 
     def recognizer(
-        self, name: str, model: StageOutput, tuning: StageOutput, splits: Sequence[str]
+        self,
+        name: str,
+        model: StageOutput,
+        tuning: StageOutput,
+        splits: Sequence[str],
+        fit: StageOutput | None = None,
     ) -> StageOutput:
-        """Return all that decoding needs, in one directory."""
+        """Return all that decoding needs, in one directory; with a ``fit``, alignments have confidences."""
         grammars = self.task.grammar_files(splits)
 
         def compute(directory: Path) -> None:
@@ -86,6 +92,8 @@ class DecodingStages:
             )
             heard = [u.utterance_id for split in splits for u in self.task.corpus(split)]
             write_json(directory / TRAINED_ON, sorted(heard))
+            if fit is not None:
+                shutil.copyfile(fit.path / CURVES, directory / CURVES)
             for file in sorted(grammars.path.iterdir()):
                 if file.suffix in (".arpa", ".txt"):
                     shutil.copyfile(file, directory / file.name)
@@ -96,6 +104,7 @@ class DecodingStages:
             "tuning": tuning,
             "grammars": grammars,
             **self.task.digests(splits),
+            **({} if fit is None else {"fit": fit}),
         }
         config = {
             "decoder": self.config.decoder,

@@ -19,6 +19,7 @@ from asr.commands import COMMANDS
 from asr.formats.alignments import ALIGN_FORMATS
 from asr.formats.hypotheses import DECODE_FORMATS
 from asr.systems import PRESETS, SYSTEMS
+from asr.training.suspicious import Suspicious, write_suspicious
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Run = Callable[..., tuple[int, str, str]]
@@ -232,9 +233,10 @@ class TestAlign:
         by_grid = [(word, float(start), float(end)) for start, end, word in bounds]
         fields = [line.split() for line in ctm[1].splitlines()]
         assert {(name, channel) for name, channel, *_ in fields} == {("0", "1")}
-        by_ctm = [(word, float(start), float(start) + float(length)) for _, _, start, length, word in fields]
+        by_ctm = [(word, float(start), float(start) + float(length)) for *_, start, length, word, _ in fields]
         assert [word for word, *_ in by_grid] == [word for word, *_ in by_ctm] == words.split()
         assert [times for _, *times in by_ctm] == [pytest.approx(times) for _, *times in by_grid]
+        assert all(0.9 < float(confidence) <= 1 for *_, confidence in fields)
         head, name, *states, end = mlf[1].splitlines()
         assert (head, name, end) == ("#!MLF!#", '"*/0.lab"', ".")
         starts = {line.split()[4]: int(line.split()[0]) for line in states if len(line.split()) == 5}
@@ -272,6 +274,11 @@ class TestAlign:
             float(t.split()[2]) + float(t.split()[3]) for t in (out.splitlines()[0], known.splitlines()[0])
         ]
         assert ends[0] == pytest.approx(ends[1], abs=0.05), first
+
+    def test_wrong_words_have_less_confidence(self, run: Run, trained: Path, wav: Path, words: str) -> None:
+        other = " ".join({"SUS": "IMI"}.get(word, "SUS") for word in words.split())
+        lines = run("align", trained, wav, other, "--format", "ctm")[1].splitlines()
+        assert min(float(line.split()[5]) for line in lines) < 0.5
 
     def test_incomplete_command(self, run: Run, trained: Path, wav: Path, tones: Path) -> None:
         assert "expected WAV and TEXT, or --corpus" in one_error(run("align", trained, wav))
@@ -329,6 +336,24 @@ class TestEvaluate:
         assert "2 recording(s) cannot be used" in head
         assert [line.split(":")[0] for line in named] == ["0", "3"]
         assert "--set" not in errors
+
+
+class TestSuspicious:
+    def test_listed_by_probability(self, run: Run, trained: Path, tmp_path: Path) -> None:
+        assert run("validate", trained, "--suspicious") == (
+            0,
+            f"{trained}: 0 of 35 utterances look as if something were wrong\n",
+            "",
+        )
+        write_suspicious([Suspicious("u1", "A B", 0.25, ("text does not fit",), False)], 9, tmp_path)
+        _, out, _ = run("validate", tmp_path, "--suspicious")
+        assert out.splitlines()[1:] == [
+            '0.250  u1: text does not fit: "A B"',
+            f"{tmp_path}: 1 of 9 utterances look as if something were wrong",
+        ]
+
+    def test_a_directory_without_a_list(self, run: Run, tones: Path) -> None:
+        assert "no suspicious.json in it" in one_error(run("validate", tones, "--suspicious"))
 
 
 class TestTrain:

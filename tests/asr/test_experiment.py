@@ -82,10 +82,12 @@ class TestResults:
             "models",
             "results.json",
             "stages",
+            "suspicious.json",
         }
         assert {path.name for path in (trained / "models/gmm2").iterdir()} == {
             "bigram.arpa",
             "decoding.json",
+            "fit.json",
             "lexicon.txt",
             "model.json",
             "model.safetensors",
@@ -145,6 +147,7 @@ class TestSecondRun:
             (
                 "gmm.variance_floor=0.1",
                 [
+                    *("confidence-gmm2", "fit-2-dev"),
                     *("gmm-none-1", "gmm-none-1-dev", "gmm-none-2", "gmm-none-2-dev"),
                     *("recognizer-gmm2", "test-gmm2", "tuning-gmm2"),
                 ],
@@ -157,7 +160,7 @@ class TestSecondRun:
                 "grammars=bigram,loop",  # the same files, another default
                 ["grammars", "grammars-dev", "recognizer-gmm2", "test-gmm2", "tuning-gmm2"],
             ),
-            ("retrain_with_dev=false", ["recognizer-gmm2", "test-gmm2"]),
+            ("retrain_with_dev=false", ["confidence-gmm2", "fit-2", "recognizer-gmm2", "test-gmm2"]),
         ],
     )  # fmt: skip
     def test_a_changed_option_redoes_what_depends_on_it(
@@ -177,7 +180,7 @@ class TestSecondRun:
         options = (*settings, "context=1", "n_components=5")
         made = new_stages(tones, trained, tmp_path / "exp", options, models=["gmm2", "gmm-lda2"])
         assert made == sorted(
-            ["recognizer-gmm-lda2", "test-gmm-lda2", "tuning-gmm-lda2"]
+            ["confidence-gmm-lda2", "fit-2", "recognizer-gmm-lda2", "test-gmm-lda2", "tuning-gmm-lda2"]
             + [f"{stage}{dev}" for stage in ("alignment-2", "start-lda", "gmm-lda-1", "gmm-lda-2")
                for dev in ("", "-dev")]
         )  # fmt: skip

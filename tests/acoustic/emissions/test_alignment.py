@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import AcousticModel, AlignmentError, GmmModel, Topology, utterance_graph
-from acoustic.emissions.alignment import align_frames
+from acoustic.emissions.alignment import align_frames, align_with_margins
 from features import FrontEnd, FrontEndConfig
 
 TOPOLOGY = Topology.monophones("abc", n_states=1)  # states: sil, a, b, c
@@ -70,3 +70,12 @@ def test_states_outside_the_transcript_are_not_scored(gmm: GmmModel, monkeypatch
 def test_too_few_frames(gmm: GmmModel) -> None:
     with pytest.raises(AlignmentError, match="needs at least"):
         align_frames(frames_of([1]), utterance_graph([[("a",)], [("c",)]], TOPOLOGY), model(gmm))
+
+
+def test_margins_are_those_of_the_aligned_words(gmm: GmmModel) -> None:
+    frames = frames_of([0, 1, 1, 3, 0])
+    graph = utterance_graph([[("a",)], [("b",)]], TOPOLOGY)  # "c" is spoken, not "b"
+    alignment, margins = align_with_margins(frames, graph, model(gmm))
+    assert alignment.words == align_frames(frames, graph, model(gmm)).words
+    assert margins.words[0] == 0.0
+    assert margins.words[1] == pytest.approx(-100.0, abs=5.0)  # half the squared distance of two means

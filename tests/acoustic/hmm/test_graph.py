@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import ModelError, Topology, utterance_graph
 from acoustic.hmm.contexts import all_contexts
+from acoustic.hmm.graph import loop_graph
 from acoustic.hmm.tying import contextual_topology
 
 TOPOLOGY = Topology.monophones("ab")
@@ -169,3 +170,14 @@ def test_words_beside_an_unknown_one_sound_as_beside_silence():
     assert not any(name.startswith("a-b+") and name != "a-b+#" for name in into)
     behind = {target for source, target in found if source.endswith(".2/1") and target.endswith("/2")}
     assert behind == {"#-b+#.0/2"}
+
+
+def test_anything_said_is_a_loop_of_phones_and_silences():
+    topology = Topology.monophones("ab", n_states=2, noise=True)
+    graph = loop_graph(topology)
+    assert [topology.phones[p] for p in graph.phones[::2]] == ["a", "b", "sil", "noise"]
+    assert graph.floors.tolist() == [0] * 8
+    assert graph.words.tolist() == [-1] * 8
+    assert np.flatnonzero(np.isfinite(graph.exit_weights)).tolist() == [1, 3, 5, 7]
+    into = [(source, target) for source, target, _ in arcs(graph) if target % 2 == 0]
+    assert sorted(into) == sorted((s, t) for t in (0, 2, 4, 6) for s in (-1, 1, 3, 5, 7))

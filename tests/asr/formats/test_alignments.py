@@ -17,14 +17,17 @@ from asr.formats.tiers import AlignedUtterance
 
 @pytest.fixture
 def aligned(spoken: SimpleNamespace) -> list[AlignedUtterance]:
-    return [AlignedUtterance(name, spoken.tiers, 0.6, -50.0) for name in ("u1", "u2")]
+    return [
+        AlignedUtterance("u1", spoken.tiers, 0.6, -50.0),
+        AlignedUtterance("u2", spoken.tiers, 0.6, -50.0, (0.5, 0.9876)),
+    ]
 
 
 def texts(aligned: list[AlignedUtterance]) -> dict[str, str]:
     """Return what each format makes of all the utterances."""
     return {
         "textgrid": "".join(to_textgrid(a.tiers, 0.6) for a in aligned),
-        "ctm": "".join(to_ctm(a.utterance_id, a.tiers["words"]) for a in aligned),
+        "ctm": "".join(to_ctm(a.utterance_id, a.tiers["words"], confidences=a.confidences) for a in aligned),
         "mlf": to_mlf({a.utterance_id: a.tiers for a in aligned}, ("states", "phones", "words")),
     }
 

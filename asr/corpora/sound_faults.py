@@ -1,0 +1,68 @@
+"""What is wrong with the sound of recordings: nearly silent ones, and clipped ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from asr.corpora.corpus import Corpus, Utterance
+from asr.progress import progress_bar
+from features.audio import read_audio
+from foundation.arrays import Singles
+from foundation.errors import AsrError
+from foundation.threads import parallel_map
+
+CLIPPED_SHARE = 0.01  # of the samples; of undistorted speech less than a thousandth is in flat tops
+QUIETER_DB = 30.0  # than the median recording: no more than noise is left at 16 bits
+_LEAST_POWER = 1e-12
+
+
+class Sound(NamedTuple):
+    """What is measured of the samples of an utterance."""
+
+    level_db: float  # mean power, relative to full scale
+    clipped: float  # share of the samples in flat tops at the limit
+
+
+def sound_of(samples: Singles) -> Sound:
+    """Return the level of some samples (n,), and the share that is in runs of the largest or least value.
+
+    >>> sound_of(np.array([0.0, 0.5, 0.5, 0.5, -0.1, -0.2, 0.1, 0.2], dtype=np.float32)).clipped
+    0.375
+    """
+    at_limit = (samples == samples.max()) | (samples == samples.min())
+    with_next = np.append(at_limit[:-1] & (samples[:-1] == samples[1:]), False)
+    flat = with_next | np.roll(with_next, 1)
+    power = float(np.mean(np.square(samples - samples.mean(), dtype=np.float64)))
+    return Sound(10 * np.log10(power + _LEAST_POWER), float(flat.mean()))
+
+
+def sounds(corpus: Corpus) -> dict[str, Sound]:
+    """Return what is measured of each utterance that can be read."""
+
+    def one(utterance: Utterance) -> Sound | None:
+        try:
+            return sound_of(read_audio(utterance.audio_path, None, utterance.start_s, utterance.end_s))
+        except AsrError:  # reported when features are computed
+            return None
+
+    found = progress_bar(parallel_map(one, corpus.utterances), len(corpus), "levels of recordings")
+    return {u.utterance_id: sound for u, sound in zip(corpus, found, strict=True) if sound is not None}
+
+
+def sound_faults(measured: Mapping[str, Sound]) -> dict[str, str]:
+    """Return what is wrong with the sound of some utterances."""
+    if not measured:
+        return {}
+    median_db = float(np.median([sound.level_db for sound in measured.values()]))
+    faults: dict[str, str] = {}
+    for utterance_id, sound in measured.items():
+        if sound.level_db < median_db - QUIETER_DB:
+            faults[utterance_id] = (
+                f"nearly silent: {median_db - sound.level_db:.0f} dB below the median level"
+            )
+        elif sound.clipped > CLIPPED_SHARE:
+            faults[utterance_id] = f"clipped: {100 * sound.clipped:.0f} % of samples at the limit"
+    return faults
