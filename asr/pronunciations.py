@@ -102,30 +102,33 @@ def filled_lexicon(words: Iterable[str], known: Lexicon, *, variants: int = 1) -
     return Filled(Lexicon(entries | guesses, guessed=marked), tuple(guesses), faults, rates)
 
 
-def completed_lexicon(words: Collection[str], known: Lexicon) -> Lexicon:
-    """Return a lexicon with guesses for the words it lacks; the log names them, and says how good they are.
+@dataclass(frozen=True)
+class Guesses:
+    """Several guesses for each of some words.
 
-    Where guesses would be worse than none, the lexicon is returned as it is.
+    Attributes
+    ----------
+    shares : word -> its guesses, each with its share of the probability
+    filled : the best guesses and how good they are, None if nothing can be guessed
     """
-    missing = sorted(word for word in words if word not in known)
-    if not missing or len(missing) == len(words):
-        return known
+
+    shares: Mapping[str, Mapping[Pronunciation, float]]
+    filled: Filled | None
+
+
+def guesses_of(words: Iterable[str], known: Lexicon, n: int) -> Guesses:
+    """Return up to n guesses for each word; none where the lexicon is too small to guess from."""
+    wanted = sorted(set(words))
     try:
-        filled = filled_lexicon(missing, known)
+        filled = filled_lexicon(wanted, known)
+        model = PronunciationModel.train(known)
     except LexiconError as error:
-        logger.warning("%s", error)
-        return known
+        logger.info("%s", error)
+        return Guesses({}, None)
     if filled.rates is None or filled.rates.phone_error > WORTHLESS:
-        named = ", ".join(missing[:_N_NAMED]) + (", …" if len(missing) > _N_NAMED else "")
-        logger.warning(
-            "%d word(s) are not in the lexicon, which is too small to guess them from: %s",
-            len(missing),
-            named,
-        )
-        return known
-    for line in report(filled, "the lexicon"):
-        logger.warning("%s", line)
-    return known.merged(filled.lexicon)
+        return Guesses({}, None)
+    found = {w: {g.pronunciation: g.share for g in model.guess(w, n)} for w in filled.new}
+    return Guesses(found, filled)
 
 
 def spelled(words: Collection[str]) -> Lexicon:

@@ -101,8 +101,8 @@ def transcripts_as_read(
     Parameters are those of `validate`.
     """
     root = Path(corpus_dir)
-    if lexicon is None and (root / "lexicon.txt").is_file():
-        lexicon, _ = _read_lexicon(root / "lexicon.txt")
+    if lexicon is None and (own := lexicon_of(root)) is not None:
+        lexicon, _ = _read_lexicon(own)
     corpora = scan_parts(root)[0].values()
     forms = forms_for(text, lexicon, corpora)
     for given in corpora:

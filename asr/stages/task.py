@@ -17,10 +17,11 @@ from asr.corpora.wording import EXACT, forms_for, read_wording, report, total, w
 from asr.decoding.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
 from asr.errors import CorpusError, ExperimentError
 from asr.files import source_digest
-from asr.pronunciations import completed_lexicon, spelled
+from asr.pronunciations import spelled
 from asr.recipe import LoadedRecipe
 from asr.stages.store import StageOutput, StageStore
 from asr.text.forms import NOT_WORDS, without_remarks
+from asr.training.heard_words import learned_lexicon
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig
@@ -84,10 +85,7 @@ class TaskStages:
 
     @cached_property
     def worded(self) -> StageOutput:
-        """The transcripts in the words of the lexicon, and the lexicon with what it lacked of train and dev.
-
-        Without a lexicon all words are spelled by their letters.
-        """
+        """The transcripts in the words of the lexicon, and the lexicon; without one, words in letters."""
 
         def compute(directory: Path) -> None:
             brought = self._brought_lexicon
@@ -101,7 +99,7 @@ class TaskStages:
                 write_wording(corpus, directory / f"{split}.json")
             lexicon = spelled(self._spellable(corpora)) if brought is None else brought
             check_lexicon_belongs(corpora["train"], lexicon)
-            completed_lexicon(_vocabulary(corpora, ("train", "dev")), lexicon).write(directory / LEXICON)
+            lexicon.write(directory / LEXICON)
 
         return self.store.run(
             "words", compute, inputs={"task": self.prepared.digest}, config={"text": self.config.text}
@@ -129,8 +127,26 @@ class TaskStages:
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """The task's pronunciations."""
-        return Lexicon.read(self.worded.path / LEXICON)
+        """The task's pronunciations, with those of words of train and dev that the recipe's lexicon lacks."""
+        known = Lexicon.read(self.worded.path / LEXICON)
+        heard = _vocabulary({split: self.corpus(split) for split in ("train", "dev")}, ("train", "dev"))
+        missing = sorted(word for word in heard if word not in known)
+        return Lexicon.read(self._learned(known, missing).path / LEXICON) if missing else known
+
+    def _learned(self, known: Lexicon, missing: Sequence[str]) -> StageOutput:
+        """Return the lexicon with pronunciations of missing words, by their spelling and their sound."""
+        front_end, gmm = self.config.front_end.front_end(), self.config.gmm
+
+        def compute(directory: Path) -> None:
+            data = self.data(("train", "dev"))
+            learned_lexicon(data, known, missing, front_end, gmm).write(directory / LEXICON)
+
+        return self.store.run(
+            "pronunciations",
+            compute,
+            inputs=self.digests(("train", "dev")),
+            config={"front_end": front_end, "gmm": gmm},
+        )
 
     @cached_property
     def grammars(self) -> tuple[GrammarName, ...]:

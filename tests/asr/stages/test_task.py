@@ -113,11 +113,23 @@ class TestWorded:
         assert [u.spoken for u in task.corpus("train")][1] == ("SUS", "ASASA")
         assert task.corpus("train").utterances[0].written == ("Asa", "imi", "[coughs]")
 
-    def test_what_the_lexicon_lacks_is_guessed_but_for_test(self, task: TaskStages) -> None:
-        assert task.lexicon.pronunciations("ASASA") == (("a", "s", "a", "s", "a"),)
-        assert task.lexicon.guessed == {"ASASA"}
-        assert not {"UNSEEN", "[unknown]", "<UNK>"} & set(task.lexicon)
-        assert "spn" not in task.lexicon.phones
+    def test_what_the_lexicon_lacks_is_learned_by_its_sound(
+        self, task_of: Tasks, tones: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def prepare(corpus_dir: Path, output_dir: Path) -> None:
+            write_corpus(read_corpus(corpus_dir), output_dir / "train")
+            (first, *_) = read_corpus(corpus_dir)
+            write_corpus(Corpus((replace(first, words=("unseen",)),)), output_dir / "test")
+            lines = ["ASA a s a", "IMI i m i", "SUS s u s", "<UNK> spn"]
+            (output_dir / "lexicon.txt").write_text("\n".join(lines))
+
+        lexicon = task_of(prepare, corpus=tones).lexicon
+        assert lexicon.pronunciations("MAUI") == (("m", "a", "u", "i"),)
+        assert lexicon.guessed == {"MAUI"}
+        assert lexicon.words == ("ASA", "IMI", "MAUI", "SUS")
+        assert lexicon.phones == ("a", "i", "m", "s", "u")
+        assert "1 of 1 words that the lexicon lacks have got a pronunciation" in caplog.text
+        assert "MAUI m a u i (12×)" in caplog.text
 
     def test_changes_are_said_once(self, task: TaskStages, caplog: pytest.LogCaptureFixture) -> None:
         _ = task.worded, task.worded

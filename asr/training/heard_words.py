@@ -1,0 +1,181 @@
+"""Pronunciations of words that a lexicon lacks, chosen by how their recordings sound.
+
+A small model is trained on what the lexicon knows; the other words are loops over all phones in it, so that
+each of them gets a stretch of a recording, and a string of phones that was heard there. Candidates are
+the guesses from the spelling and the strings heard. A candidate's score is the sum over stretches of its
+log-likelihood less that of the loop, times `ACOUSTIC_SCALE`, plus the log of its share among the guesses.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from acoustic.emissions.model_files import AcousticModel
+from acoustic.errors import AlignmentError
+from acoustic.hmm.alignment import align
+from acoustic.hmm.graph import utterance_graph
+from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
+from acoustic.hmm.training import GmmConfig
+from asr.corpora.speech_data import SpeechData
+from asr.corpora.unknown_words import is_all_unknown
+from asr.pronunciations import Filled, guesses_of, report
+from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
+from decoder.lexicon import Lexicon, Pronunciation
+from features.frontend import FrontEndConfig
+from foundation.arrays import Ints, Reals
+from foundation.threads import parallel_map
+
+logger = logging.getLogger(__name__)
+
+MAX_STRETCHES = 12  # of a word that candidates are tried on
+N_GUESSES, N_HEARD = 10, 8
+ACOUSTIC_SCALE = 0.1  # neighbouring frames are nearly the same observation ten times
+UNGUESSED = float(np.log(1e-3))  # of a string that is heard and not among the guesses
+WORST = -50.0  # a stretch that a candidate does not fit at all says no more than this
+_N_STAGES = 2  # of the mixtures' growth
+_N_NAMED = 10
+_SILENT = frozenset({SILENCE, SHORT_PAUSE, NOISE})
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Where a word lies in a recording: its scores (T, S), the phones heard, their log-likelihood."""
+
+    scores: Reals
+    heard: Pronunciation
+    log_likelihood: float
+
+
+def learned_lexicon(
+    data: SpeechData, lexicon: Lexicon, missing: Collection[str], front_end: FrontEndConfig, gmm: GmmConfig
+) -> Lexicon:
+    """Return the lexicon with a pronunciation for each missing word of some recordings that can have one."""
+    model = _small_model(data, lexicon, front_end, gmm)
+    stretches = _stretches(data, model, lexicon, missing, gmm.beam)
+    guesses = guesses_of(missing, lexicon, N_GUESSES)
+    chosen = dict(
+        parallel_map(
+            lambda word: (word, choose(guesses.shares.get(word, {}), stretches.get(word, []), model)),
+            sorted(missing),
+        )
+    )
+    learned = {word: [pronunciation] for word, pronunciation in chosen.items() if pronunciation}
+    _tell(learned, stretches, missing, guesses.filled)
+    return lexicon.merged(Lexicon(learned, guessed=frozenset(learned))) if learned else lexicon
+
+
+def _small_model(
+    data: SpeechData, lexicon: Lexicon, front_end: FrontEndConfig, gmm: GmmConfig
+) -> AcousticModel:
+    """Return a model with few Gaussians a state, trained on what the lexicon knows."""
+    usable = _usable(data, lexicon)
+    model = start_flat(usable, fit_front_end(front_end, usable), lexicon)
+    for stage, n_components in enumerate(gmm.mixtures[:_N_STAGES]):
+        n_iterations = gmm.iterations[min(stage, len(gmm.iterations) - 1)]
+        model, _ = train_components(usable, model, lexicon, n_components, n_iterations, gmm)
+    return model
+
+
+def _usable(data: SpeechData, lexicon: Lexicon) -> SpeechData:
+    """Return the utterances with a word that the lexicon knows."""
+    return data.without({u.utterance_id for u in data.corpus if not u.words or is_all_unknown(u, lexicon)})
+
+
+def _stretches(
+    data: SpeechData, model: AcousticModel, lexicon: Lexicon, missing: Collection[str], beam: float
+) -> dict[str, list[Stretch]]:
+    """Return the stretches of each missing word, at most `MAX_STRETCHES` of each."""
+    words = set(missing)
+    having = data.without({u.utterance_id for u in data.corpus if not words.intersection(u.words)})
+    having = _usable(having, lexicon)
+    alignments, _ = align_data(having, model, lexicon, beam)
+    frames = model.front_end.transform(having.cepstra, having.speakers)
+    found: dict[str, list[Stretch]] = {}
+    for utterance, alignment, own in zip(having.corpus, alignments, frames, strict=True):
+        for segment in alignment.words if alignment is not None else ():
+            word = utterance.words[segment.index]
+            if word in words and len(found.setdefault(word, [])) < MAX_STRETCHES:
+                within = [p for p in alignment.phones if segment.start <= p.start < segment.end]
+                heard = (model.topology.phones[p.index] for p in within)
+                scores = model.emissions.log_likelihoods(own[segment.start : segment.end])
+                likelihood = float(
+                    scores[np.arange(len(scores)), alignment.states[segment.start : segment.end]].sum()
+                )
+                found[word].append(Stretch(scores, tuple(p for p in heard if p not in _SILENT), likelihood))
+    return found
+
+
+def choose(
+    shares: Mapping[Pronunciation, float], stretches: Sequence[Stretch], model: AcousticModel
+) -> Pronunciation | None:
+    """Return the best candidate for a word, None if there is none.
+
+    Parameters
+    ----------
+    shares : guesses from the spelling with their shares
+    stretches : where the word is spoken
+    model : model of the stretches' scores
+    """
+    heard = Counter(s.heard for s in stretches if s.heard)
+    strings = [string for string, _ in sorted(heard.items(), key=lambda item: (-item[1], item[0]))[:N_HEARD]]
+    candidates = [*shares, *(string for string in strings if string not in shares)]
+    if not candidates:
+        return None
+    scores = [
+        _prior(shares.get(c, 0.0)) + ACOUSTIC_SCALE * sum(_fit(c, s, model) for s in stretches)
+        for c in candidates
+    ]
+    return candidates[int(np.argmax(scores))]
+
+
+def _prior(share: float) -> float:
+    return max(float(np.log(share)), UNGUESSED) if share > 0 else UNGUESSED
+
+
+def _fit(candidate: Pronunciation, stretch: Stretch, model: AcousticModel) -> float:
+    """Return the log-likelihood of a candidate on a stretch less that of the loop, no less than `WORST`."""
+    graph = utterance_graph([[candidate]], model.topology)
+    try:
+        alignment = align(stretch.scores, graph, model.topology)
+    except AlignmentError:
+        return WORST
+    return max(_along(stretch.scores, alignment.states) - stretch.log_likelihood, WORST)
+
+
+def _along(scores: Reals, states: Ints) -> float:
+    """Return the sum of scores (T, S) along a path of states (T,)."""
+    return float(scores[np.arange(len(states)), states].sum())
+
+
+def _tell(
+    learned: Mapping[str, Sequence[Pronunciation]],
+    stretches: Mapping[str, Sequence[Stretch]],
+    missing: Collection[str],
+    filled: Filled | None,
+) -> None:
+    """Log which words have got a pronunciation, what they sound like, and how good guesses are."""
+    said = [f"{word} {' '.join(p)} ({len(stretches.get(word, ()))}×)" for word, (p,) in learned.items()]
+    if said:
+        logger.warning(
+            "%d of %d words that the lexicon lacks have got a pronunciation by spelling and sound (marked "
+            "# guessed in lexicon.txt): %s",
+            len(said),
+            len(missing),
+            _listed(said),
+        )
+    for line in report(filled, "the lexicon") if filled is not None else ():
+        logger.info("%s", line)
+    if others := sorted(set(missing) - set(learned)):
+        logger.warning(
+            "%d word(s) cannot be recognised, no pronunciation was found: %s", len(others), _listed(others)
+        )
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names[:_N_NAMED]) + (", …" if len(names) > _N_NAMED else "")
