@@ -17,7 +17,7 @@ import numpy as np
 
 from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import align
+from acoustic.hmm.alignment import Alignment, Segment, align
 from acoustic.hmm.graph import utterance_graph
 from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
 from acoustic.hmm.training import GmmConfig
@@ -27,7 +27,7 @@ from asr.pronunciations import Filled, guesses_of, report
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
 from decoder.lexicon import Lexicon, Pronunciation
 from features.frontend import FrontEndConfig
-from foundation.arrays import Ints, Reals
+from foundation.arrays import Ints, Reals, Singles
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
@@ -99,15 +99,18 @@ def _stretches(
     for utterance, alignment, own in zip(having.corpus, alignments, frames, strict=True):
         for segment in alignment.words if alignment is not None else ():
             word = utterance.words[segment.index]
-            if word in words and len(found.setdefault(word, [])) < MAX_STRETCHES:
-                within = [p for p in alignment.phones if segment.start <= p.start < segment.end]
-                heard = (model.topology.phones[p.index] for p in within)
-                scores = model.emissions.log_likelihoods(own[segment.start : segment.end])
-                likelihood = float(
-                    scores[np.arange(len(scores)), alignment.states[segment.start : segment.end]].sum()
-                )
-                found[word].append(Stretch(scores, tuple(p for p in heard if p not in _SILENT), likelihood))
+            if alignment is not None and word in words and len(found.setdefault(word, [])) < MAX_STRETCHES:
+                found[word].append(_stretch(alignment, segment, own, model))
     return found
+
+
+def _stretch(alignment: Alignment, segment: Segment, frames: Singles, model: AcousticModel) -> Stretch:
+    """Return a word's stretch of an aligned recording with frames (T, D)."""
+    within = [p for p in alignment.phones if segment.start <= p.start < segment.end]
+    heard = (model.topology.phones[p.index] for p in within)
+    scores = model.emissions.log_likelihoods(frames[segment.start : segment.end])
+    likelihood = _along(scores, alignment.states[segment.start : segment.end])
+    return Stretch(scores, tuple(p for p in heard if p not in _SILENT), likelihood)
 
 
 def choose(
