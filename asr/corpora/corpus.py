@@ -16,7 +16,7 @@ from pathlib import Path
 from asr.corpora.kinds import first_of_each_kind
 from asr.corpora.layouts.audio_files import AUDIO_SUFFIXES
 from asr.corpora.layouts.beside import BESIDE
-from asr.corpora.layouts.hints import hints
+from asr.corpora.layouts.hints import corpora_below, hints
 from asr.corpora.layouts.kaldi import KALDI, is_kaldi_directory, write_kaldi
 from asr.corpora.layouts.layouts import LISTING_LAYOUTS, Source, layout_of
 from asr.corpora.layouts.scan import WHOLE
@@ -170,7 +170,7 @@ def _scan_split_folders(path: Path) -> tuple[dict[str, Corpus], tuple[Problem, .
             parts[name], found = scan_corpus(path / name)
             problems += [replace(p, where=name if p.where == "." else f"{name}/{p.where}") for p in found]
     if not any(map(len, parts.values())):
-        problems += hints(path)
+        problems += corpora_below(path)  # each split has said what else there is
     if aside := [source.name for layout in LISTING_LAYOUTS for source in layout.sources(path)]:
         what = f"read are the folders of splits; left aside is the list of recordings ({', '.join(aside)})"
         problems.append(Problem(".", what, "note"))
