@@ -85,8 +85,13 @@ def heard(trained: Path, tones: Path) -> Heard:
             (Path("e"), Path("c")),
             {"model": "m", "grammar": "g"},
         ),
-        ("validate c --lexicon l", "terminal.problems", (Path("c"), Path("l"), "plain"), {}),
-        ("validate c --text en", "terminal.problems", (Path("c"), None, "en"), {}),
+        (
+            "validate c --lexicon l",
+            "terminal.problems",
+            (Path("c"), Path("l"), "plain"),
+            {"n_of_a_kind": None},
+        ),
+        ("validate c --text en", "terminal.problems", (Path("c"), None, "en"), {"n_of_a_kind": None}),
         ("validate c --show-text", "terminal.changed_transcripts", (Path("c"), None, "plain"), {}),
         (
             "lexicon c --english --variants 2",
@@ -227,7 +232,9 @@ def test_what_align_needs(line: str, message: str, capsys: pytest.CaptureFixture
 def test_a_corpus_with_errors_is_bad_input(
     has_errors: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("asr.commands.terminal.problems", lambda *given: (["one", "two"], has_errors))
+    monkeypatch.setattr(
+        "asr.commands.terminal.problems", lambda *given, **options: (["one", "two"], has_errors)
+    )
     assert main(["validate", "c"]) == (2 if has_errors else 0)
     assert capsys.readouterr() == ("one\ntwo\n", "")
 
