@@ -16,6 +16,7 @@ from pathlib import Path
 
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Corpus
+from asr.corpora.sufficiency import judgement
 from asr.files import read_json, storage_errors, write_json
 from asr.logs import log_file
 from asr.progress import say
@@ -74,6 +75,7 @@ class Experiment:
             self.task.digests(SPLITS)
             self._warn_of_splits()
             self.task.grammar_files(("train",))
+            self._tell_of_amounts()
             results = [row for name, system in systems.items() for row in self._run_model(name, system)]
             self._list_suspicious(systems.values())
             write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
@@ -86,9 +88,18 @@ class Experiment:
         has_dev = len(self.task.corpus("dev")) > 0
         return ("train", "dev") if self.config.retrain_with_dev and has_dev else ("train",)
 
+    def _tell_of_amounts(self) -> None:
+        """Say how much there is to learn from, and what that lets expect."""
+        used = [split for split in SPLITS if len(self.task.corpus(split))]
+        data = {split: self.task.data((split,)) for split in used}
+        shift_s = self.config.front_end.shift_ms / 1000
+        seconds = {s: {u.utterance_id: len(c) * shift_s for u, c in data[s]} for s in used}
+        for split, line in judgement({s: data[s].corpus for s in used}, seconds, self.task.lexicon):
+            say(f"{split}: {line}")
+
     def _list_suspicious(self, systems: Iterable[System]) -> None:
         """Write what looks as if it were wrong in the training data, and say how much there is."""
-        found, n_utterances = read_suspicious(self.models.suspicious(systems, self._splits).path)
+        found, n_utterances = read_suspicious(self.models.fitting.suspicious(systems, self._splits).path)
         write_suspicious(found, n_utterances, self.out)
         if found:
             say(
@@ -101,7 +112,7 @@ class Experiment:
         has_dev, has_test = len(self.task.corpus("dev")) > 0, len(self.task.corpus("test")) > 0
         tuning = self.decoding.tuning(name, self.models.acoustic_model(system, ("train",)))
         splits, model = self._splits, self.models.acoustic_model(system, self._splits)
-        fit = self.models.confidence(name, model, splits)
+        fit = self.models.fitting.confidence(name, model, splits)
         recognizer = self.decoding.recognizer(name, model, tuning, splits, fit)
         _publish(recognizer.path, self.out / MODELS / name)
         evaluated = [("dev", tuning)] if has_dev else []

@@ -20,10 +20,12 @@ from report import argument_parser, print_table, write_report
 
 from asr import train
 from asr.corpora.corpus import SPLITS, read_corpus, write_corpus
+from asr.files import read_json
 from asr.scoring.results import Result
 from decoder.lexicon import Lexicon
 from recipes.tables.layout import write_section
 
+FAULT_HEAD = ("planted in train", "number", "named", "left out of training")
 NAME = re.compile(r"[\w.-]+")
 
 
@@ -40,7 +42,7 @@ def main() -> None:
     rows = {name: trained(options.work, name, options.models) for name in ("clean", "messy")}
     accuracies = accuracy_rows(rows["clean"], rows["messy"])
     faults = fault_rows(mess, options.work / "messy")
-    head, fault_head = ("model, grammar", "clean", "messy", "difference"), ("planted", "number", "found")
+    head, fault_head = ("model, grammar", "clean", "messy", "difference"), FAULT_HEAD
     print_table(head, accuracies)
     print_table(fault_head, faults)
     write_report(options.out, {"accuracies": accuracies, "faults": faults})
@@ -79,16 +81,22 @@ def accuracy_rows(clean: Collection[Result], messy: Collection[Result]) -> list[
     ]
 
 
-def fault_rows(mess: Mess, experiment: Path) -> list[tuple[str, int, int]]:
-    """Return a row for each kind of planted fault: how many, and how many of them the log names."""
-    named = set(NAME.findall((experiment / "log.txt").read_text(encoding="utf-8")))
-    planted = {
-        "words missing in the lexicon": mess.missing,
-        "wrong transcripts": mess.wrong,
-        "silent recordings": mess.silent,
-        "recordings cut in half": mess.cut,
-    }
-    return [(what, len(names), len(named & set(names))) for what, names in planted.items()]
+def fault_rows(mess: Mess, experiment: Path) -> list[tuple[str, int, int, int]]:
+    """Return a row for each kind of planted fault: how many, how many named, how many left out of train."""
+    suspicious = read_json(experiment / "suspicious.json")["suspicious"]
+    doubted = {found["utterance_id"] for found in suspicious}
+    far_off = {found["utterance_id"] for found in suspicious if found["is_far_off"]}
+    lines = (experiment / "log.txt").read_text(encoding="utf-8").splitlines()
+    unreadable = {name for line in lines if "cannot be used" in line for name in NAME.findall(line)}
+    (heard,) = (set(NAME.findall(line)) for line in lines if "have got a pronunciation" in line)
+    words = set(mess.missing)
+    rows = [("words missing in the lexicon", len(words), len(words & heard), 0)]
+    planted = {"wrong transcripts": mess.wrong, "silent": mess.silent, "cut in half": mess.cut}
+    for what, names in planted.items():
+        n_named = len(set(names) & (doubted | unreadable))
+        rows.append((what, len(names), n_named, len(set(names) & (far_off | unreadable))))
+    fine = doubted - {name for names in planted.values() for name in names}
+    return [*rows, ("nothing wrong planted", 0, len(fine), len(fine & far_off))]
 
 
 if __name__ == "__main__":

@@ -45,10 +45,8 @@ def write_twin(corpora: Mapping[str, Corpus], lexicon: Lexicon, directory: Path,
 
 def _planted(train: Corpus, lexicon: Lexicon, rng: np.random.Generator) -> Mess:
     """Choose words that are said in training, and distinct utterances for each fault."""
-    n_missing, n_wrong, n_bad = (
-        max(2, round(share * n))
-        for share, n in ((MISSING_SHARE, len(lexicon)), (WRONG_SHARE, len(train)), (BAD_SHARE, len(train)))
-    )
+    n_missing = max(1, round(MISSING_SHARE * len(lexicon)))
+    n_wrong, n_bad = (max(2, round(share * len(train))) for share in (WRONG_SHARE, BAD_SHARE))
     missing = rng.choice(sorted(set(train.vocabulary) & set(lexicon)), n_missing, replace=False)
     ids = rng.permutation([u.utterance_id for u in train if len(u.words) > 1]).tolist()
     wrong, bad = ids[:n_wrong], ids[n_wrong : n_wrong + n_bad]

@@ -83,7 +83,7 @@ class Lexicon:
 
         Lines that begin with ``;;;`` or ``#`` and everything after a free-standing ``#`` are comments;
         the comment ``# guessed`` marks the word as guessed. Fillers that stand for silence, such as
-        ``<sil> SIL``, are passed over: silence is put around words by the recogniser itself.
+        ``<sil> SIL`` or ``<UNK> SPN``, are passed over: silence is put around words by the recogniser itself.
         """
         path = Path(path)
         pairs: list[tuple[str, Pronunciation]] = []
@@ -253,7 +253,12 @@ def _parse_line(line: str) -> tuple[str, Pronunciation] | None:
 
 
 def _is_silent_filler(word: str, phones: Sequence[str]) -> bool:
-    """Return whether an entry is no word but a mark of silence, as lexicons of Kaldi and Sphinx have them."""
+    """Return whether an entry is no word but a mark of silence, as lexicons of Kaldi and Sphinx have them.
+
+    Kaldi's ``<UNK> SPN`` is one, too: its phone is made for it, and no word has it.
+    """
+    if word[0] == "<" and word[-1] == ">" and len(phones) == 1:
+        return True
     return word[0] in "<[!" and bool(phones) and all(p.casefold() in RESERVED_PHONES for p in phones)
 
 

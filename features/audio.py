@@ -18,7 +18,7 @@ import soxr
 
 from features.containers import missing_bytes, sphere_compression, with_sizes_filled_in
 from features.errors import AudioError
-from features.ffmpeg import FFMPEG_SUFFIXES, open_decoded
+from features.ffmpeg import is_for_ffmpeg, open_decoded
 from features.mp3 import FRAME_SAMPLES, unstated_length
 from foundation.arrays import Singles
 
@@ -120,13 +120,13 @@ def _open(path: Path) -> soundfile.SoundFile:
 
 
 def _sound_file(path: Path) -> soundfile.SoundFile:
-    """Return the opened file, decoded by ffmpeg if libsndfile cannot and the name is of that kind."""
+    """Return the opened file, decoded by ffmpeg if libsndfile cannot and the file is of that kind."""
     # As bytes: soundfile cannot encode names that are not in the file system's encoding.
     name = path if os.name == "nt" else os.fsencode(path)
     try:
         return soundfile.SoundFile(with_sizes_filled_in(path) or name)
     except soundfile.LibsndfileError:
-        if path.suffix.lower() not in FFMPEG_SUFFIXES:
+        if not is_for_ffmpeg(path):
             raise
     return soundfile.SoundFile(open_decoded(path))
 

@@ -25,6 +25,8 @@ FFMPEG_SUFFIXES = frozenset(
 )
 # As ffmpeg calls these formats.
 _FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,aac,asf,amr,amrnb,amrwb,avi"
+# How files of these formats begin, whatever they are called: telephones' recordings are renamed to .mp3, too.
+_ISO_MEDIA, _MATROSKA, _ASF = b"ftyp", b"\x1a\x45\xdf\xa3", b"\x30\x26\xb2\x75"
 _N_KEPT = 16  # more than there are threads: each may be reading another recording
 
 
@@ -99,13 +101,22 @@ def is_installed() -> bool:
     return shutil.which("ffmpeg") is not None
 
 
+def is_for_ffmpeg(path: Path) -> bool:
+    """Return whether a recording is of a format for ffmpeg, by its name or by how it begins."""
+    if path.suffix.lower() in FFMPEG_SUFFIXES:
+        return True
+    with path.open("rb") as file:
+        head = file.read(8)
+    return head[4:] == _ISO_MEDIA or head.startswith((_MATROSKA, _ASF))
+
+
 def decode(path: Path, target: Path) -> None:
     """Write the first sound track of a recording as a WAV file of 16 bits, rate and channels as they are."""
     program = shutil.which("ffmpeg")
     if program is None:
         raise AudioError(
-            f"{path}: {path.suffix} is read by ffmpeg; expected that program; got none on PATH; install it "
-            "(ffmpeg.org), or convert the recording to wav or flac"
+            f"{path}: {_format_of(path)} is read by ffmpeg; expected that program; got none on PATH; install "
+            "it (ffmpeg.org), or convert the recording to wav or flac"
         )
     options = ["-nostdin", "-v", "error", "-y", "-protocol_whitelist", "file", "-format_whitelist", _FORMATS]
     sound = ["-map", "0:a:0", "-c:a", "pcm_s16le", "-rf64", "auto", "-f", "wav"]
@@ -121,6 +132,11 @@ def decode(path: Path, target: Path) -> None:
             f"{path}: not a whole recording to ffmpeg; expected sound without errors; got {reason}; "
             "copy it again, or convert it to wav to keep what is there"
         )
+
+
+def _format_of(path: Path) -> str:
+    known = path.suffix.lower() in FFMPEG_SUFFIXES
+    return path.suffix if known else f"m4a, webm or wma (though it is called {path.suffix})"
 
 
 _DECODED = DecodedRecordings()

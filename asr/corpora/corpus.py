@@ -16,7 +16,7 @@ from pathlib import Path
 from asr.corpora.kinds import first_of_each_kind
 from asr.corpora.layouts.audio_files import AUDIO_SUFFIXES
 from asr.corpora.layouts.beside import BESIDE
-from asr.corpora.layouts.hints import hints
+from asr.corpora.layouts.hints import corpora_below, hints
 from asr.corpora.layouts.kaldi import KALDI, is_kaldi_directory, write_kaldi
 from asr.corpora.layouts.layouts import LISTING_LAYOUTS, Source, layout_of
 from asr.corpora.layouts.scan import WHOLE
@@ -151,6 +151,8 @@ def _has_split_folders(path: Path) -> bool:
     """Return whether the splits of a corpus are folders: there is train, and no list of its recordings."""
     if not (path / "train").is_dir():
         return False
+    if is_kaldi_directory(path / "train") and not is_kaldi_directory(path):
+        return True  # the names of its files are unmistakable, whatever tables lie beside it
     listed = layout_of(path, LISTING_LAYOUTS)
     if listed is not None and listed[0] is not KALDI and layout_of(path / "train") is not None:
         raise CorpusError(
@@ -168,7 +170,10 @@ def _scan_split_folders(path: Path) -> tuple[dict[str, Corpus], tuple[Problem, .
             parts[name], found = scan_corpus(path / name)
             problems += [replace(p, where=name if p.where == "." else f"{name}/{p.where}") for p in found]
     if not any(map(len, parts.values())):
-        problems += hints(path)
+        problems += corpora_below(path)  # each split has said what else there is
+    if aside := [source.name for layout in LISTING_LAYOUTS for source in layout.sources(path)]:
+        what = f"read are the folders of splits; left aside is the list of recordings ({', '.join(aside)})"
+        problems.append(Problem(".", what, "note"))
     return parts, tuple(problems)
 
 
@@ -228,11 +233,12 @@ def _sizes(parts: Mapping[str, Corpus]) -> str:
 def lexicon_of(path: str | Path) -> Path | None:
     """Return a corpus's own lexicon, if it has one.
 
-    It is ``lexicon.txt`` at its top (beside the table that is the corpus), or in ``train``, or else the only
-    ``.dic`` among the lists of Sphinx.
+    It is ``lexicon.txt`` at its top (beside the table that is the corpus), or in ``train``, or in Kaldi's
+    ``local/dict``, or else the only ``.dic`` among the lists of Sphinx.
     """
     directory = Path(path) if Path(path).is_dir() else Path(path).parent
-    own = [file for file in (directory / "lexicon.txt", directory / "train/lexicon.txt") if file.is_file()]
+    places = (directory / folder / "lexicon.txt" for folder in ("", "train", "local/dict"))
+    own = [file for file in places if file.is_file()]
     lists = next(iter(SPHINX.sources(Path(path))), None)
     dictionaries = sorted(lists.parent.glob("*.dic")) if lists else []
     return next(iter(own), dictionaries[0] if len(dictionaries) == 1 else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,22 +12,19 @@ import numpy as np
 from acoustic.emissions.hybrid import check_way
 from acoustic.emissions.model_files import load_model, save_model
 from asr.config import ExperimentConfig
-from asr.corpora.left_out import leave_out
-from asr.corpora.sound_faults import sound_faults, sounds
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ConfigError
 from asr.files import read_json, write_json
+from asr.stages.fitting import FittingStages
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages, split_name
 from asr.systems import GmmSystem, HybridSystem, System, other_code
 from asr.training.choice import DevFrames, choose, chosen_config, said_values, values_of
-from asr.training.fit import fit_curves, hear, save_curves
 from asr.training.gmm import (
     fit_front_end,
     start_flat,
     start_projected,
     train_components,
-    usable_for_training,
     warn_of_untrained_phones,
 )
 from asr.training.hybrid import (
@@ -43,13 +40,11 @@ from asr.training.hybrid import (
     train_hybrid,
     with_targets,
 )
-from asr.training.suspicious import find_suspicious, read_suspicious, write_suspicious
 from features.frontend import FrontEndConfig, Projection
 
 CHOICE = "choice.json"
 logger = logging.getLogger(__name__)
 
-_N_HEARD = 100  # utterances that say how confident words of a model's alignments are
 _ALIGNER_COMPONENTS = 8  # at most; with more the alignment fits the training data too closely
 
 
@@ -60,8 +55,7 @@ class ModelStages:
         self.task = task
         self.store = task.store
         self.config = task.config
-        self._usable: dict[str, SpeechData] = {}
-        self._fitting: dict[tuple[str, ...], SpeechData] = {}
+        self.fitting = FittingStages(task, self.aligner, self.gmm)
 
     @property
     def aligner(self) -> GmmSystem:
@@ -108,56 +102,13 @@ class ModelStages:
         """Return a model that adapts to speakers."""
 
         def compute(directory: Path) -> None:
-            data, trained = self._fitting_data(splits), load_model(model.path)
+            data, trained = self.fitting.data(splits), load_model(model.path)
             save_model(with_targets(data, trained, load_labels(labels.path, data)), directory)
 
         return self.store.run(
             f"adapting-{model.path.name.rsplit('-', 1)[0]}",
             compute,
             inputs={"model": model, "labels": labels, **self.task.digests(splits)},
-        )
-
-    def suspicious(self, systems: Iterable[System], splits: Sequence[str]) -> StageOutput:
-        """Return which utterances are suspicious, by the aligner or the largest GMM below it."""
-        largest = max(
-            s.n_components if isinstance(s, GmmSystem) else self.aligner.n_components for s in systems
-        )
-        return self.fit(GmmSystem(min(largest, self.aligner.n_components)), splits)
-
-    def fit(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
-        """Return which utterances of some splits are suspicious, by the alignment of a GMM."""
-        model, shift_s = self.gmm(system, splits), self.config.front_end.shift_ms / 1000
-
-        def compute(directory: Path) -> None:
-            data, trained = self._training_data(splits), load_model(model.path)
-            heard = hear(data, trained, self.task.lexicon, self.config.gmm.beam)
-            curves = fit_curves(heard)
-            faults = sound_faults(sounds(data.corpus))
-            found = find_suspicious(data, heard, curves, faults, shift_s)
-            save_curves(curves, directory)
-            write_suspicious(found, len(data.corpus), directory)
-
-        return self.store.run(
-            split_name(f"fit-{system.n_components}", splits),
-            compute,
-            inputs={"model": model.digest, **self.task.digests(splits)},
-            config=self.config.gmm.beam,
-        )
-
-    def confidence(self, name: str, model: StageOutput, splits: Sequence[str]) -> StageOutput:
-        """Return how probable words are by how well they fit a model, from some of its training data."""
-
-        def compute(directory: Path) -> None:
-            data, trained = self._training_data(splits), load_model(model.path)
-            beam = self.config.gmm.beam
-            heard = hear(data, trained, self.task.lexicon, beam, n_utterances=_N_HEARD)
-            save_curves(fit_curves(heard), directory)
-
-        return self.store.run(
-            f"confidence-{name}",
-            compute,
-            inputs={"model": model, **self.task.digests(splits)},
-            config=self.config.gmm.beam,
         )
 
     def gmm(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
@@ -172,14 +123,14 @@ class ModelStages:
         model = self.gmm(system, splits)
 
         def compute(directory: Path) -> None:
-            data = self._fitting_data(splits)
+            data = self.fitting.data(splits)
             units = own_units(data, load_model(model.path), self.task.lexicon, self.config.gmm.beam)
             save_labels(units, directory)
 
         return self.store.run(
             split_name(f"alignment-{system.n_components}", splits),
             compute,
-            inputs={"model": model.digest, "fit": self._fit_digest(splits), **self.task.digests(splits)},
+            inputs={"model": model.digest, "fit": self.fitting.digest(splits), **self.task.digests(splits)},
             config=self.config.gmm.beam,
         )
 
@@ -238,7 +189,7 @@ class ModelStages:
         units, aligner, config = self.units(splits), self.gmm(self.aligner, splits), self._hybrid_front_end
 
         def compute(directory: Path) -> None:
-            data, spoken = self._fitting_data(splits), self.task.data(("dev",))
+            data, spoken = self.fitting.data(splits), self.task.data(("dev",))
             aligned = load_units(units.path, data)
             front_end = hybrid_front_end([data], aligned, config)
             of_dev = own_units(spoken, load_model(aligner.path), self.task.lexicon, self.config.gmm.beam)
@@ -265,7 +216,7 @@ class ModelStages:
 
     def training_copies(self, splits: Sequence[str]) -> list[SpeechData]:
         """Return the usable data of some splits and their warped copies, from which hybrids learn."""
-        data = self._fitting_data(splits)
+        data = self.fitting.data(splits)
         return [data, *(self._like(data, splits, warp) for warp in self.config.hybrid.warps)]
 
     def _like(self, data: SpeechData, splits: Sequence[str], warp: float) -> SpeechData:
@@ -279,7 +230,7 @@ class ModelStages:
         is_contextual, crosses_words = units_name != "phone", units_name == "cross-word"
 
         def compute(directory: Path) -> None:
-            data, aligner = self._fitting_data(splits), load_model(model.path)
+            data, aligner = self.fitting.data(splits), load_model(model.path)
             lexicon, beam = self.task.lexicon, self.config.gmm.beam
             if is_contextual:
                 units = context_units(data, aligner, lexicon, beam, self.config.tying, crosses_words)
@@ -290,39 +241,9 @@ class ModelStages:
         return self.store.run(
             split_name(f"units-{units_name}", splits),
             compute,
-            inputs={"model": model.digest, "fit": self._fit_digest(splits), **self.task.digests(splits)},
+            inputs={"model": model.digest, "fit": self.fitting.digest(splits), **self.task.digests(splits)},
             config={"beam": self.config.gmm.beam, "tying": self.config.tying if is_contextual else None},
         )
-
-    def _training_data(self, splits: Sequence[str]) -> SpeechData:
-        """Return the usable data of some splits; only in train can an unusable utterance be an error."""
-        for split in splits:
-            if split not in self._usable:
-                is_train = split == "train"
-                self._usable[split] = usable_for_training(
-                    self.task.data((split,)),
-                    self.task.lexicon,
-                    most_left_out=self.config.most_unusable if is_train else 1.0,
-                    needed=is_train,
-                )
-        first, *others = (self._usable[split] for split in splits)
-        return sum(others, first)
-
-    def _fitting_data(self, splits: Sequence[str]) -> SpeechData:
-        """Return the usable data of some splits without what is far from fitting, unless that is too much."""
-        if tuple(splits) not in self._fitting:
-            data, most = self._training_data(splits), self.config.most_unusable
-            found, _ = read_suspicious(self.fit(self.aligner, splits).path)
-            far_off = {s.utterance_id: str(s) for s in found if s.is_far_off}
-            n_unfit = len(far_off) if len(far_off) <= most * len(data.corpus) else 0
-            what = "transcripts are far from what is heard (asr validate EXP --suspicious)"
-            leave_out(what, list(far_off.values()), n_unfit, len(data.corpus), most)
-            self._fitting[tuple(splits)] = data.without(far_off) if n_unfit else data
-        return self._fitting[tuple(splits)]
-
-    def _fit_digest(self, splits: Sequence[str]) -> str:
-        """Return what decides, beside the data, what is far from fitting."""
-        return f"{self.fit(self.aligner, splits).digest} {self.config.most_unusable:g}"
 
     def _start(self, system: GmmSystem, splits: Sequence[str]) -> StageOutput:
         """Return the model a training begins with."""
@@ -334,7 +255,7 @@ class ModelStages:
         config = self.config.front_end.front_end()
 
         def compute(directory: Path) -> None:
-            data = self._training_data(splits)
+            data = self.fitting.usable(splits)
             if tuple(splits) == ("train",):
                 warn_of_untrained_phones(data, self.task.lexicon)
             save_model(start_flat(data, fit_front_end(config, data), self.task.lexicon), directory)
@@ -351,7 +272,7 @@ class ModelStages:
         aligner, alignment = self.gmm(self.aligner, splits), self.alignment(self.aligner, splits)
 
         def compute(directory: Path) -> None:
-            data = self._fitting_data(splits)
+            data = self.fitting.data(splits)
             labels = load_labels(alignment.path, data)
             save_model(start_projected(data, load_model(aligner.path), labels, config), directory)
 
@@ -371,10 +292,10 @@ class ModelStages:
         n_iterations = gmm.iterations[min(stage, len(gmm.iterations) - 1)]
         # What does not fit is known as soon as the aligner is trained.
         fits_only = system.projection != "none" or n_components > self.aligner.n_components
-        fit = {"fit": self._fit_digest(splits)} if fits_only else {}
+        fit = {"fit": self.fitting.digest(splits)} if fits_only else {}
 
         def compute(directory: Path) -> None:
-            data = self._fitting_data(splits) if fits_only else self._training_data(splits)
+            data = self.fitting.data(splits) if fits_only else self.fitting.usable(splits)
             model = load_model(start.path)
             model, history = train_components(data, model, self.task.lexicon, n_components, n_iterations, gmm)
             save_model(model, directory)

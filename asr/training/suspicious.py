@@ -1,7 +1,8 @@
 """Utterances that look as if something were wrong with them, and what.
 
 A transcript is suspicious if it more probably does not belong to its recording than it does; it is far off if
-a hundred to one speak against it. How probable that is, the corpus tells (`asr.training.fit`).
+a hundred to one speak against it, or as many to one as the corpus has utterances if these are more. How
+probable that is, the corpus tells (`asr.training.fit`).
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ def find_suspicious(
     frame_shift_s : seconds from one frame to the next
     """
     longest = _longest_for_phones([h.alignment for h in heard if h.alignment is not None])
+    far_off = min(FAR_OFF, 1 / max(len(heard), 1))  # in a large corpus something right is one in a hundred
     found = []
     for utterance, h in zip(data.corpus, heard, strict=True):
         probability = _probability(h, curves)
@@ -76,7 +78,7 @@ def find_suspicious(
             reasons += _long_words(utterance.words, h.alignment, longest, frame_shift_s)
         reasons += [sound_faults[utterance.utterance_id]] if utterance.utterance_id in sound_faults else []
         if reasons:
-            is_far_off = probability is not None and probability < FAR_OFF
+            is_far_off = probability is not None and probability < far_off
             text = " ".join(utterance.written or utterance.words)
             found.append(Suspicious(utterance.utterance_id, text, probability, tuple(reasons), is_far_off))
     return sorted(found, key=lambda s: (1.0 if s.probability is None else s.probability, s.utterance_id))

@@ -68,6 +68,12 @@ def tones(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def many_tones(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of more speakers and recordings of the tone language; not to be changed."""
+    return write_tones(tmp_path_factory.mktemp("many") / "corpus", n_speakers=20, n_each=10)
+
+
+@pytest.fixture(scope="session")
 def settings() -> tuple[str, ...]:
     """Return the settings of the small training of the model ``gmm2``."""
     return SETTINGS

@@ -28,6 +28,7 @@ SCRIPTS = (
     "sparsity_figure",
     "state_calibration",
     "stopping",
+    "suspicious",
     "table_4_2",
 )
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"

@@ -39,6 +39,10 @@ class TestRead:
         assert unicodedata.normalize("NFD", "été") in lexicon
         assert lexicon.words == ("été",)
 
+    def test_marks_of_kaldi_are_no_words(self, tmp_path: Path) -> None:
+        lexicon = Lexicon.read(write(tmp_path / "l", "!SIL SIL\n<UNK> SPN\n<sil> SIL\nA B\n"))
+        assert (lexicon.words, lexicon.phones) == (("A",), ("B",))
+
     @pytest.mark.parametrize(
         ("text", "message"),
         [

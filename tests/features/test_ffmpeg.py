@@ -9,7 +9,7 @@ import soundfile
 from numpy.testing import assert_allclose
 
 from features import AudioError, audio_info, read_audio
-from features.ffmpeg import DecodedRecordings, decode, is_installed
+from features.ffmpeg import DecodedRecordings, decode, is_for_ffmpeg, is_installed
 from foundation.threads import parallel_map
 
 SAMPLES = np.linspace(-0.5, 0.5, 8000).astype(np.float32)
@@ -106,3 +106,17 @@ def test_a_name_says_nothing_of_what_libsndfile_can_read(
     monkeypatch.setenv("PATH", str(tmp_path))
     soundfile.write(tmp_path / "a.m4a", SAMPLES, 8000, format="FLAC")
     assert_allclose(read_audio(tmp_path / "a.m4a", None), SAMPLES, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("head", [b"\0\0\0\x18ftypM4A ", b"\x1a\x45\xdf\xa3", b"\x30\x26\xb2\x75\x8e\x66"])
+def test_how_a_file_begins_tells_where_the_name_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: bytes
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    path = tmp_path / "a.mp3"
+    path.write_bytes(head + bytes(1000))
+    assert is_for_ffmpeg(path)
+    with pytest.raises(AudioError, match=r"m4a, webm or wma \(though it is called \.mp3\) is read by ffmpeg"):
+        read_audio(path)
+    path.write_bytes(b"ID3" + bytes(1000))
+    assert not is_for_ffmpeg(path)

@@ -23,8 +23,13 @@ CONTAINERS = ("audio", "clips", "data", "recordings", "wav", "wavs")
 
 def visible_files(directory: Path) -> list[Path]:
     """Return what is below a directory, sorted and relative to it, but for hidden files."""
-    below = sorted(p.relative_to(directory) for p in directory.rglob("*"))
-    return [p for p in below if not any(part.startswith(".") for part in p.parts)]
+    found: list[tuple[str, ...]] = []
+    for folder, folders, files in os.walk(directory):
+        # Folders that are changed here in place are those that are walked into.
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        parts = Path(folder).relative_to(directory).parts
+        found += [(*parts, name) for name in (*folders, *files) if not name.startswith(".")]
+    return [Path(*parts) for parts in sorted(found)]
 
 
 def recordings(directory: Path) -> list[Path]:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from asr.corpora.layouts.audio_files import is_audio, visible_files
 from asr.corpora.layouts.beside import is_transcript
-from asr.corpora.layouts.layouts import LISTING_LAYOUTS, layout_of
-from asr.corpora.layouts.lists import LISTS
+from asr.corpora.layouts.layouts import layout_of
 from asr.corpora.utterances import Problem
 from asr.errors import CorpusError
 
@@ -18,10 +17,11 @@ _DEPTH, _N_FOLDERS, _N_NAMED = 2, 200, 5
 
 def hints(directory: Path) -> list[Problem]:
     """Return notes on what could be read instead: folders below that are corpora, texts of another name."""
-    return [*_corpora_below(directory), *_texts_beside(directory)]
+    return [*corpora_below(directory), *_texts_beside(directory)]
 
 
-def _corpora_below(directory: Path) -> Iterator[Problem]:
+def corpora_below(directory: Path) -> Iterator[Problem]:
+    """Yield a note on the folders below that are corpora, if there are any."""
     found: list[str] = []
     for folder in _folders(directory):
         name = str(folder.relative_to(directory))
@@ -46,7 +46,7 @@ def _folders(directory: Path) -> list[Path]:
 
 def _is_corpus(folder: Path) -> bool:
     try:
-        return bool(folder.is_dir() and (layout_of(folder, LISTING_LAYOUTS) or LISTS.sources(folder)))
+        return bool(folder.is_dir() and (layout_of(folder)))
     except CorpusError:  # it fits several, and says so once it is given
         return True
 

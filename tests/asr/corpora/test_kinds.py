@@ -16,7 +16,7 @@ def test_what_is_named_does_not_matter() -> None:
 
 def test_severity_and_words_do() -> None:
     kinds = {kind_of(Problem("u", *rest)) for rest in (("is wrong",), ("is wrong", "warning"), ("is odd",))}
-    assert len(kinds) == 3
+    assert kinds == {"error: is wrong", "warning: is wrong", "error: is odd"}
 
 
 def test_the_first_of_each_kind_and_how_many_follow() -> None:

@@ -29,11 +29,16 @@ def test_a_warning_names_some_and_the_log_all(caplog: pytest.LogCaptureFixture) 
     assert [r.getMessage() for r in rest] == ["left out: u10: silent", "left out: u11: silent"]
 
 
-def test_more_than_the_share_is_an_error_with_all_of_them() -> None:
+def test_more_than_the_share_is_an_error_with_the_first_of_each_kind(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
     with pytest.raises(CorpusError, match="12 of 119 recordings") as caught:
         leave_out("recordings cannot be used", PROBLEMS, 12, 119, 0.1)
     head = f"12 of 119 recordings cannot be used (at most 10 % are left out); {ADVICE}"
-    assert str(caught.value).splitlines() == [head, *PROBLEMS]
+    more = "  and 2 more of this kind, all in log.txt"
+    assert str(caught.value).splitlines() == [head, *PROBLEMS[:10], more]
+    assert caplog.messages == [f"cannot be used: {problem}" for problem in PROBLEMS]
 
 
 def test_all_may_only_be_left_out_where_none_is_needed(caplog: pytest.LogCaptureFixture) -> None:

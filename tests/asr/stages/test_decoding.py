@@ -45,7 +45,7 @@ def tuning(stages: DecodingStages, model: StageOutput) -> StageOutput:
 def recognizer(experiment: Experiment, stages: DecodingStages, tuning: StageOutput) -> StageOutput:
     splits = ("train", "dev")
     trained = experiment.models.acoustic_model(GmmSystem(2), splits)
-    fit = experiment.models.confidence("gmm2", trained, splits)
+    fit = experiment.models.fitting.confidence("gmm2", trained, splits)
     return stages.recognizer("gmm2", trained, tuning, splits, fit)
 
 

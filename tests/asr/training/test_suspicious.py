@@ -34,7 +34,7 @@ def heard(words: str, *of_words: float, n_frames: int = 10) -> Heard:
 def found(
     *all_heard: Heard, curves: FitCurves = CURVES, faults: dict[str, str] | None = None
 ) -> list[Suspicious]:
-    utterances = tuple(Utterance(f"u{k:02}", Path("/a.wav"), h.words, "s") for k, h in enumerate(all_heard))
+    utterances = tuple(Utterance(f"u{k:03}", Path("/a.wav"), h.words, "s") for k, h in enumerate(all_heard))
     data = SpeechData(Corpus(utterances), tuple(np.zeros((9, 3), np.float32) for _ in utterances))
     return find_suspicious(data, all_heard, curves, faults or {}, 0.01)
 
@@ -46,13 +46,13 @@ def test_the_worst_first_with_reasons() -> None:
         heard("A B", -9.0, -9.0),
         Heard(("A",), None, None, ()),
         heard("A", 0.0),
-        faults={"u04": "clipped: 12 % of samples at the limit"},
+        faults={"u004": "clipped: 12 % of samples at the limit"},
     )
     assert [(s.utterance_id, s.reasons, s.is_far_off) for s in rows] == [
-        ("u02", ("text does not fit",), True),
-        ("u01", ("text does not fit at C",), False),
-        ("u04", ("clipped: 12 % of samples at the limit",), False),
-        ("u03", ("text cannot be aligned",), False),
+        ("u002", ("text does not fit",), True),
+        ("u001", ("text does not fit at C",), False),
+        ("u004", ("clipped: 12 % of samples at the limit",), False),
+        ("u003", ("text cannot be aligned",), False),
     ]
     assert [s.probability for s in rows] == [
         pytest.approx(1 / (1 + np.exp(12)), abs=1e-6),
@@ -60,8 +60,14 @@ def test_the_worst_first_with_reasons() -> None:
         pytest.approx(1 / (1 + np.exp(-6)), abs=1e-6),
         None,
     ]
-    assert str(rows[1]) == '0.100  u01: text does not fit at C: "A B C"'
-    assert str(rows[3]) == '  ?    u03: text cannot be aligned: "A"'
+    assert str(rows[1]) == '0.100  u001: text does not fit at C: "A B C"'
+    assert str(rows[3]) == '  ?    u003: text cannot be aligned: "A"'
+
+
+@pytest.mark.parametrize(("n_others", "is_far_off"), [(4, True), (400, False)])
+def test_in_a_large_corpus_one_in_a_hundred_is_not_far_off(n_others: int, is_far_off: bool) -> None:
+    (row,) = found(heard("A", -5.65), *[heard("A", 0.0)] * n_others)  # probability 0.005
+    assert (row.probability, row.is_far_off) == (pytest.approx(0.005, abs=1e-4), is_far_off)
 
 
 def test_without_curves_texts_are_not_doubted() -> None:

@@ -85,10 +85,13 @@ def test_order_depends_on_neither_locale_nor_file_system(
     class Backwards:
         def __init__(self, path: object) -> None:
             with scandir(path) as entries:  # type: ignore[call-overload]
-                self.entries = sorted(entries, key=lambda e: e.name, reverse=True)
+                self.entries = iter(sorted(entries, key=lambda e: e.name, reverse=True))
 
         def __enter__(self):  # type: ignore[no-untyped-def]
-            return iter(self.entries)
+            return self.entries
+
+        def __next__(self):  # type: ignore[no-untyped-def]
+            return next(self.entries)
 
         def __exit__(self, *_: object) -> None: ...
 

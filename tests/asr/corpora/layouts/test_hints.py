@@ -31,8 +31,12 @@ def test_texts_of_other_names(tmp_path: Path, write_audio: Write, write_files: W
     (note,) = hints(tmp_path)
     assert "each recording has files of its name with .fr.cleaned .mb beside it" in note.what
     problems = scan_parts(tmp_path)[1]
-    assert problems[-1] == note
-    assert sum(p.severity == "note" for p in problems) == 3
+    assert [str(p) for p in problems if p.severity == "note"] == [
+        f"{s}: {note.what}" for s in ("train", "dev")
+    ]
+    write_audio(tmp_path, "all/a.wav")
+    write_files(tmp_path, {"all/a.stm": "a 1 anna 0 1 báa\n"})
+    assert str(scan_parts(tmp_path)[1][-1]) == ".: corpora that can be read are in all: give one of these"
 
 
 def test_nothing_to_say(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asr.corpora.corpus import Corpus, Utterance, read_corpus, scan_corpus, write_corpus
+from asr.corpora.corpus import Corpus, Utterance, read_corpus, read_parts, scan_corpus, write_corpus
 from asr.corpora.layouts.kaldi import is_kaldi_directory
 from asr.errors import CorpusError
 
@@ -194,3 +194,21 @@ def test_disk_full_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_files_only_a_kaldi_directory_has(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     assert is_kaldi_directory(tmp_path) == (name != "utt2spk")  # speakers may stand beside plain recordings
+
+
+def test_files_with_a_prefix(tmp_path: Path, write_kaldi: Write) -> None:
+    directory = write_kaldi(tmp_path / "data")
+    for name in ("wav.scp", "text", "utt2spk"):
+        (directory / name).rename(directory / f"train_{name}")
+    assert is_kaldi_directory(directory)
+    assert read_corpus(directory).text == {"a1": ("YES",), "b1": ("NO", "GO")}
+    for name, content in {"wav.scp": "c audio/b1.wav", "text": "c GO", "utt2spk": "c carl"}.items():
+        (directory / f"test_{name}").write_text(content)
+    parts = {name: part.ids for name, part in read_parts(directory).items()}
+    assert parts == {"test": ("c",), "train": ("a1", "b1")}
+    (directory / "more_wav.scp").touch()
+    (directory / "more_text").touch()
+    with pytest.raises(
+        CorpusError, match=r"more_wav\.scp, test_wav\.scp, train_wav\.scp, expected one wav\.scp"
+    ):
+        read_corpus(directory)

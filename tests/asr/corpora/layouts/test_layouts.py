@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.corpora.corpus import lexicon_of, read_corpus, read_parts
+from asr.corpora.corpus import lexicon_of, read_corpus, read_parts, scan_parts
 from asr.corpora.layouts.layouts import LAYOUTS, LISTING_LAYOUTS, layout_of
 from asr.corpora.validation import validate
 from asr.errors import CorpusError
@@ -46,6 +46,23 @@ def test_a_list_beside_folders_of_splits(tmp_path: Path, write_audio: Write, wri
         CorpusError, match=r"both a list of recordings \(a table of recordings\) and a folder"
     ):
         read_parts(tmp_path)
+
+
+def test_kaldi_folders_of_splits_whatever_table_there_is(
+    tmp_path: Path, write_audio: Write, write_files: Write
+) -> None:
+    write_audio(tmp_path, "a.wav")
+    for split in ("train", "test"):
+        write_files(
+            tmp_path / split,
+            {"wav.scp": f"{split}1 ../a.wav", "text": f"{split}1 yes", "utt2spk": f"{split}1 s"},
+        )
+        write_files(tmp_path, {f"{split}.csv": "wav_filename,wav_filesize,transcript\n/home/x/a.wav,1,no\n"})
+    write_files(tmp_path, {"local/dict/lexicon.txt": "yes Y S\n"})
+    assert read_parts(tmp_path)["test"].text == {"test1": ("yes",)}
+    (note,) = (p for p in scan_parts(tmp_path)[1] if p.severity == "note")
+    assert note.what.startswith("read are the folders of splits; left aside is the list")
+    assert lexicon_of(tmp_path) == tmp_path / "local/dict/lexicon.txt"
 
 
 def test_names_of_layouts_differ_and_nothing_has_none(tmp_path: Path) -> None:
