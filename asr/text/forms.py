@@ -182,7 +182,8 @@ def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> Wo
             tokens = BETWEEN_WORDS.sub(" ", text).split() if kind is None else []
             for place, token in enumerate(tokens):
                 if not (has_digit(token) or has_sign(token) or "-" in folded(token)) and plain(token):
-                    ways.add(plain(token), bare(token), begins=place == 0 and len(tokens) > 1)
+                    written = bare(token) if folded(bare(token)) == plain(token) else plain(token)
+                    ways.add(plain(token), written, begins=place == 0 and len(tokens) > 1)
     return WordForms(ways.spelling.values(), language)
 
 

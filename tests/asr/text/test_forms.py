@@ -54,6 +54,11 @@ class TestWithoutALexicon:
         forms = forms_of_text(["The Author of the trail", "ask Philip about the author"])
         assert words_of(forms, "the AUTHOR, philip Of") == ["the", "author", "Philip", "of"]
 
+    def test_punctuation_inside_a_word_is_none_of_its_letters(self) -> None:
+        assert words_of(forms_of_text(["the U.S. and e.g. Don’t"]), "U.S. US e.g don't") == [
+            *("us", "us", "eg", "Don’t"),
+        ]
+
     def test_capitals_everywhere_stay(self) -> None:
         assert words_of(forms_of_text(["YES NO", "NO"]), "YES no") == ["YES", "NO"]
 
