@@ -19,6 +19,7 @@ from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, Pronunciation, spelling_fault
 from decoder.pronouncing.model import ORDER, PronunciationModel
 from decoder.pronouncing.spelling import folds_case, letters_of
+from foundation.errors import listed
 
 logger = logging.getLogger(__name__)
 
@@ -117,18 +118,26 @@ class Guesses:
 
 
 def guesses_of(words: Iterable[str], known: Lexicon, n: int) -> Guesses:
-    """Return up to n guesses for each word; none where the lexicon is too small to guess from."""
+    """Return up to n guesses for each word; none where the lexicon is too small to guess from.
+
+    Of a word that the lexicon has in another case only, or with another apostrophe, they are its own.
+    """
     wanted = sorted(set(words))
+    own = {
+        word: [p for name in names for p in known.pronunciations(name)]
+        for word, names in _found(wanted, known).items()
+    }
+    shares = {word: dict.fromkeys(found, 1 / len(found)) for word, found in own.items()}
     try:
         filled = filled_lexicon(wanted, known)
-        model = PronunciationModel.train(known)
     except LexiconError as error:
         logger.info("%s", error)
-        return Guesses({}, None)
+        return Guesses(shares, None)
     if filled.rates is None or filled.rates.phone_error > WORTHLESS:
-        return Guesses({}, None)
-    found = {w: {g.pronunciation: g.share for g in model.guess(w, n)} for w in filled.new}
-    return Guesses(found, filled)
+        return Guesses(shares, None)
+    model = PronunciationModel.train(known)
+    guessed = {w: {g.pronunciation: g.share for g in model.guess(w, n)} for w in filled.new}
+    return Guesses(shares | guessed, filled)
 
 
 def spelled(words: Collection[str]) -> Lexicon:
@@ -226,8 +235,8 @@ def report(filled: Filled, source: str) -> Iterator[str]:
     n_words = len(filled.lexicon) + len(filled.faults)
     n_new, n_faults = len(filled.new), len(filled.faults)
     if filled.new:
-        listed = ", ".join(filled.new[:10]) + (", …" if n_new > 10 else "")
-        yield f"{n_new} of {n_words} words are not in {source}, guessed from it (marked # guessed): {listed}"
+        named = listed(filled.new)
+        yield f"{n_new} of {n_words} words are not in {source}, guessed from it (marked # guessed): {named}"
     if filled.new and filled.rates is not None:
         yield (
             f"of {filled.rates.words} words of {source}, held out as a test, {filled.rates.word_error:.1f} % "

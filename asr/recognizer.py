@@ -21,14 +21,16 @@ from asr.config import GrammarName
 from asr.corpora.speech_data import warn_of_low_rates
 from asr.corpora.wording import PLAIN, forms_for
 from asr.decoding.grammars import read_grammar
-from asr.decoding.passes import ScoredSpeech, adapted, decode_all, scored_speech
+from asr.decoding.passes import ScoredSpeech, adapted, decode_all
+from asr.decoding.stretches import speech_in_stretches
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.files import read_json, write_json
 from asr.text.forms import Word, WordForms
 from asr.training.fit import load_curves
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
-from features.audio import read_audio
+from features.audio import audio_blocks
+from features.recording import Recording
 from foundation.arrays import Singles
 from foundation.errors import AsrError, did_you_mean
 from foundation.threads import parallel_map, single_threaded_libraries
@@ -111,7 +113,7 @@ class Recognizer:
     def transcribe(self, recording: str | Path | Singles) -> Hypothesis:
         """Return what is said in a recording, given as a path or as samples (T,) at the model's rate."""
         with single_threaded_libraries():
-            found = self.decode(scored_speech([self._cepstra(recording)], [""], self.model))[0]
+            found = self._heard([self._recording(recording)], [""])[0]
         return self.as_written(found)
 
     def transcribe_all(
@@ -123,11 +125,11 @@ class Recognizer:
         when each is short.
         """
         warn_of_low_rates(map(Path, recordings), self.model.front_end.config.mfcc.sample_rate)
-        cepstra = list(parallel_map(self._cepstra_or_error, list(recordings)))
-        usable = [c for c in cepstra if not isinstance(c, AsrError)]
+        read = list(parallel_map(self._recording_or_error, list(recordings)))
+        usable = [r for r in read if not isinstance(r, AsrError)]
         speakers = ["" if same_speaker else str(n) for n in range(len(usable))]
-        decoded = iter(self.decode(scored_speech(usable, speakers, self.model)))
-        return [c if isinstance(c, AsrError) else self.as_written(next(decoded)) for c in cepstra]
+        decoded = iter(self._heard(usable, speakers))
+        return [r if isinstance(r, AsrError) else self.as_written(next(decoded)) for r in read]
 
     @cached_property
     def forms(self) -> WordForms | None:
@@ -153,6 +155,13 @@ class Recognizer:
         if self.first_pass is not None:
             speech = adapted(speech, self.model, self.first_pass, self.lexicon)
         return decode_all(speech.scores, self.decoder)
+
+    def _heard(self, recordings: Sequence[Recording], speakers: Sequence[str]) -> list[Hypothesis]:
+        """Return the lexicon's words for each recording, decoded stretch by stretch if it is long."""
+        speech = speech_in_stretches(recordings, speakers, self.model)
+        return speech.joined(
+            self.decode(speech.scored), self.model.front_end.frame_shift_s, self.decoder.config.n_best
+        )
 
     def align(self, recording: str | Path | Singles, words: Sequence[str]) -> Alignment:
         """Return where each word, phone and state of a transcript lies in a recording."""
@@ -181,7 +190,8 @@ class Recognizer:
     def frames(self, recording: str | Path | Singles) -> Singles:
         """Return the front end's frames (T, D) of a recording, normalised by itself."""
         with single_threaded_libraries():
-            return self.model.front_end.transform([self._cepstra(recording)])[0]
+            found = self._recording(recording)
+            return self.model.front_end.transform([found.cepstra(0, len(found))])[0]
 
     def _graph(self, words: Sequence[str]) -> UtteranceGraph:
         spoken = self.lexicon.spoken(words)
@@ -193,15 +203,15 @@ class Recognizer:
             )
         return utterance_graph(spoken, self.model.topology)
 
-    def _cepstra(self, recording: str | Path | Singles) -> Singles:
-        front_end = self.model.front_end
+    def _recording(self, recording: str | Path | Singles) -> Recording:
+        config = self.model.front_end.config.mfcc
         if isinstance(recording, np.ndarray):
-            return front_end.cepstra(recording)
-        return front_end.cepstra(read_audio(recording, front_end.config.mfcc.sample_rate))
+            return Recording.of(recording, config)
+        return Recording.of_blocks(audio_blocks(recording, config.sample_rate), config)
 
-    def _cepstra_or_error(self, recording: str | Path) -> Singles | AsrError:
+    def _recording_or_error(self, recording: str | Path) -> Recording | AsrError:
         try:
-            return self._cepstra(recording)
+            return self._recording(recording)
         except AsrError as error:
             return error if str(recording) in str(error) else type(error)(f"{recording}: {error}")
 

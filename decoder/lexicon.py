@@ -280,6 +280,17 @@ def _pronunciation_fault(phones: Sequence[str]) -> str:
     return ""
 
 
+def may_be_entry(word: str) -> bool:
+    """Return whether a lexicon may have a word; one such as ``#`` or ``W(2)`` would be lost in a file.
+
+    Examples
+    --------
+    >>> may_be_entry("go"), may_be_entry("#tag"), may_be_entry("go(2)")
+    (True, False, False)
+    """
+    return not _entry_faults(word, [("a",)])
+
+
 def _entry_faults(word: str, variants: Sequence[Sequence[str]]) -> list[str]:
     """Return what is wrong with a word and its pronunciations given in memory."""
     if not word or word.split() != [word]:

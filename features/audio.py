@@ -8,6 +8,7 @@ is wrong, what was expected, what was got, what to do.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from foundation.arrays import Singles
 SEGMENT_SLACK_S = 0.1
 # A decoder may swallow its delay from the ends of an MP3.
 MP3_SLACK = 2 * FRAME_SAMPLES
-BLOCK_SAMPLES = 1 << 20
+BLOCK_SAMPLES = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,17 @@ def read_audio(
     (n_samples,) float32
         Mean of the channels, in [-1, 1) but for the overshoot of a resampled or lossy signal.
     """
+    blocks = list(audio_blocks(path, sample_rate, start_s, end_s))
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def audio_blocks(
+    path: str | os.PathLike[str],
+    sample_rate: int | None = 16000,
+    start_s: float = 0.0,
+    end_s: float | None = None,
+) -> Iterator[Singles]:
+    """Yield the samples of `read_audio`, which has the same parameters, in blocks of some seconds."""
     path = Path(path)
     if sample_rate is not None and sample_rate <= 0:
         raise AudioError(
@@ -82,12 +94,11 @@ def read_audio(
         )
     with _open(path) as file:
         start, stop = _segment(path, file, start_s, end_s)
-        samples = _read_mono(path, file, start, stop)
-        file_rate = file.samplerate
-    _check_finite(path, samples)
-    if sample_rate is None or sample_rate == file_rate:
-        return samples
-    return np.asarray(soxr.resample(samples, file_rate, sample_rate, quality="HQ"), dtype=np.float32)
+        blocks = _mono_blocks(path, file, start, stop)
+        if sample_rate is None or sample_rate == file.samplerate:
+            yield from blocks
+        else:
+            yield from _resampled(blocks, file.samplerate, sample_rate)
 
 
 def _open(path: Path) -> soundfile.SoundFile:
@@ -178,16 +189,18 @@ def _segment(path: Path, file: soundfile.SoundFile, start_s: float, end_s: float
     return start, max(min(stop, n_samples), start + 1)
 
 
-def _read_mono(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> Singles:
-    """Return the mean of the channels of some samples, block by block so that channels cost no memory."""
-    mono = np.empty(stop - start, dtype=np.float32)
-    n_read = 0
+def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> Iterator[Singles]:
+    """Yield the mean of the channels of some samples."""
+    n_samples, n_read = stop - start, 0
     try:
         file.seek(start)
-        while n_read < mono.size:
-            n_wanted = min(BLOCK_SAMPLES, mono.size - n_read)
+        while n_read < n_samples:
+            n_wanted = min(BLOCK_SAMPLES, n_samples - n_read)
             block = file.read(n_wanted, dtype="float32", always_2d=True)
-            mono[n_read : n_read + len(block)] = block[:, 0] if file.channels == 1 else block.mean(axis=1)
+            if len(block):
+                mono = block[:, 0] if file.channels == 1 else block.mean(axis=1)
+                _check_finite(path, mono, n_read)
+                yield mono
             n_read += len(block)
             if len(block) < n_wanted:
                 break
@@ -195,18 +208,31 @@ def _read_mono(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> 
         raise AudioError(
             _truncated(path, f"{file.frames} samples", f"damage after {start + n_read}")
         ) from error
-    if n_read < mono.size - (MP3_SLACK if file.format == "MP3" else 0):
+    if n_read < n_samples - (MP3_SLACK if file.format == "MP3" else 0):
         raise AudioError(_truncated(path, f"{file.frames} samples", f"{start + n_read}"))
-    return mono[:n_read]
-
-
-def _check_finite(path: Path, samples: Singles) -> None:
-    if samples.size == 0:
+    if not n_read:
         raise AudioError(_line(path, "no samples", "at least one", 0, "record it again or leave it out"))
+
+
+def _resampled(blocks: Iterator[Singles], from_rate: int, to_rate: int) -> Iterator[Singles]:
+    """Yield the samples at another rate, the same as if all were resampled at once."""
+    stream = soxr.ResampleStream(from_rate, to_rate, 1, dtype="float32", quality="HQ")
+    for block in blocks:
+        yield stream.resample_chunk(block)
+    yield stream.resample_chunk(np.empty(0, dtype=np.float32), last=True)
+
+
+def _check_finite(path: Path, samples: Singles, n_before: int) -> None:
     if not np.isfinite(samples).all():
         where = int(np.flatnonzero(~np.isfinite(samples))[0])
         raise AudioError(
-            _line(path, f"sample {where}", "a finite number", samples[where], "repair or leave it out")
+            _line(
+                path,
+                f"sample {n_before + where}",
+                "a finite number",
+                samples[where],
+                "repair or leave it out",
+            )
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from features.errors import FeatureError
 from features.mfcc import MfccConfig, check_config, mfcc
-from features.normalization import Standardizer, normalize, normalize_groups
+from features.normalization import Scale, Standardizer, group_scales
 from features.projection import LinearProjection
+from features.recording import Recording
 from foundation.arrays import Singles
 from foundation.checks import check_choices, check_lowest
 
@@ -100,37 +101,65 @@ class FrontEnd:
         -------
         list of (T, D) float32
         """
-        normalized = self.normalize(cepstra, speakers)
-        if self.projection is None:
-            return normalized
-        n_static = self.config.mfcc.n_static
-        projected = [self.projection.transform(f[:, :n_static]) for f in normalized]
-        if not self.config.keep_cepstra:
-            return projected
-        return [np.column_stack(pair) for pair in zip(projected, normalized, strict=True)]
+        return [self._projected(frames) for frames in self.normalize(cepstra, speakers)]
 
     def normalize(self, cepstra: Sequence[Singles], speakers: Sequence[str] | None = None) -> list[Singles]:
         """Return normalised cepstra, the static ones alone if a projection replaces the others."""
-        if self.config.projection != "none" and not self.config.keep_cepstra:
-            n_static = self.config.mfcc.n_static
-            cepstra = [frames[:, :n_static] for frames in cepstra]
-        variance = self.config.normalize_variance
-        if self.config.normalize == "global":
-            if self.standardizer is None:
-                raise FeatureError(
-                    "global normalisation needs training statistics, got none; fit the front end first"
-                )
-            return [self.standardizer.transform(frames) for frames in cepstra]
-        if self.config.normalize == "speaker":
-            # An unknown speaker counts as a speaker of this one recording.
-            groups = [str(n) for n in range(len(cepstra))] if speakers is None else speakers
-            return normalize_groups(
-                cepstra,
-                groups,
-                variance=variance,
-                prior=self.standardizer,
-                prior_frames=self.config.prior_frames,
+        groups = self.groups(len(cepstra), speakers)
+        if len(groups) != len(cepstra):
+            raise FeatureError(
+                f"speakers: expected one for each of {len(cepstra)} recordings, got {len(groups)}; "
+                "pass as many of both"
             )
-        if self.config.normalize == "none":
-            return [np.ascontiguousarray(frames, dtype=np.float32) for frames in cepstra]
-        return [normalize(frames, variance=variance) for frames in cepstra]
+        scales = self.scales(zip(groups, cepstra, strict=True))
+        return [self._normalized(f, scales[group]) for group, f in zip(groups, cepstra, strict=True)]
+
+    def groups(self, n_recordings: int, speakers: Sequence[str] | None = None) -> list[str]:
+        """Return for each recording the name of the group it is normalised with."""
+        if self.config.normalize == "speaker" and speakers is not None:
+            return list(speakers)
+        # An unknown speaker counts as a speaker of this one recording.
+        return [str(n) for n in range(n_recordings)]
+
+    def scales(self, pieces: Iterable[tuple[str, Singles]]) -> dict[str, Scale | None]:
+        """Return how each group is normalised, from pieces (T, 39) of its `cepstra`; None for not at all."""
+        config = self.config
+        if config.normalize in ("none", "global"):
+            known = self._global_scale() if config.normalize == "global" else None
+            return {group: known for group, _ in pieces}
+        prior = self.standardizer if config.normalize == "speaker" else None
+        used = ((group, self._used(frames)) for group, frames in pieces)
+        found = group_scales(
+            used, variance=config.normalize_variance, prior=prior, prior_frames=config.prior_frames
+        )
+        return dict(found)
+
+    def frames(self, recording: Recording, scale: Scale | None, start: int, stop: int) -> Singles:
+        """Return the model's input frames [start, stop) of a recording, (stop − start, D) float32."""
+        margin = 0 if self.projection is None else self.projection.context
+        first = max(start - margin, 0)
+        cepstra = recording.cepstra(first, min(stop + margin, len(recording)))
+        return self._projected(self._normalized(cepstra, scale))[start - first : stop - first]
+
+    def _used(self, cepstra: Singles) -> Singles:
+        """Return the columns that are normalised."""
+        if self.config.projection != "none" and not self.config.keep_cepstra:
+            return cepstra[:, : self.config.mfcc.n_static]
+        return cepstra
+
+    def _normalized(self, cepstra: Singles, scale: Scale | None) -> Singles:
+        used = self._used(cepstra)
+        return np.ascontiguousarray(used, dtype=np.float32) if scale is None else scale.apply(used)
+
+    def _projected(self, normalized: Singles) -> Singles:
+        if self.projection is None:
+            return normalized
+        projected = self.projection.transform(normalized[:, : self.config.mfcc.n_static])
+        return np.column_stack([projected, normalized]) if self.config.keep_cepstra else projected
+
+    def _global_scale(self) -> Scale:
+        if self.standardizer is None:
+            raise FeatureError(
+                "global normalisation needs training statistics, got none; fit the front end first"
+            )
+        return Scale(self.standardizer.mean_, self.standardizer.scale_)

@@ -133,15 +133,21 @@ def mfcc(samples: Reals, config: MfccConfig = MfccConfig()) -> Singles:
 
 def static_mfcc(samples: Reals, config: MfccConfig = MfccConfig()) -> Singles:
     """Return the features of one utterance without derivatives, ``(T, config.n_static)`` float32."""
-    plan = mfcc_plan(config)
     check_samples(samples)
-    if samples.size < plan.window.size:
+    return whole_static(static_frames(samples, mfcc_plan(config)), samples.size, config)
+
+
+def whole_static(static: Singles, n_samples: int, config: MfccConfig) -> Singles:
+    """Return the static features of a whole utterance, the energy normalised in place if the config says so.
+
+    FeatureError if the utterance was shorter than a window.
+    """
+    if n_samples < config.window_samples:
         raise FeatureError(
-            f"audio too short: expected at least one window of {plan.window.size} samples "
-            f"({config.window_ms:g} ms), got {samples.size} ({samples.size / config.sample_rate:g} s at "
+            f"audio too short: expected at least one window of {config.window_samples} samples "
+            f"({config.window_ms:g} ms), got {n_samples} ({n_samples / config.sample_rate:g} s at "
             f"{config.sample_rate} Hz); leave the utterance out or join it to its neighbour"
         )
-    static = static_frames(samples, plan)
     if config.energy and config.energy_normalize:
         static[:, -1] = _normalized_energy(static[:, -1])
     return static

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,7 +107,7 @@ class Standardizer:
         if not hasattr(self, "mean_"):
             raise FeatureError("Standardizer: expected learned statistics, got none; call fit first")
         check_frames(frames, n_columns=self.mean_.size)
-        return _standardized(frames, self.mean_, self.scale_)
+        return Scale(self.mean_, self.scale_).apply(frames)
 
 
 def normalize(frames: Reals, *, mean: bool = True, variance: bool = True) -> Singles:
@@ -144,17 +145,46 @@ def normalize_groups(
             f"groups: expected one for each of {len(utterances)} utterances, got {len(groups)}; "
             "pass as many of both"
         )
-    shift_and_scale = {}
-    for group, moments in _group_moments(utterances, groups).items():
-        if prior is None or prior_frames == 0:  # without smoothing a constant component has no scale
-            own = moments.mean, moments.scale
-        else:
-            own = moments.smoothed(prior, prior_frames)
-        shift_and_scale[group] = _chosen(*own, mean, variance)
-    return [
-        _standardized(frames, *shift_and_scale[group])
-        for frames, group in zip(utterances, groups, strict=True)
-    ]
+    pieces = zip(groups, utterances, strict=True)
+    scales = group_scales(pieces, mean=mean, variance=variance, prior=prior, prior_frames=prior_frames)
+    return [scales[group].apply(frames) for group, frames in zip(groups, utterances, strict=True)]
+
+
+class Scale(NamedTuple):
+    """A mean ``(D,)`` to take away and a deviation ``(D,)`` to divide by, float64."""
+
+    shift: Floats
+    deviation: Floats
+
+    def apply(self, frames: Reals) -> Singles:
+        """Return normalised frames, ``(T, D)`` float32."""
+        # In float64: a constant component must come out as 0, not as the rounding error of its mean.
+        return ((frames - self.shift) / self.deviation).astype(np.float32)
+
+
+def group_scales(
+    pieces: Iterable[tuple[str, Reals]],
+    *,
+    mean: bool = True,
+    variance: bool = True,
+    prior: Standardizer | None = None,
+    prior_frames: float = 0.0,
+) -> dict[str, Scale]:
+    """Return the scale of each group from pieces ``(T, D)`` of its frames; the rest as `normalize_groups`."""
+    return {
+        group: _scale(moments, mean, variance, prior, prior_frames)
+        for group, moments in _group_moments(pieces).items()
+    }
+
+
+def _scale(
+    moments: Moments, mean: bool, variance: bool, prior: Standardizer | None, prior_frames: float
+) -> Scale:
+    if prior is None or prior_frames == 0:  # without smoothing a constant component has no scale
+        shift, deviation = moments.mean, moments.scale
+    else:
+        shift, deviation = moments.smoothed(prior, prior_frames)
+    return Scale(shift if mean else np.zeros_like(shift), deviation if variance else np.ones_like(deviation))
 
 
 def fit_within_groups(utterances: Sequence[Reals], groups: Sequence[str]) -> Standardizer:
@@ -162,27 +192,18 @@ def fit_within_groups(utterances: Sequence[Reals], groups: Sequence[str]) -> Sta
 
     That is a group (a speaker) before anything is known of it: the prior of `normalize_groups`.
     """
-    moments = list(_group_moments(utterances, groups).values())
+    moments = list(_group_moments(zip(groups, utterances, strict=True)).values())
     total = max(sum(m.count for m in moments), 1)
     mean = sum((m.count / total * m.mean for m in moments), np.zeros(1))
     variance = sum((m.count / total * np.square(m.scale) for m in moments), np.zeros(1))
     return Standardizer.from_statistics(mean, np.sqrt(variance))
 
 
-def _group_moments(utterances: Sequence[Reals], groups: Sequence[str]) -> dict[str, Moments]:
-    statistics = {group: Moments() for group in groups}
-    for frames, group in zip(utterances, groups, strict=True):
-        statistics[group].add(frames)
+def _group_moments(pieces: Iterable[tuple[str, Reals]]) -> dict[str, Moments]:
+    statistics: dict[str, Moments] = {}
+    for group, frames in pieces:
+        statistics.setdefault(group, Moments()).add(frames)
     return statistics
-
-
-def _chosen(shift: Floats, scale: Floats, mean: bool, variance: bool) -> tuple[Floats, Floats]:
-    return (shift if mean else np.zeros_like(shift)), (scale if variance else np.ones_like(scale))
-
-
-def _standardized(frames: Reals, shift: Floats, scale: Floats) -> Singles:
-    # In float64: a constant component must come out as 0, not as the rounding error of its mean.
-    return ((frames - shift) / scale).astype(np.float32)
 
 
 def check_frames(frames: Reals, n_columns: int | None = None) -> None:

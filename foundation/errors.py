@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class AsrError(Exception):
@@ -17,3 +17,12 @@ def did_you_mean(names: Iterable[str]) -> str:
     """
     listed = " or ".join(f'"{name}"' for name in names)
     return f" (did you mean {listed}?)" if listed else ""
+
+
+def listed(names: Sequence[str], n: int = 10) -> str:
+    """Return the first names, and how many more there are.
+
+    >>> listed(["ONE", "TWO", "NINE"], 2)
+    'ONE, TWO and 1 more'
+    """
+    return ", ".join(names[:n]) + (f" and {len(names) - n} more" if len(names) > n else "")

@@ -9,7 +9,7 @@ Axes: T frames, D features, S states.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,12 +17,14 @@ import numpy as np
 
 from acoustic.errors import ModelError
 from foundation.arrays import Flags, Floats, Integers, Reals, Singles
+from foundation.computed import Computed
 from foundation.threads import parallel_map
 
 PRIOR_FRAMES = 100.0  # weight of the prior, in frames; the same for GMMs and hybrids
 _SWEEPS = 50
 _ENOUGH = 1e-7  # least gain of a sweep over the rows, in nats a frame; with less the iteration ends
 _LEAST_VARIANCE = 1e-6
+_FRAMES_AT_ONCE = 1 << 14
 
 
 class Transform(NamedTuple):
@@ -111,10 +113,14 @@ def fit_targets(
 
 def adapted_frames(
     frames: Sequence[Singles], states: Sequence[Integers], speakers: Sequence[str], targets: AdaptationTargets
-) -> list[Singles]:
-    """Return the frames (T, D or more) mapped by their speaker's transform, see `speaker_transforms`."""
+) -> Sequence[Singles]:
+    """Return the frames (T, D or more) mapped by their speaker's transform, see `speaker_transforms`.
+
+    Frames that are computed when they are needed stay so.
+    """
     transforms = speaker_transforms(frames, states, speakers, targets)
-    return [transforms[speaker].apply(f) for speaker, f in zip(speakers, frames, strict=True)]
+    mapped = Computed(lambda n: transforms[speakers[n]].apply(frames[n]), len(frames))
+    return mapped if isinstance(frames, Computed) else list(mapped)
 
 
 def speaker_transforms(
@@ -134,8 +140,7 @@ def speaker_transforms(
         spoken.setdefault(speaker, []).append(n)
 
     def one(utterances: list[int]) -> Transform:
-        x = np.concatenate([frames[n][:, : targets.n_columns] for n in utterances])
-        return fit_transform(x, np.concatenate([states[n] for n in utterances]), targets)
+        return _best_transform(_statistics(((frames[n], states[n]) for n in utterances), targets), targets)
 
     return dict(zip(spoken, parallel_map(one, list(spoken.values())), strict=True))
 
@@ -147,12 +152,20 @@ def fit_transform(frames: Singles, states: Integers, targets: AdaptationTargets)
     (w_i − e_i) P (w_i − e_i)ᵀ] / σ_i² over the rows w_i of [A, b], one row after the other (Gales 1998,
     (40) to (45), with the prior P). It starts from the identity, and det A stays positive.
     """
-    chosen = _chosen(states, targets.is_used)
-    x, n_columns = frames[chosen], targets.n_columns
-    extended = _extended(x)
-    second = extended.T @ extended + targets.prior
-    toward = targets.means[states[chosen]].T @ extended + targets.prior[:-1]
-    count = float(len(x))
+    return _best_transform(_statistics([(frames, states)], targets), targets)
+
+
+class _Statistics(NamedTuple):
+    """The number of a speaker's frames, and with the prior Σ ξ ξᵀ (D + 1, D + 1) and Σ μ ξᵀ (D, D + 1)."""
+
+    n_frames: float
+    second: Floats
+    toward: Floats
+
+
+def _best_transform(statistics: _Statistics, targets: AdaptationTargets) -> Transform:
+    count, second, toward = statistics
+    n_columns = targets.n_columns
     rows = np.eye(n_columns, n_columns + 1)
     is_singular = np.linalg.matrix_rank(second, hermitian=True) <= n_columns  # constant frames
     if not count or is_singular:
@@ -170,6 +183,46 @@ def fit_transform(frames: Singles, states: Integers, targets: AdaptationTargets)
         if likelihood - before < _ENOUGH * count:
             break
     return Transform(rows[:, :-1], rows[:, -1])
+
+
+def _statistics(utterances: Iterable[tuple[Singles, Integers]], targets: AdaptationTargets) -> _Statistics:
+    """Return the statistics of frames (T, D or more) in states that are used; utterances are read once."""
+    count, n_columns = 0, targets.n_columns
+    second, toward = np.zeros((n_columns + 1, n_columns + 1)), np.zeros((n_columns, n_columns + 1))
+    for frames, states in _gathered(_used(utterances, targets)):
+        extended = _extended(frames)
+        second += extended.T @ extended
+        toward += targets.means[states].T @ extended
+        count += len(frames)
+    return _Statistics(float(count), second + targets.prior, toward + targets.prior[:-1])
+
+
+def _used(
+    utterances: Iterable[tuple[Singles, Integers]], targets: AdaptationTargets
+) -> Iterator[tuple[Singles, Integers]]:
+    """Yield the frames in states that are used, their columns that are transformed, and these states."""
+    for frames, states in utterances:
+        chosen = _chosen(states, targets.is_used)
+        yield frames[:, : targets.n_columns][chosen], states[chosen]
+
+
+def _gathered(pieces: Iterable[tuple[Singles, Integers]]) -> Iterator[tuple[Singles, Integers]]:
+    """Yield the pieces joined to `_FRAMES_AT_ONCE` frames or more; most speakers have no more than one."""
+    waiting: list[tuple[Singles, Integers]] = []
+    n_waiting = 0
+    for piece in pieces:
+        waiting.append(piece)
+        n_waiting += len(piece[0])
+        if n_waiting >= _FRAMES_AT_ONCE:
+            together, waiting, n_waiting = _joined(waiting), [], 0
+            yield together
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(pieces: Sequence[tuple[Singles, Integers]]) -> tuple[Singles, Integers]:
+    frames, states = zip(*pieces, strict=True)
+    return np.concatenate(frames), np.concatenate(states)
 
 
 def _best_row(p: Floats, target: Floats, inverse: Floats, count: float) -> Floats:
@@ -191,4 +244,4 @@ def _chosen(states: Integers, is_used: Flags) -> Flags:
 
 def _extended(x: Reals) -> Floats:
     """Return [x, 1], (T, D + 1)."""
-    return np.column_stack([x, np.ones(len(x))]).astype(np.float64)
+    return np.column_stack([x, np.ones(len(x))]).astype(np.float64, copy=False)

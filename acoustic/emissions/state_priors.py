@@ -9,6 +9,7 @@ import numpy as np
 from foundation.arrays import Floats, Ints, Reals, Singles
 
 FLOOR = -40.0
+_FRAMES_AT_ONCE = 512  # the steps in between are in double precision
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,13 @@ class StatePriors:
         without a class gets the prior of the rarest class as its posterior, which says nothing about the
         frame.
         """
-        bounded = log_posteriors if self.floor is None else np.maximum(log_posteriors, self.floor)
-        scores = bounded - self.prior_scale * self.log_priors
+        found = np.empty((len(log_posteriors), len(self.class_of_state)), dtype=np.float32)
         nothing = (1.0 - self.prior_scale) * self.log_priors.min()
-        scores = np.column_stack([scores, np.full(len(scores), nothing)])
-        return np.asarray(scores[:, self.class_of_state], dtype=np.float32)
+        for start in range(0, len(found), _FRAMES_AT_ONCE):
+            rows = slice(start, start + _FRAMES_AT_ONCE)
+            part = log_posteriors[rows]
+            bounded = part if self.floor is None else np.maximum(part, self.floor)
+            scores = bounded - self.prior_scale * self.log_priors
+            scores = np.column_stack([scores, np.full(len(scores), nothing)])
+            found[rows] = scores[:, self.class_of_state]
+        return found

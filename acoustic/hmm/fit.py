@@ -18,7 +18,7 @@ from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.forward_backward import best_path
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
-from foundation.arrays import Floats, Reals
+from foundation.arrays import Floats, Ints, Reals
 from foundation.threads import single_threaded_libraries
 
 PRIOR_WRONG = 0.03  # share of a corpus whose transcripts are expected to be wrong
@@ -57,7 +57,12 @@ def loop_scores(scores: Reals, loop: UtteranceGraph, topology: Topology, beam: f
     _, path = best_path(scores, loop.states.astype(np.int64), loop, topology, beam)
     if not len(path):  # fewer frames than a phone has states
         return np.asarray(scores.max(axis=1))
-    return np.asarray(scores[np.arange(len(scores)), loop.states[path]])
+    return along(scores, loop.states[path])
+
+
+def along(scores: Reals, states: Ints) -> Reals:
+    """Return the score (T,) of each frame on a path of states (T,), given those (T, S) of all states."""
+    return np.asarray(scores[np.arange(len(scores)), states])
 
 
 def margins(scores: Reals, of_loop: Reals, alignment: Alignment) -> Margins:
@@ -69,7 +74,7 @@ def margins(scores: Reals, of_loop: Reals, alignment: Alignment) -> Margins:
     of_loop : (T,) scores of the best path through any phones, `loop_scores`
     alignment : words with one of known pronunciation at least
     """
-    of_frames = (scores[np.arange(len(scores)), alignment.states] - of_loop).astype(np.float64)
+    of_frames = (along(scores, alignment.states) - of_loop).astype(np.float64)
     is_known = np.array(alignment.variants) >= 0
     sums = np.array([of_frames[word.start : word.end].sum() for word in alignment.words])
     lengths = np.array([word.end - word.start for word in alignment.words])

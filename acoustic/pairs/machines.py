@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import ClassVar, Protocol, Self
 
 from foundation.arrays import Floats, Reals, Singles, Tensors
-from foundation.threads import parallel_map
+from foundation.threads import parallel_map, single_threaded_libraries
 
 FRAMES_AT_ONCE = 128
 
@@ -77,5 +77,10 @@ def for_blocks_of_frames(work: Callable[[slice], None], n_frames: int, n_workers
     """
     starts = range(0, n_frames, FRAMES_AT_ONCE)
     rows = [slice(start, min(start + FRAMES_AT_ONCE, n_frames)) for start in starts]
+    if n_workers == 1:  # in the caller's thread: what is allocated in ever new threads stays with the process
+        with single_threaded_libraries():
+            for block in rows:
+                work(block)
+        return
     for _ in parallel_map(work, rows, n_workers):
         pass

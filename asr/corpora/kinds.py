@@ -8,12 +8,11 @@ from collections.abc import Iterable
 
 from asr.corpora.utterances import Problem
 
-# What differs between problems of one kind: names in quotes, paths and files, hints, numbers.
+# What differs between problems of one kind: names in quotes, hints, paths and files, numbers.
 _QUOTED = re.compile(r'"[^"]*"')
 _HINT = re.compile(r" ?\(did you mean [^)]*\)")
-_NAMED = re.compile(r"\S*[/\\]\S+|\S+\.\w+")
+_NAMED = re.compile(r"[/\\]\S|\S\.\w")
 _NUMBER = re.compile(r"\d[\d.]*")
-_PARTICULARS = (_QUOTED, _NAMED, _NUMBER)
 
 
 def kind_of(problem: Problem) -> str:
@@ -24,10 +23,9 @@ def kind_of(problem: Problem) -> str:
     >>> kind_of(Problem("a", 'no transcript, expected "a.txt" beside it'))
     'error: no transcript, expected beside it'
     """
-    what = _HINT.sub("", problem.what)
-    for pattern in _PARTICULARS:
-        what = pattern.sub(" ", what)
-    return f"{problem.severity}: {' '.join(what.split())}"
+    what = _QUOTED.sub(" ", _HINT.sub("", problem.what))
+    what = " ".join(part for part in what.split() if not _NAMED.search(part))
+    return f"{problem.severity}: {' '.join(_NUMBER.sub(' ', what).split())}"
 
 
 def first_of_each_kind(problems: Iterable[Problem], n_each: int) -> list[tuple[Problem, int]]:

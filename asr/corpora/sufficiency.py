@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from asr.corpora.utterances import Corpus
 from decoder.lexicon import Lexicon
+from foundation.errors import listed
 
 FEW_TOKENS = 20  # of a phone; its states then have some hundred frames or fewer
 FEW_SPEAKERS = 5
@@ -84,7 +85,8 @@ def judgement(
     for name in list(amounts)[1:]:
         yield from ((name, line) for line in _unseen(corpora[name], train, lexicon))
     tokens = _phone_tokens(train, lexicon)
-    yield first, _said_of_phones(tokens)
+    if tokens:  # words may be without letters
+        yield first, _said_of_phones(tokens)
     yield from ((first, line) for line in _short_speakers(train, seconds[first]))
     yield first, _expectation(amounts[first])
     yield first, "next: " + "; ".join(_advice(train, amounts[first], tokens))
@@ -118,10 +120,9 @@ def _said_of_phones(tokens: Counter[str]) -> str:
         rarest = min(tokens, key=lambda phone: (tokens[phone], phone))
         least = f"{rarest} least ({tokens[rarest]})"
         return f"each of {len(tokens)} phones is said {FEW_TOKENS} times or more, {least}"
-    listed = ", ".join(f"{phone} ({tokens[phone]})" for phone in few[:_N_NAMED])
-    more = f" and {len(few) - _N_NAMED} more" if len(few) > _N_NAMED else ""
+    named = listed([f"{phone} ({tokens[phone]})" for phone in few], _N_NAMED)
     return (
-        f"{len(few)} of {len(tokens)} phones are said less than {FEW_TOKENS} times: {listed}{more}; words "
+        f"{len(few)} of {len(tokens)} phones are said less than {FEW_TOKENS} times: {named}; words "
         "with them are recognised worse, and states with few frames share a discriminant with others"
     )
 
@@ -133,10 +134,9 @@ def _short_speakers(corpus: Corpus, seconds: Mapping[str, float]) -> Iterator[st
         totals[utterance.speaker] += seconds.get(utterance.utterance_id, 0.0)
     short = sorted((total, speaker) for speaker, total in totals.items() if total < SHORT_S)
     if short and len(totals) > 1:
-        listed = ", ".join(f"{speaker} ({total:.0f} s)" for total, speaker in short[:_N_NAMED])
-        more = f" and {len(short) - _N_NAMED} more" if len(short) > _N_NAMED else ""
+        named = listed([f"{speaker} ({total:.0f} s)" for total, speaker in short], _N_NAMED)
         yield (
-            f"{len(short)} of {len(totals)} speakers have less than {SHORT_S:.0f} s: {listed}{more}; their "
+            f"{len(short)} of {len(totals)} speakers have less than {SHORT_S:.0f} s: {named}; their "
             "voice is hardly known, and they are recognised worse than the others"
         )
 

@@ -13,7 +13,7 @@ from asr.corpora.corpus import Corpus, Utterance
 from asr.errors import CorpusError
 from asr.text.forms import NOT_WORDS
 from decoder.lexicon import Lexicon
-from foundation.errors import did_you_mean
+from foundation.errors import did_you_mean, listed
 
 MOST_UNKNOWN = 0.5  # of all words that are spoken; with more, the lexicon is that of other transcripts
 _N_NAMED = 10
@@ -43,10 +43,8 @@ def check_lexicon_belongs(corpus: Corpus, lexicon: Lexicon) -> None:
 def named(unknown: Counter[str], lexicon: Lexicon, n_named: int = _N_NAMED) -> str:
     """Return unknown words with what they may be misspelled for and their number, the most frequent first."""
     ranked = sorted(unknown, key=lambda word: (-unknown[word], word))
-    listed = [
-        f'"{word}"{did_you_mean(lexicon.nearest(word))} {unknown[word]} time(s)' for word in ranked[:n_named]
-    ]
-    return ", ".join(listed) + (f" and {len(ranked) - n_named} more" if len(ranked) > n_named else "")
+    hints = {word: did_you_mean(lexicon.nearest(word)) for word in ranked[:n_named]}
+    return listed([f'"{word}"{hints.get(word, "")} {unknown[word]} time(s)' for word in ranked], n_named)
 
 
 def report(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> str:

@@ -19,11 +19,11 @@ from asr.corpora.wording import EXACT, PLAIN, forms_for, report, total, worded
 from asr.progress import progress_bar
 from asr.text.forms import NOT_WORDS
 from decoder.errors import LexiconError
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, spelling_fault
 from features.audio import audio_info, read_audio
 from features.errors import AudioError
 from foundation.arrays import Singles
-from foundation.errors import did_you_mean
+from foundation.errors import did_you_mean, listed
 from foundation.threads import default_workers, parallel_map
 
 __all__ = ["Problem", "validate"]
@@ -35,7 +35,6 @@ MAX_LETTERS_PER_S = 25.0
 STATES_PER_PHONE = 3
 FRAME_SHIFT_S, FRAME_LENGTH_S = 0.010, 0.025
 _MAX_WORDS = 20  # missing words that get a line of their own
-_MAX_NAMES = 10
 _MAX_THREADS = 8  # each holds a whole recording
 
 
@@ -249,14 +248,16 @@ def _word_problems(
 
 def _spelling_problems(corpus: Corpus) -> list[Problem]:
     """Return the words that cannot be spelled by letters, as they are when there is no lexicon."""
-    problems = []
-    for word in sorted(set(corpus.vocabulary) - NOT_WORDS):
-        try:
-            Lexicon.graphemic([word])
-        except LexiconError as error:
-            user = next(u.utterance_id for u in corpus if word in u.words)
-            problems.append(Problem(user, str(error), "warning"))
-    return problems
+    faults = {word: spelling_fault(word) for word in sorted(set(corpus.vocabulary) - NOT_WORDS)}
+    user = _first_users(corpus)
+    return [
+        Problem(user[word], f'word "{word}" {fault}', "warning") for word, fault in faults.items() if fault
+    ]
+
+
+def _first_users(corpus: Corpus) -> dict[str, str]:
+    """Return the first utterance that has each word."""
+    return {word: u.utterance_id for u in reversed(corpus.utterances) for word in u.words}
 
 
 def _case_problems(corpus: Corpus) -> list[Problem]:
@@ -266,14 +267,14 @@ def _case_problems(corpus: Corpus) -> list[Problem]:
     for word in sorted(times, key=lambda w: (-times[w], w)):
         forms.setdefault(word.casefold(), []).append(word)
     problems = []
+    user = _first_users(corpus)
     for usual, *others in forms.values():
         for word in others:
-            user = next(u.utterance_id for u in corpus if word in u.words)
             what = (
                 f'word "{word}" ({times[word]} time(s)) differs only in case from "{usual}" '
                 f"({times[usual]} time(s)), expected one spelling; they are taken for two words"
             )
-            problems.append(Problem(user, what, "warning"))
+            problems.append(Problem(user[word], what, "warning"))
     return problems
 
 
@@ -308,9 +309,4 @@ def _whole_corpus_problems(train: Corpus, lexicon: Lexicon | None, rates: Counte
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return ", ".join(map(_quoted, names[:_MAX_NAMES])) + more
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
+    return listed([f'"{name}"' for name in names])

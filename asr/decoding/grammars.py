@@ -26,9 +26,9 @@ from decoder.grammars.ngram import NGram
 from decoder.grammars.word_loop import WordLoop
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
+from foundation.errors import listed
 
 WORD_PAIRS = "word_pairs.txt"
-_N_NAMED = 10
 
 logger = logging.getLogger(__name__)
 
@@ -212,5 +212,5 @@ def check_grammar(name: str, grammar: Grammar, lexicon: Lexicon) -> None:
             "grammar %s: %d word(s) are not in the lexicon and cannot be recognised: %s; add what is said",
             name,
             len(dropped),
-            ", ".join(dropped[:_N_NAMED]) + (", …" if len(dropped) > _N_NAMED else ""),
+            listed(dropped),
         )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,10 +20,12 @@ from asr.scoring.scoring import WordAccuracy, score
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from foundation.arrays import Ints, Singles
+from foundation.computed import Computed
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
 
+Found = TypeVar("Found")
 Scores = Sequence[Singles]
 
 
@@ -42,8 +45,13 @@ class ScoredSpeech:
     scores: Scores
 
 
-def emission_scores(frames: Sequence[Singles], model: AcousticModel) -> list[Singles]:
-    """Return the emission scores (T, S) of each recording's frames (T, D)."""
+def emission_scores(frames: Sequence[Singles], model: AcousticModel) -> Scores:
+    """Return the emission scores (T, S) of each recording's frames (T, D).
+
+    Scores of frames that are computed when they are needed are so, too.
+    """
+    if isinstance(frames, Computed):
+        return frames.map(model.emissions.log_likelihoods)
     return list(progress_bar(parallel_map(model.emissions.log_likelihoods, frames), len(frames), "scores"))
 
 
@@ -67,7 +75,7 @@ def adapted(
     def states(scores: Singles) -> Ints:
         return heard_states(scores, first_pass.decode(scores).text, lexicon, model)
 
-    heard = list(progress_bar(parallel_map(states, speech.scores), len(speech.scores), "first pass"))
+    heard = _each(states, speech.scores, "first pass")
     n_unheard = sum(not np.any(states >= 0) for states in heard)
     if n_unheard:
         logger.info("%d of %d recordings: the first pass hears nothing to adapt by", n_unheard, len(heard))
@@ -89,7 +97,13 @@ def heard_states(scores: Singles, words: Sequence[str], lexicon: Lexicon, model:
 
 def decode_all(scores: Scores, decoder: Decoder) -> list[Hypothesis]:
     """Return the hypothesis of each recording."""
-    return list(progress_bar(parallel_map(decoder.decode, scores), len(scores), "decoding"))
+    return _each(decoder.decode, scores, "decoding")
+
+
+def _each(function: Callable[[Singles], Found], scores: Scores, label: str) -> list[Found]:
+    """Return what a function finds in the scores of each recording, which may be computed only then."""
+    found = parallel_map(lambda n: function(scores[n]), range(len(scores)))
+    return list(progress_bar(found, len(scores), label))
 
 
 def accuracy_of(corpus: Corpus, decoded: Sequence[Hypothesis]) -> WordAccuracy:

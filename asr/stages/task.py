@@ -23,7 +23,7 @@ from asr.stages.store import StageOutput, StageStore
 from asr.text.forms import NOT_WORDS, without_remarks
 from asr.training.heard_words import learned_lexicon
 from decoder.grammars.grammar import Grammar
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, may_be_entry
 from features.frontend import FrontEndConfig
 from foundation.errors import AsrError
 
@@ -128,10 +128,15 @@ class TaskStages:
     @cached_property
     def lexicon(self) -> Lexicon:
         """The task's pronunciations, with those of words of train and dev that the recipe's lexicon lacks."""
+        return Lexicon.read(self._pronunciations.path / LEXICON)
+
+    @cached_property
+    def _pronunciations(self) -> StageOutput:
+        """The stage with the final lexicon: that of the words, if train and dev have no others."""
         known = Lexicon.read(self.worded.path / LEXICON)
         heard = _vocabulary({split: self.corpus(split) for split in ("train", "dev")}, ("train", "dev"))
-        missing = sorted(word for word in heard if word not in known)
-        return Lexicon.read(self._learned(known, missing).path / LEXICON) if missing else known
+        missing = sorted(word for word in heard if word not in known and may_be_entry(word))
+        return self._learned(known, missing) if missing else self.worded
 
     def _learned(self, known: Lexicon, missing: Sequence[str]) -> StageOutput:
         """Return the lexicon with pronunciations of missing words, by their spelling and their sound."""
@@ -144,7 +149,7 @@ class TaskStages:
         return self.store.run(
             "pronunciations",
             compute,
-            inputs=self.digests(("train", "dev")),
+            inputs=self._digests_of_data(("train", "dev")),
             config={"front_end": front_end, "gmm": gmm},
         )
 
@@ -203,7 +208,10 @@ class TaskStages:
         return total
 
     def digests(self, splits: Sequence[str]) -> dict[str, str]:
-        """Return what a stage is made from that uses the data of some splits."""
+        """Return what a stage is made from that uses the data of some splits, and the lexicon."""
+        return {**self._digests_of_data(splits), "lexicon": self._pronunciations.digest}
+
+    def _digests_of_data(self, splits: Sequence[str]) -> dict[str, str]:
         used = [split for split in splits if len(self.corpus(split))]
         task = {"task": self.prepared.digest, "words": self.worded.digest}
         return {**task, **{split: self.features(split).digest for split in used}}
@@ -227,7 +235,7 @@ class TaskStages:
                     check_grammar(name, grammar, self.lexicon)
                 self._tell_of_sentences_outside(name, grammar, splits)
 
-        inputs = {"task": self.prepared.digest, "words": self.worded.digest}
+        inputs = self.digests(())
         return self.store.run(split_name("grammars", splits), compute, inputs=inputs, config=self.grammars)
 
     def _tell_of_sentences_outside(self, name: str, grammar: Grammar, splits: Sequence[str]) -> None:

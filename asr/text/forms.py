@@ -14,7 +14,16 @@ from typing import Literal, NamedTuple
 
 from acoustic.hmm.topology import NOISE_WORD
 from asr.text.numerals import spelt_out
-from asr.text.plain import BETWEEN_WORDS, bare, folded, has_digit, has_sign, plain
+from asr.text.plain import (
+    BETWEEN_WORDS,
+    ONE_APOSTROPHE,
+    ONE_HYPHEN,
+    bare,
+    folded,
+    has_digit,
+    has_sign,
+    plain,
+)
 from asr.text.remarks import is_remark, parts_of
 
 UNKNOWN_WORD = "[unknown]"
@@ -64,6 +73,7 @@ class WordForms:
         for word in in_order:
             self._plain.setdefault(plain(word), word)
         self._plain.pop("", None)
+        self._read: dict[str, tuple[Word, ...]] = {}  # tokens that have been read: a text repeats its words
         self._in_capitals = bool(self.words) and all(word == word.upper() for word in self.words)
 
     def read(self, transcript: str) -> list[Word]:
@@ -85,7 +95,9 @@ class WordForms:
         """Yield the words between two remarks, or what a remark stands for."""
         if kind is None:
             for token in text.split():
-                yield from self._token(token)
+                if token not in self._read:
+                    self._read[token] = tuple(self._token(token))
+                yield from self._read[token]
         elif kind != "nothing":
             word = NOISE_WORD if kind == "noise" else UNKNOWN_WORD
             yield Word(word, text, frozenset({"remark"}))
@@ -119,12 +131,12 @@ class WordForms:
     def _apart(self, token: str) -> Iterator[Word]:
         """Yield the parts of a token that the lexicon lacks, or its plain form if it is in one part."""
         parts = [part for part in folded(bare(token)).split("-") if plain(part)]
-        written = [part for part in _hyphens_one(bare(token)).split("-") if plain(part)]
+        written = [part for part in bare(token).translate(ONE_HYPHEN).split("-") if plain(part)]
         for part, own in zip(parts, written, strict=True):
             elided = self._elided(part)
             changes: frozenset[Change] = frozenset({"taken apart"} if len(parts) > 1 or elided else ())
             if elided:
-                cut = own.replace("\u2019", "'").index("'") + 1
+                cut = own.translate(ONE_APOSTROPHE).find("'") + 1
                 yield Word(elided[0], own[:cut], changes)
                 yield Word(elided[1], own[cut:], changes)
             else:
@@ -157,11 +169,6 @@ def _is_broken_off(token: str) -> bool:
     form = folded(token)
     stem = plain(form)
     return bool(stem) and form[form.rfind(stem[-1]) + 1 :].startswith("-")
-
-
-def _hyphens_one(text: str) -> str:
-    """Return a text with one kind of hyphen, its case kept."""
-    return "".join("-" if folded(c) == "-" else c for c in text)
 
 
 def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> WordForms:
@@ -220,7 +227,7 @@ def comparable(transcript: str) -> tuple[str, ...]:
     ('the', 'well', 'known', 'author', '7')
     """
     spoken = " ".join(text for text, kind in parts_of(transcript) if kind is None)
-    apart = BETWEEN_WORDS.sub(" ", _hyphens_one(spoken)).replace("-", " ")
+    apart = BETWEEN_WORDS.sub(" ", spoken.translate(ONE_HYPHEN)).replace("-", " ")
     return tuple(form for form in map(plain, apart.split()) if form)
 
 

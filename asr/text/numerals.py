@@ -9,11 +9,13 @@ from types import ModuleType
 
 from asr.errors import ConfigError
 
-_GROUPED = re.compile(r"\d{1,3}(?:([,.'\u00a0\u202f])\d{3})(?:\1\d{3})*")
+_GROUPED = re.compile(r"(?!0)\d{1,3}(?:([,.'\u00a0\u202f])\d{3})(?:\1\d{3})*")
 _WHOLE = re.compile(r"\d+")
 _DECIMAL = re.compile(r"(\d+)[.,](\d+)")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
-_LONGEST = 15  # digits; longer ones are read digit by digit
+_LONGEST = 15  # digits; longer whole numbers are read digit by digit, others not at all
+# Languages in which a point is never between thousands, nor a comma before decimals.
+_DECIMAL_POINT = frozenset({"en", "he", "ja", "ko", "th", "zh"})
 
 
 def spelt_out(numeral: str, language: str) -> tuple[str, ...]:
@@ -21,14 +23,16 @@ def spelt_out(numeral: str, language: str) -> tuple[str, ...]:
 
     Whole numbers, with or without marks between thousands, decimals, and English ordinals such as ``21st``.
     """
-    words = _module(language)
-    if match := _ORDINAL.fullmatch(numeral):
-        text = words.num2words(int(match[1]), to="ordinal", lang=language)
-    elif _GROUPED.fullmatch(numeral):
-        text = words.num2words(int(re.sub(r"\D", "", numeral)), lang=language)
-    elif _WHOLE.fullmatch(numeral):
+    words, has_point = _module(language), language[:2] in _DECIMAL_POINT
+    if _WHOLE.fullmatch(numeral):
         text = _whole(numeral, words, language)
-    elif match := _DECIMAL.fullmatch(numeral):
+    elif sum(map(str.isdigit, numeral)) > _LONGEST:
+        return ()
+    elif match := _ORDINAL.fullmatch(numeral):
+        text = words.num2words(int(match[1]), to="ordinal", lang=language)
+    elif (match := _GROUPED.fullmatch(numeral)) and not (has_point and match[1] == "."):
+        text = words.num2words(int(re.sub(r"\D", "", numeral)), lang=language)
+    elif (match := _DECIMAL.fullmatch(numeral)) and not (has_point and "," in numeral):
         text = words.num2words(float(f"{match[1]}.{match[2]}"), lang=language)
     else:
         return ()

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_APOSTROPHES = dict.fromkeys("\u2018\u2019\u02bc\uff07`\u00b4\u2032", "'")
-_HYPHENS = dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\u058a\u05be", "-")
-_ONE = str.maketrans(_APOSTROPHES | _HYPHENS)
+# For str.translate: all apostrophes one, and all hyphens one.
+ONE_APOSTROPHE = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\uff07`\u00b4\u2032", "'"))
+ONE_HYPHEN = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\u058a\u05be", "-"))
+_ONE = ONE_APOSTROPHE | ONE_HYPHEN
 _INSIDE = frozenset("'-")
 _TATWEEL = "\u0640"  # lengthens a line of Arabic, and is a letter to Unicode
 # Dashes, slashes and rows of dots stand between words even where no space does.
@@ -52,11 +53,11 @@ def bare(word: str) -> str:
 
     Examples
     --------
-    >>> bare("“Trail,”"), bare("etc."), bare("’tis"), bare("C#.")
-    ('Trail', 'etc', 'tis', 'C#')
+    >>> bare("“Trail,”"), bare("etc."), bare("’tis"), bare("C#."), bare("$5,")
+    ('Trail', 'etc', 'tis', 'C#', '$5')
     """
     text = unicodedata.normalize("NFC", word)
-    spoken = [i for i, c in enumerate(text) if _is_spoken(c) or c in SIGNS]
+    spoken = [i for i, c in enumerate(text) if _is_spoken(c) or _is_sign(c)]
     return text[spoken[0] : spoken[-1] + 1] if spoken else ""
 
 
@@ -67,7 +68,11 @@ def has_digit(word: str) -> bool:
 
 def has_sign(word: str) -> bool:
     """Return whether a word has a sign that is read as a word, such as ``%`` or that of a currency."""
-    return any(c in SIGNS or unicodedata.category(c) == "Sc" for c in word)
+    return any(map(_is_sign, word))
+
+
+def _is_sign(character: str) -> bool:
+    return character in SIGNS or unicodedata.category(character) == "Sc"
 
 
 def _is_spoken(character: str) -> bool:

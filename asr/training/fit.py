@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,10 @@ def hear(
         scores = model.emissions.log_likelihoods(frames[n])
         of_loop = loop_scores(scores, loop, model.topology, beam)
         alignment, right = _heard(scores, of_loop, texts[n], model, lexicon, beam)
-        others = [(texts[k], _heard(scores, of_loop, texts[k], model, lexicon, beam)[1]) for k in partners[n]]
+        others = [
+            (texts[k], _heard(scores, of_loop, texts[k], model, lexicon, beam)[1])
+            for k in partners.get(n, ())
+        ]
         return Heard(texts[n], alignment, right, tuple((words, m) for words, m in others if m is not None))
 
     return list(progress_bar(parallel_map(one, chosen), len(chosen), "how well texts fit"))
@@ -138,16 +142,15 @@ def _evenly(n: int, n_chosen: int | None) -> list[int]:
 
 
 def _partners(texts: Sequence[Words], lexicon: Lexicon, chosen: Sequence[int]) -> dict[int, list[int]]:
-    """Return for each utterance chosen the utterances whose transcripts are aligned with it."""
+    """Return for some of the utterances chosen those whose transcripts are aligned with them, too."""
     known = [[p for p in lexicon.spoken(words) if p is not None] for words in texts]
     n_phones = np.array([sum(min(map(len, p)) for p in ways) for ways in known])
     n_each = min(4, -(-_N_WRONG_PAIRS // len(chosen))) if chosen else 0
     with_partners = {chosen[k] for k in _evenly(len(chosen), _N_WRONG_PAIRS)}
     found: dict[int, list[int]] = {}
-    for n in chosen:
+    for n in with_partners:
         near = np.argsort(np.abs(n_phones - n_phones[n]), kind="stable")
-        others = [int(k) for k in near[: 4 * _N_NEAR] if texts[k] != texts[n]][:_N_NEAR]
-        rng = np.random.default_rng(n)
-        n_drawn = min(n_each, len(others)) if n in with_partners else 0
-        found[n] = sorted(rng.choice(others, n_drawn, replace=False).tolist()) if n_drawn else []
+        others = list(islice((int(k) for k in near if texts[k] != texts[n]), _N_NEAR))
+        drawn = np.random.default_rng(n).choice(others or [n], min(n_each, len(others)), replace=False)
+        found[n] = sorted(drawn.tolist())
     return found

@@ -25,18 +25,17 @@ from acoustic.hmm.training import (
 )
 from asr.corpora.left_out import leave_out
 from asr.corpora.speech_data import SpeechData
-from asr.corpora.unknown_words import check_lexicon_belongs, is_all_unknown, named, report, unknown_words
+from asr.corpora.unknown_words import check_lexicon_belongs, is_all_unknown, report
 from asr.progress import step_bar
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer, fit_within_groups
 from features.projection import fit_lda
 from foundation.arrays import Ints
+from foundation.errors import listed
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
-
-_N_NAMED = 10
 
 
 def usable_for_training(
@@ -52,7 +51,8 @@ def usable_for_training(
         check_lexicon_belongs(data.corpus, lexicon)
     problems = {u.utterance_id: "empty transcript, expected words" for u in data.corpus if not u.words}
     for utterance in (u for u in data.corpus if is_all_unknown(u, lexicon)):
-        words = named(unknown_words([utterance.words], lexicon), lexicon)
+        # Without hints, which take a search of the whole lexicon for each word.
+        words = listed([f'"{word}"' for word in utterance.spoken])
         problems[utterance.utterance_id] = f"no word of it is in lexicon.txt: {words}"
     what, lines = "transcripts cannot be trained on", [f"{i}: {problem}" for i, problem in problems.items()]
     leave_out(what, lines, len(problems), len(data.corpus), most_left_out, needed=needed)
@@ -67,12 +67,11 @@ def warn_of_untrained_phones(data: SpeechData, lexicon: Lexicon) -> None:
     known = [word for word in data.corpus.vocabulary if word in lexicon]
     spoken = {p for word in known for phones in lexicon.pronunciations(word) for p in phones}
     if untrained := [phone for phone in lexicon.phones if phone not in spoken]:
-        named = ", ".join(untrained[:_N_NAMED]) + (", …" if len(untrained) > _N_NAMED else "")
         logger.warning(
             "%d phone(s) of the lexicon are in no training transcript: %s; words with them will hardly be "
             "recognised; record some or take them out of lexicon.txt",
             len(untrained),
-            named,
+            listed(untrained),
         )
 
 
@@ -203,10 +202,9 @@ def _log_history(history: Sequence[Progress], n_utterances: int) -> None:
         )
     if history and history[-1].failed:
         failed = history[-1].failed
-        named = ", ".join(failed[:_N_NAMED]) + (", …" if len(failed) > _N_NAMED else "")
         logger.warning(
             "%d of %d utterances left out of training, no path through their transcript: %s",
             len(failed),
             n_utterances,
-            named,
+            listed(failed),
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import Alignment, Segment, align
+from acoustic.hmm.fit import along
 from acoustic.hmm.graph import utterance_graph
 from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
 from acoustic.hmm.training import GmmConfig
@@ -27,7 +28,8 @@ from asr.pronunciations import Filled, guesses_of, report
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
 from decoder.lexicon import Lexicon, Pronunciation
 from features.frontend import FrontEndConfig
-from foundation.arrays import Ints, Reals, Singles
+from foundation.arrays import Reals, Singles
+from foundation.errors import listed
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
@@ -38,7 +40,6 @@ ACOUSTIC_SCALE = 0.1  # neighbouring frames are nearly the same observation ten 
 UNGUESSED = float(np.log(1e-3))  # of a string that is heard and not among the guesses
 WORST = -50.0  # a stretch that a candidate does not fit at all says no more than this
 _N_STAGES = 2  # of the mixtures' growth
-_N_NAMED = 10
 _SILENT = frozenset({SILENCE, SHORT_PAUSE, NOISE})
 
 
@@ -109,7 +110,7 @@ def _stretch(alignment: Alignment, segment: Segment, frames: Singles, model: Aco
     within = [p for p in alignment.phones if segment.start <= p.start < segment.end]
     heard = (model.topology.phones[p.index] for p in within)
     scores = model.emissions.log_likelihoods(frames[segment.start : segment.end])
-    likelihood = _along(scores, alignment.states[segment.start : segment.end])
+    likelihood = float(along(scores, alignment.states[segment.start : segment.end]).sum())
     return Stretch(scores, tuple(p for p in heard if p not in _SILENT), likelihood)
 
 
@@ -147,12 +148,8 @@ def _fit(candidate: Pronunciation, stretch: Stretch, model: AcousticModel) -> fl
         alignment = align(stretch.scores, graph, model.topology)
     except AlignmentError:
         return WORST
-    return max(_along(stretch.scores, alignment.states) - stretch.log_likelihood, WORST)
-
-
-def _along(scores: Reals, states: Ints) -> float:
-    """Return the sum of scores (T, S) along a path of states (T,)."""
-    return float(scores[np.arange(len(states)), states].sum())
+    likelihood = float(along(stretch.scores, alignment.states).sum())
+    return max(likelihood - stretch.log_likelihood, WORST)
 
 
 def _tell(
@@ -169,16 +166,11 @@ def _tell(
             "# guessed in lexicon.txt): %s",
             len(said),
             len(missing),
-            _listed(said),
+            listed(said),
         )
     for line in report(filled, "the lexicon") if filled is not None else ():
         logger.info("%s", line)
     if others := sorted(set(missing) - set(learned)):
         logger.warning(
-            "%d word(s) cannot be recognised, no pronunciation was found: %s", len(others), _listed(others)
+            "%d word(s) cannot be recognised, no pronunciation was found: %s", len(others), listed(others)
         )
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
-    return ", ".join(names[:_N_NAMED]) + (", …" if len(names) > _N_NAMED else "")

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from asr.pronunciations import ErrorRates, Filled, error_rates, filled_lexicon, held_out_error, report
+from asr.pronunciations import (
+    ErrorRates,
+    Filled,
+    error_rates,
+    filled_lexicon,
+    guesses_of,
+    held_out_error,
+    report,
+)
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon
 from decoder.pronouncing.model import PronunciationModel
@@ -103,9 +111,16 @@ def test_report_names_what_a_person_should_know(known: Lexicon) -> None:
     assert lines[0].startswith(
         "12 of 14 words are not in my.txt, guessed from it (marked # guessed): kimota, "
     )
-    assert lines[0].endswith("kimota" + "ta" * 9 + ", …")
+    assert lines[0].endswith("kimota" + "ta" * 9 + " and 2 more")
     assert lines[1].startswith(
         f"of {len(known)} words of my.txt, held out as a test, 0.0 % came out wrong, 0.0 %"
     )
     assert lines[2].startswith("1 of 14 words are not in my.txt and cannot be guessed; they are left out")
     assert lines[3] == '  word "zz" has "z", which no word of the lexicon has'
+
+
+def test_a_word_in_another_form_has_its_own_pronunciations() -> None:
+    lexicon = Lexicon({"DON'T": [("D", "OW", "N", "T"), ("D", "OW", "N")]})
+    assert guesses_of(["don’t"], lexicon, 10).shares == {
+        "don’t": {("D", "OW", "N", "T"): 0.5, ("D", "OW", "N"): 0.5}
+    }

@@ -19,6 +19,7 @@ SCRIPTS = (
     "emission",
     "fsdd",
     "house",
+    "long_recordings",
     "outlook",
     "pair_training",
     "pronouncing",

@@ -12,7 +12,7 @@ from asr.corpora.layouts.scan import Stretch
 from asr.corpora.tables import lines_of
 from asr.corpora.utterances import Problem
 
-_TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
+_TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
 _VOICE = re.compile(r"<v(?:\.[^ \t>]*)?[ \t]+([^>]+)>")
 # Tags such as <i>, <c.loud>, <00:01.500> and SubRip's {\an8}; other text in angle brackets is text.

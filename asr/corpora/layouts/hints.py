@@ -11,6 +11,7 @@ from asr.corpora.layouts.beside import is_transcript
 from asr.corpora.layouts.layouts import layout_of
 from asr.corpora.utterances import Problem
 from asr.errors import CorpusError
+from foundation.errors import listed
 
 _DEPTH, _N_FOLDERS, _N_NAMED = 2, 200, 5
 
@@ -22,16 +23,15 @@ def hints(directory: Path) -> list[Problem]:
 
 def corpora_below(directory: Path) -> Iterator[Problem]:
     """Yield a note on the folders below that are corpora, if there are any."""
-    found: list[str] = []
+    found: list[Path] = []
     for folder in _folders(directory):
-        name = str(folder.relative_to(directory))
-        if any(name.startswith(f"{outer}/") for outer in found):
+        if any(outer in folder.parents for outer in found):
             continue
         if _is_corpus(folder) or _is_corpus(folder / "train"):
-            found.append(name)
+            found.append(folder)
     if found:
-        listed = ", ".join(found[:_N_NAMED]) + (", …" if len(found) > _N_NAMED else "")
-        yield Problem(".", f"corpora that can be read are in {listed}: give one of these", "note")
+        names = listed([str(folder.relative_to(directory)) for folder in found], _N_NAMED)
+        yield Problem(".", f"corpora that can be read are in {names}: give one of these", "note")
 
 
 def _folders(directory: Path) -> list[Path]:

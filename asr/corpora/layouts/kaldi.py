@@ -6,6 +6,7 @@ import math
 import os
 from pathlib import Path
 
+from asr.corpora.layouts.audio_files import is_file
 from asr.corpora.layouts.moved import found_by_ends, moved_note
 from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
 from asr.corpora.tables import Table, read_speakers, read_table, words_of
@@ -112,7 +113,7 @@ def _audio_paths(recordings: Table, directory: Path) -> tuple[dict[str, Path], l
 
 def _existing(name: str, directory: Path) -> Path | None:
     candidates = [Path(os.path.abspath(base / name)) for base in (directory, Path.cwd())]
-    return next((path for path in candidates if path.is_file()), None)
+    return next((path for path in candidates if is_file(path)), None)
 
 
 def _stretches(segments: Table, recordings: Table | None) -> tuple[dict[str, _Stretch], list[Problem]]:

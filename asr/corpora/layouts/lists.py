@@ -18,6 +18,7 @@ from asr.corpora.layouts.scan import WHOLE, Layout, Scan
 from asr.corpora.tables import lines_of, read_text
 from asr.corpora.utterances import Problem
 from asr.text.plain import plain
+from foundation.errors import listed
 
 _NAMES = frozenset({"transcript", "transcripts", "transcription", "transcriptions", "prompts"})
 _NOT_LISTS = frozenset({"lexicon.txt", "word_pairs.txt", "speakers.txt"})
@@ -68,15 +69,10 @@ def scan(source: Path) -> Scan:
     utterances, more = utterances_of(entries, directory)
     parts = {WHOLE: utterances}
     what = "the second column is the speaker's sex or folder, and not taken for spoken"
-    notes = [Problem(_named(marked), what, "note")] if marked else []
-    left = unnamed(directory, parts, _named([str(file.relative_to(directory)) for file in lists]))
+    notes = [Problem(listed(marked, _N_NAMED), what, "note")] if marked else []
+    names = listed([str(file.relative_to(directory)) for file in lists], _N_NAMED)
+    left = unnamed(directory, parts, names)
     return Scan(parts, [*problems, *more, *notes, *left])
-
-
-def _named(files: Sequence[str]) -> str:
-    return ", ".join(files[:_N_NAMED]) + (
-        f" and {len(files) - _N_NAMED} more" if len(files) > _N_NAMED else ""
-    )
 
 
 def _stems(directory: Path) -> dict[str, Path]:

@@ -27,6 +27,7 @@ from asr.corpora.layouts.rows import Row, first_rows, is_table, read_rows
 from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
 from asr.corpora.tables import words_of
 from asr.corpora.utterances import Problem, Severity, Utterance
+from foundation.errors import listed
 
 TEXT_COLUMNS = ("text", "sentence", "transcript", "transcription")
 # What the columns of smaller tables are called; they are read if none of the above is there.
@@ -40,7 +41,6 @@ AUDIO_COLUMNS = (
 SPEAKER_COLUMNS = ("speaker", "speaker_id", "client_id")
 # Folders beside a table in which its recordings may lie, if they are not beside it.
 AUDIO_FOLDERS = ("clips", "wavs", "wav", "audio")
-_N_NAMED = 10
 # Share of rows that may be without a recording.
 _FEW = 0.1
 
@@ -170,8 +170,9 @@ def entries_by_folder(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     """Return entries by split where all lie in folders that are called after splits, else as a whole."""
     parts: dict[str, list[Entry]] = {}
     for entry in entries:
-        folder = Path(entry.name.replace("\\", "/")).parts[0].casefold()
-        parts.setdefault(SPLIT_NAMES.get(folder, WHOLE), []).append(entry)
+        folders = Path(entry.name.replace("\\", "/")).parts[:1]  # none of the name "."
+        split = SPLIT_NAMES.get("".join(folders).casefold(), WHOLE)
+        parts.setdefault(split, []).append(entry)
     return parts if "train" in parts and WHOLE not in parts else {WHOLE: list(entries)}
 
 
@@ -267,8 +268,8 @@ def unnamed(
     left = [str(path) for path in recordings(directory) if absolute(directory / path) not in named]
     if not left:
         return []
-    listed = ", ".join(left[:_N_NAMED]) + (", …" if len(left) > _N_NAMED else "")
-    what = f"{len(left)} recording(s) without a usable row, expected one each; they are left out: {listed}"
+    what = f"{len(left)} recording(s) without a usable row, expected one each; they are left out: "
+    what += listed(left)
     return [Problem(tables, what, "warning")]
 
 

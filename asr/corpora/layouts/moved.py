@@ -25,17 +25,25 @@ def found_by_ends(missing: Collection[str], all_names: Collection[str], director
         return {}
     directory = absolute(directory)
     uses = Counter(end for name in set(all_names) for end in _ends(_parts(name)))
-    by_name: dict[str, list[Path]] = {}
-    for file in recordings(directory):
-        for name in {file.name, file.stem}:
-            by_name.setdefault(name, []).append(directory / file)
+    below = _by_ends([directory / file for file in recordings(directory)], uses)
     found: dict[str, Path] = {}
     for name in missing:
         parts = _parts(name)
-        below = by_name.get(parts[-1], []) if parts else []
-        path, n_common = _longest(parts, below) if below else _above(parts, directory)
+        end = next((end for end in _ends(parts) if end in below), None)
+        path, n_common = _above(parts, directory) if end is None else (below[end], len(end))
         if path is not None and uses[parts[len(parts) - n_common :]] == 1:
             found[name] = path
+    return found
+
+
+def _by_ends(files: Sequence[Path], wanted: Collection[_Parts]) -> dict[_Parts, Path | None]:
+    """Return recordings by those ends of their paths that are wanted, None for an end that several have."""
+    found: dict[_Parts, Path | None] = {}
+    for file in files:
+        for name in {file.name, file.stem}:
+            for end in _ends((*file.parts[:-1], name)):
+                if end in wanted:
+                    found[end] = None if end in found else file
     return found
 
 
@@ -57,19 +65,6 @@ def _parts(name: str) -> _Parts:
 def _ends(parts: _Parts) -> list[_Parts]:
     """Return the ends of a path, the longest first."""
     return [parts[first:] for first in range(len(parts))]
-
-
-def _longest(parts: _Parts, candidates: Sequence[Path]) -> tuple[Path | None, int]:
-    """Return the candidate with the longest end in common (None if several have it), and that length."""
-    lengths = [_n_common(parts, path.parts) for path in candidates]
-    best = max(lengths)
-    return (candidates[lengths.index(best)] if lengths.count(best) == 1 else None), best
-
-
-def _n_common(parts: Sequence[str], others: Sequence[str]) -> int:
-    """Return the number of last parts that are equal; the file name counts as equal."""
-    pairs = list(zip(reversed(parts[:-1]), reversed(others[:-1]), strict=False))
-    return 1 + next((n for n, (mine, other) in enumerate(pairs) if mine != other), len(pairs))
 
 
 def _above(parts: _Parts, directory: Path) -> tuple[Path | None, int]:

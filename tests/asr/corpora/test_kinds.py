@@ -1,5 +1,7 @@
 """Problems of one kind are counted together, whatever they name."""
 
+import time
+
 from asr.corpora.kinds import first_of_each_kind, kind_of
 from asr.corpora.utterances import Problem
 
@@ -24,3 +26,9 @@ def test_the_first_of_each_kind_and_how_many_follow() -> None:
     kept = [(problem.where, n_more) for problem, n_more in first_of_each_kind(problems, 2)]
     assert kept == [("0", 0), ("1", 0), ("2", 2), ("3", 1)]
     assert [n for _, n in first_of_each_kind(problems, 7)] == [0] * 7
+
+
+def test_a_long_text_without_spaces_is_no_trouble() -> None:
+    started = time.process_time()
+    assert kind_of(Problem("u", "a" * 50_000)) == f"error: {'a' * 50_000}"
+    assert time.process_time() - started < 5  # it took minutes

@@ -260,3 +260,12 @@ def test_structural_problems_and_others_come_together(tmp_path: Path) -> None:
 def test_no_such_directory(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no such directory"):
         validate(tmp_path / "none")
+
+
+def test_words_without_letters_taken_as_they_stand(tmp_path: Path) -> None:
+    write_folder(tmp_path, {"a": "7 8", "b": "7", "c": "8"})
+    found = lines_of(tmp_path, None, "exact")
+    assert [line.partition(" has the digit")[0] for line in found] == [
+        'warning: a: word "7"',
+        'warning: a: word "8"',
+    ]

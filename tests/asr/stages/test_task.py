@@ -123,7 +123,9 @@ class TestWorded:
             lines = ["ASA a s a", "IMI i m i", "SUS s u s", "<UNK> spn"]
             (output_dir / "lexicon.txt").write_text("\n".join(lines))
 
-        lexicon = task_of(prepare, corpus=tones).lexicon
+        task = task_of(prepare, corpus=tones)
+        lexicon = task.lexicon
+        assert task.digests(())["lexicon"] != task.worded.digest  # what uses it is made again with it
         assert lexicon.pronunciations("MAUI") == (("m", "a", "u", "i"),)
         assert lexicon.guessed == {"MAUI"}
         assert lexicon.words == ("ASA", "IMI", "MAUI", "SUS")
@@ -183,6 +185,7 @@ class TestFeatures:
         assert task.digests(("dev", "eval", "test")) == {
             "task": task.prepared.digest,
             "words": task.worded.digest,
+            "lexicon": task.worded.digest,
             "dev": task.features("dev").digest,
             "test": task.features("test").digest,
         }
@@ -218,7 +221,7 @@ class TestGrammars:
         assert {path.name for path in output.path.iterdir()} == {"bigram.arpa", "stage.json"}
         found = record(output)
         assert (found["stage"], found["config"]) == (split_name("grammars", splits), ["loop", "bigram"])
-        assert found["inputs"] == {"task": task.prepared.digest, "words": task.worded.digest}
+        assert found["inputs"] == task.digests(())
 
 
 @pytest.mark.parametrize(

@@ -96,3 +96,15 @@ def test_ways_of_writing() -> None:
 
 def test_remarks_are_no_words_of_a_lexicon() -> None:
     assert without_remarks(["<unk>", "go", "[noise]", "!SIL"]) == ["go"]
+
+
+@pytest.mark.parametrize("apostrophe", ["'", "\u2019", "\u2018", "`", "\u02bc", "\u00b4"])
+def test_an_elision_with_any_apostrophe(apostrophe: str) -> None:
+    first, second = WordForms(["L'", "HOMME"]).read(f"l{apostrophe}homme,")
+    assert (first.word, second.word) == ("L'", "HOMME")
+    assert (first.written, second.written) == (f"l{apostrophe}", "homme")
+
+
+@pytest.mark.parametrize("token", ["$5", "5€", "5%", "£five"])
+def test_a_sign_is_not_lost(token: str) -> None:
+    assert [found.word for found in WordForms(["FIVE", "5"]).read(token)] == [UNKNOWN_WORD]

@@ -10,7 +10,8 @@ from acoustic.hmm.fit import FitCurve, Margins
 from asr import Recognizer
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
-from asr.training.fit import FitCurves, Heard, fit_curves, hear, load_curves, save_curves
+from asr.training.fit import FitCurves, Heard, _partners, fit_curves, hear, load_curves, save_curves
+from decoder.lexicon import Lexicon
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +75,12 @@ def test_curves_come_back(tmp_path: Path) -> None:
     for curves in (FitCurves(FitCurve(1.0, 2.0), None), FitCurves(None, FitCurve(0.5, -1.0))):
         save_curves(curves, tmp_path)
         assert load_curves(tmp_path) == curves
+
+
+def test_partners_are_others_however_often_a_text_is_repeated() -> None:
+    texts = [("A",)] * 300 + [("B",)] * 300
+    lexicon = Lexicon({"A": [("a",)], "B": [("b",)]})
+    partners = _partners(texts, lexicon, range(600))
+    assert set(map(len, partners.values())) == {1}
+    assert all((n < 300) != (k < 300) for n, others in partners.items() for k in others)
+    assert _partners([("A",)] * 3, lexicon, range(3)) == {0: [], 1: [], 2: []}

@@ -61,3 +61,9 @@ def test_problems() -> None:
     assert [str(p) for p in read_vtt(SRT, "a.vtt")[1]] == [
         "a.vtt: no WebVTT, expected WEBVTT in the first line; save it anew"
     ]
+
+
+def test_hours_that_are_no_hours() -> None:
+    stretches, problems = read_srt(f"1\n{'9' * 5000}:00:01,000 --> 00:00:02,000\nhello\n", "x.srt")
+    assert not stretches
+    assert "has no times" in problems[0].what

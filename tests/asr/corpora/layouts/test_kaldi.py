@@ -212,3 +212,11 @@ def test_files_with_a_prefix(tmp_path: Path, write_kaldi: Write) -> None:
         CorpusError, match=r"more_wav\.scp, test_wav\.scp, train_wav\.scp, expected one wav\.scp"
     ):
         read_corpus(directory)
+
+
+def test_a_path_that_is_too_long_is_of_no_file(tmp_path: Path) -> None:
+    files = {"wav.scp": f"a {'z' * 5000}.wav\n", "text": "a GO\n", "utt2spk": "a s\n"}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    _, problems = scan_corpus(tmp_path)
+    assert "does not exist, expected it" in problems[0].what

@@ -124,3 +124,10 @@ def test_tables_of_something_else_are_left_aside(tmp_path: Path, write_files: Wr
     assert metadata.sources(tmp_path / "a.csv") == []
     with pytest.raises(CorpusError, match=r"a\.csv: not a corpus, expected a table of recordings"):
         read_corpus(tmp_path / "a.csv")
+
+
+def test_a_name_that_is_none(tmp_path: Path, write_audio: Write, write_files: Write) -> None:
+    write_files(write_audio(tmp_path, "x.wav"), {"metadata.csv": "file_name,text\n.,go\nx.wav,stop\n"})
+    corpus, problems = scan_corpus(tmp_path)
+    assert corpus.ids == ("x",)
+    assert 'recording "." does not exist' in problems[0].what
