@@ -234,21 +234,25 @@ def growth_tables(sizes: Sequence[Size]) -> str:
 
 
 def draw_growth(sizes: Sequence[Size], path: Path) -> None:
-    """Save a figure of CPU seconds, centres and accuracy on dev against the frames."""
-    figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+    """Save a figure of CPU seconds, centres and, if there are several, accuracies against the frames."""
+    n_scored = len({s.times for s in sizes if s.word_accuracy is not None})
+    n_axes = 3 if n_scored > 1 else 2
+    figure, axes = plt.subplots(1, n_axes, figsize=(3.7 * n_axes, 3.6), layout="constrained")
     for name, marker in zip(dict.fromkeys(s.model for s in sizes), "osvD^<", strict=False):
         own = sorted((s for s in sizes if s.model == name), key=lambda s: s.times)
         times, scored = [s.times for s in own], [s for s in own if s.word_accuracy is not None]
         axes[0].plot(times, [s.cpu_s for s in own], f"{marker}--", markerfacecolor="none", label=name)
         axes[1].plot(times, [s.centers_per_machine for s in own], f"{marker}-", label=name)
-        axes[2].plot([s.times for s in scored], [s.word_accuracy for s in scored], f"{marker}-", label=name)
+        if n_axes == 3:
+            accuracies = [s.word_accuracy for s in scored]
+            axes[2].plot([s.times for s in scored], accuracies, f"{marker}-", label=name)
     labels = (
         "training of all pairs, CPU s (extrapolated)",
         "centres of a machine",
         "word accuracy on dev, loop, %",
     )
     ticks = sorted({s.times for s in sizes})
-    for axis, label in zip(axes, labels, strict=True):
+    for axis, label in zip(axes, labels[:n_axes], strict=True):
         axis.set(xscale="log", xlabel="times the training frames", ylabel=label)
         axis.set_xticks(ticks, [str(n) for n in ticks])
         axis.minorticks_off()

@@ -199,7 +199,7 @@ def write_page(accuracy: str, differences: str, costs: str, sizes: Sequence[Size
     parts = [accuracy, differences, costs]
     if sizes:
         draw_growth(sizes, FIGURE)
-        figure = f"![training cost, centres and accuracy against frames](../figures/{FIGURE.name})"
+        figure = f"![training cost and centres against frames](../figures/{FIGURE.name})"
         parts += [growth_tables(sizes), figure]
     write_section(PAGE, "table-4-2", "\n\n".join(parts))
 
