@@ -16,6 +16,7 @@ from decoder.decoder import Hypothesis
 from foundation.errors import AsrError
 
 Heard = Callable[[str], Hypothesis]
+ALL_OF_A_KIND = {"n_of_a_kind": None}  # where the output is no terminal
 
 
 @pytest.fixture
@@ -85,8 +86,13 @@ def heard(trained: Path, tones: Path) -> Heard:
             (Path("e"), Path("c")),
             {"model": "m", "grammar": "g"},
         ),
-        ("validate c --lexicon l", "terminal.problems", (Path("c"), Path("l"), "plain"), {}),
-        ("validate c --text en", "terminal.problems", (Path("c"), None, "en"), {}),
+        (
+            "validate c --lexicon l",
+            "terminal.problems",
+            (Path("c"), Path("l"), "plain"),
+            ALL_OF_A_KIND,
+        ),
+        ("validate c --text en", "terminal.problems", (Path("c"), None, "en"), ALL_OF_A_KIND),
         ("validate c --show-text", "terminal.changed_transcripts", (Path("c"), None, "plain"), {}),
         (
             "lexicon c --english --variants 2",
@@ -227,7 +233,8 @@ def test_what_align_needs(line: str, message: str, capsys: pytest.CaptureFixture
 def test_a_corpus_with_errors_is_bad_input(
     has_errors: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("asr.commands.terminal.problems", lambda *given: (["one", "two"], has_errors))
+    said = (["one", "two"], has_errors)
+    monkeypatch.setattr("asr.commands.terminal.problems", lambda *given, **options: said)
     assert main(["validate", "c"]) == (2 if has_errors else 0)
     assert capsys.readouterr() == ("one\ntwo\n", "")
 
