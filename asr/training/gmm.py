@@ -25,7 +25,7 @@ from acoustic.hmm.training import (
 )
 from asr.corpora.left_out import leave_out
 from asr.corpora.speech_data import SpeechData
-from asr.corpora.unknown_words import check_lexicon_belongs, is_all_unknown, report
+from asr.corpora.unknown_words import check_lexicon_belongs, is_all_unknown, named, report, unknown_words
 from asr.progress import step_bar
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
@@ -36,6 +36,8 @@ from foundation.errors import listed
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
+
+_N_HINTS = 10  # utterances whose unknown words are named with what they may be misspelled for
 
 
 def usable_for_training(
@@ -50,9 +52,10 @@ def usable_for_training(
     if needed:
         check_lexicon_belongs(data.corpus, lexicon)
     problems = {u.utterance_id: "empty transcript, expected words" for u in data.corpus if not u.words}
-    for utterance in (u for u in data.corpus if is_all_unknown(u, lexicon)):
-        # Without hints, which take a search of the whole lexicon for each word.
-        words = listed([f'"{word}"' for word in utterance.spoken])
+    for n, utterance in enumerate(u for u in data.corpus if is_all_unknown(u, lexicon)):
+        # A hint is a search of the whole lexicon: only the first have any.
+        unknown = unknown_words([utterance.words], lexicon)
+        words = named(unknown, lexicon) if n < _N_HINTS else listed([f'"{word}"' for word in sorted(unknown)])
         problems[utterance.utterance_id] = f"no word of it is in lexicon.txt: {words}"
     what, lines = "transcripts cannot be trained on", [f"{i}: {problem}" for i, problem in problems.items()]
     leave_out(what, lines, len(problems), len(data.corpus), most_left_out, needed=needed)
