@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -22,6 +23,8 @@ GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa
 ChosenName = Literal[
     "hybrid.sigma", "forward.n_centers", "forward.tol", "forward.epsilon", "svm.cost", "krls.nu"
 ]
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z]{2,4})?")
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,9 @@ class ExperimentConfig:
                 f"grammars: expected one or more of {', '.join(get_args(GrammarName))}; "
                 f"got {', '.join(wrong) or 'none'}; change it"
             )
+        if self.text not in ("plain", "exact") and not _LANGUAGE.fullmatch(self.text):
+            known = "plain, exact or a language such as en, de or pt_BR"
+            raise ConfigError(f'text: expected {known}, got "{self.text}"; change it')
         try:
             is_share = 0 <= self.most_unusable <= 1
         except ValueError:

@@ -32,6 +32,7 @@ class TestConstruction:
             (lambda: ExperimentConfig(grammars=("lop",)), "grammars: .*got lop"),  # type: ignore[arg-type]
             (lambda: ExperimentConfig(unusable="ignore"), 'unusable: .* got "ignore"'),
             (lambda: ExperimentConfig(unusable="1.5"), 'unusable: .* got "1.5"'),
+            (lambda: ExperimentConfig(text="plian"), 'text: expected plain, exact .* got "plian"'),
             (lambda: GmmConfig(beam=0.0), "beam"),
             (lambda: DecoderConfig(n_best=0), "n_best"),
             (lambda: FrontEndConfig(normalize="x"), "normalize"),  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ class TestUsable:
         head, empty, unknown = str(caught.value).splitlines()
         assert head.startswith("2 of 5 transcripts cannot be trained on; ")
         assert empty == "b: empty transcript, expected words"
-        assert unknown == 'd: no word of it is in lexicon.txt: "YEP"'
+        assert unknown == 'd: no word of it is in lexicon.txt: "YEP" (did you mean "YES"?) 1 time(s)'
 
     def test_unknown_words_among_others_are_named_and_kept(self, caplog: pytest.LogCaptureFixture) -> None:
         kept = usable_for_training(speech(a="YES YEP", b="YEP NO", c="NO"), LEXICON)
