@@ -81,6 +81,11 @@ def filled_lexicon(words: Iterable[str], known: Lexicon, *, variants: int = 1) -
         raise LexiconError(
             f"variants: expected 1 or more pronunciations for a word, got {variants}; 1 is usual"
         )
+    return _filled(words, known, variants)[0]
+
+
+def _filled(words: Iterable[str], known: Lexicon, variants: int) -> tuple[Filled, PronunciationModel | None]:
+    """Return what `filled_lexicon` does, and the model of the guesses, None if there is nothing to guess."""
     wanted = sorted(set(words))
     found = _found(wanted, known)
     entries = {
@@ -89,7 +94,7 @@ def filled_lexicon(words: Iterable[str], known: Lexicon, *, variants: int = 1) -
     guessed = {word for word, names in found.items() if known.guessed.issuperset(names)}
     missing = [word for word in wanted if word not in found]
     if not missing:
-        return Filled(Lexicon(entries, guessed=frozenset(guessed)), (), {}, None)
+        return Filled(Lexicon(entries, guessed=frozenset(guessed)), (), {}, None), None
     with stage(f"pronunciations learned from {len(known):,} words"):
         model = PronunciationModel.train(known)
         rates = held_out_error(known)
@@ -100,7 +105,7 @@ def filled_lexicon(words: Iterable[str], known: Lexicon, *, variants: int = 1) -
             f'("{missing[0]}" {faults[missing[0]]}), expected a lexicon of their language; give that'
         )
     marked = frozenset(guessed | guesses.keys())
-    return Filled(Lexicon(entries | guesses, guessed=marked), tuple(guesses), faults, rates)
+    return Filled(Lexicon(entries | guesses, guessed=marked), tuple(guesses), faults, rates), model
 
 
 @dataclass(frozen=True)
@@ -129,13 +134,12 @@ def guesses_of(words: Iterable[str], known: Lexicon, n: int) -> Guesses:
     }
     shares = {word: dict.fromkeys(found, 1 / len(found)) for word, found in own.items()}
     try:
-        filled = filled_lexicon(wanted, known)
+        filled, model = _filled(wanted, known, 1)
     except LexiconError as error:
         logger.info("%s", error)
         return Guesses(shares, None)
-    if filled.rates is None or filled.rates.phone_error > WORTHLESS:
+    if model is None or filled.rates is None or filled.rates.phone_error > WORTHLESS:
         return Guesses(shares, None)
-    model = PronunciationModel.train(known)
     guessed = {w: {g.pronunciation: g.share for g in model.guess(w, n)} for w in filled.new}
     return Guesses(shares | guessed, filled)
 

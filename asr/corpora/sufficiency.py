@@ -59,9 +59,14 @@ class Amount(NamedTuple):
 
 def amount_of(corpus: Corpus, seconds: Mapping[str, float]) -> Amount:
     """Return how much a corpus holds, given the duration of each utterance by its id."""
-    words = Counter(word for u in corpus for word in u.spoken)
+    words = _times_said(corpus)
     hours = sum(seconds.get(u.utterance_id, 0.0) for u in corpus) / 3600
     return Amount(hours, len(corpus.speakers), words.total(), len(words), len(corpus))
+
+
+def _times_said(corpus: Corpus) -> Counter[str]:
+    """Return how often each word is said."""
+    return Counter(word for u in corpus for word in u.spoken)
 
 
 def judgement(
@@ -94,7 +99,7 @@ def judgement(
 
 def _unseen(corpus: Corpus, train: Corpus, lexicon: Lexicon | None) -> Iterator[str]:
     """Yield how many words of a split nothing is known of."""
-    words = Counter(word for u in corpus for word in u.spoken)
+    words = _times_said(corpus)
     what = (
         "train has never said" if lexicon is None else "are not in the lexicon nor in train: not recognised"
     )
@@ -163,7 +168,7 @@ def _differences(amount: Amount, known: Measured) -> list[float]:
 
 def _advice(train: Corpus, amount: Amount, tokens: Counter[str]) -> Iterator[str]:
     """Yield what would help most, the most urgent first."""
-    times = Counter(word for u in train for word in u.spoken)
+    times = _times_said(train)
     once = sum(n == 1 for n in times.values())
     if amount.hours < LITTLE_H:
         yield f"record more: below {60 * LITTLE_H:.0f} minutes every minute counts"

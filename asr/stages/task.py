@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -97,23 +97,13 @@ class TaskStages:
             corpora = {split: corpus for split, (corpus, _) in readings.items()}
             for split, corpus in corpora.items():
                 write_wording(corpus, directory / f"{split}.json")
-            lexicon = spelled(self._spellable(corpora)) if brought is None else brought
+            lexicon = spelled(_spellable(corpora.values())) if brought is None else brought
             check_lexicon_belongs(corpora["train"], lexicon)
             lexicon.write(directory / LEXICON)
 
         return self.store.run(
             "words", compute, inputs={"task": self.prepared.digest}, config={"text": self.config.text}
         )
-
-    def _spellable(self, corpora: Mapping[str, Corpus]) -> set[str]:
-        """Return the words of all splits; that there are none is an error."""
-        words = _vocabulary(corpora, SPLITS)
-        if not words:
-            raise CorpusError(
-                "no transcript has a word that can be read; expected words in letters; write numbers out, or "
-                "have them spelt out: --set text=en (or another language, with the extra numerals)"
-            )
-        return words
 
     @property
     def _brought_lexicon(self) -> Lexicon | None:
@@ -134,7 +124,7 @@ class TaskStages:
     def _pronunciations(self) -> StageOutput:
         """The stage with the final lexicon: that of the words, if train and dev have no others."""
         known = Lexicon.read(self.worded.path / LEXICON)
-        heard = _vocabulary({split: self.corpus(split) for split in ("train", "dev")}, ("train", "dev"))
+        heard = _vocabulary(map(self.corpus, ("train", "dev")))
         missing = sorted(word for word in heard if word not in known and may_be_entry(word))
         return self._learned(known, missing) if missing else self.worded
 
@@ -254,9 +244,20 @@ class TaskStages:
                 )
 
 
-def _vocabulary(corpora: Mapping[str, Corpus], splits: Sequence[str]) -> set[str]:
-    """Return the words of some splits."""
-    return {word for split in splits for word in corpora[split].vocabulary} - NOT_WORDS
+def _vocabulary(corpora: Iterable[Corpus]) -> set[str]:
+    """Return the words of some corpora."""
+    return {word for corpus in corpora for word in corpus.vocabulary} - NOT_WORDS
+
+
+def _spellable(corpora: Iterable[Corpus]) -> set[str]:
+    """Return the words of some corpora; that there are none is an error."""
+    words = _vocabulary(corpora)
+    if not words:
+        raise CorpusError(
+            "no transcript has a word that can be read; expected words in letters; write numbers out, or "
+            "have them spelt out: --set text=en (or another language, with the extra numerals)"
+        )
+    return words
 
 
 def split_name(stage: str, splits: Sequence[str]) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# For str.translate: all apostrophes one, and all hyphens one.
-ONE_APOSTROPHE = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\uff07`\u00b4\u2032", "'"))
-ONE_HYPHEN = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\u058a\u05be", "-"))
+from decoder.pronouncing.spelling import APOSTROPHES, HYPHENS
+
+# For str.translate: all apostrophes one, the prime too; all hyphens one, those of Armenian and Hebrew too.
+ONE_APOSTROPHE = str.maketrans(dict.fromkeys(f"{APOSTROPHES}\u2032", "'"))
+ONE_HYPHEN = str.maketrans(dict.fromkeys(f"{HYPHENS}\u058a\u05be", "-"))
 _ONE = ONE_APOSTROPHE | ONE_HYPHEN
 _INSIDE = frozenset("'-")
 _TATWEEL = "\u0640"  # lengthens a line of Arabic, and is a letter to Unicode

@@ -19,7 +19,7 @@ from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import Alignment, Segment, align
 from acoustic.hmm.fit import along
-from acoustic.hmm.graph import utterance_graph
+from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
 from acoustic.hmm.training import GmmConfig
 from asr.corpora.speech_data import SpeechData
@@ -130,9 +130,10 @@ def choose(
     candidates = [*shares, *(string for string in strings if string not in shares)]
     if not candidates:
         return None
+    graphs = [utterance_graph([[candidate]], model.topology) for candidate in candidates]
     scores = [
-        _prior(shares.get(c, 0.0)) + ACOUSTIC_SCALE * sum(_fit(c, s, model) for s in stretches)
-        for c in candidates
+        _prior(shares.get(c, 0.0)) + ACOUSTIC_SCALE * sum(_fit(graph, s, model) for s in stretches)
+        for c, graph in zip(candidates, graphs, strict=True)
     ]
     return candidates[int(np.argmax(scores))]
 
@@ -141,9 +142,8 @@ def _prior(share: float) -> float:
     return max(float(np.log(share)), UNGUESSED) if share > 0 else UNGUESSED
 
 
-def _fit(candidate: Pronunciation, stretch: Stretch, model: AcousticModel) -> float:
-    """Return the log-likelihood of a candidate on a stretch less that of the loop, no less than `WORST`."""
-    graph = utterance_graph([[candidate]], model.topology)
+def _fit(graph: UtteranceGraph, stretch: Stretch, model: AcousticModel) -> float:
+    """Return a candidate's log-likelihood on a stretch less that of the loop, no less than `WORST`."""
     try:
         alignment = align(stretch.scores, graph, model.topology)
     except AlignmentError:

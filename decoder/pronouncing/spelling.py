@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable
 
 MAX_LETTERS = 60  # of a word that is learned or guessed; beyond this no word is meant
 
-_APOSTROPHES = dict.fromkeys("\u2018\u2019\u02bc\uff07`\u00b4", "'")
-_HYPHENS = dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
-_PLAIN = str.maketrans(_APOSTROPHES | _HYPHENS)
+APOSTROPHES, HYPHENS = "\u2018\u2019\u02bc\uff07`\u00b4", "\u2010\u2011\u2012\u2013\u2212"
+_PLAIN = str.maketrans(dict.fromkeys(APOSTROPHES, "'") | dict.fromkeys(HYPHENS, "-"))
 _MAY_BE_SILENT = frozenset("'-.")
 _MIXED_SHARE = 0.05  # from this share of words with capitals inside on, case is part of the spelling
 
