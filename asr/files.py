@@ -59,6 +59,17 @@ def read_json(path: Path) -> Any:
         ) from None
 
 
+@contextmanager
+def as_train_wrote(path: Path) -> Iterator[None]:
+    """Turn what is missing or wrong in the content of a file that was read into an error of one line."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise ExperimentError(
+            f"{path}: not as asr train writes it ({type(error).__name__}: {error}); train again"
+        ) from error
+
+
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file's bytes."""
     with open(path, "rb") as file:

@@ -24,7 +24,7 @@ from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import ScoredSpeech, adapted, decode_all
 from asr.decoding.stretches import speech_in_stretches
 from asr.errors import ConfigError, CorpusError, ExperimentError
-from asr.files import read_json, write_json
+from asr.files import as_train_wrote, read_json, write_json
 from asr.text.forms import Word, WordForms
 from asr.training.fit import load_curves
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
@@ -93,7 +93,8 @@ class Recognizer:
             )
         first_pass = None if first is None else decoder.with_config(**asdict(first))
         wording = read_json(path / WORDING)
-        text, spelling = wording["text"], wording["spelling"]
+        with as_train_wrote(path / WORDING):
+            text, spelling = str(wording["text"]), dict(wording["spelling"])
         return cls(
             path.name,
             acoustic_model,
@@ -250,16 +251,12 @@ def _default_model(directory: Path, models: Sequence[str]) -> str:
 def _decoding_options(path: Path, grammar: str | None) -> tuple[str, DecoderConfig, DecoderConfig | None]:
     """Return the grammar's name (the default if None), its decoder options and those of the first pass."""
     record = read_json(path)
-    try:
+    with as_train_wrote(path):
         name = grammar or str(record["default_grammar"])
         configs, firsts = (
             {known: DecoderConfig(**options) for known, options in dict(found).items()}
             for found in (record["grammars"], record.get("first_pass", {}))
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ExperimentError(
-            f"{path}: not as asr train writes it ({type(error).__name__}: {error}); train again"
-        ) from error
     if name not in configs:
         raise _not_one_of(path.parent, "grammar", name, list(configs))
     return name, configs[name], firsts.get(name)

@@ -20,7 +20,7 @@ from acoustic.hmm.alignment import Alignment, align
 from acoustic.hmm.fit import FitCurve, Margins, fit_curve, loop_scores, margins
 from acoustic.hmm.graph import loop_graph, utterance_graph
 from asr.corpora.speech_data import SpeechData
-from asr.files import read_json, write_json
+from asr.files import as_train_wrote, read_json, write_json
 from asr.progress import progress_bar
 from decoder.lexicon import Lexicon
 from foundation.arrays import Floats, Reals
@@ -123,9 +123,10 @@ def load_curves(directory: Path) -> FitCurves:
     if not (directory / CURVES).is_file():
         return FitCurves(None, None)
     record = read_json(directory / CURVES)
-    found = {
-        name: None if record[name] is None else FitCurve(**record[name]) for name in ("utterance", "word")
-    }
+    with as_train_wrote(directory / CURVES):
+        found = {
+            name: None if record[name] is None else FitCurve(**record[name]) for name in ("utterance", "word")
+        }
     return FitCurves(**found)
 
 
