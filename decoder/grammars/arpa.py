@@ -45,7 +45,7 @@ def read_arpa(path: str | Path) -> tuple[list[dict[Ngram, float]], dict[Ngram, f
         if not section or int(section[1]) != order:
             raise _error(path, number, f'expected "\\{order}-grams:"', line, "restore the section")
         for number, line in lines:
-            if line.startswith("\\"):
+            if line[0] == "\\":
                 break
             _read_ngram(path, number, line, order, len(counts), log_probs[order - 1], backoffs)
         else:
@@ -129,29 +129,26 @@ def _read_ngram(
 ) -> None:
     """Add the n-gram of one line to the tables."""
     fields = line.split()
-    expected = f"expected a log10 probability, {order} words" + (
-        " and perhaps a backoff weight" if order < max_order else ""
-    )
-    if len(fields) not in (order + 1, order + 1 + (order < max_order)):
-        raise _error(path, number, expected, f'"{line}"', "correct the line")
+    n_weights = len(fields) - order - 1
     try:
-        values = [float(fields[0]), *(float(field) for field in fields[order + 1 :])]
+        log10 = float(fields[0])
+        weight = float(fields[-1]) if n_weights else 0.0
     except ValueError:
-        raise _error(path, number, expected, f'"{line}"', "correct the line") from None
-    if any(np.isnan(value) or value == np.inf for value in values) or values[0] > 0:
+        n_weights = -1
+    if n_weights != 0 and (n_weights != 1 or order == max_order):
+        expected = f"expected a log10 probability, {order} words"
+        weights = " and perhaps a backoff weight" if order < max_order else ""
+        raise _error(path, number, expected + weights, f'"{line}"', "correct the line")
+    if not (log10 <= 0 and weight < np.inf):  # false of NaN, too
         raise _error(
             path, number, "expected a log10 probability of at most 0", f'"{line}"', "correct the line"
         )
     ngram = tuple(fields[1 : order + 1])
     if ngram in log_probs:
         raise _error(path, number, "expected each n-gram once", f'"{" ".join(ngram)}" again', "remove one")
-    log_probs[ngram] = _log10(values[0])
-    if len(values) > 1:
-        backoffs[ngram] = _log10(values[1])
-
-
-def _log10(value: float) -> float:
-    return value if value > LOG10_ZERO else -np.inf
+    log_probs[ngram] = log10 if log10 > LOG10_ZERO else -np.inf
+    if n_weights:
+        backoffs[ngram] = weight if weight > LOG10_ZERO else -np.inf
 
 
 def _error(path: str | Path, number: int, expected: str, got: str, cure: str) -> GrammarError:

@@ -42,11 +42,12 @@ class NGram:
             raise GrammarError(
                 "n-gram: expected at least one unigram, got none; give a language model with words"
             )
+        words = {word for unigram in self.log10_probs[0] for word in unigram}
         problems = sorted(
             ngram
             for order, table in enumerate(self.log10_probs, start=1)
             for ngram in table
-            if len(ngram) != order or any((word,) not in self.log10_probs[0] for word in ngram)
+            if len(ngram) != order or not words.issuperset(ngram)
         )
         if problems:
             raise GrammarError(
@@ -71,6 +72,7 @@ class NGram:
         *,
         vocabulary: Iterable[str] | None = None,
         smoothing: Smoothing = "witten-bell",
+        threshold: float = 0.0,
     ) -> NGram:
         """Return the interpolated model of a text.
 
@@ -81,9 +83,16 @@ class NGram:
         ----------
         sentences : words, without ``<s>`` and ``</s>``
         order : length of the longest n-grams, 1 = unigram
-        smoothing : ``witten-bell``, ``absolute`` or ``kneser-ney``, see :mod:`decoder.grammars.smoothing`
+        smoothing : ``witten-bell``, ``absolute``, ``kneser-ney`` or ``modified-kneser-ney``, see
+            :mod:`decoder.grammars.smoothing`
+        threshold : n-grams are left out without which the perplexity rises by less than this share of itself,
+            see :mod:`decoder.grammars.pruning`
         """
-        return cls(*estimate_backoff(sentences, order, vocabulary=vocabulary, smoothing=smoothing))
+        return cls(
+            *estimate_backoff(
+                sentences, order, vocabulary=vocabulary, smoothing=smoothing, threshold=threshold
+            )
+        )
 
     def write(self, path: str | Path) -> None:
         """Write an ARPA file; reading it gives an equal model."""

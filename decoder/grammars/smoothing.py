@@ -1,30 +1,41 @@
 """Interpolated n-gram estimates in backoff form.
 
-All three methods have one form, with counts c, discount D ≤ c and the shortened history h':
+All four methods have one form, with counts c, discounts D(c) ≤ c and the shortened history h':
 
-    P(w | h) = max(c(hw) − D(h), 0) / Z(h) + γ(h) P(w | h')
+    P(w | h) = (c(hw) − D(c(hw))) / Z(h) + γ(h) P(w | h')
 
 For words never seen after h only the second term remains, so γ(h) is the backoff weight; for the other words
 the whole sum is stored. The probabilities of each history sum to one exactly. Below the unigrams is
-the uniform distribution over the vocabulary and ``</s>``. Witten-Bell has D = 0 and Z(h) = c(h) + number of
-different words after h; the other two D = n1 / (n1 + 2 n2) and Z(h) = c(h). For all three see S. Chen and
-J. Goodman, "An empirical study of smoothing techniques for language modeling", Harvard TR-10-98, 1998.
+the uniform distribution over the vocabulary and ``</s>``.
+
+- Witten-Bell has D = 0 and Z(h) = c(h) + number of different words after h.
+- Absolute discounting has one D = n1 / (n1 + 2 n2), where n_k is the number of n-grams seen k times.
+- Kneser-Ney has the same D, and in all but the longest n-grams c is the number of different words before an
+  n-gram; those at the start of a sentence, before which there is nothing, keep their counts.
+- Modified Kneser-Ney has the same c, and D(k) = k − (k + 1) n1 / (n1 + 2 n2) n_{k+1} / n_k for k = 1, 2, 3;
+  D(3) holds for all larger counts, too.
+
+For all see S. Chen and J. Goodman, "An empirical study of smoothing techniques for language modeling",
+Harvard TR-10-98, 1998; modified Kneser-Ney is their (26).
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 import numpy as np
 
 from decoder.errors import GrammarError
 from decoder.grammars.arpa import Ngram
+from decoder.grammars.counts import NgramLevel, count_levels, names_of
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, UNKNOWN
+from decoder.grammars.pruning import pruned
+from foundation.arrays import Flags, Floats, Longs
 
-Smoothing = Literal["witten-bell", "absolute", "kneser-ney"]
+Smoothing = Literal["witten-bell", "absolute", "kneser-ney", "modified-kneser-ney"]
 MIN_DISCOUNT, MAX_DISCOUNT = 0.1, 0.9  # where a text is too small for the estimate n1 / (n1 + 2 n2)
+FEW_DISCOUNTS = (0.5, 1.0, 1.5)  # of modified Kneser-Ney where a text is too small, as in KenLM's lmplz
 
 
 def estimate_backoff(
@@ -33,28 +44,45 @@ def estimate_backoff(
     *,
     vocabulary: Iterable[str] | None,
     smoothing: Smoothing,
+    threshold: float = 0.0,
 ) -> tuple[tuple[dict[Ngram, float], ...], dict[Ngram, float]]:
     """Return log10 probabilities by order and log10 backoff weights, see :meth:`decoder.NGram.estimate`."""
     texts = [tuple(sentence) for sentence in sentences]
     _check(texts, order, smoothing)
-    known = {word for text in texts for word in text} if vocabulary is None else set(vocabulary)
-    texts = [tuple(word if word in known else UNKNOWN for word in text) for text in texts]
-    events = sorted(known.union(*texts) - {SENTENCE_START} | {SENTENCE_END})
-    counts = [_count(texts, n) for n in range(1, order + 1)]
-    if smoothing == "kneser-ney":
-        counts = [_left_contexts(counts[n], counts[n + 1]) for n in range(order - 1)] + counts[-1:]
+    said = {word for text in texts for word in text}
+    known = said if vocabulary is None else set(vocabulary)
+    if said - known:
+        texts = [tuple(word if word in known else UNKNOWN for word in text) for text in texts]
+        known = known | {UNKNOWN}
+    words = sorted(known | {SENTENCE_START, SENTENCE_END})
+    levels = count_levels(texts, words, order)
+    probs, weights = interpolated(levels, words.index(SENTENCE_START), smoothing)
+    kept = [np.ones(len(level.words), dtype=np.bool_) for level in levels]
+    if threshold > 0:
+        kept, weights = pruned(levels, probs, weights, threshold)
+    return _tables(levels, words, probs, weights, kept)
 
-    lower: dict[Ngram, float] = {(): 1.0 / len(events)}
-    log_probs: list[dict[Ngram, float]] = []
-    backoffs: dict[Ngram, float] = {}
-    for n, table in enumerate(counts, start=1):
-        listed = [(word,) for word in events] if n == 1 else sorted(table)
-        probs, weights = _interpolate(table, listed, lower, smoothing)
-        log_probs.append({ngram: float(np.log10(p)) for ngram, p in probs.items()})
-        backoffs.update({h: float(np.log10(weight)) for h, weight in weights.items() if h})
-        lower = probs
-    log_probs[0][(SENTENCE_START,)] = -np.inf
-    return tuple(log_probs), backoffs
+
+def interpolated(
+    levels: Sequence[NgramLevel], start: int, smoothing: Smoothing
+) -> tuple[list[Floats], list[Floats]]:
+    """Return P of the n-grams of each length, and γ of those that are histories (1 of those that are not).
+
+    Parameters
+    ----------
+    levels : n-grams of each length from 0 on
+    start : id of ``<s>``, which is never predicted
+    """
+    counts = [level.counts.astype(np.float64) for level in levels]
+    if smoothing in ("kneser-ney", "modified-kneser-ney"):
+        counts = _left_contexts(levels, counts, start)
+    counts[1] = np.where(levels[1].words == start, 0.0, counts[1])
+    probs, weights = [np.array([1.0 / (len(levels[1].words) - 1)])], []
+    for n, level in enumerate(levels[1:], start=1):
+        p, gamma = _interpolate(level, counts[n], probs[-1], smoothing)
+        probs.append(p)
+        weights.append(gamma)
+    return probs, weights
 
 
 def _check(texts: Sequence[Ngram], order: int, smoothing: str) -> None:
@@ -76,50 +104,71 @@ def _check(texts: Sequence[Ngram], order: int, smoothing: str) -> None:
             )
 
 
-def _count(texts: Iterable[Ngram], n: int) -> Counter[Ngram]:
-    """Return the counts of the n-grams that predict something; a sentence has one start however long n is."""
-    counts: Counter[Ngram] = Counter()
-    for text in texts:
-        said = (SENTENCE_START, *text, SENTENCE_END)
-        counts.update(said[i - n + 1 : i + 1] for i in range(max(1, n - 1), len(said)))
-    return counts
-
-
-def _left_contexts(counts: Counter[Ngram], longer: Counter[Ngram]) -> Counter[Ngram]:
+def _left_contexts(levels: Sequence[NgramLevel], counts: Sequence[Floats], start: int) -> list[Floats]:
     """Return how many different words precede each n-gram; those at the sentence start keep their counts."""
-    preceding = Counter(ngram[1:] for ngram in longer)
-    return Counter({g: c if g[0] == SENTENCE_START else preceding[g] for g, c in counts.items()})
+    adjusted = [counts[0]]
+    at_start = levels[1].words == start
+    for level, longer, count in zip(levels[1:], levels[2:], counts[1:], strict=False):
+        preceding = np.bincount(longer.suffixes, minlength=len(level.words))
+        adjusted.append(np.where(at_start, count, preceding))
+        at_start = at_start[longer.prefixes]
+    return [*adjusted, counts[-1]]
 
 
 def _interpolate(
-    counts: Counter[Ngram], listed: Iterable[Ngram], lower: Mapping[Ngram, float], smoothing: Smoothing
-) -> tuple[dict[Ngram, float], dict[Ngram, float]]:
-    """Return P of the listed n-grams and γ of their histories, given P of the n-grams one shorter."""
-    totals: Counter[Ngram] = Counter()
-    kinds: Counter[Ngram] = Counter()
-    for ngram, count in counts.items():
-        totals[ngram[:-1]] += count
-        kinds[ngram[:-1]] += 1
-    discount = 0.0 if smoothing == "witten-bell" else _discount(counts)
-    norms: dict[Ngram, float] = {}
-    weights: defaultdict[Ngram, float] = defaultdict(lambda: 1.0)
-    for history in totals:
-        if smoothing == "witten-bell":
-            norms[history] = totals[history] + kinds[history]
-            weights[history] = kinds[history] / norms[history]
-        else:
-            norms[history] = totals[history]
-            weights[history] = discount * kinds[history] / norms[history]
-    probs = {}
-    for ngram in listed:
-        history = ngram[:-1]
-        own = (counts[ngram] - discount) / norms[history] if counts[ngram] else 0.0
-        probs[ngram] = own + weights[history] * lower[ngram[1:] if len(ngram) > 1 else ()]
-    return probs, dict(weights)
+    level: NgramLevel, counts: Floats, lower: Floats, smoothing: Smoothing
+) -> tuple[Floats, Floats]:
+    """Return P (N,) of n-grams and γ (H,) of their histories, given P (H,) of those one word shorter."""
+    discounts = _discounts(counts, smoothing)[np.minimum(counts, 3).astype(np.int64)]
+    norms = level.sums(counts, len(lower))
+    freed = level.sums(discounts, len(lower))
+    if smoothing == "witten-bell":
+        freed = level.sums((counts > 0).astype(np.float64), len(lower))
+        norms = norms + freed
+    is_history = norms > 0
+    norms = np.where(is_history, norms, 1.0)
+    weights = np.where(is_history, freed / norms, 1.0)
+    probs = (counts - discounts) / norms[level.prefixes] + weights[level.prefixes] * lower[level.suffixes]
+    return probs, weights
 
 
-def _discount(counts: Counter[Ngram]) -> float:
-    """Return D = n1 / (n1 + 2 n2), kept away from 0 and 1."""
-    of_counts = Counter(counts.values())
-    n1, n2 = of_counts[1], of_counts[2]
-    return float(np.clip(n1 / (n1 + 2 * n2) if n1 else 0.0, MIN_DISCOUNT, MAX_DISCOUNT))
+def _discounts(counts: Floats, smoothing: Smoothing) -> Floats:
+    """Return D (4,) of n-grams seen never, once, twice, and three times or more."""
+    n = np.array([np.count_nonzero(counts == k) for k in range(5)], dtype=np.float64)
+    share = n[1] / (n[1] + 2 * n[2]) if n[1] else 0.0
+    if smoothing == "witten-bell":
+        return np.zeros(4)
+    if smoothing != "modified-kneser-ney":
+        return np.array([0.0] + 3 * [np.clip(share, MIN_DISCOUNT, MAX_DISCOUNT)])
+    if n[1:4].all():
+        k = np.arange(1, 4)
+        estimate = k - (k + 1) * share * n[2:5] / n[1:4]  # Chen and Goodman (26)
+        if (estimate > 0).all():
+            return np.array([0.0, *estimate])
+    return np.array([0.0, *FEW_DISCOUNTS])
+
+
+def _tables(
+    levels: Sequence[NgramLevel],
+    words: Sequence[str],
+    probs: Sequence[Floats],
+    weights: Sequence[Floats],
+    kept: Sequence[Flags],
+) -> tuple[tuple[dict[Ngram, float], ...], dict[Ngram, float]]:
+    """Return the n-grams that are kept, and the weights of those that are histories, by their words."""
+    names = names_of(levels, words)
+    log_probs: list[dict[Ngram, float]] = []
+    backoffs: dict[Ngram, float] = {}
+    for n in range(1, len(levels)):
+        rows = np.flatnonzero(kept[n])
+        log_probs.append(_chosen(names[n], rows, np.log10(probs[n])))
+        if n < len(weights):
+            histories = np.unique(levels[n + 1].prefixes[kept[n + 1]])
+            backoffs |= _chosen(names[n], histories, np.log10(weights[n]))
+    log_probs[0][(SENTENCE_START,)] = -np.inf
+    return tuple(log_probs), backoffs
+
+
+def _chosen(names: Sequence[Ngram], rows: Longs, values: Floats) -> dict[Ngram, float]:
+    """Return the values of some rows by their names."""
+    return {names[row]: value for row, value in zip(rows.tolist(), values[rows].tolist(), strict=True)}
