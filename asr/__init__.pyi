@@ -6,7 +6,7 @@ from .recipe import Recipe
 from .recognizer import Recognizer
 from .scoring.scoring import compare, score
 from .sparsity import sparsity
-from .verbs import align, align_corpus, decode, demo, evaluate, info, suspicious, train
+from .verbs import align, align_corpus, decode, demo, evaluate, info, lm, suspicious, train
 
 __all__ = [
     "AsrError",
@@ -22,6 +22,7 @@ __all__ = [
     "demo",
     "evaluate",
     "info",
+    "lm",
     "read_corpus",
     "score",
     "sparsity",

@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_evaluate,
         _add_validate,
         _add_lexicon,
+        _add_lm,
         _add_info,
         _add_sparsity,
     ):
@@ -211,6 +212,32 @@ def _add_lexicon(verbs: Verbs) -> argparse.ArgumentParser:
     )
     command.add_argument(
         "--variants", type=int, default=1, metavar="N", help="pronunciations guessed for a word (1)"
+    )
+    return command
+
+
+def _add_lm(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("lm", help="make an n-gram model of a text (ARPA), or measure how good one is")
+    command.add_argument("text", type=Path, help="a file with a sentence on each line, or a corpus")
+    command.add_argument(
+        "--order", type=int, default=3, metavar="N", help="length of the longest n-grams (3)"
+    )
+    command.add_argument(
+        "--vocabulary", type=Path, metavar="FILE", help="lexicon or list of words; others are unknown"
+    )
+    command.add_argument(
+        "--prune",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="leave out n-grams without which the perplexity rises by less than this share, such as 1e-8",
+    )
+    command.add_argument(
+        "--test", type=Path, metavar="TEXT", help="say the perplexity of this text and its unknown words"
+    )
+    command.add_argument("--out", type=Path, metavar="FILE.arpa")
+    command.add_argument(
+        "--text", default="plain", dest="reading", help="how texts are read, as --set text=… of train"
     )
     return command
 

@@ -125,6 +125,22 @@ def _lexicon(options: argparse.Namespace) -> int:
     return 0
 
 
+def _lm(options: argparse.Namespace) -> int:
+    if options.out is None and options.test is None:
+        raise ConfigError("lm: expected --out FILE.arpa to write the model, --test TEXT to test it, or both")
+    model = verbs.lm(
+        options.text,
+        order=options.order,
+        vocabulary=options.vocabulary,
+        prune=options.prune,
+        test=options.test,
+        out=options.out,
+        reading=options.reading,
+    )
+    print(terminal.language_model(model))
+    return 0
+
+
 def _info(options: argparse.Namespace) -> int:
     print(terminal.description(verbs.info(options.experiment, model=options.model)))
     return 0
@@ -160,6 +176,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "evaluate": _evaluate,
     "validate": _validate,
     "lexicon": _lexicon,
+    "lm": _lm,
     "info": _info,
     "sparsity": _sparsity,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -20,6 +20,7 @@ from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
 from asr.files import read_json
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
+from asr.language_model import LanguageModel, language_model, read_vocabulary
 from asr.pronunciations import filled_lexicon, report
 from asr.recipe import load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
@@ -239,6 +240,46 @@ def make_lexicon(
     for line in report(filled, name):
         logger.warning("%s", line)
     return filled.lexicon
+
+
+def lm(
+    text: str | Path,
+    *,
+    order: int = 3,
+    vocabulary: str | Path | Iterable[str] | None = None,
+    prune: float = 0.0,
+    test: str | Path | None = None,
+    out: str | Path | None = None,
+    reading: str = PLAIN,
+) -> LanguageModel:
+    """Return the n-gram model of a text: interpolated modified Kneser-Ney, with ``<unk>`` for unknown words.
+
+    Parameters
+    ----------
+    text : file with a sentence on each line (``.gz`` too), Kaldi's ``text``, or a corpus, of which train is
+        taken
+    order : length of the longest n-grams
+    vocabulary : the words, or a file of them or of their pronunciations; all words of the text by default
+    prune : n-grams are left out without which the perplexity rises by less than this share, such as 1e-8
+    test : a text, or a corpus, of which test is taken, to measure the perplexity on
+    out : ARPA file to write
+    reading : how words are read, as the option ``text``
+    """
+    if not prune >= 0:
+        raise ConfigError(f"lm: prune: expected 0 or more, got {prune}; 1e-8 prunes little, 1e-6 much")
+    if isinstance(vocabulary, str | Path):
+        vocabulary = read_vocabulary(Path(vocabulary))
+    model = language_model(
+        Path(text),
+        order=order,
+        vocabulary=None if vocabulary is None else frozenset(vocabulary),
+        threshold=prune,
+        test=None if test is None else Path(test),
+        text=reading,
+    )
+    if out is not None:
+        model.ngram.write(out)
+    return model
 
 
 def info(experiment: str | Path, *, model: str | None = None) -> dict[str, object]:

@@ -23,6 +23,7 @@ from asr.text.forms import WordForms
 from decoder.decoder import Decoder
 from decoder.grammars.grammar import Grammar
 from decoder.grammars.ngram import NGram
+from decoder.grammars.smoothing import Smoothing
 from decoder.grammars.word_loop import WordLoop
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
@@ -84,8 +85,8 @@ def _read_loop(directory: Path, lexicon: Lexicon) -> Grammar:
     return WordLoop(lexicon.words)
 
 
-def _write_estimate(file: str, order: int, task: TaskText, directory: Path) -> Grammar:
-    model = NGram.estimate(task.sentences, order, vocabulary=task.lexicon.words)
+def _write_estimate(file: str, order: int, smoothing: Smoothing, task: TaskText, directory: Path) -> Grammar:
+    model = NGram.estimate(task.sentences, order, vocabulary=task.lexicon.words, smoothing=smoothing)
     model.write(directory / file)
     return model
 
@@ -135,17 +136,18 @@ def _read_word_pairs(directory: Path, lexicon: Lexicon) -> Grammar:
     return WordPairGrammar.read(directory / WORD_PAIRS)
 
 
-def _estimated(name: str, order: int) -> GrammarKind:
+def _estimated(name: str, order: int, smoothing: Smoothing) -> GrammarKind:
     """Return the kind of n-gram of an order that is estimated from the training transcripts."""
     file = f"{name}.arpa"
-    return GrammarKind(partial(_write_estimate, file, order), partial(_read_ngram, file), has_lm_scale=True)
+    write = partial(_write_estimate, file, order, smoothing)
+    return GrammarKind(write, partial(_read_ngram, file), has_lm_scale=True)
 
 
 GRAMMARS: Mapping[GrammarName, GrammarKind] = {
     "loop": GrammarKind(_write_loop, _read_loop, has_lm_scale=False),
-    "unigram": _estimated("unigram", 1),
-    "bigram": _estimated("bigram", 2),
-    "trigram": _estimated("trigram", 3),
+    "unigram": _estimated("unigram", 1, "witten-bell"),
+    "bigram": _estimated("bigram", 2, "witten-bell"),
+    "trigram": _estimated("trigram", 3, "modified-kneser-ney"),
     "arpa": GrammarKind(
         _write_arpa, partial(_read_ngram, "arpa.arpa"), has_lm_scale=True, brought_as="*.arpa"
     ),

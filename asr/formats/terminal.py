@@ -13,12 +13,14 @@ from asr.corpora.validation import transcripts_as_read, validate
 from asr.errors import ScoringError
 from asr.files import as_plain, read_json
 from asr.formats.transcripts import read_transcripts
+from asr.language_model import LanguageModel, Usage
 from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
 from asr.scoring.results import RESULTS, Result, format_results
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.text.forms import comparable
 from decoder.decoder import Hypothesis
 from decoder.lexicon import Lexicon
+from foundation.errors import listed
 
 
 def word_times(hypothesis: Hypothesis) -> str:
@@ -115,6 +117,28 @@ def suspicious(found: Sequence[object], n_utterances: int, directory: Path) -> s
     head = ["probability that the text is spoken, utterance, reasons, text"] if found else []
     tail = f"{directory}: {len(found)} of {n_utterances} utterances look as if something were wrong"
     return "\n".join([*head, *map(str, found), tail])
+
+
+def language_model(model: LanguageModel) -> str:
+    """Return the size of a model, and how well it predicts the text that it was tested on."""
+    sizes = (f"{len(table):,} {n}-grams" for n, table in enumerate(model.ngram.log10_probs, start=1))
+    lines = [f"text: {_usage(model.text)}", f"model: {', '.join(sizes)}"]
+    if model.test is not None:
+        lines += [
+            f"test: {_usage(model.test)}",
+            f"perplexity: {model.test.perplexity:.2f} without the unknown words, "
+            f"{model.test.perplexity_with_unknown:.2f} with them",
+        ]
+    return "\n".join(lines)
+
+
+def _usage(text: Usage) -> str:
+    """Return the size of a text and its unknown words, the most frequent first."""
+    said = f"{text.n_sentences:,} sentence(s), {text.n_words:,} word(s)"
+    if not text.unknown:
+        return f"{said}, none of them unknown"
+    named = listed([f"{word} ({n})" for word, n in text.unknown.items()])
+    return f"{said}, {sum(text.unknown.values()):,} of them ({text.unknown_rate:.2f} %) unknown: {named}"
 
 
 def _problem_line(problem: Problem) -> str:

@@ -13,6 +13,7 @@ from asr.formats.terminal import results_table, word_times
 from asr.scoring.results import read_results
 from asr.sparsity import SparsityRow, format_sparsity
 from decoder.decoder import Hypothesis
+from decoder.grammars.ngram import NGram
 from foundation.errors import AsrError
 
 Heard = Callable[[str], Hypothesis]
@@ -146,7 +147,7 @@ def test_options_reach_the_function(
 def test_each_verb_has_a_command() -> None:
     assert list(COMMANDS) == [
         *("demo", "train", "decode", "align", "score", "evaluate"),
-        *("validate", "lexicon", "info", "sparsity"),
+        *("validate", "lexicon", "lm", "info", "sparsity"),
     ]
 
 
@@ -260,3 +261,27 @@ def test_the_table_of_centres(
     monkeypatch.setattr("asr.commands.sparsity", lambda *given, **named: rows)
     assert main(["sparsity", str(tmp_path)]) == 0
     assert capsys.readouterr().out == format_sparsity(rows, tmp_path) + "\n"
+
+
+def test_lm_says_the_sizes_and_the_perplexity(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("A A\nA\n")
+    (tmp_path / "test.txt").write_text("A B\n")
+    out = tmp_path / "m.arpa"
+    options = ["--order", "1", "--out", str(out), "--test", str(tmp_path / "test.txt")]
+    assert main(["lm", str(text), *options]) == 0
+    # Counts 3 and 2 of 5, discounts 1.5 and 1, in three equal parts: A 1.4 / 3, </s> 1.1 / 3, <unk> 0.5 / 3.
+    assert capsys.readouterr().out == (
+        "text: 2 sentence(s), 3 word(s), none of them unknown\n"
+        "model: 4 1-grams\n"
+        "test: 1 sentence(s), 2 word(s), 1 of them (50.00 %) unknown: B (1)\n"
+        f"perplexity: {(9 / 1.4 / 1.1) ** (1 / 2):.2f} without the unknown words, "
+        f"{(27 / 1.4 / 1.1 / 0.5) ** (1 / 3):.2f} with them\n"
+    )
+    assert set(NGram.read(out).log10_probs[0]) == {("A",), ("<s>",), ("</s>",), ("<unk>",)}
+
+
+def test_lm_has_something_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lm", "text.txt"]) == 2
+    message = "lm: expected --out FILE.arpa to write the model, --test TEXT to test it, or both"
+    assert capsys.readouterr() == ("", f"asr: {message}\n")

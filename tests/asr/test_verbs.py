@@ -12,13 +12,13 @@ import soundfile
 from numpy.testing import assert_array_equal
 
 from acoustic.emissions.hybrid import THESIS
-from asr import AsrError, Recognizer, align, align_corpus, decode, evaluate, info, train
+from asr import AsrError, Recognizer, align, align_corpus, decode, evaluate, info, lm, train
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import read_corpus
 from asr.errors import ConfigError, CorpusError
 from asr.scoring.scoring import score
 from asr.verbs import make_lexicon, with_preset
-from decoder import english
+from decoder import NGram, english
 
 
 def test_info(trained: Path) -> None:
@@ -214,3 +214,23 @@ def test_a_corpus_is_aligned_but_for_what_is_named(trained: Path, tones: Path, t
     for name, aligned in zip(("3", "4"), rest, strict=True):
         words = (tones / f"speaker 1/{name}.txt").read_text().split()
         assert [i.label for i in aligned.tiers["words"]] == words  # type: ignore[union-attr]
+
+
+class TestLm:
+    def test_model_written_and_returned(self, tmp_path: Path) -> None:
+        (tmp_path / "text.txt").write_text("The rain.\nThe wind\n")
+        (tmp_path / "words").write_text("THE\nRAIN\nWIND\n")
+        found = lm(tmp_path / "text.txt", vocabulary=tmp_path / "words", out=tmp_path / "m.arpa", order=2)
+        assert found.ngram == NGram.read(tmp_path / "m.arpa")
+        assert found.ngram.words == ("RAIN", "THE", "WIND")
+        assert found.ngram.order == 2
+        assert lm(tmp_path / "text.txt", vocabulary=["WIND", "THE", "RAIN"], order=2).ngram == found.ngram
+
+    def test_reading(self, tmp_path: Path) -> None:
+        (tmp_path / "text.txt").write_text("The rain.\n")
+        assert lm(tmp_path / "text.txt", reading="exact").ngram.words == ("The", "rain.")
+
+    @pytest.mark.parametrize("prune", [-1e-8, float("nan")])
+    def test_what_prunes_nothing(self, prune: float, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="prune: expected 0 or more"):
+            lm(tmp_path / "text.txt", prune=prune)

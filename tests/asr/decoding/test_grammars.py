@@ -74,6 +74,10 @@ class TestRoundTrip:
         assert grammar.order == order
         assert set(LEXICON.words) <= set(grammar.words)
 
+    def test_trigrams_are_smoothed_by_modified_kneser_ney(self, task: Path, tmp_path: Path) -> None:
+        expected = NGram.estimate(SENTENCES, 3, vocabulary=LEXICON.words, smoothing="modified-kneser-ney")
+        assert written("trigram", tmp_path / "out", task) == expected
+
     def test_own_files(self, task: Path, tmp_path: Path) -> None:
         WordPairGrammar.from_sentences(SENTENCES).write(task / "word_pairs.txt")
         NGram.estimate(SENTENCES, 2, vocabulary=LEXICON.words).write(task / "mine.arpa")

@@ -9,9 +9,11 @@ import soundfile
 
 from asr.errors import ScoringError
 from asr.formats import terminal
+from asr.language_model import Fit, LanguageModel, Usage
 from asr.scoring.results import Result, write_results
 from asr.scoring.scoring import score
 from decoder.decoder import Hypothesis, HypothesisWord
+from decoder.grammars.ngram import NGram
 
 WORDS = (HypothesisWord("YES", 0.0, 0.25, -1.0, 0.5), HypothesisWord("NO", 0.3, 0.62, -2.0))
 FOUND = Hypothesis(WORDS, -3.0, True, (Hypothesis(WORDS[:1], -4.5, True, ()),))
@@ -120,3 +122,23 @@ def test_description_is_indented() -> None:
     assert terminal.description({"model": "m", "inner": {"a": 1, "deep": {"b": (1, 2)}}}) == (
         "model: m\ninner:\n  a: 1\n  deep:\n    b: [1, 2]"
     )
+
+
+class TestLanguageModel:
+    NGRAM = NGram.estimate([("A", "B")], 2)
+
+    def test_unknown_words_are_counted_and_the_most_frequent_named(self) -> None:
+        text = Usage(1200, 4000, {f"w{n:02}": 20 - n for n in range(12)})
+        said = terminal.language_model(LanguageModel(self.NGRAM, text)).splitlines()
+        assert said[0].startswith(
+            "text: 1,200 sentence(s), 4,000 word(s), 174 of them (4.35 %) unknown: w00 (20)"
+        )
+        assert said[0].endswith("w09 (11) and 2 more")
+        assert said[1:] == ["model: 4 1-grams, 3 2-grams"]
+
+    def test_perplexities(self) -> None:
+        model = LanguageModel(self.NGRAM, Usage(1, 2, {}), Fit(1, 2, {}, 2.5, 3.75))
+        assert terminal.language_model(model).splitlines()[2:] == [
+            "test: 1 sentence(s), 2 word(s), none of them unknown",
+            "perplexity: 2.50 without the unknown words, 3.75 with them",
+        ]
