@@ -214,6 +214,8 @@ def _pools(
     *,
     choice: Choice,
 ) -> EmissionModel:
+    if config.coupling != "price" or config.floor is None:  # these couple the log odds of all pairs
+        own = replace(own, rivals=1.0)
     found = train_pools.fit(
         data,
         config.sigma,

@@ -26,6 +26,7 @@ from acoustic.errors import ModelError
 from acoustic.hmm.gmm import GmmModel
 from acoustic.pairs.machines import Machines
 from acoustic.pairs.pooled import PooledMachines
+from acoustic.pairs.rivals import RivalMachines
 from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Tensors
 
@@ -111,6 +112,7 @@ def _unpack_gmm(tensors: Mapping[str, NDArray[Any]], _: Mapping[str, Any]) -> Gm
 _LAYOUTS: dict[str, tuple[str, type[Machines]]] = {
     SparseMachines.layout: ("pairs.", SparseMachines),
     PooledMachines.layout: ("pools.", PooledMachines),
+    RivalMachines.layout: ("rivals.", RivalMachines),
 }
 _DENSE = ("centers", "weights", "biases", "curves")
 
@@ -157,11 +159,13 @@ def _unpack_pairwise(
     machines = layout.from_tensors(_below(prefix, tensors), float(options["sigma"]))
     states, curves = _unpack_states(tensors, options), tensors["pairwise.curves"]
     n_classes = len(states.log_priors)
-    n_pairs = n_classes * (n_classes - 1) // 2
-    if (len(curves), machines.n_pairs) != (n_pairs, n_pairs):
+    n_pairs = (
+        machines.n_pairs if machines.layout == RivalMachines.layout else n_classes * (n_classes - 1) // 2
+    )
+    if (len(curves), machines.n_pairs, machines.n_classes) != (n_pairs, n_pairs, n_classes):
         raise ModelError(
             f"expected curves and biases of {n_pairs} pairs of {n_classes} classes, got {len(curves)} and "
-            f"{machines.n_pairs}; train again"
+            f"{machines.n_pairs} of {machines.n_classes}; train again"
         )
     chosen_by = str(options.get("chosen_by", ""))  # older models do not say it
     return PairwiseDiscriminantModel(

@@ -15,7 +15,7 @@ _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LEAST_EXPONENT = -700.0
 _EXPONENT_BIAS, _MANTISSA_BITS = np.int64(1023), np.int64(52)
-_FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
+FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
 _HALF, _ONE = np.float32(0.5), np.float32(1)
 _SINGLE_LOG2_E = np.float32(1.44269504)
 _SINGLE_LN2_HIGH, _SINGLE_LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
@@ -96,7 +96,7 @@ def _add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles)
     square, slope, constant = curve[0], curve[1], curve[2]
     for t in range(len(outputs)):
         d = (square * outputs[t] + slope) * outputs[t] + constant
-        outputs[t] = _single_exp(min(max(d, -_FARTHEST), _FARTHEST))
+        outputs[t] = single_exp(min(max(d, -FARTHEST), FARTHEST))
     for t in range(len(outputs)):
         second[t] += outputs[t]
     for t in range(len(outputs)):
@@ -140,7 +140,7 @@ def log_posteriors_of_sums(sums: Singles) -> Singles:
 
 
 @njit(nogil=True, cache=True, fastmath=True, inline="always")
-def _single_exp(v):  # type: ignore[no-untyped-def]  # as _exp
+def single_exp(v):  # type: ignore[no-untyped-def]  # as _exp
     """Return e^v of a number within ±80 in single precision by Taylor's series."""
     n = np.floor(v * _SINGLE_LOG2_E + _HALF)
     g = v - n * _SINGLE_LN2_HIGH - n * _SINGLE_LN2_LOW

@@ -69,14 +69,19 @@ class Machines(Protocol):
         ...
 
 
-def for_blocks_of_frames(work: Callable[[slice], None], n_frames: int, n_workers: int | None = None) -> None:
+def for_blocks_of_frames(
+    work: Callable[[slice], None],
+    n_frames: int,
+    n_workers: int | None = None,
+    at_once: int | None = None,
+) -> None:
     """Call ``work`` with the rows of one block of frames after the other, in threads.
 
     The blocks are so small that their outputs of thousands of pairs stay in a core's cache until they are
     used.
     """
-    starts = range(0, n_frames, FRAMES_AT_ONCE)
-    rows = [slice(start, min(start + FRAMES_AT_ONCE, n_frames)) for start in starts]
+    size = at_once or FRAMES_AT_ONCE
+    rows = [slice(start, min(start + size, n_frames)) for start in range(0, n_frames, size)]
     if n_workers == 1:  # in the caller's thread: what is allocated in ever new threads stays with the process
         with single_threaded_libraries():
             for block in rows:

@@ -152,8 +152,8 @@ class _Fit(NamedTuple):
 def _newton(pair: PoolPair, folds: Sequence[Flags], start: _Fit, ridge: float, n_steps: int) -> _Fit:
     """Return the fit after Newton steps of the squared hinge.
 
-    A Newton step is least squares on the frames whose outputs are not beyond their targets. Usually fewer
-    frames are beyond, so their statistics are subtracted from those of all frames.
+    A Newton step is least squares on the frames whose outputs are not beyond their targets. Where fewer
+    frames are beyond, their statistics are subtracted from those of all frames.
     """
     fit = start
     signs = np.where(np.arange(pair.n_frames) < len(pair.first.frames), np.float32(1), np.float32(-1))
@@ -161,10 +161,13 @@ def _newton(pair: PoolPair, folds: Sequence[Flags], start: _Fit, ridge: float, n
         is_idle = signs * fit.outputs >= 1
         if np.array_equal(is_idle, fit.is_idle):
             break
-        active = [
-            part.without(pair.statistics_of(is_idle & fold))
-            for part, fold in zip(start.parts, folds, strict=True)
-        ]
+        if 2 * np.count_nonzero(is_idle) > pair.n_frames:
+            active = [pair.statistics_of(~is_idle & fold) for fold in folds]
+        else:
+            active = [
+                part.without(pair.statistics_of(is_idle & fold))
+                for part, fold in zip(start.parts, folds, strict=True)
+            ]
         if not _total(active).sizes.all():
             break
         solution = _solved(_total(active), pair.n_frames, ridge)

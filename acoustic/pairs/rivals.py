@@ -1,0 +1,190 @@
+"""Machines of those pairs of classes alone that compete; a cheap stage decides between all others.
+
+Of a frame, a list of the classes that its prototypes rank best is coupled: by the machines of their pairs
+where there is one, else by the difference of the prototypes' scores. Kernel values and machines of other
+classes are not evaluated. So the cost of a frame depends on the length of its list, and that of a model on
+how many rivals a class has, not on how many classes there are.
+
+Axes: T frames, D features, P pairs that have machines, K classes, C centres in all, N classes of a list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from acoustic.errors import ModelError
+from acoustic.kernels.gaussian import CenteredGaussian, mean_point
+from acoustic.pairs.coupled_lists import couple_lists, fill_posteriors
+from acoustic.pairs.machines import for_blocks_of_frames
+from acoustic.pairs.prototypes import Prototypes, best_classes
+from foundation.arrays import Floats, Ints, Longs, Reals, Singles, Tensors
+
+N_LISTED = 20  # classes of a frame's list
+_FRAMES_AT_ONCE = 512  # with fewer, a class is in the lists of too few frames for matrix products
+_PROTOTYPES = ("means", "scale", "log_priors")
+_TENSORS = ("pairs", "centers", "starts", "weights", "biases")
+_HALVES = ("centers", "weights", "prototypes.means")
+
+
+@dataclass(frozen=True)
+class RivalMachines:
+    """The discriminants q_ij(x) = Σ_n w_n k(x, x_n) + b_ij of pairs of rivals, positive for i.
+
+    Attributes
+    ----------
+    sigma : kernel width
+    pairs : (P, 2) int32 pairs i < j of rivals, sorted
+    centers : (C, D) float32, class by class
+    starts : (K + 1,) int32 position of each class's first centre, and C
+    weights : float32 weights of all pairs one after the other: those of the centres of the first class, then
+        those of the second's
+    biases : (P,)
+    prototypes : ranks all classes, and decides between classes that are no rivals
+    n_listed : number of classes of a frame's list
+    """
+
+    layout: ClassVar[str] = "rivals"
+
+    sigma: float
+    pairs: Ints
+    centers: Singles
+    starts: Ints
+    weights: Singles
+    biases: Floats
+    prototypes: Prototypes
+    n_listed: int = N_LISTED
+
+    def __post_init__(self) -> None:
+        expected = int(self.weight_starts[-1])
+        if self.weights.shape != (expected,):
+            raise ModelError(f"expected {expected} weights, got {self.weights.shape}; train again")
+
+    @property
+    def n_classes(self) -> int:
+        """Number K of classes."""
+        return len(self.starts) - 1
+
+    @property
+    def n_pairs(self) -> int:
+        """Number P of pairs that have machines."""
+        return len(self.pairs)
+
+    @property
+    def n_centers(self) -> int:
+        """Number C of centres of all classes."""
+        return len(self.centers)
+
+    @property
+    def centers_a_pair(self) -> float:
+        """Mean number of centres of a pair, which has the centres of both its classes."""
+        return len(self.weights) / len(self.pairs)
+
+    @cached_property
+    def weight_starts(self) -> Longs:
+        """Position of each pair's first weight, and their number, (P + 1,)."""
+        sizes = np.diff(self.starts)[self.pairs].sum(axis=1)
+        return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+    @cached_property
+    def pair_of(self) -> Ints:
+        """The pair of classes i < j, (K, K); −1 where there is none."""
+        found = np.full((self.n_classes, self.n_classes), -1, dtype=np.int32)
+        found[self.pairs[:, 0], self.pairs[:, 1]] = np.arange(len(self.pairs))
+        return found
+
+    @cached_property
+    def kernel(self) -> CenteredGaussian:
+        """The kernel, with the mean of the centres as origin."""
+        return CenteredGaussian(self.sigma, mean_point(self.centers))
+
+    @cached_property
+    def center_blocks(self) -> tuple[Singles, ...]:
+        """The centres of each class in the form that `CenteredGaussian.values` multiplies."""
+        return tuple(self.kernel.right(self.centers[a:b]) for a, b in pairwise(self.starts))
+
+    def outputs(self, frames: Reals, n_workers: int | None = None) -> Singles:
+        """Return q_ij of the pairs of rivals at frames (T, D), (T, P) float32."""
+        left, outputs = self.kernel.left(frames), np.empty((len(frames), self.n_pairs), dtype=np.float32)
+        parts = [self.weights[a:b] for a, b in pairwise(self.weight_starts)]
+
+        def fill(rows: slice) -> None:
+            values = [self.kernel.values(left[rows], centers) for centers in self.center_blocks]
+            for p, (i, j) in enumerate(self.pairs):
+                n = values[i].shape[1]
+                outputs[rows, p] = values[i] @ parts[p][:n] + values[j] @ parts[p][n:] + self.biases[p]
+
+        for_blocks_of_frames(fill, len(frames), n_workers)
+        return outputs
+
+    def log_posteriors(self, curves: Floats, frames: Reals, n_workers: int | None = None) -> Singles:
+        """Return log P(class | frame), (T, K) float32.
+
+        The classes of a frame's list are coupled among themselves by Price's rule; a class outside of it is
+        coupled to them by the prototypes' scores.
+
+        Parameters
+        ----------
+        curves : (P, 3) from outputs to log odds
+        frames : (T, D)
+        n_workers : threads; one a core by default. The result does not depend on it.
+        """
+        found = np.empty((len(frames), self.n_classes), dtype=np.float32)
+        singles = self.biases.astype(np.float32), curves.astype(np.float32)
+        machines, sizes = (self.pair_of, self.weight_starts, self.weights, *singles), np.diff(self.starts)
+
+        def fill(rows: slice) -> None:
+            scores = self.prototypes.scores(frames[rows])
+            lists = best_classes(scores, self.n_listed)
+            sums = np.zeros(lists.shape, dtype=np.float32)
+            couple_lists(lists, scores, self._values(frames[rows], lists), sizes, machines, sums)
+            fill_posteriors(lists, scores, sums, found[rows])
+
+        for_blocks_of_frames(fill, len(frames), n_workers, _FRAMES_AT_ONCE)
+        return found
+
+    def _values(self, frames: Reals, lists: Ints) -> tuple[Singles, Longs]:
+        """Return the kernel values of frames at the centres of the classes of their lists.
+
+        The values of an entry of the lists, a frame and a class, stand one after the other, the entries of
+        one class one after the other. Where those of each entry begin comes with them, (T, N).
+        """
+        left, sizes = self.kernel.left(frames), np.diff(self.starts)
+        order = np.argsort(lists, axis=None, kind="stable")
+        ends = np.cumsum(sizes[lists.ravel()[order]], dtype=np.int64)
+        bounds = np.searchsorted(lists.ravel()[order], np.arange(self.n_classes + 1))
+        places = np.empty(lists.shape, dtype=np.int64)
+        places.ravel()[order] = ends - sizes[lists.ravel()[order]]
+        values = []
+        for k, (first, last) in enumerate(pairwise(bounds)):
+            rows = order[first:last] // lists.shape[1]
+            values.append(self.kernel.values(left[rows], self.center_blocks[k]).ravel())
+        return np.concatenate(values), places
+
+    def tensors(self) -> Tensors:
+        """Return the arrays that a model file must hold, in half precision those that need no more."""
+        found = {name: getattr(self, name) for name in _TENSORS}
+        found |= {f"prototypes.{name}": getattr(self.prototypes, name) for name in _PROTOTYPES}
+        halves = {name: found[name].astype(np.float16) for name in _HALVES}
+        found |= {name: half for name, half in halves.items() if np.array_equal(half, found[name])}
+        return found | {"n_listed": np.array([self.n_listed], dtype=np.int32)}
+
+    @classmethod
+    def from_tensors(cls, tensors: Tensors, sigma: float) -> RivalMachines:
+        """Return the machines whose `tensors` these are."""
+        singles = {name: tensors[name].astype(np.float32) for name in _HALVES}
+        prototypes = Prototypes(*((tensors | singles)[f"prototypes.{name}"] for name in _PROTOTYPES))
+        own = {name: (tensors | singles)[name] for name in _TENSORS}
+        return cls(sigma, **own, prototypes=prototypes, n_listed=int(tensors["n_listed"][0]))
+
+
+def half_precision(numbers: Reals) -> Singles:
+    """Return the numbers rounded to what half precision holds; only to single where they are too large."""
+    with np.errstate(over="ignore"):
+        halves = np.asarray(numbers, dtype=np.float16)
+    kept = halves if np.isfinite(halves).all() else numbers
+    return np.asarray(kept, dtype=np.float32)
