@@ -20,3 +20,11 @@ Integers: TypeAlias = NDArray[np.integer]  # of any width
 Flags: TypeAlias = NDArray[np.bool_]
 
 Tensors: TypeAlias = dict[str, NDArray[Any]]  # by the names under which a file holds them
+
+
+def half_precision(numbers: Reals) -> Singles:
+    """Return the numbers rounded to what half precision holds; only to single where they are too large."""
+    with np.errstate(over="ignore"):
+        halves = np.asarray(numbers, dtype=np.float16)
+    kept = halves if np.isfinite(halves).all() else numbers
+    return np.asarray(kept, dtype=np.float32)

@@ -17,11 +17,12 @@ from sklearn.cluster import MiniBatchKMeans
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.pool_centers import drawn
-from foundation.arrays import Floats, Ints, Reals, Singles
+from foundation.arrays import Floats, Ints, Reals, Singles, half_precision
 from foundation.threads import parallel_map
 
 _N_PROTOTYPES = 8  # of a class; with 4, half as many again of a frame's classes are missing from its list
 _FRAMES = 1000  # of a class at most that are clustered
+_BROADER = 2.0  # factor on variances: Gaussians around few points are too sure of themselves
 _MEETING_FRAMES = 200  # of each class at most, whose lists tell which classes meet
 _N_MEETING = 10  # classes of such a list
 
@@ -35,7 +36,7 @@ class Prototypes:
     Attributes
     ----------
     means : (K, R, D) float32 prototypes μ; a class with fewer has some of them several times
-    scale : (D,) float32 deviation s of the frames of a class from its mean
+    scale : (D,) float32 deviations s of the Gaussians
     log_priors : (K,) log P(k)
     """
 
@@ -81,16 +82,16 @@ def fit_prototypes(frames: LabelledFrames, seed: int, n_workers: int | None = No
         return np.asarray(clusters.fit(own).cluster_centers_, dtype=np.float32)
 
     means = np.stack(list(parallel_map(one, range(frames.n_classes), n_workers)))
-    return Prototypes(means, _deviation(frames), np.log(frames.counts / frames.counts.sum()))
+    return Prototypes(half_precision(means), _scale(frames), np.log(frames.counts / frames.counts.sum()))
 
 
-def _deviation(frames: LabelledFrames) -> Singles:
-    """Return the deviation (D,) of frames from their class's mean; 1 where there is none."""
+def _scale(frames: LabelledFrames) -> Singles:
+    """Return the deviations (D,) of the Gaussians, from those of frames from their class's mean."""
     squares = np.zeros(frames.x.shape[1])
     for k in range(frames.n_classes):
         own = frames.x[frames.codes == k]
         squares += np.square(own - own.mean(axis=0, dtype=np.float64)).sum(axis=0)
-    found = np.sqrt(squares / len(frames.x))
+    found = np.sqrt(_BROADER * squares / len(frames.x))
     return np.where(found > 0, found, 1.0).astype(np.float32)
 
 

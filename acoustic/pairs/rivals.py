@@ -180,11 +180,3 @@ class RivalMachines:
         prototypes = Prototypes(*((tensors | singles)[f"prototypes.{name}"] for name in _PROTOTYPES))
         own = {name: (tensors | singles)[name] for name in _TENSORS}
         return cls(sigma, **own, prototypes=prototypes, n_listed=int(tensors["n_listed"][0]))
-
-
-def half_precision(numbers: Reals) -> Singles:
-    """Return the numbers rounded to what half precision holds; only to single where they are too large."""
-    with np.errstate(over="ignore"):
-        halves = np.asarray(numbers, dtype=np.float16)
-    kept = halves if np.isfinite(halves).all() else numbers
-    return np.asarray(kept, dtype=np.float32)

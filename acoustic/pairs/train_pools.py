@@ -25,8 +25,8 @@ from acoustic.pairs.pool_centers import Choice, pool_centers
 from acoustic.pairs.pool_pairs import FittedPair, PoolClass, PoolPair, fit_pair
 from acoustic.pairs.pooled import PooledMachines
 from acoustic.pairs.prototypes import Prototypes, fit_prototypes, rival_pairs
-from acoustic.pairs.rivals import N_LISTED, RivalMachines, half_precision
-from foundation.arrays import Floats, Ints, Longs, Singles
+from acoustic.pairs.rivals import N_LISTED, RivalMachines
+from foundation.arrays import Floats, Ints, Longs, Singles, half_precision
 from foundation.checks import check_choices
 from foundation.threads import Watch, parallel_map, unwatched
 
@@ -54,7 +54,7 @@ class PoolsConfig:
     n_centers: int = 100
     ridge: float = 1e-5
     loss: Loss = "squared-hinge"
-    rivals: float = 0.95
+    rivals: float = 0.9
 
     def __post_init__(self) -> None:
         check_choices(self, ModelError)

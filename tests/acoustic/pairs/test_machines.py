@@ -11,6 +11,7 @@ from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.machines import FRAMES_AT_ONCE, Machines, for_blocks_of_frames
 from acoustic.pairs.pooled import PooledMachines
+from acoustic.pairs.rivals import RivalMachines
 from acoustic.pairs.sparse import SparseMachines
 
 SIGMA, SIZE, N_CLASSES = 1.4, 3, 4
@@ -77,9 +78,10 @@ class TestProtocol:
     def test_what_machines_have(self) -> None:
         asked = {"n_classes", "n_pairs", "n_centers", "centers_a_pair", "sigma"}
         assert set(MEMBERS) == asked | {"outputs", "log_posteriors", "tensors", "from_tensors"}
-        assert (PooledMachines.layout, SparseMachines.layout) == ("state", "pair")
+        layouts = (PooledMachines.layout, RivalMachines.layout, SparseMachines.layout)
+        assert layouts == ("state", "rivals", "pair")
 
-    @pytest.mark.parametrize("kind", [PooledMachines, SparseMachines])
+    @pytest.mark.parametrize("kind", [PooledMachines, RivalMachines, SparseMachines])
     @pytest.mark.parametrize("name", ["outputs", "log_posteriors", "tensors", "from_tensors"])
     def test_methods_take_what_the_protocol_says(self, kind: type, name: str) -> None:
         wanted, found = (inspect.signature(getattr(owner, name)).parameters for owner in (Machines, kind))

@@ -147,3 +147,61 @@ def test_fit_draws_the_centers(clouds, loss, steps):
     expected, expected_curves = fitted(x, codes, folds, centers, np.ones(3), hinge_steps=steps)
     assert_array_equal(found.weights, expected.weights)
     assert_array_equal(curves, expected_curves)
+
+
+@pytest.fixture(scope="module")
+def many_classes():
+    """Return frames of thirty classes in a row, each overlapping its neighbours."""
+    rng = np.random.default_rng(5)
+    codes = np.repeat(np.arange(30), 40).astype(np.int32)
+    x = rng.normal(size=(len(codes), 3)) + np.column_stack([1.5 * codes, np.zeros((len(codes), 2))])
+    return LabelledFrames(
+        x.astype(np.float32), codes, (np.arange(len(codes)) % 2).astype(np.int32), np.full(30, 40.0)
+    )
+
+
+class TestRivals:
+    config = PoolsConfig(10, ridge=RIDGE, rivals=0.6)
+
+    def test_rivals_have_the_machines_that_they_have_among_all_pairs(self, many_classes):
+        machines, curves = fit(many_classes, SIGMA, self.config, HELD_OUT)
+        assert (machines.layout, machines.n_classes) == ("rivals", 30)
+        assert len(curves) == machines.n_pairs < 200
+        centers = np.split(machines.centers, machines.starts[1:-1])
+        pooled, all_curves = fit_pools(many_classes, centers, SIGMA, RIDGE, HELD_OUT, hinge_steps=1)
+        places = [i * (59 - i) // 2 + j - i - 1 for i, j in machines.pairs]
+        assert_array_equal(curves, all_curves[places])
+        assert_array_equal(machines.biases, pooled.biases[places])
+        new = many_classes.x[::7]
+        assert_allclose(machines.outputs(new), pooled.outputs(new)[:, places], rtol=0, atol=2e-2)
+
+    def test_centers_and_weights_are_such_that_half_precision_holds_them(self, many_classes):
+        machines, _ = fit(many_classes, SIGMA, self.config, HELD_OUT)
+        assert all(machines.tensors()[name].dtype == np.float16 for name in ("centers", "weights"))
+
+    def test_neighbours_are_told_apart(self, many_classes):
+        machines, curves = fit(many_classes, SIGMA, self.config, HELD_OUT)
+        found = machines.log_posteriors(curves, many_classes.x)
+        accuracy = np.mean(found.argmax(axis=1) == many_classes.codes)
+        pooled, all_curves = fit(many_classes, SIGMA, PoolsConfig(10, ridge=RIDGE, rivals=1), HELD_OUT)
+        expected = pooled.log_posteriors(all_curves, many_classes.x).argmax(axis=1) == many_classes.codes
+        assert pooled.layout == "state"
+        assert accuracy > np.mean(expected) - 0.02 > 0.4
+
+    def test_any_number_of_workers_gives_the_same_bytes(self, many_classes):
+        (one, curves), (two, others) = (
+            fit(many_classes, SIGMA, self.config, HELD_OUT, n_workers=n) for n in (1, 3)
+        )
+        assert_array_equal(one.weights, two.weights)
+        assert_array_equal(curves, others)
+        assert_array_equal(one.pairs, two.pairs)
+
+    def test_few_classes_are_all_rivals(self, clouds):
+        x, codes, folds, _ = clouds
+        found, _ = fit(LabelledFrames(x, codes, folds, np.ones(3)), SIGMA, self.config, HELD_OUT)
+        assert (found.layout, found.n_pairs) == ("state", 3)
+
+    @pytest.mark.parametrize("share", [0.0, 1.5, np.nan])
+    def test_a_share_is_above_0_and_at_most_1(self, share):
+        with pytest.raises(ModelError, match="rivals: expected above 0 and at most 1, got"):
+            PoolsConfig(rivals=share)

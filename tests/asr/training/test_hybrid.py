@@ -246,7 +246,7 @@ def test_people_see_pairs_centres_and_states(hybrids: Path) -> None:
     assert found["kind"] == "combined"
     assert found["second"]["kind"] == "gmm"
     first = found["first"]
-    assert first["pairs"] == first["classes"] * (first["classes"] - 1) // 2
+    assert first["classes"] - 1 < first["pairs"] < first["classes"] * (first["classes"] - 1) // 2
     assert 0 < first["centers"] <= 20 * first["classes"]
     assert first["classes"] <= found["states"]
 
