@@ -1,6 +1,7 @@
 """Machines of rivals: as all pairs where the lists hold all classes, and against a loop where they do not."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def both(pairs: np.ndarray, n_listed: int) -> tuple[PooledMachines, RivalMachine
     biases, curves = rng.normal(size=len(ALL)), rng.normal(size=(len(ALL), 3))
     means = rng.normal(size=(N_CLASSES, 2, 3)).astype(np.float32)
     prototypes = Prototypes(means, np.full(3, 1.5, np.float32), np.log(np.full(N_CLASSES, 1 / N_CLASSES)))
-    pool = [slice(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    pool = [slice(a, b) for a, b in pairwise(starts)]
     of_pairs = [np.concatenate([weights[pool[i], j], -weights[pool[j], i]]) for i, j in pairs]
     chosen = biases[position(pairs)]
     rivals = RivalMachines(
