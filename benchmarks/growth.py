@@ -33,6 +33,7 @@ from stage_costs import MeasuredExperiment
 from asr import info
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.files import as_plain, read_json, write_json
+from asr.logs import terminal_messages
 from asr.recipe import LoadedRecipe, load_recipe
 from asr.scoring.results import Result
 from asr.settings import with_settings
@@ -105,7 +106,8 @@ def run_one(task: Task) -> None:
     loaded = cut(load_recipe(task.recipe), task.size, task.held_out)
     config = with_settings(loaded.recipe.config, task.settings)
     experiment = MeasuredExperiment(loaded, task.corpus, task.experiment, config, "best")
-    results = experiment.run([task.model])
+    with terminal_messages(verbose=False):
+        results = experiment.run([task.model])
     write_json(task.record, row_of(task, experiment, results))
 
 
