@@ -407,7 +407,11 @@ class TestOthers:
             (["--help"], 0, "usage: asr"),
             (["--version"], 0, f"asr {version('asr-sparse-kernel')}\n"),
             (["train", "--help"], 0, f"one of {', '.join(SYSTEMS)}; may"),
-            (["train", "--help"], 0, "one of an4, demo, folder, fsdd, iban, librispeech, rm1, or the path of a recipe script"),
+            (
+                ["train", "--help"],
+                0,
+                "one of an4, demo, folder, fsdd, iban, librispeech, rm1, or the path of a recipe script",
+            ),
             (["train", "--help"], 0, f"{{{','.join(PRESETS)}}}"),
             (["decode", "--help"], 0, f"{{{','.join(DECODE_FORMATS)}}}"),
             (["align", "--help"], 0, f"{{{','.join(ALIGN_FORMATS)}}}"),
