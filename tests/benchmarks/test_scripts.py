@@ -18,6 +18,7 @@ SCRIPTS = (
     "discriminants_choice",
     "emission",
     "fsdd",
+    "growth",
     "house",
     "long_recordings",
     "outlook",
