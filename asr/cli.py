@@ -230,7 +230,7 @@ def _add_lm(verbs: Verbs) -> argparse.ArgumentParser:
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="leave out n-grams without which the perplexity rises by less than this share, such as 1e-8",
+        help="leave out n-grams without which the perplexity rises by less than this share, such as 1e-6",
     )
     command.add_argument(
         "--test", type=Path, metavar="TEXT", help="say the perplexity of this text and its unknown words"

@@ -79,7 +79,7 @@ def language_model(
     """Return the modified Kneser-Ney model of a text, see :func:`asr.verbs.lm`."""
     lines = read_lines(source, "train")
     sentences = sentences_of(lines, forms_of(text, lines, vocabulary))
-    said = {word.word for sentence in sentences for word in sentence} - NOT_WORDS
+    said = {word.word for sentence in sentences for word in sentence} - NOT_WORDS - {UNKNOWN}
     known = said if vocabulary is None else set(vocabulary)
     if not said & known:
         what = "words that can be read" if vocabulary is None else "words of the vocabulary"

@@ -260,13 +260,14 @@ def lm(
         taken
     order : length of the longest n-grams
     vocabulary : the words, or a file of them or of their pronunciations; all words of the text by default
-    prune : n-grams are left out without which the perplexity rises by less than this share, such as 1e-8
+    prune : n-grams are left out without which the perplexity rises by less than this share of itself, such as
+        1e-5 for texts of ten thousands of words, 1e-8 for millions
     test : a text, or a corpus, of which test is taken, to measure the perplexity on
     out : ARPA file to write
     reading : how words are read, as the option ``text``
     """
     if not prune >= 0:
-        raise ConfigError(f"lm: prune: expected 0 or more, got {prune}; 1e-8 prunes little, 1e-6 much")
+        raise ConfigError(f"lm: prune: expected 0 or more, got {prune}; the longer the text, the smaller")
     if isinstance(vocabulary, str | Path):
         vocabulary = read_vocabulary(Path(vocabulary))
     model = language_model(

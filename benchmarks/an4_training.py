@@ -33,7 +33,7 @@ from acoustic.hmm.topology import SILENCE, Topology
 from acoustic.hmm.training import posteriors_with_retries
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
-from asr.decoding.passes import accuracy_of, decode_all, scored_speech
+from asr.decoding.passes import accuracy_of, scored_speech
 from asr.decoding.tuning import tune
 from asr.scoring.scoring import WordAccuracy, compare
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components, training_utterances
@@ -245,8 +245,8 @@ def tuned_accuracy(
     """Return decoder weights tuned on data in the word loop, the word accuracy with them, and the words."""
     scores = scored_speech(data.cepstra, data.speakers, model).scores
     decoder = Decoder(lexicon, WordLoop(lexicon.words), model.topology, CONFIG.decoder)
-    tuned = tune(decoder, scores, [u.words for u in data.corpus], CONFIG.tuning, with_lm_scale=False)
-    decoded = decode_all(scores, decoder.with_config(**tuned.weights))
+    references = [u.words for u in data.corpus]
+    tuned, decoded = tune(decoder, scores, references, CONFIG.tuning, with_lm_scale=False)
     texts = {i: h.text for i, h in zip(data.corpus.ids, decoded, strict=True)}
     return tuned.weights, accuracy_of(data.corpus, decoded), texts
 

@@ -27,7 +27,6 @@ from acoustic.hmm.topology import Topology
 from asr.config import GrammarName, TuningConfig
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.grammars import has_lm_scale, read_grammar
-from asr.decoding.passes import decode_all
 from asr.decoding.tuning import tune
 from asr.experiment import Experiment
 from asr.files import write_json
@@ -202,8 +201,7 @@ class OutlookTask:
         options = config.decoder.decoder(config.front_end.shift_ms / 1000)
         decoder = Decoder(task.lexicon, loaded, self._trained[1], options)
         references = [u.words for u in self.data[1].corpus]
-        tuned = tune(decoder, scores, references, TUNING, with_lm_scale=has_lm_scale(grammar))
-        decoded = decode_all(scores, decoder.with_config(**tuned.weights))
+        _, decoded = tune(decoder, scores, references, TUNING, with_lm_scale=has_lm_scale(grammar))
         return {i: list(h.text) for i, h in zip(self.references, decoded, strict=True)}
 
 

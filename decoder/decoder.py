@@ -17,6 +17,7 @@ from decoder.search.confidence import edge_posteriors, word_confidence
 from decoder.search.lattice import Lattice, build_lattice
 from decoder.search.nbest import best_sequences
 from decoder.search.network import Network, build_network
+from decoder.search.rescoring import WeighedLattice
 from decoder.search.viterbi import SearchResult, search, trace
 from foundation.arrays import Floats
 
@@ -170,23 +171,44 @@ class Decoder:
         DecodingError
             The matrix has another number of columns than the topology has states, or holds NaN or +inf.
         """
-        matrix = check_scores(scores, self.network.n_states)
         config = self.config
-        weights = Weights(float(config.lm_scale), float(config.word_penalty), float(config.silence_log_prob))
         wants_lattice = config.confidence or config.n_best > 1
-        record_beam = float(config.lattice_beam) if wants_lattice else -np.inf
-        pruning = Pruning(float(config.beam), int(config.max_active), record_beam)
-        result = search(self.network, matrix, weights, pruning)
+        result = self._search(scores, float(config.lattice_beam) if wants_lattice else -np.inf)
         best = self._hypothesis(result)
         if not wants_lattice:
             return best
-        lattice = build_lattice(self.network, result, weights, float(config.lattice_beam))
+        lattice = build_lattice(self.network, result, self._weights, float(config.lattice_beam))
         alternatives = self._alternatives(lattice, best) if config.n_best > 1 else ()
         if config.confidence:
             posteriors = edge_posteriors(lattice, config.effective_posterior_scale)
             best = self._with_confidence(best, lattice, posteriors)
             alternatives = tuple(self._with_confidence(h, lattice, posteriors) for h in alternatives)
         return replace(best, alternatives=alternatives)
+
+    def decode_with_lattice(
+        self, scores: ArrayLike, beam: float, max_edges_per_frame: int
+    ) -> tuple[Hypothesis, WeighedLattice]:
+        """Return what `decode` does, and a lattice that knows the best words with other weights.
+
+        Parameters
+        ----------
+        scores : (T, S) log emission scores
+        beam : word ends this much worse than the best path at a frame are not in the lattice, in nats
+        max_edges_per_frame : the beam is halved until the lattice has no more edges than that on average
+        """
+        result, weights = self._search(scores, beam), self._weights
+        lattice = build_lattice(self.network, result, weights, beam, max_edges_per_frame)
+        return self._hypothesis(result), WeighedLattice(lattice, weights, self.network.words)
+
+    @property
+    def _weights(self) -> Weights:
+        config = self.config
+        return Weights(float(config.lm_scale), float(config.word_penalty), float(config.silence_log_prob))
+
+    def _search(self, scores: ArrayLike, record_beam: float) -> SearchResult:
+        matrix = check_scores(scores, self.network.n_states)
+        pruning = Pruning(float(self.config.beam), int(self.config.max_active), record_beam)
+        return search(self.network, matrix, self._weights, pruning)
 
     def _hypothesis(self, result: SearchResult) -> Hypothesis:
         """Return the words on the best path of a search."""

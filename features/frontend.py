@@ -15,6 +15,7 @@ from features.projection import LinearProjection
 from features.recording import Recording
 from foundation.arrays import Singles
 from foundation.checks import check_choices, check_lowest
+from foundation.computed import Computed
 
 Normalization = Literal["none", "utterance", "speaker", "global"]
 Projection = Literal["none", "lda"]
@@ -101,9 +102,17 @@ class FrontEnd:
         -------
         list of (T, D) float32
         """
-        return [self._projected(frames) for frames in self.normalize(cepstra, speakers)]
+        return list(self.transformed(cepstra, speakers))
 
-    def normalize(self, cepstra: Sequence[Singles], speakers: Sequence[str] | None = None) -> list[Singles]:
+    def transformed(
+        self, cepstra: Sequence[Singles], speakers: Sequence[str] | None = None
+    ) -> Computed[Singles]:
+        """Return what `transform` does; only statistics are computed now, frames whenever they are needed."""
+        return self.normalized(cepstra, speakers).map(self._projected)
+
+    def normalized(
+        self, cepstra: Sequence[Singles], speakers: Sequence[str] | None = None
+    ) -> Computed[Singles]:
         """Return normalised cepstra, the static ones alone if a projection replaces the others."""
         groups = self.groups(len(cepstra), speakers)
         if len(groups) != len(cepstra):
@@ -112,7 +121,7 @@ class FrontEnd:
                 "pass as many of both"
             )
         scales = self.scales(zip(groups, cepstra, strict=True))
-        return [self._normalized(f, scales[group]) for group, f in zip(groups, cepstra, strict=True)]
+        return Computed(lambda n: self._normalized(cepstra[n], scales[groups[n]]), len(groups))
 
     def groups(self, n_recordings: int, speakers: Sequence[str] | None = None) -> list[str]:
         """Return for each recording the name of the group it is normalised with."""

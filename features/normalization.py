@@ -187,7 +187,7 @@ def _scale(
     return Scale(shift if mean else np.zeros_like(shift), deviation if variance else np.ones_like(deviation))
 
 
-def fit_within_groups(utterances: Sequence[Reals], groups: Sequence[str]) -> Standardizer:
+def fit_within_groups(utterances: Iterable[Reals], groups: Sequence[str]) -> Standardizer:
     """Return the mean of all frames and the standard deviation about the means of their groups.
 
     That is a group (a speaker) before anything is known of it: the prior of `normalize_groups`.

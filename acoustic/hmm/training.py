@@ -220,18 +220,21 @@ def _expect_all(
     model: GmmHmm, utterances: Sequence[TrainingUtterance], beam: float, n_workers: int | None
 ) -> _Expectation:
     """Return the statistics of all utterances, summed shard by shard in order."""
-    shards = [utterances[i : i + _SHARD_UTTERANCES] for i in range(0, len(utterances), _SHARD_UTTERANCES)]
+    shards = [
+        range(len(utterances))[i : i + _SHARD_UTTERANCES]
+        for i in range(0, len(utterances), _SHARD_UTTERANCES)
+    ]
+
+    def expect_shard(shard: range) -> _Expectation:
+        result = _Expectation.zeros(model)
+        for n in shard:
+            _expect(model, utterances[n], beam, result)
+        return result
+
     total = _Expectation.zeros(model)
-    for part in parallel_map(lambda shard: _expect_shard(model, shard, beam), shards, n_workers):
+    for part in parallel_map(expect_shard, shards, n_workers):
         total += part
     return total
-
-
-def _expect_shard(model: GmmHmm, shard: Sequence[TrainingUtterance], beam: float) -> _Expectation:
-    result = _Expectation.zeros(model)
-    for utterance in shard:
-        _expect(model, utterance, beam, result)
-    return result
 
 
 def _expect(model: GmmHmm, utterance: TrainingUtterance, beam: float, result: _Expectation) -> None:

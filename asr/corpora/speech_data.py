@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from asr.progress import progress_bar
 from features.audio import audio_info, read_audio
 from features.frontend import FrontEnd, FrontEndConfig
 from foundation.arrays import Singles
+from foundation.computed import Computed
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
 
@@ -28,24 +29,39 @@ class SpeechData:
     """A corpus with the cepstra (T, D) of each utterance, in the order of the corpus."""
 
     corpus: Corpus
-    cepstra: tuple[Singles, ...]
+    cepstra: Sequence[Singles]
 
     @property
     def speakers(self) -> list[str]:
         """The speaker of each utterance."""
         return [u.speaker for u in self.corpus]
 
+    @cached_property
+    def n_frames(self) -> list[int]:
+        """The number T of frames of each utterance."""
+        return [len(cepstra) for cepstra in self.cepstra]
+
     def __iter__(self) -> Iterator[tuple[Utterance, Singles]]:
         return zip(self.corpus, self.cepstra, strict=True)
 
     def __add__(self, other: SpeechData) -> SpeechData:
-        both = sorted([*self, *other], key=lambda pair: pair[0].utterance_id)
-        return SpeechData(Corpus(tuple(u for u, _ in both)), tuple(c for _, c in both))
+        places = [(u, data.cepstra, n) for data in (self, other) for n, u in enumerate(data.corpus)]
+        return _gathered(sorted(places, key=lambda place: place[0].utterance_id))
 
     def without(self, utterance_ids: Collection[str]) -> SpeechData:
         """Return the data but for some utterances."""
-        kept = [(u, c) for u, c in self if u.utterance_id not in utterance_ids]
-        return SpeechData(Corpus(tuple(u for u, _ in kept)), tuple(c for _, c in kept))
+        places = ((u, self.cepstra, n) for n, u in enumerate(self.corpus))
+        return _gathered([place for place in places if place[0].utterance_id not in utterance_ids])
+
+
+def _gathered(places: Sequence[tuple[Utterance, Sequence[Singles], int]]) -> SpeechData:
+    """Return utterances with the cepstra that are found in some sequence at some place."""
+
+    def cepstra_of(n: int) -> Singles:
+        _, cepstra, place = places[n]
+        return cepstra[place]
+
+    return SpeechData(Corpus(tuple(u for u, *_ in places)), Computed(cepstra_of, len(places)))
 
 
 def compute_cepstra(
@@ -113,15 +129,26 @@ def _sample_rate(path: Path) -> int | None:
 
 def save_cepstra(data: SpeechData, directory: Path, name: str) -> None:
     """Write ``name.npy`` (all frames) and ``name.json`` (ids and lengths)."""
+    shape = (sum(data.n_frames), data.cepstra[0].shape[1])
+    header = {"descr": "<f4", "fortran_order": False, "shape": shape}
     with open(directory / f"{name}.npy", "wb") as file:
-        np.save(file, np.concatenate(data.cepstra))
-    write_json(directory / f"{name}.json", {u.utterance_id: len(c) for u, c in data})
+        np.lib.format.write_array_header_1_0(file, header)
+        for frames in data.cepstra:
+            file.write(np.ascontiguousarray(frames, dtype="<f4").tobytes())
+    write_json(directory / f"{name}.json", dict(zip(data.corpus.ids, data.n_frames, strict=True)))
 
 
 def load_cepstra(corpus: Corpus, directory: Path, name: str) -> SpeechData:
-    """Return what `save_cepstra` wrote of a corpus; the frames stay on disk until they are used."""
-    lengths = read_json(directory / f"{name}.json")
-    kept = corpus.subset(lengths)
-    frames = np.load(directory / f"{name}.npy", mmap_mode="r")
-    bounds = np.cumsum([0, *(lengths[u.utterance_id] for u in kept)])
-    return SpeechData(kept, tuple(frames[a:b] for a, b in pairwise(bounds)))
+    """Return what `save_cepstra` wrote of a corpus; the frames are read whenever they are used."""
+    lengths, path = read_json(directory / f"{name}.json"), directory / f"{name}.npy"
+    used = corpus.subset(lengths)
+    mapped = np.load(path, mmap_mode="r")  # for its header; pages of a map would stay in memory
+    bounds = np.cumsum([0, *(lengths[u.utterance_id] for u in used)]).tolist()
+    n_columns, first = mapped.shape[1], int(mapped.offset)
+
+    def read(n: int) -> Singles:
+        start, stop = bounds[n] * n_columns, bounds[n + 1] * n_columns
+        found = np.fromfile(path, "<f4", stop - start, offset=first + start * mapped.itemsize)
+        return np.asarray(found.reshape(-1, n_columns), dtype=np.float32)
+
+    return SpeechData(used, Computed(read, len(used)))

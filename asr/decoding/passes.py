@@ -21,6 +21,7 @@ from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from foundation.arrays import Ints, Singles
 from foundation.computed import Computed
+from foundation.kept import kept
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
@@ -48,16 +49,18 @@ class ScoredSpeech:
 def emission_scores(frames: Sequence[Singles], model: AcousticModel) -> Scores:
     """Return the emission scores (T, S) of each recording's frames (T, D).
 
-    Scores of frames that are computed when they are needed are so, too.
+    Scores of frames that are computed when they are needed are so, too. Others are kept, in a file if they
+    are many.
     """
     if isinstance(frames, Computed):
         return frames.map(model.emissions.log_likelihoods)
-    return list(progress_bar(parallel_map(model.emissions.log_likelihoods, frames), len(frames), "scores"))
+    found = parallel_map(lambda n: model.emissions.log_likelihoods(frames[n]), range(len(frames)))
+    return kept(progress_bar(found, len(frames), "scores"))
 
 
 def scored_speech(cepstra: Sequence[Singles], speakers: Sequence[str], model: AcousticModel) -> ScoredSpeech:
     """Return the frames and scores of recordings, given as the front end's cepstra (T, 39)."""
-    frames = model.front_end.transform(cepstra, speakers)
+    frames = kept(model.front_end.transformed(cepstra, speakers))
     return ScoredSpeech(frames, speakers, emission_scores(frames, model))
 
 

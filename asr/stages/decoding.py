@@ -10,12 +10,11 @@ from typing import Any
 
 from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.config import GrammarName
-from asr.coordinate_search import Tuned
 from asr.corpora.corpus import Corpus
 from asr.corpora.wording import spelling
 from asr.decoding.grammars import has_lm_scale, read_grammar
-from asr.decoding.passes import ScoredSpeech, Scores, accuracy_of, adapted, decode_all, scored_speech
-from asr.decoding.tuning import tune
+from asr.decoding.passes import ScoredSpeech, Scores, accuracy_of, adapted, scored_speech
+from asr.decoding.tuning import TunedDecoding, tune
 from asr.files import read_json, write_json
 from asr.formats.transcripts import write_transcripts
 from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
@@ -151,19 +150,18 @@ class DecodingStages:
         """Tune one model's decoder for one grammar; write the weights, all trials, and the word accuracy."""
         grammar = names[1]
 
-        def tuned(scores: Scores, label: str) -> Tuned:
+        def tuned(scores: Scores, label: str) -> TunedDecoding:
             references, with_lm_scale = [u.spoken for u in corpus], has_lm_scale(grammar)
             tuning = self.config.tuning
             return tune(decoder, scores, references, tuning, with_lm_scale=with_lm_scale, label=label)
 
-        found = tuned(speech.scores, f"tuning {', '.join(names)}")
+        found, decoded = tuned(speech.scores, f"tuning {', '.join(names)}")
         if model.adaptation is not None:
             write_json(directory / _FIRST_PASS.format(grammar), asdict(found))
             speech = adapted(speech, model, decoder.with_config(**found.weights), self.task.lexicon)
-            found = tuned(speech.scores, f"tuning {', '.join(names)}, adapted")
+            found, decoded = tuned(speech.scores, f"tuning {', '.join(names)}, adapted")
         write_json(directory / _TUNED.format(grammar), asdict(found))
         if len(corpus):
-            decoded = decode_all(speech.scores, decoder.with_config(**found.weights))
             _write_accuracy(directory, grammar, corpus, decoded)
 
 

@@ -68,7 +68,7 @@ def hear(
 ) -> list[Heard]:
     """Return how well transcripts fit, of all utterances or of some that lie evenly in the corpus."""
     chosen = _evenly(len(data.corpus), n_utterances)
-    frames = model.front_end.transform(data.cepstra, data.speakers)
+    frames = model.front_end.transformed(data.cepstra, data.speakers)
     texts, loop = [u.words for u in data.corpus], loop_graph(model.topology)
     partners = _partners(texts, lexicon, chosen)
 

@@ -32,7 +32,9 @@ from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer, fit_within_groups
 from features.projection import fit_lda
 from foundation.arrays import Ints
+from foundation.computed import Computed
 from foundation.errors import listed
+from foundation.kept import kept
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
@@ -80,7 +82,7 @@ def warn_of_untrained_phones(data: SpeechData, lexicon: Lexicon) -> None:
 
 def fit_front_end(config: FrontEndConfig, data: SpeechData) -> FrontEnd:
     """Return the front end with the statistics of the training data that it needs."""
-    frames = FrontEnd(replace(config, normalize="none")).normalize(data.cepstra)
+    frames = FrontEnd(replace(config, normalize="none")).normalized(data.cepstra)
     if config.normalize == "global":
         return FrontEnd(config, Standardizer().fit(frames))
     if config.normalize == "speaker":
@@ -109,13 +111,13 @@ def start_projected(
     config : configuration of the front end with the projection
     """
     unprojected = fit_front_end(config, data)
-    statics = unprojected.normalize(data.cepstra, data.speakers)
+    statics = unprojected.normalized(data.cepstra, data.speakers)
     n_states = aligned.topology.n_states
     projection = fit_lda(
         statics, labels, context=config.context, n_components=config.n_components, n_classes=n_states
     )
     front_end = replace(unprojected, projection=projection)
-    frames = [projection.transform(f) for f in statics]
+    frames = statics.map(projection.transform)
     return _acoustic_model(front_end, start_from_labels(aligned.topology, frames, labels))
 
 
@@ -147,13 +149,11 @@ def train_components(
 
 def training_utterances(
     data: SpeechData, front_end: FrontEnd, lexicon: Lexicon, topology: Topology
-) -> list[TrainingUtterance]:
-    """Return frames and graph of every utterance."""
-    frames = front_end.transform(data.cepstra, data.speakers)
-    graphs = utterance_graphs(data, lexicon, topology)
-    return [
-        TrainingUtterance(u.utterance_id, f, g) for u, f, g in zip(data.corpus, frames, graphs, strict=True)
-    ]
+) -> Sequence[TrainingUtterance]:
+    """Return frames and graph of every utterance; many hours of frames are not in memory."""
+    frames = kept(front_end.transformed(data.cepstra, data.speakers))
+    graphs, ids = utterance_graphs(data, lexicon, topology), data.corpus.ids
+    return Computed(lambda n: TrainingUtterance(ids[n], frames[n], graphs[n]), len(ids))
 
 
 def utterance_graphs(data: SpeechData, lexicon: Lexicon, topology: Topology) -> list[UtteranceGraph]:
@@ -165,20 +165,17 @@ def align_data(
     data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float
 ) -> tuple[list[Alignment | None], dict[str, str]]:
     """Return the alignment of each utterance, None where there is none, and the reasons by utterance id."""
-    utterances = training_utterances(data, model.front_end, lexicon, model.topology)
+    frames, ids = model.front_end.transformed(data.cepstra, data.speakers), data.corpus.ids
+    graphs = utterance_graphs(data, lexicon, model.topology)
 
-    def one(utterance: TrainingUtterance) -> Alignment | AlignmentError:
+    def one(n: int) -> Alignment | AlignmentError:
         try:
-            return align_frames(utterance.frames, utterance.graph, model, beam)
+            return align_frames(frames[n], graphs[n], model, beam)
         except AlignmentError as error:
             return error
 
-    results = list(parallel_map(one, utterances))
-    failures = {
-        u.utterance_id: str(r)
-        for u, r in zip(utterances, results, strict=True)
-        if isinstance(r, AlignmentError)
-    }
+    results = list(parallel_map(one, range(len(ids))))
+    failures = {i: str(r) for i, r in zip(ids, results, strict=True) if isinstance(r, AlignmentError)}
     for utterance_id, reason in failures.items():
         logger.warning("%s cannot be aligned: %s", utterance_id, reason)
     return [None if isinstance(r, AlignmentError) else r for r in results], failures

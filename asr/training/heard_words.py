@@ -45,9 +45,9 @@ _SILENT = frozenset({SILENCE, SHORT_PAUSE, NOISE})
 
 @dataclass(frozen=True)
 class Stretch:
-    """Where a word lies in a recording: its scores (T, S), the phones heard, their log-likelihood."""
+    """Where a word lies in a recording: its frames (T, D), the phones heard, their log-likelihood."""
 
-    scores: Reals
+    frames: Singles
     heard: Pronunciation
     log_likelihood: float
 
@@ -95,7 +95,7 @@ def _stretches(
     having = data.without({u.utterance_id for u in data.corpus if not words.intersection(u.words)})
     having = _usable(having, lexicon)
     alignments, _ = align_data(having, model, lexicon, beam)
-    frames = model.front_end.transform(having.cepstra, having.speakers)
+    frames = model.front_end.transformed(having.cepstra, having.speakers)
     found: dict[str, list[Stretch]] = {}
     for utterance, alignment, own in zip(having.corpus, alignments, frames, strict=True):
         for segment in alignment.words if alignment is not None else ():
@@ -109,9 +109,10 @@ def _stretch(alignment: Alignment, segment: Segment, frames: Singles, model: Aco
     """Return a word's stretch of an aligned recording with frames (T, D)."""
     within = [p for p in alignment.phones if segment.start <= p.start < segment.end]
     heard = (model.topology.phones[p.index] for p in within)
-    scores = model.emissions.log_likelihoods(frames[segment.start : segment.end])
+    own = frames[segment.start : segment.end].copy()  # the recording's others are not kept
+    scores = model.emissions.log_likelihoods(own)
     likelihood = float(along(scores, alignment.states[segment.start : segment.end]).sum())
-    return Stretch(scores, tuple(p for p in heard if p not in _SILENT), likelihood)
+    return Stretch(own, tuple(p for p in heard if p not in _SILENT), likelihood)
 
 
 def choose(
@@ -131,8 +132,9 @@ def choose(
     if not candidates:
         return None
     graphs = [utterance_graph([[candidate]], model.topology) for candidate in candidates]
+    heard_at = [(model.emissions.log_likelihoods(s.frames), s.log_likelihood) for s in stretches]
     scores = [
-        _prior(shares.get(c, 0.0)) + ACOUSTIC_SCALE * sum(_fit(graph, s, model) for s in stretches)
+        _prior(shares.get(c, 0.0)) + ACOUSTIC_SCALE * sum(_fit(graph, *at, model) for at in heard_at)
         for c, graph in zip(candidates, graphs, strict=True)
     ]
     return candidates[int(np.argmax(scores))]
@@ -142,14 +144,14 @@ def _prior(share: float) -> float:
     return max(float(np.log(share)), UNGUESSED) if share > 0 else UNGUESSED
 
 
-def _fit(graph: UtteranceGraph, stretch: Stretch, model: AcousticModel) -> float:
-    """Return a candidate's log-likelihood on a stretch less that of the loop, no less than `WORST`."""
+def _fit(graph: UtteranceGraph, scores: Reals, of_loop: float, model: AcousticModel) -> float:
+    """Return a candidate's log-likelihood by scores (T, S) less that of the loop, no less than `WORST`."""
     try:
-        alignment = align(stretch.scores, graph, model.topology)
+        alignment = align(scores, graph, model.topology)
     except AlignmentError:
         return WORST
-    likelihood = float(along(stretch.scores, alignment.states).sum())
-    return max(likelihood - stretch.log_likelihood, WORST)
+    likelihood = float(along(scores, alignment.states).sum())
+    return max(likelihood - of_loop, WORST)
 
 
 def _tell(

@@ -56,7 +56,7 @@ class Units:
 def own_units(data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float) -> Units:
     """Return the states of an aligning model itself."""
     alignments, failures = align_data(data, model, lexicon, beam)
-    unknown = [np.full(len(c), -1, np.int32) for c in data.cepstra]
+    unknown = [np.full(n_frames, -1, np.int32) for n_frames in data.n_frames]
     labels = [u if a is None else a.labels() for a, u in zip(alignments, unknown, strict=True)]
     return Units(model.topology, labels, failures)
 
@@ -74,12 +74,12 @@ def context_units(
     found = all_contexts(spoken, crosses_words)
     untied = contextual_topology(model.topology, found, crosses_words=crosses_words)
     alignments, failures = align_data(data, replace(model, topology=untied), lexicon, beam)
-    frames = model.front_end.transform(data.cepstra, data.speakers)
+    frames = model.front_end.transformed(data.cepstra, data.speakers)
     states = tied_states(_moments(frames, alignments, untied, found), found, model.topology, config)
     topology = contextual_topology(model.topology, found, states, crosses_words)
     labels = [
-        np.full(len(f), -1, np.int32) if a is None else _relabelled(a, untied, topology)
-        for a, f in zip(alignments, frames, strict=True)
+        np.full(n_frames, -1, np.int32) if a is None else _relabelled(a, untied, topology)
+        for a, n_frames in zip(alignments, data.n_frames, strict=True)
     ]
     return Units(topology, labels, failures)
 
@@ -105,7 +105,7 @@ def save_labels(units: Units, directory: Path) -> None:
 
 def load_labels(directory: Path, data: SpeechData) -> Labels:
     """Return the states of each utterance that `save_labels` wrote of the same data."""
-    bounds = np.cumsum([len(c) for c in data.cepstra])[:-1]
+    bounds = np.cumsum(data.n_frames)[:-1]
     return np.split(np.load(directory / "states.npy"), bounds)
 
 
@@ -122,7 +122,7 @@ def hybrid_front_end(copies: Sequence[SpeechData], units: Units, config: FrontEn
     if config.projection == "none":
         return front_end
     n_static = config.mfcc.n_static
-    normalized = (f for data in copies for f in front_end.normalize(data.cepstra, data.speakers))
+    normalized = (f for data in copies for f in front_end.normalized(data.cepstra, data.speakers))
     projection = fit_lda(
         (f[:, :n_static] for f in normalized),
         units.labels * len(copies),
@@ -187,7 +187,7 @@ def hybrid_frames(
 
 def discriminant_frames(data: SpeechData, front_end: FrontEnd) -> list[Singles]:
     """Return the frames (T, D) of each utterance that discriminants see."""
-    frames = front_end.transform(data.cepstra, data.speakers)
+    frames = front_end.transformed(data.cepstra, data.speakers)
     return [f[:, : _n_columns(front_end)] for f in frames]
 
 
@@ -221,9 +221,9 @@ def _folds(data: SpeechData) -> Ints:
 
 def with_targets(data: SpeechData, model: AcousticModel, labels: Labels) -> AcousticModel:
     """Return a model that knows where the training frames of its states lie."""
-    frames = model.front_end.transform(data.cepstra, data.speakers)
-    if model.front_end.projection is not None:  # the mixtures' columns stay as they are
-        frames = [f[:, : model.front_end.projection.n_components] for f in frames]
+    frames = model.front_end.transformed(data.cepstra, data.speakers)
+    if (projection := model.front_end.projection) is not None:  # the mixtures' columns stay as they are
+        frames = frames.map(lambda f: f[:, : projection.n_components])
     targets = fit_targets(frames, labels, model.topology.is_speech())
     return replace(model, adaptation=targets)
 

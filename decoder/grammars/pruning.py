@@ -10,8 +10,8 @@ if that is less than a threshold, unless it is the beginning of one that stays. 
 pruning of backoff language models", DARPA Broadcast News Transcription and Understanding Workshop, 1998.
 
 P(h) is the share of h among the n-grams of the text, not what the model makes of it: the shorter n-grams of
-Kneser-Ney models do not have the text's frequencies, and pruning by them loses much. C. Chelba et al., "Study
-on interaction between entropy pruning and Kneser-Ney smoothing", Interspeech 2010.
+Kneser-Ney models do not have the text's frequencies, and pruning by them costs perplexity. C. Chelba et al.,
+"Study on interaction between entropy pruning and Kneser-Ney smoothing", Interspeech 2010.
 """
 
 from __future__ import annotations

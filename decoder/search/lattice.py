@@ -54,6 +54,8 @@ class Lattice:
     sources, targets : (E,) int32, nodes; sources ascend
     words : (E,) int32, word ids, -1 = silence
     scores : (E,) float64, acoustic and scaled grammar score, penalty included
+    log_probs : (E,) float64, the part of the scores that is the grammar's, not scaled
+    final_log_probs : (V,) float64, the same of the final scores; 0 of a search without a complete path
     beam : every edge is on a path at most this much worse than the best
     """
 
@@ -64,15 +66,23 @@ class Lattice:
     targets: Ints
     words: Ints
     scores: Floats
+    log_probs: Floats
+    final_log_probs: Floats
     beam: float
 
 
-def build_lattice(network: Network, result: SearchResult, weights: Weights, beam: float) -> Lattice:
+def build_lattice(
+    network: Network,
+    result: SearchResult,
+    weights: Weights,
+    beam: float,
+    max_edges_per_frame: int = MAX_EDGES_PER_FRAME,
+) -> Lattice:
     """Return the lattice of a search: all edges on some path at most ``beam`` worse than the best one.
 
-    Where that would be more than 500 edges a frame, the beam is halved until there are fewer, since memory
-    could not hold all alternatives of very flat scores. If no path is complete, the lattice has the paths
-    that end at the same boundary as the best one.
+    Where that would be more than ``max_edges_per_frame``, the beam is halved until there are fewer, since
+    memory could not hold all alternatives of very flat scores. If no path is complete, the lattice has the
+    paths that end at the same boundary as the best one.
     """
     graph, records = network.graph, result.records
     is_start = records.chains < 0
@@ -86,12 +96,14 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
     boundaries = records.ends[first_records]
 
     last = boundaries == records.ends[result.best]
-    final = np.where(last, 0.0, -np.inf)
+    final, final_log_probs = np.where(last, 0.0, -np.inf), np.where(last, 0.0, -np.inf)
     if result.complete:
-        final[last] = final_scores(network, records.chains[first_records[last]], weights.lm_scale)
+        ending = records.chains[first_records[last]]
+        final[last] = final_scores(network, ending, weights.lm_scale)
+        final_log_probs[last] = final_scores(network, ending, 1.0)
     # Starts descend, so that everything that can follow a record is known when the record is visited.
     order = 1 + np.argsort(-records.ends[records.predecessors[1:]], kind="stable")
-    max_edges = MAX_EDGES_PER_FRAME * (1 + int(boundaries[-1]))
+    max_edges = max_edges_per_frame * (1 + int(boundaries[-1]))
     grammar = _Words(
         graph.arc_offsets,
         graph.arc_words,
@@ -104,7 +116,7 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
         weights.word_penalty,
     )
     while True:
-        n_edges, sources, targets, edge_records, scores = _join(
+        n_edges, sources, targets, edge_records, scores, log_probs = _join(
             grammar,
             order,
             words,
@@ -137,6 +149,8 @@ def build_lattice(network: Network, result: SearchResult, weights: Weights, beam
         targets=targets[order],
         words=words[edge_records[order]],
         scores=scores[order],
+        log_probs=log_probs[order],
+        final_log_probs=final_log_probs,
         beam=beam,
     )
 
@@ -182,8 +196,8 @@ def _join(
     final: Floats,
     threshold: float,
     max_edges: int,
-) -> tuple[int, Ints, Ints, Ints, Floats]:
-    """Return the number of edges on paths not below the threshold; their source, target, record and score.
+) -> tuple[int, Ints, Ints, Ints, Floats, Floats]:
+    """Return the number of edges on paths not below the threshold; source, target, record and scores of each.
 
     Gives up when there are more than ``max_edges``.
 
@@ -193,7 +207,7 @@ def _join(
     """
     n_edges = 0
     ends = np.empty((64 + 2 * order.size, 3), dtype=np.int32)
-    scores = np.empty(len(ends), dtype=np.float64)
+    scores = np.empty((len(ends), 2), dtype=np.float64)  # in all, of the grammar
     remaining = final.copy()  # the best score from a node to the end
     for record in order:
         target, before = nodes[record], predecessors[record]
@@ -212,7 +226,7 @@ def _join(
         if n_edges > max_edges:
             break
         for node in range(first, stop):
-            score = acoustic
+            score, log_prob = acoustic, 0.0
             # Looking the word up takes most time, and a word never raises the score.
             if node_scores[node] + acoustic + penalty + remaining[target] < threshold:
                 continue
@@ -223,11 +237,18 @@ def _join(
                 score += grammar.lm_scale * log_prob + penalty
             if node_scores[node] + score + remaining[target] >= threshold:
                 ends[n_edges, 0], ends[n_edges, 1], ends[n_edges, 2] = node, target, record
-                scores[n_edges] = score
+                scores[n_edges, 0], scores[n_edges, 1] = score, log_prob
                 n_edges += 1
                 remaining[node] = max(remaining[node], score + remaining[target])
-    kept = ends[:n_edges]
-    return n_edges, kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2].copy(), scores[:n_edges].copy()
+    kept, found = ends[:n_edges], scores[:n_edges]
+    return (
+        n_edges,
+        kept[:, 0].copy(),
+        kept[:, 1].copy(),
+        kept[:, 2].copy(),
+        found[:, 0].copy(),
+        found[:, 1].copy(),
+    )
 
 
 def best_remaining(lattice: Lattice) -> Floats:

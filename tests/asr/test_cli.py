@@ -18,6 +18,7 @@ from asr.cli import main
 from asr.commands import COMMANDS
 from asr.formats.alignments import ALIGN_FORMATS
 from asr.formats.hypotheses import DECODE_FORMATS
+from asr.recipe_scripts import built_in_recipes
 from asr.systems import PRESETS, SYSTEMS
 from asr.training.suspicious import Suspicious, write_suspicious
 
@@ -407,7 +408,7 @@ class TestOthers:
             (["--help"], 0, "usage: asr"),
             (["--version"], 0, f"asr {version('asr-sparse-kernel')}\n"),
             (["train", "--help"], 0, f"one of {', '.join(SYSTEMS)}; may"),
-            (["train", "--help"], 0, "one of an4, demo, folder, fsdd, rm1, or the path of a recipe script"),
+            (["train", "--help"], 0, f"one of {', '.join(built_in_recipes())}, or the path of"),
             (["train", "--help"], 0, f"{{{','.join(PRESETS)}}}"),
             (["decode", "--help"], 0, f"{{{','.join(DECODE_FORMATS)}}}"),
             (["align", "--help"], 0, f"{{{','.join(ALIGN_FORMATS)}}}"),

@@ -85,6 +85,13 @@ class TestModel:
         with pytest.raises(CorpusError, match=r"test\.txt: no words that can be read"):
             language_model(tested)
 
+    def test_a_word_already_marked_as_unknown_is_unknown(self, tested: Path) -> None:
+        tested.write_text("<s> A <unk> </s>\nA\n")
+        model = language_model(tested, text="exact")
+        assert model.ngram.words == ("A",)
+        assert model.text.unknown == {"<unk>": 1}
+        assert model.text.n_words == 3
+
 
 class TestSentences:
     def test_plain_and_exact(self) -> None:

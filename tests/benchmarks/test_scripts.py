@@ -18,6 +18,7 @@ SCRIPTS = (
     "discriminants_choice",
     "emission",
     "fsdd",
+    "growth",
     "house",
     "long_recordings",
     "outlook",
@@ -30,6 +31,8 @@ SCRIPTS = (
     "stopping",
     "suspicious",
     "table_4_2",
+    "training_memory",
+    "tuning",
 )
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 

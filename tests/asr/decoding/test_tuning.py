@@ -1,10 +1,13 @@
 """The search for decoder weights."""
 
+from itertools import product
+
 import numpy as np
 
 from acoustic.hmm.topology import Topology
 from asr.config import TuningConfig
 from asr.decoding.tuning import tune
+from asr.scoring.edit_distance import align_words, count_errors
 from decoder.decoder import Decoder
 from decoder.grammars.ngram import NGram
 from decoder.grammars.word_loop import WordLoop
@@ -23,18 +26,42 @@ class TestTune:
         scores = [rng.normal(0, 0.3, (40, TOPOLOGY.n_states)).astype(np.float32) for _ in range(4)]
         for one in scores:
             one[:, 3:6] += 1.0  # the states of "a"
-        tuned = tune(decoder, scores, [("A",)] * 4, CONFIG, with_lm_scale=False)
+        tuned, decoded = tune(decoder, scores, [("A",)] * 4, CONFIG, with_lm_scale=False)
         assert set(tuned.weights) == {"word_penalty", "silence_log_prob"}
         best = decoder.with_config(**tuned.weights)
-        errors = sum(abs(len(best.decode(one).text) - 1) for one in scores)
-        assert tuned.errors == errors < max(cost for _, cost in tuned.trials)
+        assert list(decoded) == [best.decode(one) for one in scores]
+        errors = sum(abs(len(hypothesis.text) - 1) for hypothesis in decoded)
+        assert tuned.errors == errors < sum(abs(len(decoder.decode(one).text) - 1) for one in scores)
+
+    def test_whole_decodings_find_no_better_weights(self) -> None:
+        """Two phones that sound alike: the grammar tells the words, and its scale matters."""
+        sentences = [("A", "B", "A"), ("A", "B"), ("B", "A")]
+        decoder = Decoder(LEXICON, NGram.estimate(sentences, 2, vocabulary=LEXICON.words), TOPOLOGY)
+        rng = np.random.default_rng(5)
+        scores = [rng.normal(0, 1.0, (36, TOPOLOGY.n_states)) for _ in sentences]
+        for one, words in zip(scores, sentences, strict=True):
+            for part, word in zip(np.array_split(one, len(words)), words, strict=True):
+                part[:, 3:6] += 1.0 if word == "A" else 0.5
+                part[:, 6:9] += 0.5 if word == "A" else 1.0
+        tuned, _ = tune(decoder, scores, sentences, CONFIG, with_lm_scale=True)
+
+        def errors(weights: dict[str, float]) -> int:
+            found = (decoder.with_config(**weights).decode(one).text for one in scores)
+            return sum(count_errors(align_words(*pair)).errors for pair in zip(sentences, found, strict=True))
+
+        everything = product(CONFIG.lm_scales, CONFIG.word_penalties, CONFIG.silence_log_probs)
+        names = ("lm_scale", "word_penalty", "silence_log_prob")
+        by_decoding = {values: errors(dict(zip(names, values, strict=True))) for values in everything}
+        assert tuned.errors == by_decoding[tuple(tuned.weights[name] for name in names)]
+        assert tuned.errors == min(by_decoding.values()) < max(by_decoding.values())
 
     def test_without_a_dev_set_the_weights_are_sensible(self) -> None:
         bigram = NGram.estimate([("A", "B")], 2, vocabulary=LEXICON.words)
         decoder = Decoder(LEXICON, bigram, TOPOLOGY)
-        tuned = tune(decoder, [], [], TuningConfig(), with_lm_scale=True)
+        tuned, decoded = tune(decoder, [], [], TuningConfig(), with_lm_scale=True)
+        assert not decoded
         assert tuned.weights == {"word_penalty": 0.0, "silence_log_prob": 0.0, "lm_scale": 8.0}
         assert (tuned.errors, tuned.trials) == (0, ())
         given = TuningConfig(word_penalties=(-20.0,), lm_scales=(5.0, 9.0, 12.0))
-        weights = tune(decoder, [], [], given, with_lm_scale=True).weights
+        weights = tune(decoder, [], [], given, with_lm_scale=True).found.weights
         assert weights == {"word_penalty": -20.0, "silence_log_prob": 0.0, "lm_scale": 9.0}

@@ -9,14 +9,23 @@ import pytest
 
 from acoustic.hmm.topology import Topology
 from asr.training.heard_words import ACOUSTIC_SCALE, UNGUESSED, WORST, Stretch, choose
+from foundation.arrays import Singles
 
 TOPOLOGY = Topology.monophones(["a", "b", "c"])
+
+
+class Emissions:
+    """Frames are their own scores."""
+
+    def log_likelihoods(self, frames: Singles) -> Singles:
+        return frames
 
 
 class Model:
     """All that is asked of an acoustic model here."""
 
     topology = TOPOLOGY
+    emissions = Emissions()
 
 
 def stretch_of(phones: str, *, per_state: int = 3, gap: float = 4.0, heard: str | None = None) -> Stretch:
@@ -24,7 +33,7 @@ def stretch_of(phones: str, *, per_state: int = 3, gap: float = 4.0, heard: str 
     states = [
         s for p in phones for s in TOPOLOGY.phone_states[TOPOLOGY.phone_id(p)] for _ in range(per_state)
     ]
-    scores = np.full((len(states), TOPOLOGY.n_states), -gap)
+    scores = np.full((len(states), TOPOLOGY.n_states), -gap, dtype=np.float32)
     scores[np.arange(len(states)), states] = 0.0
     return Stretch(scores, tuple(phones if heard is None else heard), 0.0)
 

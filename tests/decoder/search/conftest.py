@@ -35,5 +35,7 @@ def by_hand():
         targets=np.array([1, 1, 3, 3, 2, 3, 3], dtype=np.int32),
         words=np.array([0, 1, 0, 1, -1, 0, 1], dtype=np.int32),
         scores=np.array([-1.0, -2.0, -7.5, -2.0, -0.5, -5.0, -2.0]),
+        log_probs=np.array([-0.7, -0.2, -1.0, -1.0, 0.0, -0.1, -0.5]),
+        final_log_probs=np.array([-np.inf, -np.inf, -np.inf, -0.25]),
         beam=10.0,
     )

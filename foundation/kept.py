@@ -1,0 +1,70 @@
+"""Arrays that are computed once and read many times: in memory or, if they are large, in a file."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import overload
+
+import numpy as np
+
+from foundation.arrays import Singles
+
+IN_MEMORY = 256 << 20  # bytes, some four hours of 39 features
+
+
+def kept(arrays: Iterable[Singles], in_memory: int = IN_MEMORY) -> Sequence[Singles]:
+    """Return arrays, taken one after the other, as a sequence; if they need more bytes, in a temporary file.
+
+    >>> pieces = kept([np.zeros(2, np.float32), np.ones(3, np.float32)], in_memory=12)
+    >>> len(pieces), pieces[1]
+    (2, array([1., 1., 1.], dtype=float32))
+    """
+    found: list[Singles] = []
+    n_bytes, remaining = 0, iter(arrays)
+    for array in remaining:
+        found.append(array)
+        n_bytes += array.nbytes
+        if n_bytes > in_memory:
+            return InFile(chain(found, remaining))
+    return found
+
+
+class InFile(Sequence[Singles]):
+    """Arrays in a file from which each is read when it is asked for, by one thread at a time.
+
+    The file lies in the directory for temporary files (``TMPDIR``) and is gone with the sequence.
+    """
+
+    def __init__(self, arrays: Iterable[Singles]) -> None:
+        self._file = tempfile.TemporaryFile(prefix="asr-")  # noqa: SIM115 (it lives as long as the sequence)
+        weakref.finalize(self, self._file.close)
+        self._lock = threading.Lock()
+        self._places: list[tuple[int, tuple[int, ...]]] = []  # first byte and shape of each array
+        for array in arrays:
+            self._places.append((self._file.tell(), array.shape))
+            self._file.write(np.ascontiguousarray(array, dtype=np.float32).tobytes())
+        self._file.flush()
+
+    def __len__(self) -> int:
+        """Return the number of arrays."""
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Singles: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Singles]: ...
+
+    def __getitem__(self, index: int | slice) -> Singles | Sequence[Singles]:
+        """Read an array, or all arrays of a slice."""
+        if isinstance(index, slice):
+            return [self[n] for n in range(len(self))[index]]
+        start, shape = self._places[index]
+        with self._lock:
+            self._file.seek(start)
+            return np.fromfile(self._file, np.float32, math.prod(shape)).reshape(shape)

@@ -1,0 +1,30 @@
+"""Arrays in memory, or in a file if they are many: the same either way."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from foundation.kept import InFile, kept
+
+
+@pytest.mark.parametrize("in_memory", [0, 100, 1 << 20])
+def test_arrays_come_back_as_they_were(in_memory: int) -> None:
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(n, 3)).astype(np.float32) for n in (4, 0, 7, 1)]
+    found = kept(iter(arrays), in_memory)
+    assert isinstance(found, InFile) == (in_memory < 144)
+    assert len(found) == 4
+    for n in (2, 0, 3, 1, -2):
+        np.testing.assert_array_equal(found[n], arrays[n])
+        assert (found[n].dtype, found[n].flags.writeable) == (np.float32, True)
+    assert [len(array) for array in found[1:3]] == [0, 7]
+    assert [len(array) for array in found] == [4, 0, 7, 1]
+
+
+def test_many_threads_may_read() -> None:
+    arrays = [np.full(1000, n, dtype=np.float32) for n in range(50)]
+    found = InFile(arrays)
+    with ThreadPoolExecutor(8) as pool:
+        sums = list(pool.map(lambda n: float(found[n].sum()), [*range(50)] * 4))
+    assert sums == [1000.0 * n for n in range(50)] * 4
