@@ -141,7 +141,7 @@ def row_of(name: str, machines: Machines, curves: Floats, trained: Trained, dev:
     listed = best_classes(trained.prototypes.scores(dev.x), n_listed)
     return {
         "machines": name,
-        "share of all pairs": machines.n_pairs / (n_classes * (n_classes - 1) / 2),
+        "pairs %": 100 * machines.n_pairs / (n_classes * (n_classes - 1) / 2),
         "-log p": float(np.minimum(nats, MOST_NATS).mean()),
         "frames right %": 100 * float(np.mean(found.argmax(axis=1) == dev.codes)),
         "missed %": 100 * float(np.mean(~(listed == dev.codes[:, None]).any(axis=1))),
@@ -173,7 +173,7 @@ def main() -> None:
     print(f"{trained.machines.n_classes} classes, all pairs trained in {trained.seconds:.0f} CPU s")
     print_table(tuple(rows[0]), [tuple(row.values()) for row in rows])
     if arguments.page is not None:
-        digits = ("{}", "{:.2f}", "{:.3f}", "{:.1f}", "{:.1f}", "{:.0f}")
+        digits = ("{}", "{:.0f}", "{:.3f}", "{:.1f}", "{:.1f}", "{:.0f}")
         body = [[d.format(cell) for d, cell in zip(digits, row.values(), strict=True)] for row in rows]
         write_section(arguments.page, "rivals", markdown_table(tuple(rows[0]), body))
     write_report(arguments.out, {"rows": rows, "training_cpu_s": trained.seconds})
