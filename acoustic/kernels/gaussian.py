@@ -39,14 +39,18 @@ class CenteredGaussian:
 
     def values(self, left: Singles, right: Singles) -> Singles:
         """Return k(x, c), (M, C)."""
-        exponents = left @ right.T
-        np.minimum(exponents, 0.0, out=exponents)
-        return np.asarray(np.exp(exponents, out=exponents))
+        return of_exponents(left @ right.T)
 
     def _scaled(self, x: Reals) -> tuple[Singles, Singles]:
         """Return the points, shifted and scaled, and half their squared lengths (M,)."""
         scaled = (np.asarray(x, dtype=np.float32) - self.origin) / np.float32(self.sigma)
         return scaled, np.float32(0.5) * np.einsum("ij,ij->i", scaled, scaled)
+
+
+def of_exponents(exponents: Singles) -> Singles:
+    """Return the kernel values of −‖x−c‖²/2σ², which rounding may leave above 0, in the same array."""
+    np.minimum(exponents, 0.0, out=exponents)
+    return np.asarray(np.exp(exponents, out=exponents))
 
 
 def mean_point(points: Reals) -> Singles:

@@ -12,6 +12,7 @@ from acoustic.pairs.coupling import FARTHEST, single_exp
 from foundation.arrays import Ints, Longs, Singles
 
 _ONE = np.float32(1)
+_FAR = np.float32(17)  # from here on log(1 + e^d) is d in single precision
 
 
 @njit(nogil=True, cache=True)
@@ -88,7 +89,7 @@ def fill_posteriors(lists: Ints, scores: Singles, sums: Singles, found: Singles)
             total += 1.0 / (1.0 + sums[t, n])
         behind, norm = np.float32(highest + np.log(others)), np.float32(np.log(total))
         for k in range(found.shape[1]):
-            d = min(max(behind - scores[t, k], -FARTHEST), FARTHEST)
-            found[t, k] = -np.log1p(single_exp(d)) - norm
+            d = max(behind - scores[t, k], -FARTHEST)
+            found[t, k] = -(d if d > _FAR else np.log1p(single_exp(d))) - norm
         for n in range(lists.shape[1]):
             found[t, lists[t, n]] = -np.log1p(sums[t, n]) - norm

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from acoustic.errors import ModelError
-from acoustic.kernels.gaussian import CenteredGaussian, mean_point
+from acoustic.kernels.gaussian import CenteredGaussian, mean_point, of_exponents
 from acoustic.pairs.coupled_lists import couple_lists, fill_posteriors
 from acoustic.pairs.machines import for_blocks_of_frames
 from acoustic.pairs.prototypes import Prototypes, best_classes
@@ -155,15 +155,19 @@ class RivalMachines:
         """
         left, sizes = self.kernel.left(frames), np.diff(self.starts)
         order = np.argsort(lists, axis=None, kind="stable")
-        ends = np.cumsum(sizes[lists.ravel()[order]], dtype=np.int64)
-        bounds = np.searchsorted(lists.ravel()[order], np.arange(self.n_classes + 1))
+        classes = lists.ravel()[order]
+        ends = np.cumsum(sizes[classes], dtype=np.int64)
+        bounds = np.searchsorted(classes, np.arange(self.n_classes + 1))
         places = np.empty(lists.shape, dtype=np.int64)
-        places.ravel()[order] = ends - sizes[lists.ravel()[order]]
-        values = []
-        for k, (first, last) in enumerate(pairwise(bounds)):
-            rows = order[first:last] // lists.shape[1]
-            values.append(self.kernel.values(left[rows], self.center_blocks[k]).ravel())
-        return np.concatenate(values), places
+        places.ravel()[order] = ends - sizes[classes]
+        rows, exponents = order // lists.shape[1], np.empty(int(sizes[classes].sum()), dtype=np.float32)
+        end = 0
+        for k, (first, last) in enumerate(pairwise(bounds.tolist())):
+            start, end = end, end + (last - first) * len(self.center_blocks[k])
+            if start < end:
+                block = exponents[start:end].reshape(last - first, -1)
+                np.matmul(left[rows[first:last]], self.center_blocks[k].T, out=block)
+        return of_exponents(exponents), places
 
     def tensors(self) -> Tensors:
         """Return the arrays that a model file must hold, in half precision those that need no more."""
