@@ -60,6 +60,9 @@ class RivalMachines:
     n_listed: int = N_LISTED
 
     def __post_init__(self) -> None:
+        i, j = self.pairs.T
+        if not ((i >= 0) & (i < j) & (j < self.n_classes)).all():
+            raise ModelError(f"expected pairs i < j of {self.n_classes} classes; train again")
         expected = int(self.weight_starts[-1])
         if self.weights.shape != (expected,):
             raise ModelError(f"expected {expected} weights, got {self.weights.shape}; train again")

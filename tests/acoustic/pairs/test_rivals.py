@@ -107,10 +107,12 @@ def test_a_file_holds_half_precision_only_where_it_is_exact() -> None:
     assert large.tensors()["weights"].dtype == np.float32
 
 
-def test_the_weights_must_be_those_of_the_pairs() -> None:
+def test_weights_and_pairs_must_be_those_of_the_classes() -> None:
     _, rivals, _ = both(ALL, 3)
     with pytest.raises(ModelError, match=r"expected 120 weights, got \(119,\); train again"):
         replace(rivals, weights=rivals.weights[:-1])
+    with pytest.raises(ModelError, match="expected pairs i < j of 7 classes; train again"):
+        replace(rivals, pairs=rivals.pairs + 1)
 
 
 def test_what_they_say_of_themselves() -> None:
