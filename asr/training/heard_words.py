@@ -23,7 +23,7 @@ from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
 from acoustic.hmm.training import GmmConfig
 from asr.corpora.speech_data import SpeechData
-from asr.corpora.unknown_words import is_all_unknown
+from asr.corpora.unknown_words import is_all_unknown, unknown_words
 from asr.pronunciations import Filled, guesses_of, report
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
 from decoder.lexicon import Lexicon, Pronunciation
@@ -74,7 +74,7 @@ def _small_model(
     data: SpeechData, lexicon: Lexicon, front_end: FrontEndConfig, gmm: GmmConfig
 ) -> AcousticModel:
     """Return a model with few Gaussians a state, trained on what the lexicon knows."""
-    usable = _usable(data, lexicon)
+    usable = mostly_known(_usable(data, lexicon), lexicon)
     model = start_flat(usable, fit_front_end(front_end, usable), lexicon)
     for stage, n_components in enumerate(gmm.mixtures[:_N_STAGES]):
         n_iterations = gmm.iterations[min(stage, len(gmm.iterations) - 1)]
@@ -85,6 +85,15 @@ def _small_model(
 def _usable(data: SpeechData, lexicon: Lexicon) -> SpeechData:
     """Return the utterances with a word that the lexicon knows."""
     return data.without({u.utterance_id for u in data.corpus if not u.words or is_all_unknown(u, lexicon)})
+
+
+def mostly_known(usable: SpeechData, lexicon: Lexicon) -> SpeechData:
+    """Return the utterances all of whose words are known; all if these are less than half of the frames.
+
+    A loop over all phones costs many times what a word costs.
+    """
+    known = usable.without({u.utterance_id for u in usable.corpus if unknown_words([u.words], lexicon)})
+    return known if 2 * sum(known.n_frames) >= sum(usable.n_frames) else usable
 
 
 def _stretches(

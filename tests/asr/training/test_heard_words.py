@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from acoustic.hmm.topology import Topology
-from asr.training.heard_words import ACOUSTIC_SCALE, UNGUESSED, WORST, Stretch, choose
+from acoustic.hmm.topology import NOISE_WORD, Topology
+from asr.corpora.corpus import Corpus, Utterance
+from asr.corpora.speech_data import SpeechData
+from asr.training.heard_words import ACOUSTIC_SCALE, UNGUESSED, WORST, Stretch, choose, mostly_known
+from decoder.lexicon import Lexicon
 from foundation.arrays import Singles
 
 TOPOLOGY = Topology.monophones(["a", "b", "c"])
@@ -41,6 +45,15 @@ def stretch_of(phones: str, *, per_state: int = 3, gap: float = 4.0, heard: str 
 def chosen(shares: dict[str, float], *stretches: Stretch) -> str | None:
     found = choose({tuple(s): p for s, p in shares.items()}, stretches, Model())  # type: ignore[arg-type]
     return None if found is None else "".join(found)
+
+
+@pytest.mark.parametrize(("n_frames", "kept"), [(10, ["a", "b"]), (11, ["a", "b", "c"])])
+def test_loops_are_learned_from_only_where_words_do_not_suffice(n_frames: int, kept: list[str]) -> None:
+    words = {"a": ("one",), "b": ("one", NOISE_WORD), "c": ("one", "two")}
+    utterances = tuple(Utterance(i, Path(i), w, i) for i, w in words.items())
+    frames = {"a": 5, "b": 5, "c": n_frames}
+    data = SpeechData(Corpus(utterances), tuple(np.zeros((frames[i], 3), np.float32) for i in words))
+    assert list(mostly_known(data, Lexicon({"one": [("W",)]})).corpus.ids) == kept
 
 
 @pytest.mark.parametrize("spoken", ["".join(p) for n in (1, 2, 3) for p in product("abc", repeat=n)])
