@@ -16,6 +16,7 @@ from machine import machine_description
 
 from acoustic.hmm.topology import SILENCE, Topology
 from decoder import Decoder, DecoderConfig, Lexicon, NGram, WordLoop
+from decoder.search.tree_network import TreeNetwork
 
 N_PHONES, N_DIMS, SPREAD = 34, 39, 0.22
 
@@ -83,8 +84,8 @@ def run_task(name, rng, n_words, order, n_sentences=40):
     graph = decoder.network.graph
     return {
         "task": name,
-        "n_nodes": len(graph.node_states),
-        "n_chains": len(graph.chain_words),
+        "network": type(decoder.network).__name__,
+        "n_nodes": len(graph.node_units if isinstance(decoder.network, TreeNetwork) else graph.node_states),
         "n_frames": sum(map(len, scores)),
         "n_sentences": n_sentences,
         "build_s": round(build_s, 3),

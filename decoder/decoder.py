@@ -16,9 +16,13 @@ from decoder.search.compiled import Pruning, Weights
 from decoder.search.confidence import edge_posteriors, word_confidence
 from decoder.search.lattice import Lattice, build_lattice
 from decoder.search.nbest import best_sequences
-from decoder.search.network import Network, build_network
+from decoder.search.network import Network
+from decoder.search.networks import choose_network
 from decoder.search.rescoring import WeighedLattice
-from decoder.search.viterbi import SearchResult, search, trace
+from decoder.search.tree_network import TreeNetwork
+from decoder.search.tree_search import MAX_ACTIVE, tree_search
+from decoder.search.viterbi import search
+from decoder.search.word_ends import SearchResult, trace
 from foundation.arrays import Floats
 
 
@@ -32,7 +36,8 @@ class DecoderConfig:
     word_penalty : added for every word; negative values give fewer words
     silence_log_prob : added for every optional silence or short pause
     beam : paths this much worse than the best path at a frame are dropped; inf drops none
-    max_active : at most this many pronunciations are followed in a frame (ties stay); 0 = no limit
+    max_active : at most this many pronunciations, or places of a large vocabulary's prefix tree, are followed
+        in a frame (ties stay); 0 = no limit; None = 1,000 in a prefix tree with a beam, otherwise no limit
     lattice_beam : alternatives this much worse than the best path are left out of the lattice; the beam is
         narrowed if there are too many
     n_best : number of word sequences wanted
@@ -45,7 +50,7 @@ class DecoderConfig:
     word_penalty: float = 0.0
     silence_log_prob: float = 0.0
     beam: float = 200.0
-    max_active: int = 0
+    max_active: int | None = None
     lattice_beam: float = 50.0
     n_best: int = 1
     confidence: bool = False
@@ -68,7 +73,7 @@ class DecoderConfig:
         lowest = {"lm_scale": 0.0, "beam": 0.0, "lattice_beam": 0.0, "max_active": 0, "n_best": 1}
         for name, low in lowest.items():
             value = getattr(self, name)
-            if not value >= low:
+            if value is not None and not value >= low:
                 raise DecodingError(
                     f"{name}: expected at least {low}, got {value}; correct the configuration"
                 )
@@ -145,7 +150,7 @@ class Decoder:
     ) -> None:
         self.config = config or DecoderConfig()
         tables = grammar.compile(frozenset(lexicon.words))
-        self.network: Network = build_network(lexicon, tables, topology)
+        self.network: Network | TreeNetwork = choose_network(lexicon, tables, topology)
         allowed = {tables.words[w] for w in np.unique(tables.arc_words)}
         self.words_without_pronunciation = tables.dropped_words
         self.words_outside_grammar = tuple(sorted(set(lexicon.words) - allowed))
@@ -177,7 +182,7 @@ class Decoder:
         best = self._hypothesis(result)
         if not wants_lattice:
             return best
-        lattice = build_lattice(self.network, result, self._weights, float(config.lattice_beam))
+        lattice = build_lattice(self.network.arc_table, result, self._weights, float(config.lattice_beam))
         alternatives = self._alternatives(lattice, best) if config.n_best > 1 else ()
         if config.confidence:
             posteriors = edge_posteriors(lattice, config.effective_posterior_scale)
@@ -197,7 +202,7 @@ class Decoder:
         max_edges_per_frame : the beam is halved until the lattice has no more edges than that on average
         """
         result, weights = self._search(scores, beam), self._weights
-        lattice = build_lattice(self.network, result, weights, beam, max_edges_per_frame)
+        lattice = build_lattice(self.network.arc_table, result, weights, beam, max_edges_per_frame)
         return self._hypothesis(result), WeighedLattice(lattice, weights, self.network.words)
 
     @property
@@ -206,17 +211,22 @@ class Decoder:
         return Weights(float(config.lm_scale), float(config.word_penalty), float(config.silence_log_prob))
 
     def _search(self, scores: ArrayLike, record_beam: float) -> SearchResult:
-        matrix = check_scores(scores, self.network.n_states)
-        pruning = Pruning(float(self.config.beam), int(self.config.max_active), record_beam)
-        return search(self.network, matrix, self._weights, pruning)
+        """Return the outcome of the search that belongs to the network."""
+        matrix, beam = check_scores(scores, self.network.n_states), float(self.config.beam)
+        max_active = self.config.max_active
+        if isinstance(self.network, TreeNetwork):
+            if max_active is None:
+                max_active = MAX_ACTIVE if beam < np.inf else 0
+            return tree_search(self.network, matrix, self._weights, Pruning(beam, max_active, record_beam))
+        return search(self.network, matrix, self._weights, Pruning(beam, max_active or 0, record_beam))
 
     def _hypothesis(self, result: SearchResult) -> Hypothesis:
         """Return the words on the best path of a search."""
-        records, chain_words = result.records, self.network.graph.chain_words
+        records = result.records
         words = []
         for record in trace(records, result.best):
             before = records.predecessors[record]
-            word = int(chain_words[records.chains[record]])
+            word = int(records.words[record])
             score = float(records.scores[record] - records.scores[before])
             words.append(self._word(word, int(records.ends[before]), int(records.ends[record]), score))
         return Hypothesis(tuple(w for w in words if w), result.log_score, result.complete)

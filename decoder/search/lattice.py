@@ -15,27 +15,25 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from decoder.search.compiled import BY_WORD, Weights
-from decoder.search.network import Network
-from decoder.search.viterbi import SearchResult, final_scores, trace
+from decoder.search.compiled import Weights
+from decoder.search.word_ends import ArcTable, SearchResult, final_scores, trace
 from foundation.arrays import Floats, Ints, Longs
 
-IMPOSSIBLE = -1
 MAX_EDGES_PER_FRAME = 500
 MIN_BEAM = 1e-3
 
 
-class _Words(NamedTuple):
-    """The arrays of the search graph that describe the grammar, and the weights of the decoder.
+class _Arcs(NamedTuple):
+    """The arrays of an `ArcTable`, and the weights of the decoder.
 
     Compiled code takes only records of its own module, see `decoder.search.compiled`.
     """
 
-    arc_offsets: Ints
-    arc_words: Ints
-    arc_log_probs: Floats
-    arc_chain_first: Ints
-    arc_chain_stop: Ints
+    offsets: Ints
+    labels: Ints
+    destination_first: Ints
+    destination_stop: Ints
+    log_probs: Floats
     backoff_contexts: Ints
     backoff_log_weights: Floats
     lm_scale: float
@@ -72,7 +70,7 @@ class Lattice:
 
 
 def build_lattice(
-    network: Network,
+    table: ArcTable,
     result: SearchResult,
     weights: Weights,
     beam: float,
@@ -84,12 +82,10 @@ def build_lattice(
     memory could not hold all alternatives of very flat scores. If no path is complete, the lattice has the
     paths that end at the same boundary as the best one.
     """
-    graph, records = network.graph, result.records
-    is_start = records.chains < 0
-    contexts = np.where(is_start, network.start_context, graph.chain_contexts[records.chains])
-    words = np.where(is_start, IMPOSSIBLE, graph.chain_words[records.chains]).astype(np.int32)
-    ways = np.where(is_start, BY_WORD, words < 0)
-    keys = (records.ends.astype(np.int64) * len(graph.final_log_probs) + contexts) * 2 + ways
+    records = result.records
+    contexts, words = records.contexts, records.words
+    ways = (words < 0) & (records.predecessors >= 0)  # the start counts as reached by a word
+    keys = (records.ends.astype(np.int64) * len(table.final_log_probs) + contexts) * 2 + ways
     node_keys, first_records, nodes = np.unique(keys, return_index=True, return_inverse=True)
     node_scores = np.full(len(node_keys), -np.inf)
     np.maximum.at(node_scores, nodes, records.scores)
@@ -98,36 +94,26 @@ def build_lattice(
     last = boundaries == records.ends[result.best]
     final, final_log_probs = np.where(last, 0.0, -np.inf), np.where(last, 0.0, -np.inf)
     if result.complete:
-        ending = records.chains[first_records[last]]
-        final[last] = final_scores(network, ending, weights.lm_scale)
-        final_log_probs[last] = final_scores(network, ending, 1.0)
+        ending = table.final_log_probs[contexts[first_records[last]]]
+        final[last], final_log_probs[last] = final_scores(ending, weights.lm_scale), ending
     # Starts descend, so that everything that can follow a record is known when the record is visited.
     order = 1 + np.argsort(-records.ends[records.predecessors[1:]], kind="stable")
     max_edges = max_edges_per_frame * (1 + int(boundaries[-1]))
-    grammar = _Words(
-        graph.arc_offsets,
-        graph.arc_words,
-        graph.arc_log_probs,
-        graph.arc_chain_first,
-        graph.arc_chain_stop,
-        graph.backoff_contexts,
-        graph.backoff_log_weights,
-        weights.lm_scale,
-        weights.word_penalty,
-    )
+    arcs = _Arcs(*table[:-1], weights.lm_scale, weights.word_penalty)
     while True:
         n_edges, sources, targets, edge_records, scores, log_probs = _join(
-            grammar,
+            arcs,
             order,
             words,
-            records.chains,
-            contexts.astype(np.int32),
+            records.labels,
+            records.destinations,
+            contexts,
             records.predecessors,
             records.scores,
             nodes.astype(np.int32),
             np.searchsorted(boundaries, np.arange(boundaries[-1] + 2)),
             boundaries,
-            contexts[first_records].astype(np.int32),
+            contexts[first_records],
             node_scores,
             final,
             # Rounding must not cut the best path.
@@ -139,7 +125,7 @@ def build_lattice(
         beam /= 2.0
         if beam < MIN_BEAM:  # too many ties: keep only the words of the best path
             order = np.array(trace(records, result.best)[::-1], dtype=np.int64)
-            max_edges = len(order) * len(graph.final_log_probs) * 2
+            max_edges = len(order) * len(table.final_log_probs) * 2
     order = np.argsort(sources, kind="stable")
     return Lattice(
         boundaries=boundaries,
@@ -156,35 +142,36 @@ def build_lattice(
 
 
 @njit(nogil=True, cache=True)
-def _follow(grammar: _Words, context: int, word: int, chain: int) -> float:
-    """Return the log probability of a word, said as in a chain, in a context; -inf if it is not allowed."""
-    offsets, words = grammar.arc_offsets, grammar.arc_words
+def _follow(arcs: _Arcs, context: int, label: int, destination: int) -> float:
+    """Return the log probability of a word end's arc in a context, -inf if there is none."""
+    offsets, labels = arcs.offsets, arcs.labels
     log_weight = 0.0
     while context >= 0:
         low, high = offsets[context], offsets[context + 1]
         while low < high:
             middle = (low + high) // 2
-            if words[middle] < word:
+            if labels[middle] < label:
                 low = middle + 1
             else:
                 high = middle
-        if low < offsets[context + 1] and words[low] == word:
-            while low < offsets[context + 1] and words[low] == word:
-                if grammar.arc_chain_first[low] <= chain < grammar.arc_chain_stop[low]:
-                    return float(log_weight + grammar.arc_log_probs[low])
+        if low < offsets[context + 1] and labels[low] == label:
+            while low < offsets[context + 1] and labels[low] == label:
+                if arcs.destination_first[low] <= destination < arcs.destination_stop[low]:
+                    return float(log_weight + arcs.log_probs[low])
                 low += 1
             return -np.inf
-        log_weight += grammar.backoff_log_weights[context]
-        context = grammar.backoff_contexts[context]
+        log_weight += arcs.backoff_log_weights[context]
+        context = arcs.backoff_contexts[context]
     return -np.inf
 
 
 @njit(nogil=True, cache=True)
 def _join(
-    grammar: _Words,
+    arcs: _Arcs,
     order: Longs,
     words: Ints,
-    chains: Ints,
+    labels: Ints,
+    destinations: Ints,
     contexts: Ints,
     predecessors: Ints,
     record_scores: Floats,
@@ -217,8 +204,11 @@ def _join(
         acoustic, penalty = record_scores[record] - record_scores[before], 0.0
         first, stop = source, source + 1
         if word >= 0:
-            penalty = grammar.word_penalty
-            acoustic -= grammar.lm_scale * _follow(grammar, contexts[before], word, chains[record]) + penalty
+            penalty = arcs.word_penalty
+            acoustic -= (
+                arcs.lm_scale * _follow(arcs, contexts[before], labels[record], destinations[record])
+                + penalty
+            )
             first, stop = node_offsets[boundaries[source]], node_offsets[boundaries[source] + 1]
         while n_edges + stop - first > len(ends):
             ends = np.concatenate((ends, np.empty_like(ends)))
@@ -231,10 +221,10 @@ def _join(
             if node_scores[node] + acoustic + penalty + remaining[target] < threshold:
                 continue
             if word >= 0:
-                log_prob = _follow(grammar, node_contexts[node], word, chains[record])
+                log_prob = _follow(arcs, node_contexts[node], labels[record], destinations[record])
                 if log_prob == -np.inf:
                     continue
-                score += grammar.lm_scale * log_prob + penalty
+                score += arcs.lm_scale * log_prob + penalty
             if node_scores[node] + score + remaining[target] >= threshold:
                 ends[n_edges, 0], ends[n_edges, 1], ends[n_edges, 2] = node, target, record
                 scores[n_edges, 0], scores[n_edges, 1] = score, log_prob

@@ -14,15 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from acoustic.hmm.topology import SILENCES, Topology
-from decoder.errors import GrammarError, LexiconError
 from decoder.grammars.grammar import GrammarTables
 from decoder.lexicon import Lexicon
 from decoder.search.compiled import SearchGraph
 from decoder.search.cross_words import Chain, compose
+from decoder.search.pronounced import Pronunciation, pronounced_words
+from decoder.search.word_ends import ArcTable
 from foundation.arrays import Floats, Ints
-
-Pronunciation = tuple[str, ...]
-N_NAMED = 10  # how many words an error lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,27 +32,25 @@ class Network:
     start_context: int
     n_states: int
 
+    @property
+    def arc_table(self) -> ArcTable:
+        """The grammar for lattices; labels are words, destinations chains."""
+        graph = self.graph
+        return ArcTable(
+            offsets=graph.arc_offsets,
+            labels=graph.arc_words,
+            destination_first=graph.arc_chain_first,
+            destination_stop=graph.arc_chain_stop,
+            log_probs=graph.arc_log_probs,
+            backoff_contexts=graph.backoff_contexts,
+            backoff_log_weights=graph.backoff_log_weights,
+            final_log_probs=graph.final_log_probs,
+        )
+
 
 def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -> Network:
-    """Return the network of every word the grammar allows.
-
-    Raises
-    ------
-    LexiconError
-        Words of the grammar have no pronunciation, or a phone is not in the topology.
-    GrammarError
-        The grammar allows no word at all.
-    """
-    if not len(tables.arc_words):
-        raise GrammarError(
-            f"grammar: expected at least one word with a pronunciation, got none of "
-            f"{len(tables.dropped_words)} words{_named(tables.dropped_words)}; "
-            "use the lexicon and grammar of the same task"
-        )
-    used = np.unique(tables.arc_words)
-    pronunciations = _pronunciations(lexicon, {int(w): tables.words[w] for w in used})
-    _check_phones({tables.words[w]: variants for w, variants in pronunciations.items()}, topology)
-
+    """Return the network of every word the grammar allows; raises as `pronounced_words` does."""
+    pronunciations = pronounced_words(lexicon, tables, topology)
     silences = tuple(phone for phone in SILENCES if phone in topology)
     if topology.crosses_words:
         composed = compose(tables, pronunciations, topology, silences)
@@ -123,42 +119,3 @@ def _phone_nodes(topology: Topology, phone: str) -> Floats:
     phone_id = topology.phone_id(phone)
     stay, advance = topology.log_transitions(phone_id)
     return np.column_stack([np.asarray(topology.phone_states[phone_id], dtype=np.float64), stay, advance])
-
-
-def _pronunciations(lexicon: Lexicon, words: Mapping[int, str]) -> dict[int, tuple[Pronunciation, ...]]:
-    """Return the distinct pronunciations of each word id."""
-    known = set(lexicon.words)
-    missing = sorted(word for word in words.values() if word not in known)
-    if missing:
-        raise LexiconError(
-            f"lexicon: expected a pronunciation of every word of the grammar, got none for {len(missing)}"
-            f"{_named(missing)}; add them to the lexicon or take them out of the grammar"
-        )
-    return {i: tuple(dict.fromkeys(lexicon.pronunciations(word))) for i, word in words.items()}
-
-
-def _check_phones(pronunciations: Mapping[str, tuple[Pronunciation, ...]], topology: Topology) -> None:
-    """Raise a LexiconError that names each unknown phone with a word that has it, or words without phones."""
-    empty = sorted(word for word, variants in pronunciations.items() if not all(variants) or not variants)
-    if empty:
-        raise LexiconError(
-            f"lexicon: expected at least one phone in every pronunciation, got an empty one "
-            f"for {len(empty)} words{_named(empty)}; correct the lexicon"
-        )
-    unknown: dict[str, str] = {}
-    for word in sorted(pronunciations):
-        for variant in pronunciations[word]:
-            units = zip(variant, topology.units(variant), strict=True)
-            unknown.update({p: word for p, unit in units if unit not in topology and p not in unknown})
-    if unknown:
-        listed = [f"{phone} (in {word})" for phone, word in sorted(unknown.items())]
-        raise LexiconError(
-            f"lexicon: expected the {len(topology.phones)} phones of the model, got {len(unknown)} others"
-            f"{_named(listed)}; correct the lexicon or train a model that has them"
-        )
-
-
-def _named(words: Sequence[str]) -> str:
-    """Return ': A B C …', or nothing for no words."""
-    more = f" … and {len(words) - N_NAMED} more" if len(words) > N_NAMED else ""
-    return ": " + ", ".join(words[:N_NAMED]) + more if words else ""

@@ -20,6 +20,7 @@ SCRIPTS = (
     "fsdd",
     "growth",
     "house",
+    "large_vocabulary",
     "long_recordings",
     "outlook",
     "pair_training",

@@ -162,6 +162,7 @@ def tiny_grammars(rng):
         "unigram": (NGram.estimate(text, 1, vocabulary=["A", "B", "C"]), 1),
         "bigram": (NGram.estimate(text, 2, vocabulary=["A", "B", "C"]), 2),
         "trigram": (NGram.estimate(text, 3, vocabulary=["A", "B", "C"], smoothing="absolute"), 3),
+        "4-gram": (NGram.estimate(text, 4, vocabulary=["A", "B", "C"], smoothing="kneser-ney"), 4),
     }
 
 

@@ -120,3 +120,28 @@ def test_written_text(tmp_path):
         "\\data\\\nngram 1=2\nngram 2=1\n\n\\1-grams:\n-99.0\tA\t-0.5\n-0.25\tB\t-99.0\n\n"
         "\\2-grams:\n-0.125\tA B\n\n\\end\\\n"
     )
+
+
+def test_a_model_of_order_four_by_hand(tmp_path):
+    (tmp_path / "four.arpa").write_text(
+        "\\data\\\nngram 1=4\nngram 2=3\nngram 3=2\nngram 4=1\n\n"
+        "\\1-grams:\n-1.0 </s>\n-99 <s> -0.25\n-0.5 A -0.3\n-0.7 B -0.1\n\n"
+        "\\2-grams:\n-0.2 <s> A -0.15\n-0.4 A B -0.35\n-0.6 B A -0.45\n\n"
+        "\\3-grams:\n-0.12 <s> A B -0.05\n-0.22 A B A -0.08\n\n"
+        "\\4-grams:\n-0.01 <s> A B A\n\n\\end\\\n"
+    )
+    model = NGram.read(tmp_path / "four.arpa")
+    expected = {
+        ("A", ("<s>", "A", "B")): -0.01,  # listed
+        ("B", ("<s>", "A", "B")): -0.05 - 0.35 - 0.1 - 0.7,  # backs off three times
+        ("A", ("B", "A", "B")): -0.22,  # no weight of "B A B": its trigram
+        ("B", ("A", "B", "A")): -0.08 - 0.45 - 0.4,  # backs off twice, to "A B"
+        ("</s>", ("A", "B", "A")): -0.08 - 0.45 - 0.3 - 1.0,
+        ("A", ("A", "A", "A")): -0.3 - 0.5,
+    }
+    for (word, history), log10 in expected.items():
+        np.testing.assert_allclose(model.log_prob(word, history), np.log(10) * log10, rtol=1e-12, atol=0)
+    tables = model.compile({"A", "B"})
+    total = -0.2 - 0.12 - 0.01 + (-0.08 - 0.45 - 0.4)  # A B A B
+    total += -0.35 - 0.1 - 1.0  # no 4-gram context "B A B", then "A B", then "B"
+    np.testing.assert_allclose(tables.sentence_log_prob("ABAB"), np.log(10) * total, rtol=1e-12, atol=0)

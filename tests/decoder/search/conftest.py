@@ -16,7 +16,7 @@ def lattice_of(task):
 
     def make(scores, beam):
         result = search(decoder.network, scores, weights, Pruning(400.0, 0, beam))
-        return result, build_lattice(decoder.network, result, weights, beam)
+        return result, build_lattice(decoder.network.arc_table, result, weights, beam)
 
     return make
 

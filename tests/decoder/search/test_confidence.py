@@ -38,7 +38,7 @@ def test_posteriors_equal_the_sum_over_all_paths(oracle, tiny_lexicon, tiny_topo
         weights,
         Pruning(np.inf, 0, np.inf),
     )
-    lattice = build_lattice(decoder.network, result, weights, np.inf)
+    lattice = build_lattice(decoder.network.arc_table, result, weights, np.inf)
     paths, complete = [(lattice.start, 0.0, ())], []
     while paths:
         node, score, edges = paths.pop()

@@ -6,9 +6,9 @@ from hmmlearn import _hmmc
 
 from acoustic.hmm.topology import Topology
 from decoder import Decoder, DecoderConfig, WordLoop
-from decoder.search.compiled import START_CHAIN, Pruning, Records, Weights
-from decoder.search.network import build_network
-from decoder.search.viterbi import final_scores, search, trace
+from decoder.search.compiled import Pruning, Weights
+from decoder.search.viterbi import search
+from decoder.search.word_ends import trace
 
 GRAMMARS = ("loop", "word-pair", "unigram", "bigram", "trigram")
 OPEN = DecoderConfig(lm_scale=1.7, word_penalty=-0.4, silence_log_prob=-0.8, beam=np.inf)
@@ -82,29 +82,6 @@ def test_histogram_pruning_keeps_the_best_and_more_chains_never_score_worse(task
         found = [decoder.with_config(beam=np.inf, max_active=n).decode(scores) for n in (1, 5, 20, n_chains)]
         totals = [h.log_score for h in found if h.complete]
         assert totals == sorted(totals)
-
-
-def test_trace_gives_the_records_of_a_path_in_order_of_time():
-    chains, ends = np.array([-1, 4, 7, 2], dtype=np.int32), np.array([0, 3, 3, 8], dtype=np.int32)
-    records = Records(
-        chains, ends, np.array([-1, 0, 0, 1], dtype=np.int32), np.array([0.0, -1.0, -2.0, -3.0])
-    )
-    assert trace(records, 3) == [1, 3]
-    assert trace(records, 2) == [2]
-    assert trace(records, 0) == []
-
-
-def test_final_scores_are_those_of_the_grammar(oracle, tiny_lexicon, tiny_topology):
-    grammar, _ = oracle.tiny_grammars(np.random.default_rng(1))["word-pair"]
-    tables = grammar.compile(frozenset(tiny_lexicon.words))
-    network = build_network(tiny_lexicon, tables, tiny_topology)
-    chains = np.array([START_CHAIN, *range(len(network.graph.chain_words))], dtype=np.int32)
-    contexts = [network.start_context, *network.graph.chain_contexts]
-    expected = [tables.final_log_probs[c] for c in contexts]
-    assert {-np.inf} < set(expected)
-    np.testing.assert_allclose(final_scores(network, chains, 1.5), np.multiply(1.5, expected), rtol=1e-12)
-    flat = final_scores(network, chains, 0.0)
-    np.testing.assert_array_equal(flat, np.where(np.isinf(expected), -np.inf, 0.0))
 
 
 def test_the_records_hold_the_best_path(oracle, task):

@@ -1,0 +1,211 @@
+"""The search network of a large vocabulary: lexicon as a prefix tree, grammar by leaves of the tree.
+
+Nothing is composed. A token is at a node of the tree, in a context of the grammar; which pairs of the two are
+in use is found during the search (`decoder.search.tree_compiled`). What is prepared here is independent of
+the decoder's weights:
+
+- the grammar's arcs, one for each pronunciation instead of each word, sorted by leaf, so that the words which
+  a context lists below a node are a range of its arcs;
+- the look-ahead: the best log probability of the words below a node. For contexts that list a good part of
+  the vocabulary it is stored for all nodes, for the others it is the greatest of a few arcs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from acoustic.hmm.topology import SILENCES, Topology
+from decoder.grammars.grammar import GrammarTables
+from decoder.lexicon import Lexicon
+from decoder.search.prefix_tree import PrefixTree, best_below, build_prefix_tree
+from decoder.search.pronounced import pronounced_words
+from decoder.search.tree_compiled import TreeGraph
+from decoder.search.word_ends import ArcTable
+from foundation.arrays import Floats, Ints
+
+DENSE_SHARE = 8  # contexts with arcs for more than one of so many leaves keep a look-ahead for all nodes
+
+Unit = tuple[tuple[int, ...], tuple[float, ...]]  # the states of a phone and their self-loops
+
+
+@dataclass(frozen=True, eq=False)
+class TreeNetwork:
+    """A tree graph with the names that belong to it.
+
+    Attributes
+    ----------
+    graph : the arrays of the search
+    words : the vocabulary, the index is the word id
+    leaf_words : (L,) int32, word ids, -1 = silence
+    start_context : context of the empty sentence
+    n_states : number S of emission states
+    """
+
+    graph: TreeGraph
+    words: tuple[str, ...]
+    leaf_words: Ints
+    start_context: int
+    n_states: int
+
+    @property
+    def arc_table(self) -> ArcTable:
+        """The grammar for lattices; labels are leaves, destinations contexts."""
+        graph = self.graph
+        return ArcTable(
+            offsets=graph.arc_offsets,
+            labels=graph.arc_leaves,
+            destination_first=graph.arc_contexts,
+            destination_stop=graph.arc_contexts + np.int32(1),
+            log_probs=graph.arc_log_probs,
+            backoff_contexts=graph.backoff_contexts,
+            backoff_log_weights=graph.backoff_log_weights,
+            final_log_probs=graph.final_log_probs,
+        )
+
+
+def build_tree_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -> TreeNetwork:
+    """Return the network of every word the grammar allows; raises as `pronounced_words` does.
+
+    The topology's contexts must not reach across words.
+    """
+    pronunciations = pronounced_words(lexicon, tables, topology)
+    silences = [phone for phone in SILENCES if phone in topology]
+    # Silences of the same states are still different silences: they are units by name.
+    units: dict[Unit | str, int] = {phone: i for i, phone in enumerate(silences)}
+    words = [-1] * len(silences)
+    sequences: list[list[int]] = [[i] for i in range(len(silences))]
+    for word, variants in pronunciations.items():
+        for variant in variants:
+            words.append(word)
+            sequences.append([_unit(units, topology, phone) for phone in topology.units(variant)])
+    tree = build_prefix_tree(sequences)
+    leaf_words = np.array(words, dtype=np.int32)[tree.order]
+    arcs = _arcs_by_leaf(tables, leaf_words)
+    states, stay, advance, unit_offsets = _unit_arrays(units, topology)
+    n_silences = len(silences)
+    dense_rows, dense = _dense_look_ahead(tree, n_silences, arcs)
+    return TreeNetwork(
+        graph=TreeGraph(
+            node_units=tree.units,
+            child_first=tree.child_first,
+            child_stop=tree.child_stop,
+            leaf_first=tree.leaf_first,
+            leaf_stop=tree.leaf_stop,
+            own_stop=tree.own_stop,
+            n_silences=n_silences,
+            n_roots=tree.n_roots,
+            unit_offsets=unit_offsets,
+            unit_states=states,
+            unit_log_stay=stay,
+            unit_log_advance=advance,
+            arc_offsets=arcs.offsets,
+            arc_leaves=arcs.leaves,
+            arc_log_probs=arcs.log_probs,
+            arc_contexts=arcs.contexts,
+            backoff_contexts=tables.backoff_contexts,
+            backoff_log_weights=tables.backoff_log_weights,
+            final_log_probs=tables.final_log_probs,
+            best_log_probs=_best_words(tables, arcs),
+            dense_rows=dense_rows,
+            dense_log_probs=dense,
+        ),
+        words=tables.words,
+        leaf_words=leaf_words,
+        start_context=tables.start_context,
+        n_states=topology.n_states,
+    )
+
+
+def _unit(units: dict[Unit | str, int], topology: Topology, phone: str) -> int:
+    """Return the number of a phone's unit; phones with the same states are one unit."""
+    i = topology.phone_id(phone)
+    return units.setdefault((topology.phone_states[i], topology.self_loops[i]), len(units))
+
+
+def _unit_arrays(units: Mapping[Unit | str, int], topology: Topology) -> tuple[Ints, Floats, Floats, Ints]:
+    """Return the states of all units in one row, log stay and log advance, and where each unit begins."""
+    states: list[int] = []
+    loops: list[float] = []
+    offsets = [0]
+    for unit in units:
+        if isinstance(unit, str):
+            i = topology.phone_id(unit)
+            unit = topology.phone_states[i], topology.self_loops[i]
+        states += unit[0]
+        loops += unit[1]
+        offsets.append(len(states))
+    stay = np.array(loops)
+    return (
+        np.array(states, dtype=np.int32),
+        np.log(stay),
+        np.log1p(-stay),
+        np.array(offsets, dtype=np.int32),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Arcs:
+    """Arcs of the grammar by leaf; those of context c are ``offsets[c]:offsets[c + 1]``, sorted by leaf."""
+
+    offsets: Ints
+    leaves: Ints
+    log_probs: Floats
+    contexts: Ints
+
+
+def _arcs_by_leaf(tables: GrammarTables, leaf_words: Ints) -> _Arcs:
+    """Return an arc for each pronunciation of each arc's word."""
+    by_word = np.argsort(leaf_words, kind="stable")
+    first = np.searchsorted(leaf_words[by_word], tables.arc_words)
+    n_variants = np.searchsorted(leaf_words[by_word], tables.arc_words, side="right") - first
+    arcs = np.repeat(np.arange(len(tables.arc_words)), n_variants)
+    place = np.arange(len(arcs)) - np.repeat(np.cumsum(n_variants) - n_variants, n_variants)
+    leaves = by_word[first[arcs] + place]
+    sources = np.repeat(np.arange(tables.n_contexts), np.diff(tables.arc_offsets))[arcs]
+    order = np.lexsort((leaves, sources))
+    arcs = arcs[order]
+    n_arcs = np.bincount(sources, minlength=tables.n_contexts)
+    return _Arcs(
+        np.concatenate([[0], np.cumsum(n_arcs)]).astype(np.int32),
+        leaves[order].astype(np.int32),
+        tables.arc_log_probs[arcs],
+        tables.arc_contexts[arcs],
+    )
+
+
+def _best_words(tables: GrammarTables, arcs: _Arcs) -> Floats:
+    """Return the best log probability of a word in each context, backoff included, (C,) float64."""
+    own = np.maximum.reduceat(
+        np.append(arcs.log_probs, -np.inf), np.column_stack([arcs.offsets[:-1], arcs.offsets[1:]]).ravel()
+    )[::2]
+    best = np.where(np.diff(arcs.offsets) > 0, own, -np.inf)
+    levels = tables.backoff_contexts
+    weight = tables.backoff_log_weights.copy()
+    found = best.copy()
+    while (levels >= 0).any():
+        found = np.where(levels >= 0, np.maximum(found, weight + best[levels]), found)
+        weight = weight + np.where(levels >= 0, tables.backoff_log_weights[levels], 0.0)
+        levels = np.where(levels >= 0, tables.backoff_contexts[levels], -1)
+    return found
+
+
+def _dense_look_ahead(tree: PrefixTree, n_silences: int, arcs: _Arcs) -> tuple[Ints, Floats]:
+    """Return each context's row of the table, -1 = none, (C,) int32, and the table, (rows, N) float64.
+
+    The table holds the best log probability among the words that a context itself lists below a node.
+    """
+    n_leaves = len(tree.order)
+    n_arcs = np.diff(arcs.offsets)
+    chosen = np.flatnonzero(n_arcs * DENSE_SHARE > n_leaves - n_silences)
+    rows = np.full(len(n_arcs), -1, dtype=np.int32)
+    rows[chosen] = np.arange(len(chosen))
+    table = np.empty((len(chosen), len(tree.units)))
+    for row, context in zip(table, chosen, strict=True):
+        values = np.full(n_leaves, -np.inf)
+        span = slice(arcs.offsets[context], arcs.offsets[context + 1])
+        values[arcs.leaves[span]] = arcs.log_probs[span]
+        row[:] = best_below(tree, values)
+    return rows, table

@@ -1,0 +1,117 @@
+"""What every search returns: the ends of words and silences it has found, joined to paths.
+
+Both searches (`decoder.search.viterbi` over word instances, `decoder.search.tree_search` over a prefix tree)
+end here, and lattices, n-best lists and confidences begin here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from foundation.arrays import Floats, Ints
+
+
+class WordEnds(NamedTuple):
+    """The ends of words and silences, R of them; the first is the start of the sentence.
+
+    Attributes
+    ----------
+    words : (R,) int32, word ids, -1 = silence or start
+    labels, destinations : (R,) int32, which arc of the grammar said the word, see `ArcTable`
+    contexts : (R,) int32, the grammar context reached
+    ends : (R,) int32, boundary
+    predecessors : (R,) int32, -1 for the start
+    scores : (R,) float64, score of the best path up to here
+    """
+
+    words: Ints
+    labels: Ints
+    destinations: Ints
+    contexts: Ints
+    ends: Ints
+    predecessors: Ints
+    scores: Floats
+
+
+class ArcTable(NamedTuple):
+    """A grammar as lattices look words up in it.
+
+    Attributes
+    ----------
+    offsets : (C + 1,) int32, the arcs of context c are ``offsets[c]:offsets[c + 1]``
+    labels : (A,) int32, ascending within a context: words, or pronunciations of words
+    destination_first, destination_stop : (A,) int32, an arc is that of a word end with its label if the end's
+        destination is in this range
+    log_probs : (A,) float64
+    backoff_contexts, backoff_log_weights : (C,), see :class:`decoder.grammars.grammar.GrammarTables`
+    final_log_probs : (C,) float64
+    """
+
+    offsets: Ints
+    labels: Ints
+    destination_first: Ints
+    destination_stop: Ints
+    log_probs: Floats
+    backoff_contexts: Ints
+    backoff_log_weights: Floats
+    final_log_probs: Floats
+
+
+class SearchResult(NamedTuple):
+    """Outcome of a search.
+
+    Attributes
+    ----------
+    records : the word ends
+    best : the record in which the best path ends
+    complete : whether the path covers all frames and the sentence may end there
+    log_score : score of the best path, the sentence end included when it is complete
+    """
+
+    records: WordEnds
+    best: int
+    complete: bool
+    log_score: float
+
+
+def best_result(
+    records: WordEnds, last_boundary: int, n_frames: int, open_record: int, final_log_scores: Floats
+) -> SearchResult:
+    """Return the outcome of a search that reached a boundary.
+
+    Without a complete path the best partial one is taken: the best that ends a word at the last boundary
+    reached, or else the finished words of the best token there.
+
+    Parameters
+    ----------
+    records : all word ends
+    last_boundary : the boundary reached
+    n_frames : number T of frames
+    open_record : the record before the best token there
+    final_log_scores : (C,) float64, score of ending the sentence in each context, -inf where it may not end
+    """
+    at_end = np.flatnonzero(records.ends == last_boundary)
+    if last_boundary == n_frames and len(at_end):
+        totals = records.scores[at_end] + final_log_scores[records.contexts[at_end]]
+        if totals.max() > -np.inf:
+            best = int(at_end[totals.argmax()])
+            return SearchResult(records, best, True, float(totals.max()))
+    best = int(at_end[records.scores[at_end].argmax()]) if len(at_end) else int(open_record)
+    return SearchResult(records, best, False, float(records.scores[best]))
+
+
+def final_scores(final_log_probs: Floats, lm_scale: float) -> Floats:
+    """Return the scaled log probabilities that the sentence ends, -inf where it may not."""
+    allowed = final_log_probs > -np.inf  # 0 * -inf is not a number
+    return np.where(allowed, lm_scale * np.where(allowed, final_log_probs, 0.0), -np.inf)
+
+
+def trace(records: WordEnds, last: int) -> list[int]:
+    """Return the records of the path that ends in one, in order of time, without the start."""
+    path = []
+    while last > 0:
+        path.append(last)
+        last = int(records.predecessors[last])
+    return path[::-1]
