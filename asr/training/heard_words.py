@@ -35,6 +35,7 @@ from foundation.threads import parallel_map
 logger = logging.getLogger(__name__)
 
 MAX_STRETCHES = 12  # of a word that candidates are tried on
+MOST_FRAMES = 360_000  # that the small model learns from: an hour
 N_GUESSES, N_HEARD = 10, 8
 ACOUSTIC_SCALE = 0.1  # neighbouring frames are nearly the same observation ten times
 UNGUESSED = float(np.log(1e-3))  # of a string that is heard and not among the guesses
@@ -87,13 +88,20 @@ def _usable(data: SpeechData, lexicon: Lexicon) -> SpeechData:
     return data.without({u.utterance_id for u in data.corpus if not u.words or is_all_unknown(u, lexicon)})
 
 
-def mostly_known(usable: SpeechData, lexicon: Lexicon) -> SpeechData:
-    """Return the utterances all of whose words are known; all if these are less than half of the frames.
+def mostly_known(usable: SpeechData, lexicon: Lexicon, most_frames: int = MOST_FRAMES) -> SpeechData:
+    """Return the utterances all of whose words are known; more, if these are less than half of the frames.
 
-    A loop over all phones costs many times what a word costs.
+    A loop over all phones costs many times what a word costs: those with the smallest share of unknown words
+    come first. No more are taken when there are ``most_frames``.
     """
-    known = usable.without({u.utterance_id for u in usable.corpus if unknown_words([u.words], lexicon)})
-    return known if 2 * sum(known.n_frames) >= sum(usable.n_frames) else usable
+    unknown = [unknown_words([u.words], lexicon).total() / len(u.words) for u in usable.corpus]
+    taken, half, left_out = 0, sum(usable.n_frames) / 2, set()
+    for n in np.argsort(unknown, kind="stable"):
+        if taken >= most_frames or (unknown[n] and taken >= half):
+            left_out.add(usable.corpus.ids[n])
+        else:
+            taken += usable.n_frames[n]
+    return usable.without(left_out)
 
 
 def _stretches(

@@ -47,13 +47,26 @@ def chosen(shares: dict[str, float], *stretches: Stretch) -> str | None:
     return None if found is None else "".join(found)
 
 
-@pytest.mark.parametrize(("n_frames", "kept"), [(10, ["a", "b"]), (11, ["a", "b", "c"])])
-def test_loops_are_learned_from_only_where_words_do_not_suffice(n_frames: int, kept: list[str]) -> None:
-    words = {"a": ("one",), "b": ("one", NOISE_WORD), "c": ("one", "two")}
+@pytest.mark.parametrize(
+    ("n_frames", "most", "kept"),
+    [
+        ({"a": 5, "b": 5, "c": 5, "d": 5}, 1000, ["a", "b"]),
+        ({"a": 5, "b": 5, "c": 6, "d": 5}, 1000, ["a", "b", "c"]),
+        ({"a": 5, "b": 5, "c": 50, "d": 55}, 1000, ["a", "b", "c"]),
+        ({"a": 5, "b": 5, "c": 60, "d": 50}, 10, ["a", "b"]),
+        ({"a": 5, "b": 5, "c": 5, "d": 5}, 4, ["a"]),
+    ],
+)
+def test_loops_are_learned_from_only_where_words_do_not_suffice(n_frames, most, kept) -> None:
+    words = {
+        "a": ("one",),
+        "b": ("one", NOISE_WORD),
+        "c": ("one", "one", "two"),
+        "d": ("one", "two"),
+    }
     utterances = tuple(Utterance(i, Path(i), w, i) for i, w in words.items())
-    frames = {"a": 5, "b": 5, "c": n_frames}
-    data = SpeechData(Corpus(utterances), tuple(np.zeros((frames[i], 3), np.float32) for i in words))
-    assert list(mostly_known(data, Lexicon({"one": [("W",)]})).corpus.ids) == kept
+    data = SpeechData(Corpus(utterances), tuple(np.zeros((n_frames[i], 3), np.float32) for i in words))
+    assert list(mostly_known(data, Lexicon({"one": [("W",)]}), most).corpus.ids) == kept
 
 
 @pytest.mark.parametrize("spoken", ["".join(p) for n in (1, 2, 3) for p in product("abc", repeat=n)])
