@@ -19,7 +19,7 @@ import numpy as np
 
 from acoustic.errors import ModelError
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point, of_exponents
-from acoustic.pairs.coupled_lists import couple_lists, fill_posteriors
+from acoustic.pairs.coupling import couple_lists, fill_posteriors
 from acoustic.pairs.machines import for_blocks_of_frames
 from acoustic.pairs.prototypes import Prototypes, best_classes
 from foundation.arrays import Floats, Ints, Longs, Reals, Singles, Tensors
