@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from acoustic.emissions.alignment import align_frames, align_with_margins
+from acoustic.emissions.alignment import BLOCK_FRAMES, Frames, align_frames, align_with_margins
 from acoustic.emissions.model_files import AcousticModel, load_model, save_model
 from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.fit import FitCurve
@@ -30,7 +30,7 @@ from asr.training.fit import load_curves
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from features.audio import audio_blocks
-from features.recording import Recording
+from features.recording import UNCUT_S, Recording
 from foundation.arrays import Singles
 from foundation.errors import AsrError, did_you_mean
 from foundation.threads import parallel_map, single_threaded_libraries
@@ -169,17 +169,17 @@ class Recognizer:
         with single_threaded_libraries():
             return self.align_frames(self.frames(recording), words)
 
-    def align_frames(self, frames: Singles, words: Sequence[str]) -> Alignment:
-        """Return the alignment of the front end's frames (T, D) with a transcript.
+    def align_frames(self, frames: Frames, words: Sequence[str]) -> Alignment:
+        """Return the alignment of the front end's frames (T, D), or blocks of them, with a transcript.
 
         Words that are not in the lexicon are any sequence of phones, but one word must be in it.
         """
         return align_frames(frames, self._graph(words), self.model)
 
     def align_with_confidences(
-        self, frames: Singles, words: Sequence[str]
+        self, frames: Frames, words: Sequence[str]
     ) -> tuple[Alignment, tuple[float, ...] | None]:
-        """Return the alignment of the front end's frames (T, D) and the confidence of each word in it.
+        """Return the alignment of the front end's frames, as `align_frames`, and each word's confidence.
 
         Words of unknown pronunciation have the confidence 1/2. None: the training data were too few to tell.
         """
@@ -188,11 +188,16 @@ class Recognizer:
         alignment, fits = align_with_margins(frames, self._graph(words), self.model)
         return alignment, tuple(np.nan_to_num(self.word_curve(fits.words), nan=_UNKNOWN).tolist())
 
-    def frames(self, recording: str | Path | Singles) -> Singles:
-        """Return the front end's frames (T, D) of a recording, normalised by itself."""
+    def frames(self, recording: str | Path | Singles) -> Sequence[Singles]:
+        """Return the front end's frames (T, D) of a recording, normalised by itself, in blocks.
+
+        What is no longer than a minute is one block; those of a longer recording are computed when they are
+        asked for.
+        """
         with single_threaded_libraries():
             found = self._recording(recording)
-            return self.model.front_end.transform([found.cepstra(0, len(found))])[0]
+            is_short = len(found) * self.model.front_end.frame_shift_s <= UNCUT_S
+            return self.model.front_end.frame_blocks(found, len(found) if is_short else BLOCK_FRAMES)
 
     def _graph(self, words: Sequence[str]) -> UtteranceGraph:
         spoken = self.lexicon.spoken(words)

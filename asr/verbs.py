@@ -157,8 +157,8 @@ def align_corpus(
     speech, _ = worded(read_corpus(corpus), recognizer.forms)
     _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
-    frames = recognizer.model.front_end.transform(data.cepstra, data.speakers)
-    frames_of = dict(zip(data.corpus.ids, frames, strict=True))
+    frames = recognizer.model.front_end.transformed(data.cepstra, data.speakers)
+    place_of = {name: n for n, name in enumerate(data.corpus.ids)}
 
     def one(utterance: Utterance) -> tuple[str, AlignedUtterance | AsrError]:
         name, words = utterance.utterance_id, utterance.words
@@ -167,7 +167,7 @@ def align_corpus(
         if not words:
             return name, CorpusError(f"{name}: empty transcript, expected the words spoken; write them")
         try:
-            found = recognizer.align_with_confidences(frames_of[name], words)
+            found = recognizer.align_with_confidences(frames[place_of[name]], words)
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
         return name, aligned_utterance(name, recognizer.model, utterance.written or words, *found)

@@ -1,12 +1,13 @@
-"""Peak memory and CPU seconds of decoding recordings of hours, and whether the words stay the same.
+"""Peak memory and CPU seconds of decoding and aligning recordings of hours, and how good it is.
 
     asr train an4 --corpus ../shared/data/an4 --out exp/an4 --model gmm --model npd
     python benchmarks/long_recordings.py exp/an4 --corpus ../shared/data/an4 --hours 1 3
 
 AN4's test recordings one behind the other, in random order again and again, are one recording of so many
 hours. Each model decodes it in a process of its own (`asr decode`, with confidences). The errors are counted
-against the transcripts, beside those of the same recordings decoded one by one. ``--checkout DIR`` decodes
-with the code of another checkout, to compare.
+against the transcripts, beside those of the same recordings decoded one by one. With ``--align`` the whole
+transcript is aligned in its place (`asr align`), and the words are counted that do not lie in the recording
+in which they were spoken. ``--checkout DIR`` runs the code of another checkout, to compare.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from report import argument_parser, print_table, write_report
 from asr.scoring.scoring import score
 
 RATE = 16000
-_DECODE = """
+_NEAR_S = 0.05  # beside a recording that still counts as within
+_RUN = """
 import resource, sys
 from asr.cli import main
 code = main()
@@ -64,11 +66,17 @@ def write_long(path: Path, recordings: Sequence[tuple[Path, list[str]]], hours: 
 
 def decoded(checkout: Path, arguments: Sequence[str]) -> tuple[list[list[str]], float, float]:
     """Return the words of each recording, the peak in MB and the CPU seconds of one ``asr decode``."""
-    command = [sys.executable, "-c", _DECODE, "decode", *arguments]
+    lines, peak_mb, cpu_s = run(checkout, "decode", arguments)
+    return [line.split("\t")[-1].split() for line in lines], peak_mb, cpu_s
+
+
+def run(checkout: Path, verb: str, arguments: Sequence[str]) -> tuple[list[str], float, float]:
+    """Return the lines that ``asr`` writes, its peak in MB and its CPU seconds."""
+    command = [sys.executable, "-c", _RUN, verb, *arguments]
     environment = {**os.environ, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=checkout, check=True)
     peak_mb, cpu_s = map(float, done.stderr.splitlines()[-1].split())
-    return [line.split("\t")[-1].split() for line in done.stdout.splitlines()], peak_mb, cpu_s
+    return done.stdout.splitlines(), peak_mb, cpu_s
 
 
 def measured(
@@ -98,6 +106,36 @@ def measured(
     }
 
 
+def aligned(
+    checkout: Path, experiment: Path, model: str, hours: float, recordings: Sequence[tuple[Path, list[str]]]
+) -> dict[str, Any]:
+    """Return the row of one model and length whose whole transcript is aligned."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, text = Path(folder) / "long.wav", Path(folder) / "long.txt"
+        order = write_long(path, recordings, hours)
+        spoken = [(word, n) for n, place in enumerate(order) for word in recordings[place][1]]
+        text.write_text(" ".join(word for word, _ in spoken))
+        lengths = [soundfile.info(recordings[place][0]).duration for place in order]
+        options = [str(experiment), str(path), str(text), "--model", model, "--format", "ctm"]
+        lines, peak_mb, cpu_s = run(checkout, "align", options)
+    ends = np.cumsum(lengths)
+    found = [
+        (float(start), float(start) + float(length)) for _, _, start, length, *_ in map(str.split, lines)
+    ]
+    n_outside = sum(
+        not ends[n] - lengths[n] - _NEAR_S <= (start + end) / 2 <= ends[n] + _NEAR_S
+        for (start, end), (_, n) in zip(found, spoken, strict=True)
+    )
+    return {
+        "model": model,
+        "hours": hours,
+        "peak_mb": round(peak_mb),
+        "cpu_s_per_hour": round(cpu_s / hours, 1),
+        "words": len(spoken),
+        "words_elsewhere": n_outside,
+    }
+
+
 def n_errors(reference: Sequence[str], found: Sequence[str]) -> int:
     """Return the number of substitutions, deletions and insertions."""
     counts = score({"all": tuple(reference)}, {"all": tuple(found)}).counts
@@ -114,10 +152,17 @@ def main() -> None:
     parser.add_argument(
         "--checkout", type=Path, default=Path(__file__).resolve().parents[1], help="code that decodes"
     )
+    parser.add_argument("--align", action="store_true", help="align the transcript in place of decoding")
     options = parser.parse_args()
     recordings, experiment = test_recordings(options.corpus), options.experiment.resolve()
     rows = []
     for model in options.model:
+        if options.align:
+            rows += [
+                aligned(options.checkout.resolve(), experiment, model, hours, recordings)
+                for hours in options.hours
+            ]
+            continue
         paths = [str(path.resolve()) for path, _ in recordings]
         single, *_ = decoded(options.checkout, [str(experiment), *paths, "--model", model])
         rows += [

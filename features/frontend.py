@@ -150,6 +150,17 @@ class FrontEnd:
         cepstra = recording.cepstra(first, min(stop + margin, len(recording)))
         return self._projected(self._normalized(cepstra, scale))[start - first : stop - first]
 
+    def frame_blocks(self, recording: Recording, n_frames: int) -> Computed[Singles]:
+        """Return the model's input frames of a recording, normalised by itself, so many in a block.
+
+        A block is computed when it is asked for. What fits in one has the frames that `transform` gives.
+        """
+        bounds = [
+            (start, min(start + n_frames, len(recording))) for start in range(0, len(recording), n_frames)
+        ]
+        scale = self.scales(("", recording.cepstra(*piece)) for piece in bounds).get("")
+        return Computed(lambda n: self.frames(recording, scale, *bounds[n]), len(bounds))
+
     def _used(self, cepstra: Singles) -> Singles:
         """Return the columns that are normalised."""
         if self.config.projection != "none" and not self.config.keep_cepstra:

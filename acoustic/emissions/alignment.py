@@ -1,42 +1,76 @@
-"""Where the words, phones and states of a transcript lie in an utterance, by an acoustic model."""
+"""Where the words, phones and states of a transcript lie in an utterance, by an acoustic model.
+
+Frames come as one array or, of a recording so long that its scores would fill the memory, as a sequence of
+blocks, each of which may be computed when it is asked for. The blocks' scores are computed one by one.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from acoustic.emissions.model_files import AcousticModel
-from acoustic.hmm.alignment import Alignment, align
-from acoustic.hmm.fit import Margins, loop_scores, margins
+from acoustic.hmm.alignment import Alignment, align_in_blocks
+from acoustic.hmm.fit import Margins, margins_along
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.graph import UtteranceGraph, loop_graph
-from foundation.arrays import Singles
+from acoustic.hmm.viterbi import BestPath
+from foundation.arrays import Reals, Singles
+from foundation.computed import Computed
+
+BLOCK_FRAMES = 4096  # scored at a time
+Frames = Singles | Sequence[Singles]
 
 
 def align_frames(
-    frames: Singles, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
+    frames: Frames, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
 ) -> Alignment:
     """Return the alignment of one utterance; where possible only the states of its transcript are scored.
 
     Parameters
     ----------
-    frames : (T, D) float32 frames of the model's front end
+    frames : (T, D) float32 frames of the model's front end, or blocks of them
     graph : graph of the transcript
     model : acoustic model that scores the frames
     beam : paths this much worse than the best path at a frame are dropped, in nats
     """
-    if isinstance(model.emissions, GmmModel):
-        states = np.unique(graph.states)
-        scores = model.emissions.log_likelihoods(frames, states)
-        return align(scores, graph, model.topology, states=states, beam=beam)
-    return align(model.emissions.log_likelihoods(frames), graph, model.topology, beam=beam)
+    blocks, states = in_blocks(frames), np.unique(graph.states)
+    emissions = model.emissions
+
+    def scores() -> Iterator[Reals]:
+        if isinstance(emissions, GmmModel):
+            yield from (emissions.log_likelihoods(block, states) for block in blocks)
+        else:
+            yield from (emissions.log_likelihoods(block)[:, states] for block in blocks)
+
+    n_frames = sum(map(len, blocks))
+    return align_in_blocks(scores, n_frames, graph, model.topology, states=states, beam=beam)[0]
 
 
 def align_with_margins(
-    frames: Singles, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
+    frames: Frames, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
 ) -> tuple[Alignment, Margins]:
     """Return the alignment of one utterance and how well its words fit; the parameters are the same."""
-    scores = model.emissions.log_likelihoods(frames)
-    alignment = align(scores, graph, model.topology, beam=beam)
-    return alignment, margins(
-        scores, loop_scores(scores, loop_graph(model.topology), model.topology, beam), alignment
-    )
+    blocks, loop = in_blocks(frames), loop_graph(model.topology)
+    loops: list[BestPath] = []
+
+    def scores() -> Iterator[Reals]:
+        loops[:] = [BestPath(loop.states.astype(np.int64), loop, model.topology, beam)]
+        for block in blocks:
+            found = model.emissions.log_likelihoods(block)
+            loops[0].take(found)
+            yield found
+
+    n_frames = sum(map(len, blocks))
+    alignment, own = align_in_blocks(scores, n_frames, graph, model.topology, beam=beam)
+    *_, of_loop = loops[0].end()
+    return alignment, margins_along(own, of_loop, alignment)
+
+
+def in_blocks(frames: Frames) -> Sequence[Singles]:
+    """Return the blocks of frames; of an array those of as many frames as are scored at a time."""
+    if not isinstance(frames, np.ndarray):
+        return frames
+    n_blocks = max(-(-len(frames) // BLOCK_FRAMES), 1)
+    return Computed(lambda n: frames[n * BLOCK_FRAMES : (n + 1) * BLOCK_FRAMES], n_blocks)

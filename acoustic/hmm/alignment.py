@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from acoustic.errors import AlignmentError
-from acoustic.hmm.forward_backward import best_path, widening_beams
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
+from acoustic.hmm.viterbi import BLOCK_FRAMES, BestPath, widening_beams
 from foundation.arrays import Integers, Ints, Reals
 
 
@@ -77,22 +77,52 @@ def align(
     ------
     AlignmentError : there is no path; the message says why
     """
-    columns = graph.states if states is None else np.searchsorted(states, graph.states)
+    found, _ = align_in_blocks(lambda: [scores], len(scores), graph, topology, states=states, beam=beam)
+    return found
+
+
+def align_in_blocks(
+    blocks: Callable[[], Iterable[Reals]],
+    n_frames: int,
+    graph: UtteranceGraph,
+    topology: Topology,
+    *,
+    states: Integers | None = None,
+    beam: float = 400.0,
+) -> tuple[Alignment, Reals]:
+    """Return what `align` does, and the score (T,) of each frame's state, where all scores need much memory.
+
+    Parameters
+    ----------
+    blocks : function that yields the scores of one stretch of frames after the other; it is called anew for
+        each beam
+    n_frames : number of all frames
+    graph, topology, states, beam : those of `align`
+    """
     needed = shortest_path(graph)
-    if len(scores) < needed:
+    if n_frames < needed:
         raise AlignmentError(
-            f"the recording has {len(scores)} frames, its transcript needs at least {needed}; "
+            f"the recording has {n_frames} frames, its transcript needs at least {needed}; "
             "check that the transcript belongs to the recording"
         )
+    columns = (graph.states if states is None else np.searchsorted(states, graph.states)).astype(np.int64)
+    for width in widening_beams(beam, n_frames, graph.n_nodes):
+        found = BestPath(columns, graph, topology, width)
+        for scores in blocks():
+            _check_finite(scores)
+            for start in range(0, len(scores), BLOCK_FRAMES):
+                found.take(scores[start : start + BLOCK_FRAMES])
+        score, path, along = found.end()
+        if len(path):
+            return _trace(path, graph, score), along
+    raise AlignmentError("no path through the transcript was found in any beam; check the transcript")
+
+
+def _check_finite(scores: Reals) -> None:
     if not np.isfinite(scores).all():
         raise AlignmentError(
             "scores of the acoustic model: expected finite numbers, got NaN or infinity; train it again"
         )
-    for width in widening_beams(beam, len(scores), graph.n_nodes):
-        score, path = best_path(scores, columns.astype(np.int64), graph, topology, width)
-        if len(path):
-            return _trace(path, graph, score)
-    raise AlignmentError("no path through the transcript was found in any beam; check the transcript")
 
 
 def shortest_path(graph: UtteranceGraph) -> int:

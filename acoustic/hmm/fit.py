@@ -15,9 +15,9 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from acoustic.hmm.alignment import Alignment
-from acoustic.hmm.forward_backward import best_path
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
+from acoustic.hmm.viterbi import best_path
 from foundation.arrays import Floats, Ints, Reals
 from foundation.threads import single_threaded_libraries
 
@@ -74,7 +74,12 @@ def margins(scores: Reals, of_loop: Reals, alignment: Alignment) -> Margins:
     of_loop : (T,) scores of the best path through any phones, `loop_scores`
     alignment : words with one of known pronunciation at least
     """
-    of_frames = (along(scores, alignment.states) - of_loop).astype(np.float64)
+    return margins_along(along(scores, alignment.states), of_loop, alignment)
+
+
+def margins_along(own: Reals, of_loop: Reals, alignment: Alignment) -> Margins:
+    """Return how well the words of an alignment fit, given the score (T,) of each frame's state."""
+    of_frames = (own - of_loop).astype(np.float64)
     is_known = np.array(alignment.variants) >= 0
     sums = np.array([of_frames[word.start : word.end].sum() for word in alignment.words])
     lengths = np.array([word.end - word.start for word in alignment.words])

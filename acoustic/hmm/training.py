@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from acoustic.errors import TrainingError
-from acoustic.hmm.forward_backward import Posteriors, posteriors, widening_beams
+from acoustic.hmm.forward_backward import Posteriors, posteriors
 from acoustic.hmm.gmm import (
     GmmModel,
     GmmStatistics,
@@ -26,6 +26,7 @@ from acoustic.hmm.gmm import (
 )
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
+from acoustic.hmm.viterbi import best_path, widening_beams
 from foundation.arrays import Floats, Ints, Longs, Singles
 from foundation.threads import parallel_map, single_threaded_libraries
 
@@ -220,19 +221,15 @@ def _expect_all(
     model: GmmHmm, utterances: Sequence[TrainingUtterance], beam: float, n_workers: int | None
 ) -> _Expectation:
     """Return the statistics of all utterances, summed shard by shard in order."""
-    shards = [
-        range(len(utterances))[i : i + _SHARD_UTTERANCES]
-        for i in range(0, len(utterances), _SHARD_UTTERANCES)
-    ]
 
-    def expect_shard(shard: range) -> _Expectation:
+    def one_shard(first: int) -> _Expectation:
         result = _Expectation.zeros(model)
-        for n in shard:
+        for n in range(first, min(first + _SHARD_UTTERANCES, len(utterances))):
             _expect(model, utterances[n], beam, result)
         return result
 
     total = _Expectation.zeros(model)
-    for part in parallel_map(expect_shard, shards, n_workers):
+    for part in parallel_map(one_shard, range(0, len(utterances), _SHARD_UTTERANCES), n_workers):
         total += part
     return total
 
@@ -261,12 +258,28 @@ def posteriors_with_retries(
     topology: Topology,
     beam: float,
 ) -> Posteriors:
-    """Return `posteriors` in the first of the widening beams in which there is a path."""
-    for width in widening_beams(beam, len(scores), graph.n_nodes):
+    """Return `posteriors` in the first of the widening beams with a path, or those of the best path."""
+    beams = widening_beams(beam, len(scores), graph.n_nodes)
+    for width in beams:
         found = posteriors(scores, columns, graph, topology, width)
         if np.isfinite(found.log_likelihood):
-            break
+            return found
+    for width in beams:
+        score, path = best_path(scores, columns, graph, topology, width)
+        if len(path):
+            return _posteriors_of(path, score, columns, scores.shape, graph.n_nodes)
     return found
+
+
+def _posteriors_of(
+    path: Ints, score: float, columns: Longs, shape: tuple[int, ...], n_nodes: int
+) -> Posteriors:
+    """Return the posteriors if one path of nodes (T,) stands for all."""
+    occupancy = np.zeros(shape)
+    occupancy[np.arange(len(path)), columns[path]] = 1.0
+    staying = path[:-1][path[:-1] == path[1:]]
+    stays, visits = (np.bincount(nodes, minlength=n_nodes).astype(np.float64) for nodes in (staying, path))
+    return Posteriors(score, occupancy, stays, visits)
 
 
 def _maximize(model: GmmHmm, expected: _Expectation, variance_floor: Floats) -> GmmHmm:

@@ -12,6 +12,7 @@ from features.frontend import FrontEnd, FrontEndConfig
 from features.mfcc import MfccConfig, mfcc
 from features.normalization import Standardizer
 from features.projection import LinearProjection
+from features.recording import Recording
 
 
 def recordings(*lengths: int, seed: int = 0) -> list[np.ndarray]:
@@ -86,6 +87,24 @@ class TestProjection:
         both = FrontEnd(replace(config, keep_cepstra=True), projection=projection).transform(own)
         for a, b, c in zip(alone, plain, both, strict=True):
             assert_allclose(c, np.column_stack([a, b]), rtol=1e-6, atol=1e-6)
+
+
+class TestBlocks:
+    @pytest.mark.parametrize("projected", [False, True])
+    def test_a_recording_in_blocks_has_the_frames_of_the_whole(self, projected: bool) -> None:
+        rng = np.random.default_rng(0)
+        samples = rng.normal(0, 0.1, 16000 * 3).astype(np.float32)
+        options: dict[str, Any] = {"projection": "lda", "context": 2, "n_components": 5} if projected else {}
+        projection = LinearProjection(rng.normal(size=(65, 5)).astype(np.float32), np.zeros(5, np.float32), 2)
+        front_end = FrontEnd(FrontEndConfig(**options), projection=projection if projected else None)
+        recording = Recording.of(samples, front_end.config.mfcc)
+        (whole,) = front_end.transform([front_end.cepstra(samples)])
+        (one,) = front_end.frame_blocks(recording, len(recording))
+        assert_array_equal(one, whole)
+        blocks = front_end.frame_blocks(recording, 70)
+        assert sum(map(len, blocks)) == len(whole)
+        assert {len(block) for block in blocks[:-1]} == {70}
+        assert_allclose(np.concatenate(list(blocks)), whole, rtol=0, atol=1e-4)
 
 
 class TestRefused:

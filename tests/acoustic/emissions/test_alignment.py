@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic import AcousticModel, AlignmentError, GmmModel, Topology, utterance_graph
+from acoustic import AcousticModel, Alignment, AlignmentError, GmmModel, Topology, utterance_graph
 from acoustic.emissions.alignment import align_frames, align_with_margins
 from features import FrontEnd, FrontEndConfig
 
@@ -79,3 +79,23 @@ def test_margins_are_those_of_the_aligned_words(gmm: GmmModel) -> None:
     assert alignment.words == align_frames(frames, graph, model(gmm)).words
     assert margins.words[0] == 0.0
     assert margins.words[1] == pytest.approx(-100.0, abs=5.0)  # half the squared distance of two means
+
+
+def test_blocks_of_frames_are_aligned_like_the_whole(gmm: GmmModel) -> None:
+    rng = np.random.default_rng(1)
+    runs = rng.integers(1, 4, 150)
+    frames = frames_of(np.repeat(runs, rng.integers(2, 9, 150)).tolist())
+    graph = utterance_graph([[("abc"[state - 1],)] for state in runs], TOPOLOGY)
+    blocks = np.array_split(frames, 13)
+    for one in (model(gmm), model(AllStates(gmm))):
+        assert_same(align_frames(blocks, graph, one), align_frames(frames, graph, one))
+        (whole, fits), (found, fits_in_blocks) = (align_with_margins(f, graph, one) for f in (frames, blocks))
+        assert_same(found, whole)
+        assert_array_equal(fits_in_blocks.words, fits.words)
+        assert len(found.words) == 150
+
+
+def assert_same(found: Alignment, expected: Alignment) -> None:
+    assert_array_equal(found.states, expected.states)
+    assert (found.phones, found.words, found.variants) == (expected.phones, expected.words, expected.variants)
+    assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-6, atol=0)

@@ -161,10 +161,10 @@ def test_a_beam_without_a_path_is_widened(beam):
 def test_no_pass_without_a_beam_where_it_would_fill_the_memory(monkeypatch):
     graph = utterance_graph([[("a", *"b" * 16)]], ONE_STATE)
     scores = deceiving_scores(100.0)
-    monkeypatch.setattr("acoustic.hmm.forward_backward._MAX_CELLS", len(scores) * graph.n_nodes - 1)
+    monkeypatch.setattr("acoustic.hmm.viterbi._MAX_CELLS", len(scores) * graph.n_nodes - 1)
     with pytest.raises(AlignmentError, match="no path through the transcript"):
         align(scores, graph, ONE_STATE, beam=5.0)
-    monkeypatch.setattr("acoustic.hmm.forward_backward._MAX_CELLS", len(scores) * graph.n_nodes)
+    monkeypatch.setattr("acoustic.hmm.viterbi._MAX_CELLS", len(scores) * graph.n_nodes)
     assert align(scores, graph, ONE_STATE, beam=5.0).log_likelihood > -np.inf
 
 

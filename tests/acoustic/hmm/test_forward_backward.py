@@ -6,7 +6,7 @@ from hmmlearn.base import BaseHMM
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import Topology, best_path, posteriors, utterance_graph
-from acoustic.hmm.forward_backward import _sweep, _with_probabilities
+from acoustic.hmm.forward_backward import _forward, _with_probabilities
 
 A, B, C = ("a",), ("b",), ("a", "b")
 TRANSCRIPTS = {
@@ -204,7 +204,7 @@ def test_an_unknown_word_keeps_a_window_of_its_own_size():
     pruned = posteriors(scores, columns_of(graph), graph, topology, beam=100.0)
     assert_allclose(pruned.log_likelihood, exact.log_likelihood, rtol=1e-12, atol=0)
     hmm = _with_probabilities(graph, columns_of(graph), topology)
-    assert np.diff(_sweep(scores, hmm, 100.0, False).offsets).max() < graph.n_nodes / 3
+    assert np.diff(_forward(scores, hmm, 100.0).offsets).max() < graph.n_nodes / 3
 
 
 class ScoredHMM(BaseHMM):

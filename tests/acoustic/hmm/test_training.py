@@ -19,6 +19,7 @@ from acoustic import (
 )
 from acoustic.hmm.forward_backward import posteriors
 from acoustic.hmm.training import corpus_moments, posteriors_with_retries, start_from_labels
+from acoustic.hmm.viterbi import best_path
 from features import MfccConfig, mfcc, normalize, read_audio
 
 CONFIG = GmmConfig()
@@ -57,6 +58,22 @@ def test_likelihood_never_falls_within_a_stage(oracle, seed):
         assert {(step.n_components, step.n_iterations, step.failed) for step in history} == {
             (n_components, 8, ())
         }
+
+
+def test_what_is_too_far_off_for_forward_backward_has_the_posteriors_of_the_best_path():
+    topology = Topology.monophones("ab", n_states=1, short_pause=False)
+    graph = utterance_graph([[("a",)], [("b",)]], topology)
+    scores = np.zeros((8, 3), np.float32)
+    scores[:, 2] = -2000.0  # "b" must be said, though nothing fits it
+    columns = graph.states.astype(np.int64)
+    assert posteriors(scores, columns, graph, topology).log_likelihood == -np.inf
+    found = posteriors_with_retries(scores, columns, graph, topology, 400.0)
+    score, path = best_path(scores, columns, graph, topology)
+    assert found.log_likelihood == score
+    assert_array_equal(found.occupancy.argmax(axis=1), graph.states[path])
+    assert_array_equal(found.occupancy.sum(axis=1), 1.0)
+    assert_array_equal(found.visits, np.bincount(path, minlength=graph.n_nodes))
+    assert found.stays.sum() == 8 - len(np.unique(path))
 
 
 def an4_utterances(shared, n_utterances):
