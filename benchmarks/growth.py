@@ -128,7 +128,7 @@ def row_of(task: Task, experiment: MeasuredExperiment, results: Sequence[Result]
         "different_words": len(data.corpus.vocabulary),
         "lexicon": len(experiment.task.lexicon),
         "states": description["states"],
-        "pairs": description.get("pairs"),
+        "pairs": description.get("first", description).get("pairs"),
         "cpu_s": round(sum(cost["cpu_s"] for cost in costs.values()), 1),
         "peak_mb": max(cost["peak_mb"] for cost in costs.values()),
         "stages": costs,
