@@ -1,6 +1,8 @@
-"""Posteriors of all classes from the log odds of every pair of them.
+"""Posteriors of all classes from the log odds of every pair of them, or of the pairs of a list of classes.
 
-Axes: T frames, P pairs, K classes.
+A list holds the few classes that a frame may belong to; machines are evaluated for its pairs alone.
+
+Axes: T frames, P pairs, K classes, N classes of a list.
 """
 
 from __future__ import annotations
@@ -9,13 +11,14 @@ import numpy as np
 from numba import njit
 
 from acoustic.errors import ModelError
-from foundation.arrays import Floats, Ints, Reals, Singles
+from foundation.arrays import Floats, Ints, Longs, Reals, Singles
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LEAST_EXPONENT = -700.0
 _EXPONENT_BIAS, _MANTISSA_BITS = np.int64(1023), np.int64(52)
-FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
+_FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
+_FAR = np.float32(17)  # from here on log(1 + e^d) is d in single precision
 _HALF, _ONE = np.float32(0.5), np.float32(1)
 _SINGLE_LOG2_E = np.float32(1.44269504)
 _SINGLE_LN2_HIGH, _SINGLE_LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
@@ -96,7 +99,7 @@ def _add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles)
     square, slope, constant = curve[0], curve[1], curve[2]
     for t in range(len(outputs)):
         d = (square * outputs[t] + slope) * outputs[t] + constant
-        outputs[t] = single_exp(min(max(d, -FARTHEST), FARTHEST))
+        outputs[t] = _single_exp(min(max(d, -_FARTHEST), _FARTHEST))
     for t in range(len(outputs)):
         second[t] += outputs[t]
     for t in range(len(outputs)):
@@ -140,10 +143,90 @@ def log_posteriors_of_sums(sums: Singles) -> Singles:
 
 
 @njit(nogil=True, cache=True, fastmath=True, inline="always")
-def single_exp(v):  # type: ignore[no-untyped-def]  # as _exp
+def _single_exp(v):  # type: ignore[no-untyped-def]  # as _exp
     """Return e^v of a number within ±80 in single precision by Taylor's series."""
     n = np.floor(v * _SINGLE_LOG2_E + _HALF)
     g = v - n * _SINGLE_LN2_HIGH - n * _SINGLE_LN2_LOW
     p = (((_OVER_5040 * g + _OVER_720) * g + _OVER_120) * g + _OVER_24) * g + _OVER_6
     power = np.int32((np.int32(n) + _SINGLE_BIAS) << _SINGLE_BITS).view(np.float32)
     return ((p * g + _HALF) * g * g + g + _ONE) * power
+
+
+@njit(nogil=True, cache=True)
+def couple_lists(
+    lists: Ints,
+    scores: Singles,
+    values: tuple[Singles, Longs],
+    sizes: Ints,
+    machines: tuple[Ints, Longs, Singles, Singles, Singles],
+    sums: Singles,
+) -> None:
+    """Add e^{−d_ij} of all pairs of classes of each frame's list to the sums (T, N) of the listed classes.
+
+    Parameters
+    ----------
+    lists : (T, N) classes of each frame, ascending
+    scores : (T, K) scores of all classes, whose difference is d_ij where a pair has no machine
+    values : kernel values at the centres of the listed classes, and where those of each entry begin, (T, N)
+    sizes : (K,) number of centres of each class
+    machines : the pair of two classes (K, K), −1 for none; where the weights of each pair begin, (P + 1,);
+        the weights; biases (P,); curves (P, 3) from outputs to log odds
+    sums : (T, N) added to
+    """
+    kernel, places = values
+    pair_of, weight_starts, weights, biases, curves = machines
+    for t in range(lists.shape[0]):
+        for a in range(lists.shape[1]):
+            i = lists[t, a]
+            for b in range(a + 1, lists.shape[1]):
+                j = lists[t, b]
+                p = pair_of[i, j]
+                if p < 0:
+                    d = scores[t, i] - scores[t, j]
+                else:
+                    first = weight_starts[p]
+                    middle = first + sizes[i]
+                    q = biases[p]
+                    q += _product(weights[first:middle], kernel[places[t, a] :])
+                    q += _product(weights[middle : weight_starts[p + 1]], kernel[places[t, b] :])
+                    d = (curves[p, 0] * q + curves[p, 1]) * q + curves[p, 2]
+                odds = _single_exp(min(max(d, -_FARTHEST), _FARTHEST))
+                sums[t, b] += odds
+                sums[t, a] += _ONE / odds
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _product(weights: Singles, values: Singles) -> np.float32:
+    """Return the inner product of the weights and as many values."""
+    total = np.float32(0)
+    for c in range(len(weights)):
+        total += weights[c] * values[c]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def fill_posteriors(lists: Ints, scores: Singles, sums: Singles, found: Singles) -> None:
+    """Fill in log P(class | frame), normalised over the lists, (T, K).
+
+    A class that is not in a frame's list is coupled to those that are by the differences of the scores.
+
+    Parameters
+    ----------
+    lists, scores : as of `couple_lists`
+    sums : (T, N) Σ e^{−d} of each listed class
+    found : (T, K) filled
+    """
+    for t in range(lists.shape[0]):
+        highest = scores[t, lists[t, 0]]
+        for k in lists[t]:
+            highest = max(highest, scores[t, k])
+        others, total = 0.0, 0.0
+        for n in range(lists.shape[1]):
+            others += np.exp(scores[t, lists[t, n]] - highest)
+            total += 1.0 / (1.0 + sums[t, n])
+        behind, norm = np.float32(highest + np.log(others)), np.float32(np.log(total))
+        for k in range(found.shape[1]):
+            d = max(behind - scores[t, k], -_FARTHEST)
+            found[t, k] = -(d if d > _FAR else np.log1p(_single_exp(d))) - norm
+        for n in range(lists.shape[1]):
+            found[t, lists[t, n]] = -np.log1p(sums[t, n]) - norm
