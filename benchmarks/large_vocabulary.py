@@ -63,14 +63,13 @@ class Setting:
         )
 
 
-JUDGE = Setting(TREE, 150.0)
+JUDGE = Setting(TREE, 250.0)  # 150 nats, see `decoder.DecoderConfig`
 SETTINGS = (
     JUDGE,
     Setting(TREE, 200.0, None),
-    Setting(TREE, 200.0, 2000),
+    Setting(TREE, 330.0, 1000),
     Setting(TREE, 200.0, 500),
-    Setting(TREE, 120.0),
-    Setting(TREE, 100.0),
+    Setting(TREE, 165.0),
     Setting(TREE, 200.0, None, n_best=10),
     Setting(INSTANCES, 200.0),
     Setting(INSTANCES, 120.0),

@@ -50,7 +50,7 @@ from recipes.tables.layout import write_section
 MOST_NATS = 5.0
 EVERY = 3  # of the dev frames, neighbours being alike
 SHARES = (0.6, 0.8, 0.9, 0.95, 1.0)
-LENGTHS = (10, 15, N_LISTED, 30)
+LENGTHS = (10, 15, 20, N_LISTED)
 
 
 class Trained(NamedTuple):

@@ -20,7 +20,7 @@ from decoder.search.network import Network
 from decoder.search.networks import choose_network
 from decoder.search.rescoring import WeighedLattice
 from decoder.search.tree_network import TreeNetwork
-from decoder.search.tree_search import MAX_ACTIVE, tree_search
+from decoder.search.tree_search import BEAM_SHARE, MAX_ACTIVE, tree_search
 from decoder.search.viterbi import search
 from decoder.search.word_ends import SearchResult, trace
 from foundation.arrays import Floats
@@ -35,9 +35,10 @@ class DecoderConfig:
     lm_scale : factor of the grammar's log probabilities
     word_penalty : added for every word; negative values give fewer words
     silence_log_prob : added for every optional silence or short pause
-    beam : paths this much worse than the best path at a frame are dropped; inf drops none
+    beam : paths this much worse than the best path at a frame are dropped; inf drops none. In a prefix tree
+        it is 0.6 of that, since paths there are compared with what they may still cost
     max_active : at most this many pronunciations, or places of a large vocabulary's prefix tree, are followed
-        in a frame (ties stay); 0 = no limit; None = 1,000 in a prefix tree with a beam, otherwise no limit
+        in a frame (ties stay); 0 = no limit; None = 5,000 in a prefix tree with a beam, otherwise no limit
     lattice_beam : alternatives this much worse than the best path are left out of the lattice; the beam is
         narrowed if there are too many
     n_best : number of word sequences wanted
@@ -217,7 +218,7 @@ class Decoder:
         if isinstance(self.network, TreeNetwork):
             if max_active is None:
                 max_active = MAX_ACTIVE if beam < np.inf else 0
-            pruning = Pruning(beam, int(max_active), record_beam)
+            pruning = Pruning(BEAM_SHARE * beam, int(max_active), record_beam)
             return tree_search(self.network, matrix, self._weights, pruning)
         return search(self.network, matrix, self._weights, Pruning(beam, int(max_active or 0), record_beam))
 

@@ -1,8 +1,6 @@
-"""Posteriors of all classes from the log odds of every pair of them, or of the pairs of a list of classes.
+"""Posteriors of classes from the log odds of pairs: of all classes, or of the few that a frame's list holds.
 
-A list holds the few classes that a frame may belong to; machines are evaluated for its pairs alone.
-
-Axes: T frames, P pairs, K classes, N classes of a list.
+Axes: T frames, P pairs, K classes, N classes of a frame's list.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from acoustic.pairs.machines import for_blocks_of_frames
 from acoustic.pairs.prototypes import Prototypes, best_classes
 from foundation.arrays import Floats, Ints, Longs, Reals, Singles, Tensors
 
-N_LISTED = 20  # classes of a frame's list
+N_LISTED = 30  # classes of a frame's list
 _FRAMES_AT_ONCE = 512  # with fewer, a class is in the lists of too few frames for matrix products
 _PROTOTYPES = ("means", "scale", "log_priors")
 _TENSORS = ("pairs", "centers", "starts", "weights", "biases")

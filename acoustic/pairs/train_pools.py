@@ -25,13 +25,14 @@ from acoustic.pairs.pool_centers import Choice, pool_centers
 from acoustic.pairs.pool_pairs import FittedPair, PoolClass, PoolPair, fit_pair
 from acoustic.pairs.pooled import PooledMachines
 from acoustic.pairs.prototypes import Prototypes, fit_prototypes, rival_pairs
-from acoustic.pairs.rivals import N_LISTED, RivalMachines
+from acoustic.pairs.rivals import RivalMachines
 from foundation.arrays import Floats, Ints, Longs, Singles, half_precision
 from foundation.checks import check_choices
 from foundation.threads import Watch, parallel_map, unwatched
 
 Loss = Literal["squared", "squared-hinge"]
 
+_FEW_CLASSES = 20  # up to so many have machines for all pairs
 _GROUPS = 16  # of classes at least; a thread takes the pairs between two groups at once
 _MOST_CLASSES = 16  # of a group: all their kernel values are held at once
 
@@ -77,7 +78,7 @@ def fit(
 ) -> tuple[PooledMachines | RivalMachines, Floats]:
     """Return the machines and the curves (P, 3) from their outputs to log odds.
 
-    Where there are more classes than a frame's list holds, only pairs of rivals have a machine.
+    Of more than twenty classes only pairs of rivals have a machine.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def fit(
     check_positive("sigma", sigma)
     centers = pool_centers(frames, choice, config.n_centers, sigma, seed, n_workers)
     n_steps = 1 if config.loss == "squared-hinge" else 0
-    if config.rivals == 1 or frames.n_classes <= N_LISTED:
+    if config.rivals == 1 or frames.n_classes <= _FEW_CLASSES:
         trainer = PoolTrainer(frames, centers, sigma, config.ridge, calibration, n_steps)
         return trainer.all_pairs(n_workers, watch)
     rounded = [half_precision(c) for c in centers]

@@ -11,7 +11,8 @@ from decoder.search.tree_network import TreeNetwork
 from decoder.search.word_ends import SearchResult, WordEnds, best_result, final_scores
 from foundation.arrays import Floats, Longs
 
-MAX_ACTIVE = 1000  # tokens in a frame, if nothing else is said
+BEAM_SHARE = 0.6  # of the beam that paths need which are compared without look-ahead
+MAX_ACTIVE = 5000  # tokens in a frame, if nothing else is said
 
 
 def tree_search(

@@ -114,7 +114,7 @@ def fill_posteriors_reference(lists, scores, sums, found):
         found[t, listed] = -np.log1p(sums[t]) - norm
 
 
-def lists_with_half_of_the_machines():
+def lists_of_classes():
     """Return lists, scores, kernel values, sizes and machines, half of the pairs without one."""
     rng = np.random.default_rng(0)
     sizes = np.array([2, 3, 1, 4, 2, 3], np.int32)
@@ -135,16 +135,16 @@ def lists_with_half_of_the_machines():
     return lists.astype(np.int32), scores, (kernel, places), sizes, (pair_of, starts, weights, biases, curves)
 
 
-def test_sums_of_lists_equal_the_reference() -> None:
-    lists, *given = lists_with_half_of_the_machines()
+def test_sums_of_lists_are_those_of_a_loop() -> None:
+    lists, *given = lists_of_classes()
     found, expected = np.zeros(lists.shape, np.float32), np.zeros(lists.shape)
     couple_lists(lists, *given, found)
     couple_lists_reference(lists, *given, expected)
     assert_allclose(found, expected, rtol=2e-4, atol=0)
 
 
-def test_posteriors_of_lists_equal_the_reference() -> None:
-    lists, scores, *given = lists_with_half_of_the_machines()
+def test_posteriors_of_lists_are_those_of_a_loop() -> None:
+    lists, scores, *given = lists_of_classes()
     sums = np.zeros(lists.shape, np.float32)
     couple_lists(lists, scores, *given, sums)
     found, expected = np.empty_like(scores), np.empty(scores.shape)
