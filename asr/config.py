@@ -27,6 +27,13 @@ ChosenName = Literal[
 _LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z]{2,4})?")
 
 
+def check_text(text: str) -> None:
+    """Raise a ConfigError if this is no way of reading transcripts."""
+    if text not in ("plain", "exact") and not _LANGUAGE.fullmatch(text):
+        known = "plain, exact or a language such as en, de or pt_BR"
+        raise ConfigError(f'text: expected {known}, got "{text}"; change it')
+
+
 @dataclass(frozen=True)
 class FrontEndOptions:
     """How recordings become frames: those options of `features.MfccConfig` that differ from corpus to corpus.
@@ -169,9 +176,7 @@ class ExperimentConfig:
                 f"grammars: expected one or more of {', '.join(get_args(GrammarName))}; "
                 f"got {', '.join(wrong) or 'none'}; change it"
             )
-        if self.text not in ("plain", "exact") and not _LANGUAGE.fullmatch(self.text):
-            known = "plain, exact or a language such as en, de or pt_BR"
-            raise ConfigError(f'text: expected {known}, got "{self.text}"; change it')
+        check_text(self.text)
         try:
             is_share = 0 <= self.most_unusable <= 1
         except ValueError:

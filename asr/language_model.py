@@ -187,9 +187,7 @@ def _words(sentence: Sentence) -> tuple[str, ...]:
 
 def _log_probs_of_unknown(ngram: NGram, words: Sequence[str]) -> float:
     """Return the sum of the log probabilities of the words that a model lacks, where they stand."""
-    said = (SENTENCE_START, *words)
+    said, known = (SENTENCE_START, *words), frozenset(ngram.words)
     return sum(
-        ngram.log_prob(word, said[:place])
-        for place, word in enumerate(said)
-        if place and (word,) not in ngram.log10_probs[0]
+        ngram.log_prob(word, said[:place]) for place, word in enumerate(said) if place and word not in known
     )

@@ -10,7 +10,7 @@ from typing import get_args
 
 from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.kinds import describe
-from asr.config import ChosenName, ExperimentConfig
+from asr.config import ChosenName, ExperimentConfig, check_text
 from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
 from asr.corpora.unknown_words import report as report_unknown_words
@@ -263,11 +263,12 @@ def lm(
     prune : n-grams are left out without which the perplexity rises by less than this share of itself, such as
         1e-5 for texts of ten thousands of words, 1e-8 for millions
     test : a text, or a corpus, of which test is taken, to measure the perplexity on
-    out : ARPA file to write
+    out : ARPA file to write (``.gz`` too)
     reading : how words are read, as the option ``text``
     """
     if not prune >= 0:
         raise ConfigError(f"lm: prune: expected 0 or more, got {prune}; the longer the text, the smaller")
+    check_text(reading)
     if isinstance(vocabulary, str | Path):
         vocabulary = read_vocabulary(Path(vocabulary))
     model = language_model(

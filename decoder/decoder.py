@@ -218,9 +218,9 @@ class Decoder:
         if isinstance(self.network, TreeNetwork):
             if max_active is None:
                 max_active = MAX_ACTIVE if beam < np.inf else 0
-            pruning = Pruning(BEAM_SHARE * beam, max_active, record_beam)
+            pruning = Pruning(BEAM_SHARE * beam, int(max_active), record_beam)
             return tree_search(self.network, matrix, self._weights, pruning)
-        return search(self.network, matrix, self._weights, Pruning(beam, max_active or 0, record_beam))
+        return search(self.network, matrix, self._weights, Pruning(beam, int(max_active or 0), record_beam))
 
     def _hypothesis(self, result: SearchResult) -> Hypothesis:
         """Return the words on the best path of a search."""

@@ -7,6 +7,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import overload
 
@@ -46,9 +47,18 @@ class InFile(Sequence[Singles]):
         self._lock = threading.Lock()
         self._places: list[tuple[int, tuple[int, ...]]] = []  # first byte and shape of each array
         for array in arrays:
-            self._places.append((self._file.tell(), array.shape))
+            self._append(array)
+
+    def _append(self, array: Singles) -> None:
+        """Write an array; an error names the directory that has no space for it."""
+        self._places.append((self._file.tell(), array.shape))
+        try:
             self._file.write(np.ascontiguousarray(array, dtype=np.float32).tobytes())
-        self._file.flush()
+            self._file.flush()
+        except OSError as error:
+            with suppress(OSError):  # what is not written yet fails again
+                self._file.close()
+            raise OSError(error.errno, error.strerror, tempfile.gettempdir()) from error
 
     def __len__(self) -> int:
         """Return the number of arrays."""

@@ -63,9 +63,17 @@ class RivalMachines:
         i, j = self.pairs.T
         if not ((i >= 0) & (i < j) & (j < self.n_classes)).all():
             raise ModelError(f"expected pairs i < j of {self.n_classes} classes; train again")
-        expected = int(self.weight_starts[-1])
-        if self.weights.shape != (expected,):
-            raise ModelError(f"expected {expected} weights, got {self.weights.shape}; train again")
+        of_prototypes = self.prototypes.means.shape[0], *self.prototypes.log_priors.shape
+        if set(of_prototypes) != {self.n_classes} or self.n_listed < 1:
+            raise ModelError(
+                f"expected prototypes of {self.n_classes} classes and lists of one class or more, got "
+                f"{of_prototypes} and {self.n_listed}; train again"
+            )
+        if self.starts[0] or (np.diff(self.starts) < 0).any() or self.starts[-1] != self.n_centers:
+            raise ModelError(f"expected the {self.n_centers} centres class by class; train again")
+        for name, n in (("weights", int(self.weight_starts[-1])), ("biases", self.n_pairs)):
+            if (shape := getattr(self, name).shape) != (n,):
+                raise ModelError(f"expected {n} {name}, got {shape}; train again")
 
     @property
     def n_classes(self) -> int:
@@ -176,7 +184,8 @@ class RivalMachines:
         """Return the arrays that a model file must hold, in half precision those that need no more."""
         found = {name: getattr(self, name) for name in _TENSORS}
         found |= {f"prototypes.{name}": getattr(self.prototypes, name) for name in _PROTOTYPES}
-        halves = {name: found[name].astype(np.float16) for name in _HALVES}
+        with np.errstate(over="ignore"):  # what is too large for half precision stays as it is
+            halves = {name: found[name].astype(np.float16) for name in _HALVES}
         found |= {name: half for name, half in halves.items() if np.array_equal(half, found[name])}
         return found | {"n_listed": np.array([self.n_listed], dtype=np.int32)}
 

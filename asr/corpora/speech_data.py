@@ -142,13 +142,19 @@ def load_cepstra(corpus: Corpus, directory: Path, name: str) -> SpeechData:
     """Return what `save_cepstra` wrote of a corpus; the frames are read whenever they are used."""
     lengths, path = read_json(directory / f"{name}.json"), directory / f"{name}.npy"
     used = corpus.subset(lengths)
-    mapped = np.load(path, mmap_mode="r")  # for its header; pages of a map would stay in memory
+    n_columns, first = _columns_and_offset(path)
     bounds = np.cumsum([0, *(lengths[u.utterance_id] for u in used)]).tolist()
-    n_columns, first = mapped.shape[1], int(mapped.offset)
 
     def read(n: int) -> Singles:
         start, stop = bounds[n] * n_columns, bounds[n + 1] * n_columns
-        found = np.fromfile(path, "<f4", stop - start, offset=first + start * mapped.itemsize)
+        found = np.fromfile(path, "<f4", stop - start, offset=first + 4 * start)
         return np.asarray(found.reshape(-1, n_columns), dtype=np.float32)
 
     return SpeechData(used, Computed(read, len(used)))
+
+
+def _columns_and_offset(path: Path) -> tuple[int, int]:
+    """Return the number of columns and the first byte of the numbers of an array in a file."""
+    # Not a map that stays: its pages would stay in memory, and Windows deletes no file that is mapped.
+    mapped = np.load(path, mmap_mode="r")
+    return mapped.shape[1], int(mapped.offset)

@@ -65,7 +65,7 @@ def read_arpa(path: str | Path) -> tuple[list[dict[Ngram, float]], dict[Ngram, f
 def write_arpa(
     path: str | Path, log_probs: Sequence[Mapping[Ngram, float]], backoffs: Mapping[Ngram, float]
 ) -> None:
-    """Write log10 probabilities and backoff weights; reading them gives the same numbers, bit for bit."""
+    """Write log10 probabilities and backoff weights, packed if ``.gz``; they are read bit for bit."""
     lines = ["\\data\\", *(f"ngram {n}={len(table)}" for n, table in enumerate(log_probs, start=1))]
     for order, table in enumerate(log_probs, start=1):
         lines += ["", f"\\{order}-grams:"]
@@ -73,7 +73,8 @@ def write_arpa(
             backoff = [_number(backoffs[ngram])] if ngram in backoffs else []
             lines.append("\t".join([_number(table[ngram]), " ".join(ngram), *backoff]))
     text = "\n".join([*lines, "", "\\end\\", ""])
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
+    data, path = text.encode(), Path(path)
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
 def _number(log10: float) -> str:

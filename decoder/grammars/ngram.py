@@ -95,7 +95,7 @@ class NGram:
         )
 
     def write(self, path: str | Path) -> None:
-        """Write an ARPA file; reading it gives an equal model."""
+        """Write an ARPA file (``.gz`` too); reading it gives an equal model."""
         write_arpa(path, self.log10_probs, self.log10_backoffs)
 
     def renamed(self, names: Mapping[str, str]) -> NGram:

@@ -25,4 +25,4 @@ def choose_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) 
 
 def n_word_instances(tables: GrammarTables) -> int:
     """Return the number of pairs of a word and the context after it."""
-    return len(np.unique(tables.arc_words * np.int64(tables.n_contexts) + tables.arc_contexts))
+    return len(np.unique(tables.arc_words.astype(np.int64) * tables.n_contexts + tables.arc_contexts))

@@ -53,6 +53,13 @@ class TestPerplexity:
         assert_allclose(found.perplexity, 2.0, rtol=1e-12, atol=0)
         assert_allclose(found.perplexity_with_unknown, (2**6 * 100) ** (1 / 7), rtol=1e-12, atol=0)
 
+    def test_a_word_that_the_test_marks_as_unknown_is_left_out_as_others_are(self) -> None:
+        half = float(np.log10(0.5))
+        ngram = NGram(({("A",): half, ("</s>",): half, ("<s>",): -np.inf, ("<unk>",): -2.0},), {})
+        marked, other = (fit(ngram, sentences_of([f"A A {word}"], None)) for word in ("<unk>", "B"))
+        assert_allclose(marked.perplexity, 2.0, rtol=1e-12, atol=0)
+        assert marked.perplexity_with_unknown == other.perplexity_with_unknown
+
     def test_nothing_to_test_on(self) -> None:
         with pytest.raises(CorpusError, match="the test has no sentences, expected one a line"):
             fit(NGram.estimate([["A"]], 1), [])

@@ -229,6 +229,8 @@ class TestLm:
     def test_reading(self, tmp_path: Path) -> None:
         (tmp_path / "text.txt").write_text("The rain.\n")
         assert lm(tmp_path / "text.txt", reading="exact").ngram.words == ("The", "rain.")
+        with pytest.raises(ConfigError, match="text: expected plain, exact or a language such as en"):
+            lm(tmp_path / "text.txt", reading="as it is")
 
     @pytest.mark.parametrize("prune", [-1e-8, float("nan")])
     def test_what_prunes_nothing(self, prune: float, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ SCRIPTS = (
     "pair_training",
     "pronouncing",
     "pool_choice",
+    "rivals",
     "sclite",
     "sparsity_figure",
     "state_calibration",

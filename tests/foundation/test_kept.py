@@ -1,5 +1,7 @@
 """Arrays in memory, or in a file if they are many: the same either way."""
 
+import errno
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -28,3 +30,29 @@ def test_many_threads_may_read() -> None:
     with ThreadPoolExecutor(8) as pool:
         sums = list(pool.map(lambda n: float(found[n].sum()), [*range(50)] * 4))
     assert sums == [1000.0 * n for n in range(50)] * 4
+
+
+class Full:
+    """A file of a full disk."""
+
+    closed = False
+
+    def tell(self) -> int:
+        return 0
+
+    def write(self, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = Full()
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        kept([np.zeros(3, np.float32)], in_memory=0)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, tempfile.gettempdir())
+    assert full.closed

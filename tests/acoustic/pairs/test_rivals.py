@@ -113,6 +113,25 @@ def test_weights_and_pairs_must_be_those_of_the_classes() -> None:
         replace(rivals, weights=rivals.weights[:-1])
     with pytest.raises(ModelError, match="expected pairs i < j of 7 classes; train again"):
         replace(rivals, pairs=rivals.pairs + 1)
+    with pytest.raises(ModelError, match=r"expected 21 biases, got \(20,\); train again"):
+        replace(rivals, biases=rivals.biases[1:])
+    with pytest.raises(ModelError, match="expected the 19 centres class by class; train again"):
+        replace(rivals, centers=rivals.centers[1:])
+
+
+def test_prototypes_must_be_those_of_the_classes() -> None:
+    _, rivals, _ = both(ALL, 3)
+    six = replace(rivals.prototypes, means=rivals.prototypes.means[1:])
+    with pytest.raises(ModelError, match=r"prototypes of 7 classes .* got \(6, 7\) and 3; train again"):
+        replace(rivals, prototypes=six)
+    with pytest.raises(ModelError, match=r"lists of one class or more, got \(7, 7\) and 0; train again"):
+        replace(rivals, n_listed=0)
+
+
+def test_what_half_precision_cannot_hold_is_written_in_single() -> None:
+    _, rivals, _ = both(ALL, 3)
+    tensors = replace(rivals, weights=rivals.weights * np.float32(2**20)).tensors()
+    assert (tensors["weights"].dtype, tensors["centers"].dtype) == (np.float32, np.float16)
 
 
 def test_what_they_say_of_themselves() -> None:

@@ -79,6 +79,13 @@ class TestKept:
         for one, other in zip(again.cepstra, data.cepstra, strict=True):
             assert_array_equal(one, other)
 
+    @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux says which files are mapped")
+    def test_the_file_is_not_mapped(self, corpus: Corpus, tmp_path: Path) -> None:
+        save_cepstra(compute_cepstra(corpus, CONFIG, most_left_out=1.0), tmp_path, "x")
+        again = load_cepstra(corpus, tmp_path, "x")
+        assert len(again.cepstra[0]) > 0
+        assert str(tmp_path) not in Path("/proc/self/maps").read_text()
+
     def test_sum_is_in_order_of_ids(self, corpus: Corpus) -> None:
         data = compute_cepstra(corpus, CONFIG, most_left_out=1.0)
         odd, even = data.without(["0", "2", "4"]), data.without(["1", "3"])

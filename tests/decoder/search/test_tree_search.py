@@ -174,6 +174,7 @@ def test_a_large_vocabulary_has_a_limit_unless_it_is_unpruned(task, decoders, mo
     full, limited = decoder.with_config(beam=np.inf).decode(scores), decoder.decode(scores)
     assert decoder.with_config(max_active=0).decode(scores) == full
     assert limited == decoder.with_config(max_active=1).decode(scores) != full
+    assert limited == decoder.with_config(max_active=1.0).decode(scores)
 
 
 @pytest.mark.parametrize("n_frames", [0, 1, 2])
