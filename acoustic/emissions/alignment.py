@@ -54,18 +54,20 @@ def align_with_margins(
     """Return the alignment of one utterance and how well its words fit; the parameters are the same."""
     blocks, loop = in_blocks(frames), loop_graph(model.topology)
     loops: list[BestPath] = []
+    highest: list[Reals] = []  # of any state, for frames too few for any phone
 
     def scores() -> Iterator[Reals]:
-        loops[:] = [BestPath(loop.states.astype(np.int64), loop, model.topology, beam)]
+        loops[:], highest[:] = [BestPath(loop.states.astype(np.int64), loop, model.topology, beam)], []
         for block in blocks:
             found = model.emissions.log_likelihoods(block)
             loops[0].take(found)
+            highest.append(found.max(axis=1))
             yield found
 
     n_frames = sum(map(len, blocks))
     alignment, own = align_in_blocks(scores, n_frames, graph, model.topology, beam=beam)
     *_, of_loop = loops[0].end()
-    return alignment, margins_along(own, of_loop, alignment)
+    return alignment, margins_along(own, of_loop if len(of_loop) else np.concatenate(highest), alignment)
 
 
 def in_blocks(frames: Frames) -> Sequence[Singles]:

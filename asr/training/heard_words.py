@@ -92,11 +92,12 @@ def mostly_known(usable: SpeechData, lexicon: Lexicon, most_frames: int = MOST_F
     """Return the utterances all of whose words are known; more, if these are less than half of the frames.
 
     A loop over all phones costs many times what a word costs: those with the smallest share of unknown words
-    come first. No more are taken when there are ``most_frames``.
+    come first, in random order. No more are taken when there are ``most_frames``.
     """
     unknown = [unknown_words([u.words], lexicon).total() / len(u.words) for u in usable.corpus]
     taken, half, left_out = 0, sum(usable.n_frames) / 2, set()
-    for n in np.argsort(unknown, kind="stable"):
+    shuffled = np.random.default_rng(0).permutation(len(unknown))  # all speakers, where there are hours
+    for n in shuffled[np.argsort(np.array(unknown)[shuffled], kind="stable")]:
         if taken >= most_frames or (unknown[n] and taken >= half):
             left_out.add(usable.corpus.ids[n])
         else:
