@@ -206,12 +206,15 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
         above = np.array([[r["interval"][1] - r["word_accuracy"] for r in tested]])
         accuracies = [r["word_accuracy"] for r in tested]
         axes[2].errorbar(hours, accuracies, np.vstack([errors, above]), fmt=style, capsize=3, label=label)
+    hours_of_all = sorted({row["hours"] for row in rows})
     labels = ("CPU s, training, tuning and test", "peak memory, MB", "words right on test, %")
     for axis, label in zip(axes, labels, strict=True):
         axis.set(xscale="log", xlabel="hours of training speech", ylabel=label)
+        axis.set_xticks(hours_of_all, [f"{hours:.2g}" for hours in hours_of_all])
+        axis.minorticks_off()
         axis.grid(alpha=0.3)
-    axes[0].set_yscale("log")
-    axes[1].set_yscale("log")
+    axes[0].set_ylim(bottom=0)
+    axes[1].set_ylim(bottom=0)
     axes[0].legend()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
