@@ -89,19 +89,21 @@ def _usable(data: SpeechData, lexicon: Lexicon) -> SpeechData:
 
 
 def mostly_known(usable: SpeechData, lexicon: Lexicon, most_frames: int = MOST_FRAMES) -> SpeechData:
-    """Return the utterances all of whose words are known; more, if these are less than half of the frames.
+    """Return the utterances all of whose words are known; all, if these are less than half of the frames.
 
-    A loop over all phones costs many times what a word costs: those with the smallest share of unknown words
-    come first, in random order. No more are taken when there are ``most_frames``.
+    A loop over all phones costs many times what a word costs. No more are taken when there are
+    ``most_frames``: those with the smallest share of unknown words come first, in random order.
     """
-    unknown = [unknown_words([u.words], lexicon).total() / len(u.words) for u in usable.corpus]
-    taken, half, left_out = 0, sum(usable.n_frames) / 2, set()
+    unknown = np.array([unknown_words([u.words], lexicon).total() / len(u.words) for u in usable.corpus])
+    n_frames = np.array(usable.n_frames)
+    n_known, taken, left_out = n_frames[unknown == 0].sum(), 0, set()
+    is_enough = n_known >= min(n_frames.sum() / 2, most_frames)
     shuffled = np.random.default_rng(0).permutation(len(unknown))  # all speakers, where there are hours
-    for n in shuffled[np.argsort(np.array(unknown)[shuffled], kind="stable")]:
-        if taken >= most_frames or (unknown[n] and taken >= half):
+    for n in shuffled[np.argsort(unknown[shuffled], kind="stable")]:
+        if taken >= most_frames or (unknown[n] and is_enough):
             left_out.add(usable.corpus.ids[n])
         else:
-            taken += usable.n_frames[n]
+            taken += n_frames[n]
     return usable.without(left_out)
 
 
