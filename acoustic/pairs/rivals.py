@@ -69,7 +69,7 @@ class RivalMachines:
                 f"expected prototypes of {self.n_classes} classes and lists of one class or more, got "
                 f"{of_prototypes} and {self.n_listed}; train again"
             )
-        if self.starts[0] or (np.diff(self.starts) < 0).any() or self.starts[-1] != self.n_centers:
+        if self.starts[0] or (self.sizes < 0).any() or self.starts[-1] != self.n_centers:
             raise ModelError(f"expected the {self.n_centers} centres class by class; train again")
         for name, n in (("weights", int(self.weight_starts[-1])), ("biases", self.n_pairs)):
             if (shape := getattr(self, name).shape) != (n,):
@@ -96,10 +96,14 @@ class RivalMachines:
         return len(self.weights) / len(self.pairs)
 
     @cached_property
+    def sizes(self) -> Ints:
+        """Number of centres of each class, (K,)."""
+        return np.diff(self.starts)
+
+    @cached_property
     def weight_starts(self) -> Longs:
         """Position of each pair's first weight, and their number, (P + 1,)."""
-        sizes = np.diff(self.starts)[self.pairs].sum(axis=1)
-        return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        return np.concatenate([[0], np.cumsum(self.sizes[self.pairs].sum(axis=1), dtype=np.int64)])
 
     @cached_property
     def pair_of(self) -> Ints:
@@ -146,13 +150,13 @@ class RivalMachines:
         """
         found = np.empty((len(frames), self.n_classes), dtype=np.float32)
         singles = self.biases.astype(np.float32), curves.astype(np.float32)
-        machines, sizes = (self.pair_of, self.weight_starts, self.weights, *singles), np.diff(self.starts)
+        machines = self.pair_of, self.weight_starts, self.weights, *singles
 
         def fill(rows: slice) -> None:
             scores = self.prototypes.scores(frames[rows])
             lists = best_classes(scores, self.n_listed)
             sums = np.zeros(lists.shape, dtype=np.float32)
-            couple_lists(lists, scores, self._values(frames[rows], lists), sizes, machines, sums)
+            couple_lists(lists, scores, self._values(frames[rows], lists), self.sizes, machines, sums)
             fill_posteriors(lists, scores, sums, found[rows])
 
         for_blocks_of_frames(fill, len(frames), n_workers, _FRAMES_AT_ONCE)
@@ -164,20 +168,18 @@ class RivalMachines:
         The values of an entry of the lists, a frame and a class, stand one after the other, the entries of
         one class one after the other. Where those of each entry begin comes with them, (T, N).
         """
-        left, sizes = self.kernel.left(frames), np.diff(self.starts)
-        order = np.argsort(lists, axis=None, kind="stable")
-        classes = lists.ravel()[order]
-        ends = np.cumsum(sizes[classes], dtype=np.int64)
-        bounds = np.searchsorted(classes, np.arange(self.n_classes + 1))
+        left, order = self.kernel.left(frames), np.argsort(lists, axis=None, kind="stable")
+        rows, classes = order // lists.shape[1], lists.ravel()[order]
+        ends = np.cumsum(self.sizes[classes], dtype=np.int64)
+        begins = ends - self.sizes[classes]
         places = np.empty(lists.shape, dtype=np.int64)
-        places.ravel()[order] = ends - sizes[classes]
-        rows, exponents = order // lists.shape[1], np.empty(int(sizes[classes].sum()), dtype=np.float32)
-        end = 0
-        for k, (first, last) in enumerate(pairwise(bounds.tolist())):
-            start, end = end, end + (last - first) * len(self.center_blocks[k])
-            if start < end:
-                block = exponents[start:end].reshape(last - first, -1)
-                np.matmul(left[rows[first:last]], self.center_blocks[k].T, out=block)
+        places.ravel()[order] = begins
+        exponents = np.empty(int(ends[-1]) if len(ends) else 0, dtype=np.float32)
+        bounds = np.searchsorted(classes, np.arange(self.n_classes + 1))
+        for (first, last), centers in zip(pairwise(bounds.tolist()), self.center_blocks, strict=True):
+            if first < last and len(centers):
+                block = exponents[begins[first] : ends[last - 1]].reshape(last - first, -1)
+                np.matmul(left[rows[first:last]], centers.T, out=block)
         return of_exponents(exponents), places
 
     def tensors(self) -> Tensors:

@@ -94,11 +94,11 @@ def fit(
     check_positive("sigma", sigma)
     centers = pool_centers(frames, choice, config.n_centers, sigma, seed, n_workers)
     n_steps = 1 if config.loss == "squared-hinge" else 0
-    if config.rivals == 1 or frames.n_classes <= _FEW_CLASSES:
-        trainer = PoolTrainer(frames, centers, sigma, config.ridge, calibration, n_steps)
+    has_all = config.rivals == 1 or frames.n_classes <= _FEW_CLASSES
+    kept = centers if has_all else [half_precision(c) for c in centers]
+    trainer = PoolTrainer(frames, kept, sigma, config.ridge, calibration, n_steps)
+    if has_all:
         return trainer.all_pairs(n_workers, watch)
-    rounded = [half_precision(c) for c in centers]
-    trainer = PoolTrainer(frames, rounded, sigma, config.ridge, calibration, n_steps)
     prototypes = fit_prototypes(frames, seed, n_workers)
     pairs = rival_pairs(prototypes, frames, config.rivals, seed)
     return trainer.rivals(pairs, prototypes, n_workers, watch)
