@@ -17,8 +17,8 @@ import numpy as np
 
 from acoustic.errors import ModelError
 from foundation.arrays import Flags, Floats, Integers, Reals, Singles
+from foundation.blocks import block_map
 from foundation.computed import Computed
-from foundation.threads import parallel_map
 
 PRIOR_FRAMES = 100.0  # weight of the prior, in frames; the same for GMMs and hybrids
 _SWEEPS = 50
@@ -142,7 +142,8 @@ def speaker_transforms(
     def one(utterances: list[int]) -> Transform:
         return _best_transform(_statistics(((frames[n], states[n]) for n in utterances), targets), targets)
 
-    return dict(zip(spoken, parallel_map(one, list(spoken.values())), strict=True))
+    found = block_map(lambda speaker: one(spoken[speaker]), list(spoken), label="adaptation")
+    return dict(zip(spoken, found, strict=True))
 
 
 def fit_transform(frames: Singles, states: Integers, targets: AdaptationTargets) -> Transform:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,7 +29,8 @@ from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
 from acoustic.hmm.viterbi import best_path, widening_beams
 from foundation.arrays import Floats, Ints, Longs, Singles
-from foundation.threads import parallel_map, single_threaded_libraries
+from foundation.blocks import Shared, block_map, step
+from foundation.threads import single_threaded_libraries
 
 _LEAST_FRAMES = 10.0  # of each half of a Gaussian that is split
 
@@ -191,24 +193,31 @@ def train_stage(
 ) -> GmmHmm:
     """Return the model after ``n_iterations`` EM passes; ``report`` is called after each."""
     _, variance = corpus_moments(utterances)
+    heard = Shared(utterances)
     for iteration in range(n_iterations):
-        expected = _expect_all(model, utterances, config.beam, n_workers)
-        if not expected.n_frames:
-            raise TrainingError(
-                f"none of {len(utterances)} utterances can be aligned with its transcript; "
-                "check that transcripts belong to their recordings (asr validate)"
-            )
-        model = _maximize(model, expected, config.variance_floor * variance)
-        report(
-            Progress(
-                model.emissions.n_components,
-                iteration + 1,
-                n_iterations,
-                expected.log_likelihood / expected.n_frames,
-                expected.failed,
-            )
+        model, log_likelihood, failed = step(
+            "pass", partial(_one_pass, model, heard, config, variance, n_workers)
         )
+        report(Progress(model.emissions.n_components, iteration + 1, n_iterations, log_likelihood, failed))
     return model
+
+
+def _one_pass(
+    model: GmmHmm,
+    utterances: Shared[Sequence[TrainingUtterance]],
+    config: GmmConfig,
+    variance: Floats,
+    n_workers: int | None,
+) -> tuple[GmmHmm, float, tuple[str, ...]]:
+    """Return the model after a pass, the log-likelihood a frame before it, the utterances without a path."""
+    expected = _expect_all(model, utterances, config.beam, n_workers)
+    if not expected.n_frames:
+        raise TrainingError(
+            f"none of {len(utterances.value)} utterances can be aligned with its transcript; "
+            "check that transcripts belong to their recordings (asr validate)"
+        )
+    model = _maximize(model, expected, config.variance_floor * variance)
+    return model, expected.log_likelihood / expected.n_frames, expected.failed
 
 
 def grow(model: GmmHmm, n_components: int, config: GmmConfig) -> GmmHmm:
@@ -218,20 +227,24 @@ def grow(model: GmmHmm, n_components: int, config: GmmConfig) -> GmmHmm:
 
 
 def _expect_all(
-    model: GmmHmm, utterances: Sequence[TrainingUtterance], beam: float, n_workers: int | None
+    model: GmmHmm, utterances: Shared[Sequence[TrainingUtterance]], beam: float, n_workers: int | None
 ) -> _Expectation:
     """Return the statistics of all utterances, summed shard by shard in order."""
 
     def one_shard(first: int) -> _Expectation:
-        result = _Expectation.zeros(model)
-        for n in range(first, min(first + _SHARD_UTTERANCES, len(utterances))):
-            _expect(model, utterances[n], beam, result)
+        heard, result = utterances.value, _Expectation.zeros(model)
+        for n in range(first, min(first + _SHARD_UTTERANCES, len(heard))):
+            _expect(model, heard[n], beam, result)
         return result
 
-    total = _Expectation.zeros(model)
-    for part in parallel_map(one_shard, range(0, len(utterances), _SHARD_UTTERANCES), n_workers):
+    total, starts = _Expectation.zeros(model), range(0, len(utterances.value), _SHARD_UTTERANCES)
+    for part in block_map(one_shard, starts, label="expectation", names=_shard_name, n_workers=n_workers):
         total += part
     return total
+
+
+def _shard_name(first: int) -> str:
+    return f"utterances {first + 1} to {first + _SHARD_UTTERANCES}"
 
 
 def _expect(model: GmmHmm, utterance: TrainingUtterance, beam: float, result: _Expectation) -> None:

@@ -14,6 +14,17 @@ from acoustic.errors import ModelError
 from acoustic.pairs.coupling import all_pairs
 from foundation.arrays import Floats, Integers, Ints, Longs, Reals, Singles
 
+PAIRS_AT_ONCE = 16  # that are fitted one after the other by one thread, for methods that share nothing
+
+
+def pair_name(pair: Ints) -> str:
+    """Return how messages name a pair (2,) of classes.
+
+    >>> pair_name(np.array([3, 9]))
+    'classes 3 and 9'
+    """
+    return f"classes {pair[0]} and {pair[1]}"
+
 
 @dataclass(frozen=True)
 class LabelledFrames:

@@ -14,7 +14,7 @@ from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.class_frames import LabelledFrames
 from foundation.arrays import Integers, Singles
-from foundation.threads import parallel_map
+from foundation.blocks import block_map
 
 Choice = Literal["random", "kmeans", "npd", "orols"]
 
@@ -63,7 +63,9 @@ def pool_centers(
         rest = drawn(np.setdiff1d(own, chosen), n_centers - len(chosen), rng)
         return np.asarray(x[np.concatenate([chosen, rest])])
 
-    return list(parallel_map(one, range(frames.n_classes), n_workers))
+    return list(
+        block_map(one, range(frames.n_classes), label="centres", names="class {}".format, n_workers=n_workers)
+    )
 
 
 def drawn(rows: Integers, n: int, rng: np.random.Generator) -> Integers:

@@ -18,7 +18,7 @@ from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.pool_centers import drawn
 from foundation.arrays import Floats, Ints, Reals, Singles, half_precision
-from foundation.threads import parallel_map
+from foundation.blocks import block_map
 
 _N_PROTOTYPES = 8  # of a class; with 4, half as many again of a frame's classes are missing from its list
 _FRAMES = 1000  # of a class at most that are clustered
@@ -81,7 +81,13 @@ def fit_prototypes(frames: LabelledFrames, seed: int, n_workers: int | None = No
         clusters = MiniBatchKMeans(_N_PROTOTYPES, n_init=1, random_state=seed)
         return np.asarray(clusters.fit(own).cluster_centers_, dtype=np.float32)
 
-    means = np.stack(list(parallel_map(one, range(frames.n_classes), n_workers)))
+    means = np.stack(
+        list(
+            block_map(
+                one, range(frames.n_classes), label="prototypes", names="class {}".format, n_workers=n_workers
+            )
+        )
+    )
     return Prototypes(half_precision(means), _scale(frames), np.log(frames.counts / frames.counts.sum()))
 
 

@@ -18,15 +18,15 @@ from acoustic.kernels.kernel import Kernel, inverse_square
 from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.kernels.parameters import check_not_negative, check_whole
 from acoustic.pairs.calibration import Calibration, fit_curve
-from acoustic.pairs.class_frames import ClassFrames, LabelledFrames
+from acoustic.pairs.class_frames import PAIRS_AT_ONCE, ClassFrames, LabelledFrames, pair_name
 from acoustic.pairs.compiled_forward import fit_pair
 from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
-from foundation.threads import Watch, parallel_map, unwatched
+from foundation.blocks import block_map
+from foundation.threads import Watch, unwatched
 
 _STEEPEST = np.float32(1e25)  # largest 1/σ² of compiled kernels, finite times squared distances
 _PATIENCE = 10  # centres for which λ must have changed little
-_PAIRS_AT_ONCE = 16  # pairs that a thread takes at once
 _LEAVE_ONE_OUT = Calibration()
 
 
@@ -150,19 +150,28 @@ def fit_pairs(
     asked = frames.checked_pairs(pairs)
     if calibration.outputs == "held-out" and folds is None:
         raise ModelError('calibration.outputs is "held-out", expected folds of the frames with it; give them')
-    trainer = _Trainer(frames, config, calibration, _checked_counts(counts, frames, asked), seed)
-    starts = range(0, len(asked), _PAIRS_AT_ONCE)
-    parts = [list(enumerate(asked))[a : a + _PAIRS_AT_ONCE] for a in starts]
+    wanted = _Wanted(left_out is not None, paths is not None)
+    trainer = _Trainer(frames, config, calibration, _checked_counts(counts, frames, asked), seed, wanted)
+    starts = range(0, len(asked), PAIRS_AT_ONCE)
+    parts = [list(enumerate(asked))[a : a + PAIRS_AT_ONCE] for a in starts]
 
     def work(part: list[tuple[int, Ints]]) -> list[_FittedPair]:
         room = trainer.room([pair for _, pair in part])
-        return [trainer.fit(pair, room, None if left_out is None else left_out[:, p]) for p, pair in part]
+        return [trainer.fit(pair, room) for _, pair in part]
 
-    done = watch(parallel_map(work, parts, n_workers), len(parts))
+    fits = block_map(work, parts, label="pairs", names=_part_name, n_workers=n_workers)
+    done = watch(fits, len(parts))
     fitted = [pair for part in done for pair in part]
     if paths is not None:
-        paths += [pair.path for pair in fitted]
+        paths += [pair.path for pair in fitted if pair.path is not None]
+    if left_out is not None:
+        for p, pair in enumerate(fitted):
+            left_out[frames.order[frames.rows(asked[p])], p] = pair.left_out
     return _gather(frames, asked, config, fitted), np.stack([f.curve for f in fitted])
+
+
+def _part_name(part: list[tuple[int, Ints]]) -> str:
+    return f"{pair_name(part[0][1])} to {pair_name(part[-1][1])}"
 
 
 def _checked_counts(counts: ArrayLike | None, frames: ClassFrames, pairs: Ints) -> Floats:
@@ -196,7 +205,15 @@ class _Machine(NamedTuple):
 class _FittedPair(NamedTuple):
     machine: _Machine
     curve: Floats
-    path: ForwardPath
+    left_out: Reals | None
+    path: ForwardPath | None
+
+
+class _Wanted(NamedTuple):
+    """What is returned beside machine and curve; it takes much more memory."""
+
+    left_out: bool
+    path: bool
 
 
 @dataclass(frozen=True)
@@ -208,27 +225,28 @@ class _Trainer:
     calibration: Calibration
     counts: Floats
     seed: int
+    wanted: _Wanted
 
     def room(self, pairs: list[Ints]) -> Singles:
         """Return the work space of the compiled selection for the largest of some pairs."""
         n = int(self.frames.counts[np.stack(pairs)].sum(axis=1).max()) if _is_fast(self.config) else 0
         return np.empty((1 + min(self.config.max_centers, n)) * n, dtype=np.float32)
 
-    def fit(self, pair: Ints, room: Singles, left_out: Reals | None) -> _FittedPair:
-        """Return the machine of a pair and its curve; fill ``left_out`` (M,) with leave-one-out outputs."""
+    def fit(self, pair: Ints, room: Singles) -> _FittedPair:
+        """Return the machine of a pair and its curve, and what else is wanted."""
         frames, rows = self.frames, self.frames.rows(pair)
         n_first = int(frames.counts[pair[0]])
         machine, path, fitted, loo = self._machine(pair, rows, n_first, room)
         outputs: Reals = {"fitted": fitted, "loo": loo}.get(self.calibration.outputs, fitted)
         if self.calibration.outputs == "held-out":
             outputs = self._held_out(pair, rows, n_first, fitted, room)
-        if left_out is not None:
-            left_out[frames.order[rows]] = loo
         first, second = self.counts[pair]
         weight, name = frames.weight[rows], self.calibration.curve
         reach = np.inf if self.calibration.outputs == "fitted" else FARTHEST  # the thesis clips nothing
         curve = fit_curve(outputs, n_first, (first, second), name, weight, reach=reach)
-        return _FittedPair(machine, curve, path)
+        return _FittedPair(
+            machine, curve, loo if self.wanted.left_out else None, path if self.wanted.path else None
+        )
 
     def _held_out(self, pair: Ints, rows: Longs, n_first: int, fitted: Reals, room: Singles) -> Floats:
         """Return the outputs (n,) at the frames of each fold of a machine trained on the other folds.

@@ -19,7 +19,7 @@ from acoustic.errors import ModelError
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point
 from acoustic.kernels.parameters import check_positive, check_whole
 from acoustic.pairs.calibration import Calibration
-from acoustic.pairs.class_frames import LabelledFrames
+from acoustic.pairs.class_frames import LabelledFrames, pair_name
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.pool_centers import Choice, pool_centers
 from acoustic.pairs.pool_pairs import FittedPair, PoolClass, PoolPair, fit_pair
@@ -27,8 +27,9 @@ from acoustic.pairs.pooled import PooledMachines
 from acoustic.pairs.prototypes import Prototypes, fit_prototypes, rival_pairs
 from acoustic.pairs.rivals import RivalMachines
 from foundation.arrays import Floats, Ints, Longs, Singles, half_precision
+from foundation.blocks import block_map
 from foundation.checks import check_choices
-from foundation.threads import Watch, parallel_map, unwatched
+from foundation.threads import Watch, unwatched
 
 Loss = Literal["squared", "squared-hinge"]
 
@@ -205,7 +206,11 @@ class PoolTrainer:
             classes = {k: self._pool_class(k) for k in np.unique(pairs[part]).tolist()}
             return [self._fit(classes, *pairs[p].tolist()) for p in part]
 
-        done = watch(parallel_map(work, parts, n_workers), len(parts))
+        def name(part: Longs) -> str:
+            return f"{pair_name(pairs[part[0]])} to {pair_name(pairs[part[-1]])}"
+
+        fits = block_map(work, parts, label="pairs", names=name, n_workers=n_workers)
+        done = watch(fits, len(parts))
         for part, found in zip(parts, done, strict=True):
             yield from zip(part.tolist(), found, strict=True)
 

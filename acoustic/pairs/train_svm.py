@@ -14,10 +14,11 @@ from acoustic.errors import ModelError
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.parameters import check_positive
 from acoustic.pairs.calibration import Calibration, fit_curve
-from acoustic.pairs.class_frames import ClassFrames, LabelledFrames
+from acoustic.pairs.class_frames import PAIRS_AT_ONCE, ClassFrames, LabelledFrames, pair_name
 from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Floats, Integers, Ints, Longs
-from foundation.threads import Watch, parallel_map, unwatched
+from foundation.blocks import block_map
+from foundation.threads import Watch, unwatched
 
 _CACHE_MB = 100.0  # size of each thread's cache of kernel values
 
@@ -75,7 +76,8 @@ def fit(
         curve = fit_curve(outputs, n_first, (first, second), calibration.curve, reach=np.inf)
         return rows[machine.support_], machine.dual_coef_[0], float(machine.intercept_[0]), curve
 
-    found = list(watch(parallel_map(fit_one, list(pairs), n_workers), len(pairs)))
+    done = block_map(fit_one, list(pairs), PAIRS_AT_ONCE, label="pairs", names=pair_name, n_workers=n_workers)
+    found = list(watch(done, len(pairs)))
     most = max(len(rows) for rows, *_ in found)
     slots, weights = np.full((len(pairs), most), -1, np.int32), np.zeros((len(pairs), most))
     used = np.unique(np.concatenate([rows for rows, *_ in found]))

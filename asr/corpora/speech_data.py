@@ -17,9 +17,12 @@ from asr.progress import progress_bar
 from features.audio import audio_info, read_audio
 from features.frontend import FrontEnd, FrontEndConfig
 from foundation.arrays import Singles
+from foundation.blocks import block_map
 from foundation.computed import Computed
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
+
+BLOCK_UTTERANCES = 8  # whose results make one file while a stage is under way
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +96,8 @@ def usable_cepstra(
         except AsrError as error:
             return type(error)(f"{utterance.utterance_id}: {error}")
 
-    results = progress_bar(parallel_map(one, corpus.utterances), len(corpus), label)
+    found = block_map(one, corpus.utterances, BLOCK_UTTERANCES, label=label, names=lambda u: u.utterance_id)
+    results = progress_bar(found, len(corpus), label)
     pairs = list(zip(corpus, results, strict=True))
     good = [(u, r) for u, r in pairs if not isinstance(r, AsrError)]
     errors = {u.utterance_id: r for u, r in pairs if isinstance(r, AsrError)}

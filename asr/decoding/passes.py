@@ -15,14 +15,15 @@ from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
 from asr.corpora.corpus import Corpus
+from asr.corpora.speech_data import BLOCK_UTTERANCES
 from asr.progress import progress_bar
 from asr.scoring.scoring import WordAccuracy, score
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from foundation.arrays import Ints, Singles
+from foundation.blocks import block_map
 from foundation.computed import Computed
 from foundation.kept import kept
-from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,10 @@ def emission_scores(frames: Sequence[Singles], model: AcousticModel) -> Scores:
     """
     if isinstance(frames, Computed):
         return frames.map(model.emissions.log_likelihoods)
-    found = parallel_map(lambda n: model.emissions.log_likelihoods(frames[n]), range(len(frames)))
+    emissions = model.emissions
+    found = block_map(
+        lambda n: emissions.log_likelihoods(frames[n]), range(len(frames)), BLOCK_UTTERANCES, label="scores"
+    )
     return kept(progress_bar(found, len(frames), "scores"))
 
 
@@ -105,7 +109,7 @@ def decode_all(scores: Scores, decoder: Decoder) -> list[Hypothesis]:
 
 def _each(function: Callable[[Singles], Found], scores: Scores, label: str) -> list[Found]:
     """Return what a function finds in the scores of each recording, which may be computed only then."""
-    found = parallel_map(lambda n: function(scores[n]), range(len(scores)))
+    found = block_map(lambda n: function(scores[n]), range(len(scores)), BLOCK_UTTERANCES, label=label)
     return list(progress_bar(found, len(scores), label))
 
 

@@ -16,13 +16,14 @@ from typing import NamedTuple
 
 from asr.config import TuningConfig
 from asr.coordinate_search import Tuned, Weights, coordinate_search, nearest
+from asr.corpora.speech_data import BLOCK_UTTERANCES
 from asr.progress import progress_bar
 from asr.scoring.edit_distance import align_words, count_errors
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.search.compiled import Weights as LatticeWeights
 from decoder.search.rescoring import WeighedLattice
 from foundation.arrays import Singles
-from foundation.threads import parallel_map
+from foundation.blocks import block_map
 
 LATTICE_BEAM = 100.0  # word ends this much worse than the best path are not in the lattices, in nats
 MAX_EDGES_PER_FRAME = 50  # of a lattice on average; 1 as a rule. An hour of 50 takes half a GB
@@ -116,9 +117,11 @@ class _Decoding:
 def _decoded(
     decoder: Decoder, weights: Weights, scores: Sequence[Singles], references: Sequence[Words], label: str
 ) -> _Decoding:
-    found = parallel_map(
+    found = block_map(
         lambda n: decoder.decode_with_lattice(scores[n], LATTICE_BEAM, MAX_EDGES_PER_FRAME),
         range(len(scores)),
+        BLOCK_UTTERANCES,
+        label="lattices",
     )
     tried = " ".join(f"{value:g}" for value in weights.values())
     hypotheses, lattices = zip(*progress_bar(found, len(scores), f"{label} ({tried})"), strict=True)

@@ -9,7 +9,8 @@ unused.
 
 ``stage.json`` beside the output says what it was made from, its hash, and the seconds that making it took.
 
-A killed run leaves a directory whose name begins with a dot; the next run, holding the lock, throws it away.
+A killed run leaves two directories whose names begin with a dot: the unfinished output, which the next run,
+holding the lock, throws away, and the blocks and steps that were done (`foundation.blocks`), which it uses.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from asr.files import directory_digest, read_json, storage_errors, write_json
 from asr.progress import stage
 from asr.stages.keys import key, made_from
 from asr.version import own_code
+from foundation.blocks import checkpoints
 
 RECORD = "stage.json"
 
@@ -113,19 +115,20 @@ class StageStore:
     ) -> str:
         """Run a stage in a temporary directory, rename it, say how long it took, and return its digest."""
         logger.info("%s: started", name)
-        partial = path.with_name(f".{path.name}.partial")
+        partial, unfinished = (path.with_name(f".{path.name}.{what}") for what in ("partial", "blocks"))
         try:
             with storage_errors(path):
                 shutil.rmtree(partial, ignore_errors=True)
                 partial.mkdir(parents=True)
                 started = time.perf_counter(), time.process_time()
-                with stage(name):
+                with stage(name), checkpoints(unfinished):
                     function(partial)
                 wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
                 digest = directory_digest(partial, without=RECORD)
                 seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}
                 write_json(partial / RECORD, {**decisive, "digest": digest, "seconds": seconds})
                 os.replace(partial, path)
+                shutil.rmtree(unfinished, ignore_errors=True)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
         logger.info("%s: done in %.1f s (%.1f CPU s)", name, wall, cpu)

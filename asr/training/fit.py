@@ -19,12 +19,12 @@ from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import Alignment, align
 from acoustic.hmm.fit import FitCurve, Margins, fit_curve, loop_scores, margins
 from acoustic.hmm.graph import loop_graph, utterance_graph
-from asr.corpora.speech_data import SpeechData
+from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.files import as_train_wrote, read_json, write_json
 from asr.progress import progress_bar
 from decoder.lexicon import Lexicon
 from foundation.arrays import Floats, Reals
-from foundation.threads import parallel_map
+from foundation.blocks import block_map
 
 CURVES = "fit.json"
 _N_WRONG_PAIRS = 600  # enough for a curve; at most four for each utterance
@@ -82,7 +82,8 @@ def hear(
         ]
         return Heard(texts[n], alignment, right, tuple((words, m) for words, m in others if m is not None))
 
-    return list(progress_bar(parallel_map(one, chosen), len(chosen), "how well texts fit"))
+    found = block_map(one, chosen, BLOCK_UTTERANCES, label="fit", names=data.corpus.ids.__getitem__)
+    return list(progress_bar(found, len(chosen), "how well texts fit"))
 
 
 def _heard(

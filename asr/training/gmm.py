@@ -24,7 +24,7 @@ from acoustic.hmm.training import (
     train_stage,
 )
 from asr.corpora.left_out import leave_out
-from asr.corpora.speech_data import SpeechData
+from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.corpora.unknown_words import check_lexicon_belongs, is_all_unknown, named, report, unknown_words
 from asr.progress import step_bar
 from decoder.lexicon import Lexicon
@@ -32,10 +32,10 @@ from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer, fit_within_groups
 from features.projection import fit_lda
 from foundation.arrays import Ints
+from foundation.blocks import block_map
 from foundation.computed import Computed
 from foundation.errors import listed
 from foundation.kept import kept
-from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
 
@@ -174,7 +174,8 @@ def align_data(
         except AlignmentError as error:
             return error
 
-    results = list(parallel_map(one, range(len(ids))))
+    found = block_map(one, range(len(ids)), BLOCK_UTTERANCES, label="alignment", names=ids.__getitem__)
+    results = list(found)
     failures = {i: str(r) for i, r in zip(ids, results, strict=True) if isinstance(r, AlignmentError)}
     for utterance_id, reason in failures.items():
         logger.warning("%s cannot be aligned: %s", utterance_id, reason)

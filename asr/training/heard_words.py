@@ -29,14 +29,15 @@ from asr.training.gmm import align_data, fit_front_end, start_flat, train_compon
 from decoder.lexicon import Lexicon, Pronunciation
 from features.frontend import FrontEndConfig
 from foundation.arrays import Reals, Singles
+from foundation.blocks import block_map
 from foundation.errors import listed
-from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
 
 MAX_STRETCHES = 12  # of a word that candidates are tried on
 MOST_FRAMES = 360_000  # that the small model learns from: an hour
 N_GUESSES, N_HEARD = 10, 8
+BLOCK_WORDS = 8  # whose results make one file while the stage is under way
 ACOUSTIC_SCALE = 0.1  # neighbouring frames are nearly the same observation ten times
 UNGUESSED = float(np.log(1e-3))  # of a string that is heard and not among the guesses
 WORST = -50.0  # a stretch that a candidate does not fit at all says no more than this
@@ -61,9 +62,11 @@ def learned_lexicon(
     stretches = _stretches(data, model, lexicon, missing, gmm.beam)
     guesses = guesses_of(missing, lexicon, N_GUESSES)
     chosen = dict(
-        parallel_map(
+        block_map(
             lambda word: (word, choose(guesses.shares.get(word, {}), stretches.get(word, []), model)),
             sorted(missing),
+            BLOCK_WORDS,
+            label="pronunciations",
         )
     )
     learned = {word: [pronunciation] for word, pronunciation in chosen.items() if pronunciation}
