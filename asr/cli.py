@@ -130,7 +130,16 @@ def _add_train(verbs: Verbs) -> argparse.ArgumentParser:
         dest="settings",
         help="change an option; may be repeated",
     )
+    _add_engine_options(command)
     return command
+
+
+def _add_engine_options(command: argparse.ArgumentParser) -> None:
+    """Add where the work is done; the results do not depend on it."""
+    engine = command.add_mutually_exclusive_group()
+    engine.add_argument("--workers", type=int, metavar="N", help="threads of this machine (one a core)")
+    engine.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler, whose workers compute")
+    engine.add_argument("--cluster", type=Path, metavar="FILE", help="TOML that describes a cluster to start")
 
 
 def _add_decode(verbs: Verbs) -> argparse.ArgumentParser:

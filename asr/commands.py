@@ -33,6 +33,9 @@ def _train(options: argparse.Namespace) -> int:
         models=options.model,
         preset=options.preset,
         settings=options.settings,
+        workers=options.workers,
+        scheduler=options.scheduler,
+        cluster=options.cluster,
     )
     print(terminal.results_table(results, options.out))
     return 0

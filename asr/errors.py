@@ -2,7 +2,7 @@
 
 from foundation.errors import AsrError
 
-__all__ = ["AsrError", "ConfigError", "CorpusError", "ExperimentError", "ScoringError"]
+__all__ = ["AsrError", "ClusterError", "ConfigError", "CorpusError", "ExperimentError", "ScoringError"]
 
 
 class CorpusError(AsrError):
@@ -11,6 +11,10 @@ class CorpusError(AsrError):
 
 class ConfigError(AsrError):
     """An option is unknown or out of range."""
+
+
+class ClusterError(AsrError):
+    """A scheduler or its workers cannot be used."""
 
 
 class ExperimentError(AsrError):

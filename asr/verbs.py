@@ -16,6 +16,7 @@ from asr.corpora.speech_data import usable_cepstra
 from asr.corpora.unknown_words import report as report_unknown_words
 from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
 from asr.decoding.passes import accuracy_of, scored_speech
+from asr.engines.clusters import running_on
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
 from asr.files import read_json
@@ -47,6 +48,9 @@ def train(
     models: str | Sequence[str] = (),
     preset: str = "best",
     settings: Sequence[str] = (),
+    workers: int | None = None,
+    scheduler: str | None = None,
+    cluster: str | Path | None = None,
 ) -> tuple[Result, ...]:
     """Return the results of a recipe: prepare, train, tune on dev, evaluate on test, or resume an earlier
     run.
@@ -59,6 +63,9 @@ def train(
     models : name or names of models; the recipe's own by default
     preset : ``best``, or ``thesis`` (see `with_preset`)
     settings : options ``key=value`` (see `asr.config.ExperimentConfig`)
+    workers : threads of this process that compute; one a core by default
+    scheduler : address of a Dask scheduler whose workers compute
+    cluster : file that describes a cluster whose workers compute (see `asr.engines.clusters`)
 
     Returns
     -------
@@ -78,7 +85,8 @@ def train(
         )
     names = ([models] if isinstance(models, str) else models) or loaded.recipe.models
     check_settings(settings, {name: find_system(name, preset) for name in names}, config)
-    return Experiment(loaded, corpus_dir, Path(out), config, preset).run(names)
+    with running_on(workers, scheduler, Path(cluster) if cluster is not None else None):
+        return Experiment(loaded, corpus_dir, Path(out), config, preset).run(names)
 
 
 def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:

@@ -84,7 +84,14 @@ class Shared(Generic[Held]):
 
 
 class Engine(Protocol):
-    """Computes blocks."""
+    """Computes blocks.
+
+    Attributes
+    ----------
+    cpu_elsewhere : processor seconds that other processes have used for it
+    """
+
+    cpu_elsewhere: float
 
     def results(self, blocks: Blocks, n_workers: int | None) -> Iterator[list[Any]]:
         """Yield the results of each block in order; those whose file is there are not computed again.
@@ -99,7 +106,8 @@ def compute_block(function: Callable[[Any], Any], items: Sequence[Any], path: Pa
     """Return the results of a block, from its file if that is sound; otherwise compute and write them."""
     found: list[Any] | None = finished(path)
     if found is None:
-        found = [function(item) for item in items]
+        with _at(None):  # maps within have no files of their own
+            found = [function(item) for item in items]
         pack(found, path)
     return found
 
@@ -125,6 +133,7 @@ class Threads:
 
     def __init__(self, n_workers: int | None = None) -> None:
         self.n_workers = n_workers
+        self.cpu_elsewhere = 0.0
 
     def results(self, blocks: Blocks, n_workers: int | None) -> Iterator[list[Any]]:
         """Yield the results of each block in order, see `Engine`."""
@@ -192,13 +201,18 @@ def using(engine: Engine) -> Iterator[None]:
         _engine.reset(token)
 
 
+def cpu_elsewhere() -> float:
+    """Return the processor seconds that other processes have used for this thread's engine."""
+    return _engine.get(_THREADS).cpu_elsewhere
+
+
 def checkpoints(directory: Path) -> AbstractContextManager[None]:
     """Return a context in which blocks and steps leave their results in a directory."""
     return _at(_Place(directory))
 
 
 @contextmanager
-def _at(place: _Place) -> Iterator[None]:
+def _at(place: _Place | None) -> Iterator[None]:
     token = _place.set(place)
     try:
         yield

@@ -98,12 +98,15 @@ def unpack(path: Path) -> Any:
         raise DamagedFileError(f"{path}: cannot be read ({error})") from error
 
 
-def unpack_trusted(path: Path) -> Any:
-    """Return a value of any kind from a file of one's own; its arrays are mapped and cannot be written to."""
+def unpack_trusted(path: Path, loads: Callable[..., Any] = pickle.loads) -> Any:
+    """Return a value of any kind from a file of one's own; its arrays are mapped and cannot be written to.
+
+    ``loads`` reads the skeleton, as `pickle.loads` does.
+    """
     with open(path, "rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     skeleton, buffers = _parts(memoryview(mapped), path, is_checked=False)
-    return pickle.loads(skeleton, buffers=buffers)
+    return loads(skeleton, buffers=buffers)
 
 
 def _checksum(pieces: Sequence[bytes | memoryview]) -> int:

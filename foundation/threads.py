@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
@@ -30,8 +31,24 @@ def unwatched(results: Iterable[Result], total: int) -> Iterable[Result]:
     return results
 
 
+_one_worker: ContextVar[bool] = ContextVar("one_worker", default=False)
+
+
+@contextmanager
+def one_worker() -> Iterator[None]:
+    """Let `default_workers` be 1 in this thread: its process is one of many."""
+    token = _one_worker.set(True)
+    try:
+        with single_threaded_libraries():
+            yield
+    finally:
+        _one_worker.reset(token)
+
+
 def default_workers() -> int:
     """Return the number of cores this process may use."""
+    if _one_worker.get():
+        return 1
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows

@@ -31,7 +31,7 @@ from asr.files import directory_digest, read_json, storage_errors, write_json
 from asr.progress import stage
 from asr.stages.keys import key, made_from
 from asr.version import own_code
-from foundation.blocks import checkpoints
+from foundation.blocks import checkpoints, cpu_elsewhere
 
 RECORD = "stage.json"
 
@@ -120,10 +120,10 @@ class StageStore:
             with storage_errors(path):
                 shutil.rmtree(partial, ignore_errors=True)
                 partial.mkdir(parents=True)
-                started = time.perf_counter(), time.process_time()
+                started = time.perf_counter(), _processor_seconds()
                 with stage(name), checkpoints(unfinished):
                     function(partial)
-                wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]
+                wall, cpu = time.perf_counter() - started[0], _processor_seconds() - started[1]
                 digest = directory_digest(partial, without=RECORD)
                 seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}
                 write_json(partial / RECORD, {**decisive, "digest": digest, "seconds": seconds})
@@ -163,6 +163,11 @@ class StageStore:
             for stale in self.directory.glob(".*.partial"):
                 shutil.rmtree(stale, ignore_errors=True)
             yield
+
+
+def _processor_seconds() -> float:
+    """Return what this process has used, and others for it."""
+    return time.process_time() + cpu_elsewhere()
 
 
 def _with_inherited(other_code: Iterable[str], inputs: Iterable[str | StageOutput]) -> tuple[str, ...]:

@@ -1,0 +1,113 @@
+"""What crosses from the command to the workers of a cluster: a function in a file, and blocks to work on.
+
+The function of a map is written once, with all it holds, to a directory that command and workers share; what
+several maps hold (`foundation.blocks.Shared`) has a file of its own, written once for all of them. Arrays are
+mapped into the workers' memory, so that processes of one machine have them once. A task names the file and
+its blocks; results go to the files of the blocks, and only the processor time goes back.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from asr.errors import ClusterError
+from asr.version import own_code
+from foundation.blocks import Shared, compute_block
+from foundation.packing import pack, unpack_trusted
+from foundation.threads import one_worker
+
+Function = Callable[[Any], Any]
+
+_N_FUNCTIONS, _N_SHARED = 2, 2  # that a worker keeps at hand
+
+
+class SharedFiles:
+    """The files of what several functions hold; each is written when it is first needed."""
+
+    def __init__(self) -> None:
+        self._paths: weakref.WeakKeyDictionary[Shared[Any], Path] = weakref.WeakKeyDictionary()
+        self._n_files = 0
+
+    def path(self, shared: Shared[Any], directory: Path) -> Path:
+        """Return the file of a value, in the directory if it is not written yet."""
+        if shared not in self._paths:
+            self._n_files += 1
+            path = directory / f"shared-{self._n_files}"
+            self.write(shared.value, path)
+            self._paths[shared] = path
+        return self._paths[shared]
+
+    def write(self, value: object, path: Path) -> None:
+        """Write a function or other value for workers to read."""
+
+        def dumps(value: object, **options: Any) -> bytes:
+            with io.BytesIO() as file:
+                _Pickler(file, self, path.parent, **options).dump(value)
+                return file.getvalue()
+
+        pack(value, path, dumps)
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc, unused-ignore]
+    """Writes functions with all they hold, but for what is shared."""
+
+    def __init__(self, file: io.BytesIO, files: SharedFiles, directory: Path, **options: Any) -> None:
+        super().__init__(file, **options)
+        self._files, self._directory = files, directory
+
+    def persistent_id(self, value: object) -> str | None:
+        """Return the path of a shared value."""
+        return str(self._files.path(value, self._directory)) if isinstance(value, Shared) else None
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads what `_Pickler` wrote."""
+
+    def persistent_load(self, path: str) -> Shared[Any]:
+        """Return a shared value."""
+        return _shared(path)
+
+
+def _loads(skeleton: memoryview, buffers: Sequence[memoryview]) -> Any:
+    return _Unpickler(io.BytesIO(skeleton), buffers=buffers).load()
+
+
+@lru_cache(_N_SHARED)
+def _shared(path: str) -> Shared[Any]:
+    return Shared(unpack_trusted(Path(path), _loads))
+
+
+@lru_cache(_N_FUNCTIONS)
+def _function(path: str) -> Function:
+    function: Function = unpack_trusted(Path(path), _loads)
+    return function
+
+
+def compute(code: str, function: str, blocks: Sequence[tuple[Sequence[Any], str]]) -> float:
+    """Compute some blocks and return the processor seconds that took; a worker runs this.
+
+    Parameters
+    ----------
+    code : code of the command; the worker's must be the same
+    function : file of the function
+    blocks : items and file of each block
+    """
+    if code != own_code():
+        raise ClusterError(
+            f"a worker runs {own_code()}, expected {code}, as the command does; install the same version for "
+            "all of them, and start the workers again"
+        )
+    started = time.process_time()
+    with one_worker():
+        for items, path in blocks:
+            compute_block(_function(function), items, Path(path))
+    return time.process_time() - started
