@@ -9,11 +9,15 @@ import weakref
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import overload
+from typing import TypeAlias, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.arrays import Singles
+
+Place: TypeAlias = tuple[int, tuple[int, ...]]  # first byte and shape of an array
+Bytes: TypeAlias = NDArray[np.uint8]
 
 IN_MEMORY = 256 << 20  # bytes, some four hours of 39 features
 
@@ -45,7 +49,7 @@ class InFile(Sequence[Singles]):
         self._file = tempfile.TemporaryFile(prefix="asr-")  # noqa: SIM115 (it lives as long as the sequence)
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
-        self._places: list[tuple[int, tuple[int, ...]]] = []  # first byte and shape of each array
+        self._places: list[Place] = []
         for array in arrays:
             self._append(array)
 
@@ -78,3 +82,39 @@ class InFile(Sequence[Singles]):
         with self._lock:
             self._file.seek(start)
             return np.fromfile(self._file, np.float32, math.prod(shape)).reshape(shape)
+
+    def __reduce__(self) -> tuple[type[InBuffer], tuple[Bytes, list[Place]]]:
+        """Return what another process makes the sequence of: all bytes, here mapped and not read."""
+        is_empty = not any(math.prod(shape) for _, shape in self._places)
+        content = np.empty(0, np.uint8) if is_empty else np.memmap(self._file, np.uint8, "r")
+        return InBuffer, (content.view(np.ndarray), self._places)
+
+
+class InBuffer(Sequence[Singles]):
+    """The arrays of an `InFile` in another process.
+
+    Parameters
+    ----------
+    content : the bytes of all arrays
+    places : first byte and shape of each array
+    """
+
+    def __init__(self, content: Bytes, places: list[Place]) -> None:
+        self._content, self._places = content, places
+
+    def __len__(self) -> int:
+        """Return the number of arrays."""
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Singles: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Singles]: ...
+
+    def __getitem__(self, index: int | slice) -> Singles | Sequence[Singles]:
+        """Return an array, or all arrays of a slice."""
+        if isinstance(index, slice):
+            return [self[n] for n in range(len(self))[index]]
+        start, shape = self._places[index]
+        return self._content[start : start + 4 * math.prod(shape)].view(np.float32).reshape(shape)

@@ -131,7 +131,7 @@ def _started(path: Path, kind: str, jobs: int, options: dict[str, Any]) -> Abstr
     try:
         made = getattr(_imported(module), name)
         if kind == "local":
-            return made(n_workers=jobs, threads_per_worker=1, dashboard_address=None, **options)  # type: ignore[no-any-return]
+            return made(n_workers=jobs, threads_per_worker=1, dashboard_address=":0", **options)  # type: ignore[no-any-return]
         cluster = made(**jobqueue_options(path, options))
         cluster.scale(jobs=jobs)
     except (TypeError, ValueError, OSError) as error:

@@ -11,18 +11,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import uuid4
 
 from distributed import Client
 from distributed.client import FutureCancelledError
-from distributed.scheduler import KilledWorker
+from distributed.comm.core import CommClosedError
 
-from asr.engines.tasks import SharedFiles, compute
+from asr.engines.tasks import FilesForWorkers, compute
 from asr.errors import ClusterError
 from asr.version import own_code
 from foundation.blocks import N_TRIES, Blocks, finished, raise_failed
@@ -32,7 +33,7 @@ Task: TypeAlias = Any  # a future of distributed
 
 TASKS_A_WORKER = 8  # of each map, so that workers of different speed end at about the same time
 
-_LOST = (CancelledError, FutureCancelledError, OSError, asyncio.CancelledError)  # with the scheduler
+_LOST = (CancelledError, FutureCancelledError, asyncio.CancelledError, CommClosedError)  # with the scheduler
 _PATIENCE_S = 30.0  # between two looks at the workers
 _VISIBLE_S = 60.0  # until what a worker wrote is seen here, on file systems that are slow to tell
 
@@ -51,86 +52,108 @@ class DaskEngine:
     def __init__(self, client: Client, name: str) -> None:
         self.client, self.name = client, name
         self.cpu_elsewhere = 0.0
-        self._shared = SharedFiles()
+        self._files = FilesForWorkers()
 
     def results(self, blocks: Blocks, n_workers: int | None) -> Iterator[list[Any]]:
         """Yield the results of each block in order, see `foundation.blocks.Engine`."""
         missing = [n for n in range(len(blocks)) if not blocks.path(n).exists()]
-        submitted = self._submit(blocks, missing) if missing else {}
+        tasks = _Tasks(self, blocks)
         failed: dict[int, Exception] = {}
         try:
+            tasks.submit(missing)
             for n in range(len(blocks)):
-                try:
-                    found = self._result(blocks, n, submitted)
-                except ClusterError:
-                    raise
-                except _FailedBlockError as error:
-                    failed[n] = error.reason
-                    continue
-                if not failed:
+                found = tasks.results(n)
+                if isinstance(found, Exception):
+                    failed[n] = found
+                elif not failed:
                     yield found
         finally:
-            self._cancel(submitted)
+            tasks.end()
         raise_failed(blocks, failed)
 
-    def _submit(self, blocks: Blocks, missing: Sequence[int]) -> dict[int, Task]:
-        """Return the task of each missing block."""
-        function = blocks.directory / "function"
-        self._shared.write(blocks.function, function)
-        n_tasks = TASKS_A_WORKER * max(len(self._workers()), 1)
-        size = -(-len(missing) // n_tasks)
-        parts = [missing[start : start + size] for start in range(0, len(missing), size)]
-        tasks = [self._task(blocks, part) for part in parts]
-        return {n: task for part, task in zip(parts, tasks, strict=True) for n in part}
+    def written(self, function: Callable[[Any], Any], directory: Path) -> Path:
+        """Return a new file of a function with all it holds."""
+        return self._files.written(function, directory)
 
-    def _task(self, blocks: Blocks, part: Sequence[int]) -> Task:
-        key = f"{blocks.label}-{blocks.root.name}-{part[0]}-{uuid4().hex[:8]}"
-        work = [(blocks.items[n], str(blocks.path(n))) for n in part]
+    def n_workers(self) -> int:
+        """Return how many workers there are now."""
+        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def lost(self, error: BaseException | None) -> ClusterError:
+        """Return the error of a scheduler that is gone."""
+        reason = f" ({type(error).__name__})" if error is not None else ""
+        return ClusterError(
+            f"{self.name}: the scheduler does not answer any more{reason}; finished blocks are kept; start "
+            "it again with its workers and run the same command, it goes on where it was"
+        )
+
+
+class _Tasks:
+    """The tasks of one map."""
+
+    def __init__(self, engine: DaskEngine, blocks: Blocks) -> None:
+        self.engine, self.blocks = engine, blocks
+        self._of_block: dict[int, Task] = {}
+        self._counted: set[str] = set()  # tasks whose processor time is known
+
+    @cached_property
+    def _function(self) -> Path:
+        return self.engine.written(self.blocks.function, self.blocks.root)
+
+    def submit(self, missing: Sequence[int]) -> None:
+        """Hand out some blocks, neighbours together where there are many."""
+        if missing:
+            size = -(-len(missing) // (TASKS_A_WORKER * max(self.engine.n_workers(), 1)))
+            for start in range(0, len(missing), size):
+                self._submit_together(missing[start : start + size])
+
+    def _submit_together(self, part: Sequence[int]) -> None:
+        key = f"{self.blocks.label}-{self.blocks.root.name}-{part[0]}-{uuid4().hex[:8]}"
+        work = [(self.blocks.items[n], str(self.blocks.path(n))) for n in part]
         try:
-            return self.client.submit(
-                compute, own_code(), str(blocks.directory / "function"), work, key=key, pure=False
+            task = self.engine.client.submit(
+                compute, own_code(), str(self._function), work, key=key, pure=False
             )
         except _LOST as error:
-            raise self._lost(error) from error
+            raise self.engine.lost(error) from error
+        self._of_block.update(dict.fromkeys(part, task))
 
-    def _result(self, blocks: Blocks, n: int, submitted: dict[int, Task]) -> list[Any]:
-        """Return the results of a block whose task, if it has one, is under way."""
-        for n_tries in range(1, N_TRIES + 1):
-            if n in submitted:
-                error = self._error(submitted[n])
+    def results(self, n: int) -> list[Any] | Exception:
+        """Return the results of a block, or the error of its last try."""
+        path, n_tries, error = self.blocks.path(n), 0, None
+        while True:
+            if n in self._of_block:
+                n_tries, error = n_tries + 1, self._error_of(self._of_block[n])
                 if isinstance(error, AsrError):
                     raise error
-                if error is not None and not blocks.path(n).exists():
-                    logger.warning("%s: %s fails (%s)", blocks.label, blocks.describe(n), error)
-                    if n_tries == N_TRIES:
-                        raise _FailedBlockError(error)
-                    submitted[n] = self._task(blocks, [n])  # alone: it may not be the one to blame
-                    continue
-            found = self._read(blocks.path(n), is_expected=n in submitted)
+            found = self._read(path, is_expected=n in self._of_block and error is None)
             if found is not None:
                 return found
-            submitted.update(self._submit(blocks, [n]))  # damaged or gone
-        raise _FailedBlockError(OSError(f"{blocks.path(n)} does not appear here"))
+            if n in self._of_block:
+                error = error or OSError(f"{path} does not appear")
+                logger.warning("%s: %s fails (%s)", self.blocks.label, self.blocks.describe(n), error)
+                if n_tries == N_TRIES:
+                    return error
+            self._submit_together([n])  # alone: another block of its task may be the one to blame
 
-    def _error(self, task: Task) -> Exception | None:
-        """Return the error of a task, None if it is done; tell of a cluster without workers meanwhile."""
+    def _error_of(self, task: Task) -> Exception | None:
+        """Return the error of a task, None when it is done; tell meanwhile if there are no workers."""
         while True:
             try:
-                self.cpu_elsewhere += task.result(timeout=_PATIENCE_S)
+                cpu_s = task.result(timeout=_PATIENCE_S)
             except (FutureTimeoutError, TimeoutError):
-                if self.client.status != "running":
-                    raise self._lost(None) from None
-                if not self._workers():
-                    logger.warning("%s has no workers; waiting for some", self.name)
-            except KilledWorker as error:
-                return error
+                if self.engine.client.status != "running":
+                    raise self.engine.lost(None) from None
+                if not self.engine.n_workers():
+                    logger.warning("%s has no workers; waiting for some", self.engine.name)
             except _LOST as error:
-                if self.client.status != "running" or isinstance(error, _LOST[:2]):
-                    raise self._lost(error) from error
-                return error if isinstance(error, Exception) else RuntimeError(str(error))
-            except Exception as error:
+                raise self.engine.lost(error) from error
+            except Exception as error:  # of the worker, or that workers died with it again and again
                 return error
             else:
+                if task.key not in self._counted:
+                    self._counted.add(task.key)
+                    self.engine.cpu_elsewhere += cpu_s
                 return None
 
     def _read(self, path: Path, *, is_expected: bool) -> list[Any] | None:
@@ -141,26 +164,10 @@ class DaskEngine:
         found: list[Any] | None = finished(path)
         return found
 
-    def _workers(self) -> Sequence[str]:
-        return list(self.client.scheduler_info(n_workers=-1)["workers"])
-
-    def _cancel(self, submitted: dict[int, Task]) -> None:
-        """Take back what is not begun, if the run ends early."""
-        pending = [task for task in dict.fromkeys(submitted.values()) if not task.done()]
-        if pending and self.client.status == "running":
-            self.client.cancel(pending)  # type: ignore[no-untyped-call, unused-ignore]
-
-    def _lost(self, error: BaseException | None) -> ClusterError:
-        reason = f" ({type(error).__name__})" if error is not None else ""
-        return ClusterError(
-            f"{self.name}: the scheduler does not answer any more{reason}; finished blocks are kept; start "
-            "it again with its workers and run the same command, it goes on where it was"
-        )
-
-
-class _FailedBlockError(Exception):
-    """A block failed for the last time."""
-
-    def __init__(self, reason: Exception) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
+    def end(self) -> None:
+        """Take back what is not done, if the map ends early, and remove the function."""
+        pending = [task for task in dict.fromkeys(self._of_block.values()) if not task.done()]
+        if pending and self.engine.client.status == "running":
+            self.engine.client.cancel(pending)  # type: ignore[no-untyped-call, unused-ignore]
+        if self._of_block:
+            self._function.unlink(missing_ok=True)

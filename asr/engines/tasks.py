@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import cloudpickle
 
@@ -30,37 +31,35 @@ Function = Callable[[Any], Any]
 _N_FUNCTIONS, _N_SHARED = 2, 2  # that a worker keeps at hand
 
 
-class SharedFiles:
-    """The files of what several functions hold; each is written when it is first needed."""
+class FilesForWorkers:
+    """The files of functions and of what several of them hold."""
 
     def __init__(self) -> None:
         self._paths: weakref.WeakKeyDictionary[Shared[Any], Path] = weakref.WeakKeyDictionary()
-        self._n_files = 0
 
     def path(self, shared: Shared[Any], directory: Path) -> Path:
         """Return the file of a value, in the directory if it is not written yet."""
         if shared not in self._paths:
-            self._n_files += 1
-            path = directory / f"shared-{self._n_files}"
-            self.write(shared.value, path)
-            self._paths[shared] = path
+            self._paths[shared] = self.written(shared.value, directory)
         return self._paths[shared]
 
-    def write(self, value: object, path: Path) -> None:
-        """Write a function or other value for workers to read."""
+    def written(self, value: object, directory: Path) -> Path:
+        """Return a new file of a function or other value; workers know it by its name as long as they live."""
 
         def dumps(value: object, **options: Any) -> bytes:
             with io.BytesIO() as file:
-                _Pickler(file, self, path.parent, **options).dump(value)
+                _Pickler(file, self, directory, **options).dump(value)
                 return file.getvalue()
 
+        path = directory / f"for-workers-{uuid4().hex[:12]}"
         pack(value, path, dumps)
+        return path
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc, unused-ignore]
     """Writes functions with all they hold, but for what is shared."""
 
-    def __init__(self, file: io.BytesIO, files: SharedFiles, directory: Path, **options: Any) -> None:
+    def __init__(self, file: io.BytesIO, files: FilesForWorkers, directory: Path, **options: Any) -> None:
         super().__init__(file, **options)
         self._files, self._directory = files, directory
 
