@@ -44,7 +44,7 @@ class FilesForWorkers:
         return self._paths[shared]
 
     def written(self, value: object, directory: Path) -> Path:
-        """Return a new file of a function or other value; workers know it by its name as long as they live."""
+        """Return a new file of a function or other value, under a name that workers never saw."""
 
         def dumps(value: object, **options: Any) -> bytes:
             with io.BytesIO() as file:
