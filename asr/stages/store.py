@@ -160,7 +160,8 @@ class StageStore:
                     f"{self.root}: another run is using this experiment directory; "
                     "expected one at a time; wait for it or choose another --out"
                 )
-            for stale in self.directory.glob(".*.partial"):
+            done = (b for b in self.directory.glob(".*.blocks") if (self.directory / b.stem[1:]).exists())
+            for stale in (*self.directory.glob(".*.partial"), *done):
                 shutil.rmtree(stale, ignore_errors=True)
             yield
 

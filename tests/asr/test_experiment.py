@@ -266,7 +266,7 @@ def child(kill_at, delay):
         os.kill(pid, signal.SIGKILL)
     return os.waitpid(pid, 0)[1]
 
-moments = [(n, 0) for n in (1, 3, -5, 7, -8, -10, 12, -13, 15, -16)]
+moments = [(n, 0) for n in (1, 3, -5, 7, -8, -10, 12, -13, 25, -26, 40, -60, 90)]
 rng = random.Random(5)
 moments += [(0, rng.uniform(0.01, 0.6)) for _ in range(6)]
 statuses = [child(*moment) for moment in moments]

@@ -96,7 +96,7 @@ def test_a_map_within_a_block_leaves_no_files(tmp_path):
 class TestFailures:
     def test_each_block_is_tried_three_times_and_all_others_are_done(self, tmp_path):
         function = Counted(lambda item: item in (2, 7))
-        with checkpoints(tmp_path), pytest.raises(BlockError) as caught:
+        with checkpoints(tmp_path), pytest.raises(BlockError, match="blocks failed") as caught:
             list(block_map(function, range(10), label="pairs", names="pair {}".format))
         message = str(caught.value)
         assert message.startswith(
@@ -146,7 +146,7 @@ class TestSteps:
             found = list(block_map(function, range(3), label="sums"))
             raise KeyboardInterrupt(len(found))
 
-        with checkpoints(tmp_path), pytest.raises(KeyboardInterrupt):
+        with checkpoints(tmp_path), pytest.raises(KeyboardInterrupt, match="3"):
             step("pass", broken)
         with checkpoints(tmp_path):
             assert step("pass", lambda: numbers(block_map(function, range(3), label="sums"))) == [0, 1, 2]
