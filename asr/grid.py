@@ -72,10 +72,10 @@ def grid(settings: Sequence[str]) -> tuple[Point, ...]:
 
 def find_point(points: Sequence[Point], wanted: str) -> Point:
     """Return the one point with the given settings, separated by white space; those that decide will do."""
-    pairs = [split_setting(setting) for setting in wanted.split()]
-    values = {short_key(full_key(key)): value for key, value in pairs}
-    found = [p for p in points if all(p.values.get(key) == value for key, value in values.items())]
-    if len(found) != 1 or not values:
+    pairs = map(split_setting, wanted.split())
+    values = {(short_key(full_key(key)), value) for key, value in pairs}
+    found = [point for point in points if values <= set(map(split_setting, point.settings))]
+    if len(found) != 1:
         known = "; ".join(f'"{point}"' for point in found or points)
         how_many = "several points are" if found else "no point is"
         raise ConfigError(f'--against "{wanted}": {how_many} like that, expected one of: {known}; name one')
@@ -88,8 +88,7 @@ def _listed(setting: str) -> tuple[str, list[str]]:
     name = full_key(key)
     separator = ";" if ";" in text else "," if not is_list(name) else None
     values = [text] if separator is None else text.split(separator)
-    # White space in a list means nothing; in other values it stays, and does not fit.
-    values = [",".join(part.strip() for part in value.split(",")) for value in values]
+    values = [",".join(part.strip() for part in value.split(",") if part.strip()) for value in values]
     if "" in values and not (is_list(name) and len(values) == 1):
         raise ConfigError(f'--set "{setting}": a value is empty, expected {key}=VALUE,VALUE; write it')
     twice = sorted({value for value in values if values.count(value) > 1})

@@ -29,24 +29,28 @@ def format_sweep(
     synthetic : whether the recordings are not of people
     """
     number = {point: str(n) for n, point in enumerate(dict.fromkeys(row.point for row in rows), 1)}
-    columns = _Columns(rows, number, against)
-    blocks = [
-        _table(rows, [columns.number, *columns.settings, *columns.kind, *columns.reached, *columns.over])
-    ]
-    if _width(blocks[0]) > width:
-        head = [columns.number, *columns.settings]
-        if _width(_table(rows, [*head, *columns.kind, *columns.reached])) > width:
-            blocks, head = [_legend(rows, number)], [columns.number]
-        else:
-            blocks = []
-        blocks.append(_table(rows, [*head, *columns.kind, *columns.reached]))
-        if any(row.difference for row in rows):
-            blocks.append(_table(rows, [columns.number, *columns.kind, *columns.over]))
-    notes = [*_failed(rows, number), *_best(rows, number), *_explained(rows, number[against])]
+    blocks = _blocks(rows, number, _Columns(rows, number, against), width)
+    notes = [*_best(rows, number), *_explained(rows, number, number[against])]
     if synthetic:
         notes.append("SYNTHETIC speech, not recordings of people: not comparable with any other figure.")
-    said = [line for note in notes for line in wrap(note, min(width, _NOTES_WIDTH), subsequent_indent="  ")]
-    return "\n\n".join(["\n".join(lines) for lines in [*blocks, said]] + [str(place)])
+    notes = [line for note in notes for line in wrap(note, min(width, _NOTES_WIDTH), subsequent_indent="  ")]
+    blocks += [[*_failed(rows, number), *notes], [str(place)]]
+    return "\n\n".join("\n".join(lines) for lines in blocks)
+
+
+def _blocks(
+    rows: Sequence[SweepRow], number: dict[str, str], columns: _Columns, width: int
+) -> list[list[str]]:
+    """Return the table; where it is too wide, differences, then also settings, are put apart from it."""
+    reached = [*columns.kind, *columns.reached]
+    whole = _table(rows, [columns.number, *columns.settings, *reached, *columns.over])
+    if _width(whole) <= width:
+        return [whole]
+    over = [_table(rows, [columns.number, *columns.kind, *columns.over])] if columns.over else []
+    without = _table(rows, [columns.number, *columns.settings, *reached])
+    if _width(without) <= width:
+        return [without, *over]
+    return [_legend(rows, number), _table(rows, [columns.number, *reached]), *over]
 
 
 class _Columns:
@@ -78,10 +82,11 @@ class _Columns:
             ("CPU s", of_point(lambda row: row.cpu_s), ">"),
             ("in all", of_point(lambda row: row.cpu_s_in_all), ">"),
         ]
-        self.over: list[Column] = [
+        over: list[Column] = [
             (f"{split} over {number[against]} [95 %]", _difference, ">"),
             ("p", lambda row: f"{row.difference.p_value:.2g}" if row.difference else "", ">"),
         ]
+        self.over = over if any(row.difference for row in rows) else []
 
 
 def _accuracy(value: float | None) -> str:
@@ -130,7 +135,7 @@ def _best(rows: Sequence[SweepRow], number: dict[str, str]) -> list[str]:
     return [f"* best on dev: {'; '.join(named)}{why}"]
 
 
-def _explained(rows: Sequence[SweepRow], reference: str) -> list[str]:
+def _explained(rows: Sequence[SweepRow], number: dict[str, str], reference: str) -> list[str]:
     """Return what the columns of costs and differences are, and why there are no differences."""
     lines = ["CPU s: of stages that no earlier point has; in all: of all stages of the point"]
     if any(row.difference for row in rows):
@@ -138,7 +143,7 @@ def _explained(rows: Sequence[SweepRow], reference: str) -> list[str]:
             f"over {reference}: accuracy minus that of point {reference}, its 95 % interval, and p by the "
             "paired bootstrap over utterances; of twenty points that are alike one has p < 0.05"
         )
-    elif sum(row.error is None for row in rows) > 1:
+    elif any(row.error is None and number[row.point] != reference for row in rows):
         lines.append(
             f"no differences to point {reference}: it failed, or has other words, models or grammars"
         )

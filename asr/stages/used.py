@@ -8,11 +8,10 @@ killed or failed has asked for besides. Together they are all that the same comm
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_json, write_json
@@ -54,10 +53,11 @@ def read_used(root: Path) -> dict[str, Used]:
         return {str(name): _entry(entry) for name, entry in dict(record).items()}
 
 
-def _entry(entry: Mapping[str, Any]) -> Used:
-    finished, unfinished = entry.get("finished"), entry.get("unfinished", [])
-    if not all(isinstance(name, str) for name in [*(finished or []), *unfinished]):
+def _entry(entry: object) -> Used:
+    lists = {str(key): list(names) for key, names in dict(entry).items()}  # type: ignore[call-overload]
+    if not all(isinstance(name, str) for names in lists.values() for name in names):
         raise TypeError("expected names of stages")
+    finished, unfinished = lists.get("finished"), lists.get("unfinished", [])
     return Used(None if finished is None else frozenset(finished), frozenset(unfinished))
 
 
