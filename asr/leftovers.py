@@ -26,7 +26,7 @@ from asr.stages.used import USED, Used, read_used
 from asr.training.suspicious import SUSPICIOUS
 
 _STAGE = re.compile(r"(?P<name>[^.].*)-[0-9a-f]{12}")
-_HIDDEN_STAGE = re.compile(r"\.[^.].*-[0-9a-f]{12}\.(?P<kind>partial|blocks)")
+_HIDDEN_STAGE = re.compile(r"\.[^.].*-[0-9a-f]{12}\.(?P<partial>partial)|\.[^.].*\.(?P<blocks>blocks)")
 _FILES = (CONFIG, DEFAULT_MODEL, RESULTS, SPARSITY, SUSPICIOUS, SWEEP, USED)
 _WHY = {
     "partial": "output of a run that was killed or is under way",
@@ -198,7 +198,7 @@ def _stage_record(path: Path) -> dict[str, object] | None:
 def _hidden_kind(path: Path) -> str | None:
     """Return whether a directory among the stages is a killed run's output or blocks; None if neither."""
     match = _HIDDEN_STAGE.fullmatch(path.name)
-    return match["kind"] if match is not None and _is_directory(path) else None
+    return match.lastgroup if match is not None and _is_directory(path) else None
 
 
 def _partials(root: Path) -> Iterator[Path]:

@@ -46,7 +46,8 @@ def _blocks(
     whole = _table(rows, [columns.number, *columns.settings, *reached, *columns.over])
     if _width(whole) <= width:
         return [whole]
-    over = [_table(rows, [columns.number, *columns.kind, *columns.over])] if columns.over else []
+    compared = [row for row in rows if row.difference]
+    over = [_table(compared, [columns.number, *columns.kind, *columns.over])] if compared else []
     without = _table(rows, [columns.number, *columns.settings, *reached])
     if _width(without) <= width:
         return [without, *over]

@@ -76,7 +76,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     lines = table(ROWS, width)
     assert max(map(len, lines[:-1])) <= width
     numbers = [line.split()[0] for line in lines if line[:1].isdigit()]
-    assert numbers == ["1", "2*", "3"] * (1 if width > 105 else 2)
+    assert numbers == ["1", "2*", "3"] + ([] if width > 105 else ["2*", "3"])
 
 
 def test_narrow_names_the_settings_above() -> None:
