@@ -1,11 +1,14 @@
 from .config import ExperimentConfig
 from .corpora.corpus import Corpus, Utterance, read_corpus, write_corpus
 from .corpora.validation import validate
+from .engines.clusters import running_on
 from .errors import AsrError
+from .leftovers import clean
 from .recipe import Recipe
 from .recognizer import Recognizer
 from .scoring.scoring import compare, score
 from .sparsity import sparsity
+from .sweeps import sweep
 from .verbs import align, align_corpus, decode, demo, evaluate, info, lm, suspicious, train
 
 __all__ = [
@@ -17,6 +20,7 @@ __all__ = [
     "Utterance",
     "align",
     "align_corpus",
+    "clean",
     "compare",
     "decode",
     "demo",
@@ -24,9 +28,11 @@ __all__ = [
     "info",
     "lm",
     "read_corpus",
+    "running_on",
     "score",
     "sparsity",
     "suspicious",
+    "sweep",
     "train",
     "validate",
     "write_corpus",

@@ -1,6 +1,7 @@
 """The command line: ``asr VERB …``. Results go to standard output, everything else to standard error.
 
-Exit codes: 0 done, 2 bad input (one line says which; `validate` found errors), 130 interrupted.
+Exit codes: 0 done, 2 bad input (one line says which; `validate` found errors; a point of `sweep` failed), 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     for add in (
         _add_demo,
         _add_train,
+        _add_sweep,
         _add_decode,
         _add_align,
         _add_score,
@@ -94,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_lm,
         _add_info,
         _add_sparsity,
+        _add_clean,
     ):
         command = add(verb)
         command.add_argument("-v", "--verbose", action="store_true", help="say what is being done")
@@ -111,6 +114,46 @@ def _add_demo(verbs: Verbs) -> argparse.ArgumentParser:
 
 def _add_train(verbs: Verbs) -> argparse.ArgumentParser:
     command = verbs.add_parser("train", help="train, tune and test by a recipe; goes on where it stopped")
+    _add_training_options(command)
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="change an option; may be repeated",
+    )
+    return command
+
+
+def _add_sweep(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser(
+        "sweep",
+        help="train every combination of some settings, and compare them",
+        description="Train every combination of some settings, sharing what they have in common, and print "
+        "a table that compares them. Goes on where it stopped. Exit code 2 if a point failed; the others "
+        "are in the table all the same.",
+    )
+    _add_training_options(command)
+    command.add_argument(
+        "--set",
+        action="append",
+        required=True,
+        metavar="KEY=VALUE,VALUE",
+        dest="settings",
+        help="values of an option, separated by commas; those of an option that is itself a list by "
+        'semicolons: "mixtures=1,2;1,2,4"; one value is common to all points; may be repeated',
+    )
+    command.add_argument(
+        "--against",
+        metavar='"KEY=VALUE …"',
+        help="the point that the others are compared with; the first by default",
+    )
+    return command
+
+
+def _add_training_options(command: argparse.ArgumentParser) -> None:
+    """Add what ``train`` and ``sweep`` have in common."""
     command.add_argument(
         "recipe", help=f"one of {', '.join(built_in_recipes())}, or the path of a recipe script"
     )
@@ -122,16 +165,7 @@ def _add_train(verbs: Verbs) -> argparse.ArgumentParser:
     command.add_argument(
         "--preset", choices=PRESETS, default="best", help="best (default), or as in the thesis"
     )
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="settings",
-        help="change an option; may be repeated",
-    )
     _add_engine_options(command)
-    return command
 
 
 def _add_engine_options(command: argparse.ArgumentParser) -> None:
@@ -269,6 +303,13 @@ def _add_sparsity(verbs: Verbs) -> argparse.ArgumentParser:
         default=list(SPARSITY_SIZES),
         help=f"{', '.join(map(str, SPARSITY_SIZES))} by default",
     )
+    return command
+
+
+def _add_clean(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("clean", help="list, or remove, what an experiment's results do not need")
+    command.add_argument("experiment", type=Path)
+    command.add_argument("--yes", action="store_true", help="remove it; without this it is only listed")
     return command
 
 

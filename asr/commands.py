@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from asr import verbs
+from asr.engines.clusters import running_on
 from asr.errors import ConfigError
 from asr.formats import terminal
 from asr.formats.alignments import write_aligned
 from asr.formats.hypotheses import decoded, write_hypotheses
+from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
+from asr.leftovers import clean, format_leftovers
 from asr.sparsity import format_sparsity, sparsity
+from asr.sweeps import sweep
 from foundation.errors import AsrError
 
 _N_OF_A_KIND = 10
@@ -25,20 +31,40 @@ def _demo(options: argparse.Namespace) -> int:
     return 0
 
 
+def _engine(options: argparse.Namespace) -> AbstractContextManager[None]:
+    """Return a context in which is computed where the options say."""
+    return running_on(options.workers, options.scheduler, options.cluster)
+
+
 def _train(options: argparse.Namespace) -> int:
-    results = verbs.train(
-        options.recipe,
-        corpus=options.corpus,
-        out=options.out,
-        models=options.model,
-        preset=options.preset,
-        settings=options.settings,
-        workers=options.workers,
-        scheduler=options.scheduler,
-        cluster=options.cluster,
-    )
+    with _engine(options):
+        results = verbs.train(
+            options.recipe,
+            corpus=options.corpus,
+            out=options.out,
+            models=options.model,
+            preset=options.preset,
+            settings=options.settings,
+        )
     print(terminal.results_table(results, options.out))
     return 0
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    with _engine(options):
+        found = sweep(
+            options.recipe,
+            corpus=options.corpus,
+            out=options.out,
+            settings=options.settings,
+            models=options.model,
+            preset=options.preset,
+            against=options.against,
+        )
+    # A file or a pipe takes lines of any length.
+    width = shutil.get_terminal_size(fallback=(sys.maxsize, 24)).columns
+    print(format_sweep(found.rows, found.against, found.place, width=width, synthetic=found.synthetic))
+    return 2 if any(row.error for row in found.rows) else 0
 
 
 def _decode(options: argparse.Namespace) -> int:
@@ -155,6 +181,12 @@ def _sparsity(options: argparse.Namespace) -> int:
     return 0
 
 
+def _clean(options: argparse.Namespace) -> int:
+    leftovers = clean(options.experiment, yes=options.yes)
+    print(format_leftovers(leftovers, options.experiment))
+    return 0
+
+
 def _print_found(names, results, write) -> int:  # type: ignore[no-untyped-def]
     """Write what was found, name on standard error what was not, and return the exit code."""
     good = [
@@ -173,6 +205,7 @@ def _print_found(names, results, write) -> int:  # type: ignore[no-untyped-def]
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "demo": _demo,
     "train": _train,
+    "sweep": _sweep,
     "decode": _decode,
     "align": _align,
     "score": _score,
@@ -182,4 +215,5 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "lm": _lm,
     "info": _info,
     "sparsity": _sparsity,
+    "clean": _clean,
 }

@@ -1,8 +1,9 @@
 """An experiment: the stages of a recipe in order, from which finished ones are skipped, and its results.
 
 Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `asr.stages.store`),
-``models/NAME/`` (all a recogniser needs), ``default.json``, ``results.json``, ``suspicious.json`` (utterances
-of the training data that look as if something were wrong with them).
+``used.json`` (see `asr.stages.used`), ``models/NAME/`` (all a recogniser needs), ``default.json``,
+``results.json``, ``suspicious.json`` (utterances of the training data that look as if something were wrong
+with them).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -18,17 +19,21 @@ from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.sufficiency import judgement
 from asr.files import read_json, storage_errors, write_json
+from asr.formats.transcripts import read_transcripts
 from asr.logs import log_file
 from asr.progress import say
 from asr.recipe import LoadedRecipe
 from asr.recognizer import DEFAULT_MODEL, MODELS
-from asr.scoring.results import Result, write_results
+from asr.scoring.results import RESULTS, Result, write_results
+from asr.scoring.scoring import Transcripts
 from asr.stages.decoding import DecodingStages
 from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
+from asr.stages.store import StageOutput, StageStore
 from asr.stages.task import TaskStages
 from asr.systems import System, find_system
 from asr.training.suspicious import read_suspicious, write_suspicious
+
+CONFIG, LOG = "config.json", "log.txt"
 
 logger = logging.getLogger(__name__)
 
@@ -43,44 +48,79 @@ class Experiment:
     out : experiment directory
     config : resolved configuration
     preset : name of the preset, for the results
+    store : the stages; those of ``out`` itself by default, of a sweep those that its points share
+
+    Attributes
+    ----------
+    evaluated : what was decoded in `run`, by model and split
     """
 
     def __init__(
-        self, loaded: LoadedRecipe, corpus_dir: Path | None, out: Path, config: ExperimentConfig, preset: str
+        self,
+        loaded: LoadedRecipe,
+        corpus_dir: Path | None,
+        out: Path,
+        config: ExperimentConfig,
+        preset: str,
+        store: StageStore | None = None,
     ) -> None:
         self.loaded = loaded
         self.corpus_dir = corpus_dir
         self.out = out
         self.config = config
         self.preset = preset
-        self.store = StageStore(out)
+        self.store = store or StageStore(out)
         self.task = TaskStages(self.store, loaded, corpus_dir, config)
         self.models = ModelStages(self.task)
         self.decoding = DecodingStages(self.task)
+        self.evaluated: dict[tuple[str, str], StageOutput] = {}
 
-    def run(self, models: Sequence[str]) -> tuple[Result, ...]:
-        """Train, tune and evaluate models; return the rows of ``results.json``."""
-        systems = {
-            name.replace(":", "-"): find_system(name, self.preset) for name in models
-        }  # Windows has no such files
-        models = tuple(systems)
+    def systems(self, models: Sequence[str]) -> dict[str, System]:
+        """Return the systems of some models by their names; that the configuration has no place is an error.
+
+        The names are those of directories: without a colon, which Windows does not allow in one.
+        """
+        systems = {name.replace(":", "-"): find_system(name, self.preset) for name in models}
         for name, system in systems.items():
             self.models.check(name, system)
-        with self.store.locked(), storage_errors(self.out), log_file(self.out / "log.txt"):
-            say(f"{', '.join(systems)} by the recipe {self.loaded.name}; the log is {self.out / 'log.txt'}")
+        return systems
+
+    def run(self, models: Sequence[str], *, briefly: bool = False) -> tuple[Result, ...]:
+        """Train, tune and evaluate models; return the rows of ``results.json``.
+
+        With ``briefly`` it is not said what is trained, from how much.
+        """
+        systems = self.systems(models)
+        with self.store.locked(), storage_errors(self.out):
+            self.out.mkdir(parents=True, exist_ok=True)
+            with log_file(self.out / LOG), self.store.used.counted_for(self.out / RESULTS):
+                return self._run(systems, briefly)
+
+    def _run(self, systems: Mapping[str, System], briefly: bool) -> tuple[Result, ...]:
+        models = tuple(systems)
+        if not briefly:
+            say(f"{', '.join(models)} by the recipe {self.loaded.name}; the log is {self.out / LOG}")
             self.store.tell_of_other_code()
-            self._warn_of_another_corpus()
-            self._write_config(models)
-            # Errors of recordings and grammars are raised before hours of training.
-            self.task.digests(SPLITS)
-            self._warn_of_splits()
-            self.task.grammar_files(("train",))
+        self._warn_of_another_corpus()
+        self._write_config(models)
+        # Errors of recordings and grammars are raised before hours of training.
+        self.task.digests(SPLITS)
+        self._warn_of_splits()
+        self.task.grammar_files(("train",))
+        if not briefly:
             self._tell_of_amounts()
-            results = [row for name, system in systems.items() for row in self._run_model(name, system)]
-            self._list_suspicious(systems.values())
-            write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
-            write_results(results, self.out, synthetic=self.loaded.recipe.is_synthetic)
+        results = [row for name, system in systems.items() for row in self._run_model(name, system)]
+        self._list_suspicious(systems.values(), briefly=briefly)
+        write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
+        write_results(results, self.out, synthetic=self.loaded.recipe.is_synthetic)
         return tuple(results)
+
+    def transcripts(self, result: Result) -> tuple[Transcripts, Transcripts]:
+        """Return what was said and what was recognised, of a row that `run` has returned."""
+        output = self.evaluated[result.model, result.split]
+        recognised = read_transcripts(output.path / f"{result.grammar}.txt", "kaldi")
+        spoken = self.task.corpus(result.split).text
+        return {name: spoken[name] for name in recognised}, recognised
 
     @property
     def _splits(self) -> tuple[str, ...]:
@@ -97,11 +137,11 @@ class Experiment:
         for split, line in judgement({s: data[s].corpus for s in used}, seconds, self.task.lexicon):
             say(f"{split}: {line}")
 
-    def _list_suspicious(self, systems: Iterable[System]) -> None:
+    def _list_suspicious(self, systems: Iterable[System], *, briefly: bool) -> None:
         """Write what looks as if it were wrong in the training data, and say how much there is."""
         found, n_utterances = read_suspicious(self.models.fitting.suspicious(systems, self._splits).path)
         write_suspicious(found, n_utterances, self.out)
-        if found:
+        if found and not briefly:
             say(
                 f"{len(found)} of {n_utterances} utterances look as if text or sound were wrong; "
                 f"asr validate {self.out} --suspicious lists them"
@@ -118,6 +158,7 @@ class Experiment:
         evaluated = [("dev", tuning)] if has_dev else []
         if has_test:
             evaluated.append(("test", self.decoding.evaluation(name, recognizer)))
+        self.evaluated |= {(name, split): output for split, output in evaluated}
         return [
             row
             for split, output in evaluated
@@ -126,7 +167,7 @@ class Experiment:
 
     def _warn_of_another_corpus(self) -> None:
         """Warn that results of another corpus are about to be replaced."""
-        path = self.out / "config.json"
+        path = self.out / CONFIG
         before = read_json(path).get("corpus") if path.is_file() else None
         if before is not None and self.corpus_dir is not None and before != str(self.corpus_dir.absolute()):
             logger.warning("%s was trained from %s; its results and models are replaced", self.out, before)
@@ -150,7 +191,7 @@ class Experiment:
     def _write_config(self, models: Sequence[str]) -> None:
         corpus = str(self.corpus_dir.absolute()) if self.corpus_dir else None
         record = {"recipe": self.loaded.name, "corpus": corpus, "models": models, "preset": self.preset}
-        write_json(self.out / "config.json", {**record, "config": self.config})
+        write_json(self.out / CONFIG, {**record, "config": self.config})
 
 
 def _stretches(corpus: Corpus) -> set[tuple[str, float]]:

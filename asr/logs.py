@@ -50,6 +50,29 @@ def terminal_messages(*, verbose: bool) -> Iterator[None]:
 
 
 @contextmanager
+def warnings_once() -> Iterator[None]:
+    """Show each warning at the terminal once, however often it comes; files get all of them."""
+    said: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if record.levelno < logging.WARNING or text not in said:
+            said.add(text)
+            return True
+        return False
+
+    handlers = {h for name in _PACKAGES for h in logging.getLogger(name).handlers}
+    terminals = [handler for handler in handlers if isinstance(handler, _TerminalHandler)]
+    for handler in terminals:
+        handler.addFilter(is_new)
+    try:
+        yield
+    finally:
+        for handler in terminals:
+            handler.removeFilter(is_new)
+
+
+@contextmanager
 def _handled(handler: logging.Handler, names: Sequence[str], level: int) -> Iterator[None]:
     loggers = [logging.getLogger(name) for name in names]
     levels = [each.level for each in loggers]

@@ -41,6 +41,7 @@ TRAINED_ON = "trained_on.json"  # ids of the utterances
 WORDING = "wording.json"  # how transcripts are read, and words written
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
+POINTS = "points"  # of a sweep, each with models of its own
 _UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
 
 
@@ -231,6 +232,11 @@ def model_directory(directory: Path, model: str | None) -> Path:
         return directory
     models = sorted(p.name for p in (directory / MODELS).glob("[!.]*") if (p / DECODING).is_file())
     if not models:
+        points = sorted(p.parent.as_posix() for p in (directory / POINTS).glob(f"*/{MODELS}"))
+        if points:
+            raise ExperimentError(
+                f"{directory}: a sweep, expected one of its points; choose one: {', '.join(points)}"
+            )
         what = "no trained model in it" if directory.is_dir() else "no such directory"
         raise ExperimentError(
             f"{directory}: {what}; expected a directory that asr train has finished; "

@@ -25,7 +25,7 @@ def with_settings(config: ExperimentConfig, settings: Iterable[str]) -> Experime
     ``front_end.n_channels=40``.
     """
     for setting in settings:
-        key, text = _split(setting)
+        key, text = split_setting(setting)
         name = full_key(key)
         config = _changed(config, name, key, text)
         # What is set is not chosen.
@@ -65,10 +65,26 @@ def full_key(key: str) -> str:
     raise ConfigError(f"--set {key}: unknown option; {hint}")
 
 
+def short_key(key: str) -> str:
+    """Return the shortest end of an option's full name that no other option has.
+
+    >>> short_key("gmm.mixtures"), short_key("gmm.beam")
+    ('mixtures', 'gmm.beam')
+    """
+    parts, keys = key.split("."), known_keys(ExperimentConfig())
+    ends = [".".join(parts[n:]) for n in reversed(range(len(parts)))]
+    return next(e for e in ends if sum(k == e or k.endswith("." + e) for k in keys) == 1)
+
+
+def is_list(key: str) -> bool:
+    """Return whether the value of an option, given by its full name, is itself a list."""
+    return get_origin(known_keys(ExperimentConfig())[key]) is tuple
+
+
 def check_settings(settings: Iterable[str], systems: Mapping[str, System], config: ExperimentConfig) -> None:
     """Raise an error if a setting belongs to no model that is trained, and say to which it does."""
     for setting in settings:
-        key = full_key(_split(setting)[0])
+        key = full_key(split_setting(setting)[0])
         home = home_of(key)
         if home is not None and not any(home.has(system, config) for system in systems.values()):
             raise ConfigError(
@@ -140,7 +156,8 @@ def home_of(key: str) -> Home | None:
     return next((HOMES[name] for name in names if name in HOMES), None)
 
 
-def _split(setting: str) -> tuple[str, str]:
+def split_setting(setting: str) -> tuple[str, str]:
+    """Return key and value of a setting as they are written."""
     key, separator, text = setting.partition("=")
     if not separator:
         raise ConfigError(f'--set "{setting}": no "=", expected key=value, for example gmm.beam=300')

@@ -12,7 +12,7 @@ from acoustic.emissions.kinds import describe
 from acoustic.emissions.model_files import load_model
 from asr.config import ExperimentConfig
 from asr.errors import ConfigError, ExperimentError
-from asr.experiment import Experiment
+from asr.experiment import LOG, Experiment
 from asr.files import read_json, storage_errors, write_json
 from asr.logs import log_file
 from asr.recipe import load_recipe
@@ -61,9 +61,10 @@ def sparsity(
     system = find_system(model, record.get("preset", "best"))
     if not isinstance(system, HybridSystem) or section_of(system) not in ("pools", "forward"):
         raise ConfigError(f'model "{model}" has no number of centres to change; expected npd, orols or pools')
-    StageStore(out).tell_of_other_code()
-    rows = tuple(_rows(out, record, model, system, sizes))
-    with storage_errors(out):
+    store, first = StageStore(out), _recorded(out, record)
+    with store.locked(), storage_errors(out), log_file(out / LOG), store.used.counted_for(out / FILE):
+        store.tell_of_other_code()
+        rows = tuple(_rows(first, store, model, system, sizes))
         write_json(out / FILE, {"model": model, "rows": [asdict(row) for row in rows]})
     _draw(rows, out / FIGURE)
     return rows
@@ -91,22 +92,26 @@ def config_of(record: Mapping[str, Any]) -> ExperimentConfig:
     return with_settings(ExperimentConfig(), settings)
 
 
-def _rows(
-    out: Path, record: Mapping[str, Any], model: str, system: HybridSystem, sizes: Sequence[int]
-) -> Iterator[SparsityRow]:
+def _recorded(out: Path, record: Mapping[str, Any]) -> Experiment:
+    """Return the experiment that ``config.json`` describes."""
     try:
         config, loaded, corpus = config_of(record), load_recipe(record["recipe"]), record["corpus"]
     except KeyError as error:
         raise ExperimentError(f"{out / 'config.json'}: no {error}; run asr train again") from None
+    return Experiment(loaded, Path(corpus) if corpus else None, out, config, record["preset"])
+
+
+def _rows(
+    first: Experiment, store: StageStore, model: str, system: HybridSystem, sizes: Sequence[int]
+) -> Iterator[SparsityRow]:
     for n in sizes:
-        changed = with_settings(config, [f"{section_of(system)}.n_centers={n}"])
-        run = Experiment(loaded, Path(corpus) if corpus else None, out, changed, record["preset"])
-        with run.store.locked(), log_file(out / "log.txt"):
-            if not len(run.task.corpus("dev")):
-                raise ExperimentError(f"{out}: the task has no dev set, expected one to score on")
-            trained = run.models.acoustic_model(system, ("train",))
-            tuned = run.decoding.tuning(f"{model}-{n}", trained)
-            results = run.decoding.rows(tuned, model=model, preset="", split="dev")
+        changed = with_settings(first.config, [f"{section_of(system)}.n_centers={n}"])
+        run = Experiment(first.loaded, first.corpus_dir, first.out, changed, first.preset, store)
+        if not len(run.task.corpus("dev")):
+            raise ExperimentError(f"{store.root}: the task has no dev set, expected one to score on")
+        trained = run.models.acoustic_model(system, ("train",))
+        tuned = run.decoding.tuning(f"{model}-{n}", trained)
+        results = run.decoding.rows(tuned, model=model, preset="", split="dev")
         n_distinct = describe(uncombined(load_model(trained.path).emissions))["centers"]
         for row in results:
             yield SparsityRow(n, n_distinct, row.grammar, row.word_accuracy, row.interval)

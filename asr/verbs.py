@@ -16,18 +16,18 @@ from asr.corpora.speech_data import usable_cepstra
 from asr.corpora.unknown_words import report as report_unknown_words
 from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
 from asr.decoding.passes import accuracy_of, scored_speech
-from asr.engines.clusters import running_on
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
 from asr.files import read_json
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.language_model import LanguageModel, language_model, read_vocabulary
 from asr.pronunciations import filled_lexicon, report
-from asr.recipe import load_recipe
+from asr.recipe import LoadedRecipe, load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
 from asr.scoring.results import Result
 from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings
+from asr.stages.store import StageStore
 from asr.systems import find_system
 from asr.text.forms import NOT_WORDS
 from asr.training.suspicious import Suspicious, read_suspicious
@@ -48,12 +48,11 @@ def train(
     models: str | Sequence[str] = (),
     preset: str = "best",
     settings: Sequence[str] = (),
-    workers: int | None = None,
-    scheduler: str | None = None,
-    cluster: str | Path | None = None,
 ) -> tuple[Result, ...]:
     """Return the results of a recipe: prepare, train, tune on dev, evaluate on test, or resume an earlier
     run.
+
+    ``with asr.running_on(scheduler=…):`` around it lets a cluster compute.
 
     Parameters
     ----------
@@ -63,30 +62,44 @@ def train(
     models : name or names of models; the recipe's own by default
     preset : ``best``, or ``thesis`` (see `with_preset`)
     settings : options ``key=value`` (see `asr.config.ExperimentConfig`)
-    workers : threads of this process that compute; one a core by default
-    scheduler : address of a Dask scheduler whose workers compute
-    cluster : file that describes a cluster whose workers compute (see `asr.engines.clusters`)
 
     Returns
     -------
     The rows of ``OUT/results.json``
     """
     loaded = load_recipe(recipe)
+    names = models_of(loaded, models)
+    return experiment_of(loaded, corpus, Path(out), names, preset, settings).run(names)
+
+
+def models_of(loaded: LoadedRecipe, models: str | Sequence[str]) -> Sequence[str]:
+    """Return the names of the models that are asked for, the recipe's own if none are."""
+    return ([models] if isinstance(models, str) else models) or loaded.recipe.models
+
+
+def experiment_of(
+    loaded: LoadedRecipe,
+    corpus: str | Path | None,
+    out: Path,
+    models: Sequence[str],
+    preset: str,
+    settings: Sequence[str],
+    store: StageStore | None = None,
+) -> Experiment:
+    """Return the experiment that the arguments of `train` describe; nothing is written yet."""
     if loaded.recipe.needs_corpus and corpus is None:
         raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
     if corpus is not None and not Path(corpus).exists():
         raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     corpus_dir = Path(corpus) if corpus is not None else None
-    if corpus_dir is not None and Path(out).resolve().is_relative_to(corpus_dir.resolve()):
+    if corpus_dir is not None and out.resolve().is_relative_to(corpus_dir.resolve()):
         raise ConfigError(
             f"{out}: lies in the corpus {corpus}; expected a place outside, or the next run would take what "
             "this one writes for recordings; choose another --out"
         )
-    names = ([models] if isinstance(models, str) else models) or loaded.recipe.models
-    check_settings(settings, {name: find_system(name, preset) for name in names}, config)
-    with running_on(workers, scheduler, Path(cluster) if cluster is not None else None):
-        return Experiment(loaded, corpus_dir, Path(out), config, preset).run(names)
+    check_settings(settings, {name: find_system(name, preset) for name in models}, config)
+    return Experiment(loaded, corpus_dir, out, config, preset, store)
 
 
 def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:

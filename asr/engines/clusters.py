@@ -134,9 +134,13 @@ def _started(path: Path, kind: str, jobs: int, options: dict[str, Any]) -> Abstr
             return made(n_workers=jobs, threads_per_worker=1, dashboard_address=":0", **options)  # type: ignore[no-any-return]
         cluster = made(**jobqueue_options(path, options))
         cluster.scale(jobs=jobs)
-    except (TypeError, ValueError, OSError) as error:
-        raise ConfigError(f"{path}: [options]: {error}; correct it") from error
+    except (TypeError, ValueError, OSError, RuntimeError) as error:
+        raise ConfigError(f"{path}: [options]: {_first_cause(error)}; correct it") from error
     return cluster  # type: ignore[no-any-return]
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    return error if error.__cause__ is None else _first_cause(error.__cause__)
 
 
 def jobqueue_options(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ unused.
 
 A killed run leaves two directories whose names begin with a dot: the unfinished output, which the next run,
 holding the lock, throws away, and the blocks and steps that were done (`foundation.blocks`), which it uses.
+``EXP/used.json`` says which stages the results need (`asr.stages.used`); `asr.leftovers` removes the others.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ from asr.errors import ExperimentError
 from asr.files import directory_digest, read_json, storage_errors, write_json
 from asr.progress import stage
 from asr.stages.keys import key, made_from
+from asr.stages.used import UsedStages
 from asr.version import own_code
 from foundation.blocks import checkpoints, cpu_elsewhere
 
 RECORD = "stage.json"
+STAGES = "stages"
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +67,9 @@ class StageStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.directory = root / "stages"
+        self.directory = root / STAGES
+        self.used = UsedStages(root)
+        self._is_locked = False
         self._finished: dict[Path, StageOutput] = {}  # seen in this run: not read again
 
     def run(
@@ -95,6 +100,7 @@ class StageStore:
         if path not in self._finished:
             digest = self._kept(path, name) or self._made(path, name, function, decisive)
             self._finished[path] = StageOutput(path, digest, others)
+        self.used.add(path.name)
         return self._finished[path]
 
     def _kept(self, path: Path, name: str) -> str | None:
@@ -142,28 +148,53 @@ class StageStore:
             logger.log(
                 logging.WARNING if n_others == len(makers) else logging.INFO,
                 "%s: %d stages were made by other code than this (%s) and are not used; "
-                "delete them if the disk is needed",
+                "asr clean %s removes what is not needed once this run is done",
                 self.directory,
                 n_others,
                 own_code(),
+                self.root,
             )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the experiment directory for one run, and remove unfinished outputs of a killed run."""
+        """Hold the experiment directory for one run, and remove unfinished outputs of a killed run.
+
+        A part of the run may ask for the lock again.
+        """
+        if self._is_locked:
+            yield
+            return
         with storage_errors(self.root):
             self.directory.mkdir(parents=True, exist_ok=True)
-            handle = open(self.root / ".lock", "a+b")  # noqa: SIM115 (it is the lock)
-        with handle:
-            if not _try_lock(handle.fileno()):
-                raise ExperimentError(
-                    f"{self.root}: another run is using this experiment directory; "
-                    "expected one at a time; wait for it or choose another --out"
-                )
+        with lock(self.root):
             done = (b for b in self.directory.glob(".*.blocks") if (self.directory / b.stem[1:]).exists())
             for stale in (*self.directory.glob(".*.partial"), *done):
                 shutil.rmtree(stale, ignore_errors=True)
-            yield
+            self._is_locked = True
+            try:
+                yield
+            finally:
+                self._is_locked = False
+
+
+@contextmanager
+def lock(root: Path) -> Iterator[None]:
+    """Hold an experiment directory; that another process holds it is an error."""
+    with storage_errors(root):
+        handle = open(root / ".lock", "a+b")  # noqa: SIM115 (it is the lock)
+    with handle:
+        if not _try_lock(handle.fileno()):
+            raise ExperimentError(
+                f"{root}: another run is using this experiment directory; "
+                "expected one at a time; wait for it or choose another --out"
+            )
+        yield
+
+
+def stage_cpu_s(path: Path) -> float:
+    """Return the CPU seconds that a stage's output took when it was made; 0 where no record says so."""
+    seconds = _recorded(path, "seconds")
+    return float(seconds.get("cpu", 0)) if isinstance(seconds, dict) else 0.0
 
 
 def _processor_seconds() -> float:

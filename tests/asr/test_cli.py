@@ -16,9 +16,12 @@ import soundfile
 
 from asr.cli import main
 from asr.commands import COMMANDS
+from asr.errors import CorpusError
+from asr.experiment import Experiment
 from asr.formats.alignments import ALIGN_FORMATS
 from asr.formats.hypotheses import DECODE_FORMATS
 from asr.recipe_scripts import built_in_recipes
+from asr.stages.store import StageStore
 from asr.systems import PRESETS, SYSTEMS
 from asr.training.suspicious import Suspicious, write_suspicious
 
@@ -399,6 +402,96 @@ class TestTrain:
         assert "task: unchanged, kept\n" in run(*train_arguments, "--out", trained, "-v")[2]
 
 
+class TestSweep:
+    def test_table_and_exit_code(
+        self,
+        run: Run,
+        tones: Path,
+        trained: Path,
+        settings: tuple[str, ...],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        out, run_point = tmp_path / "exp", Experiment.run
+        shutil.copytree(trained / "stages", out / "stages")
+        monkeypatch.setenv("COLUMNS", "120")
+        options = [word for setting in settings for word in ("--set", setting)]
+        arguments = ["sweep", "folder", "--corpus", tones, "--out", out, "--model", "gmm2", *options]
+        arguments += ["--set", "retrain_with_dev=true,false", "--set", "grammars=loop,bigram"]
+        code, table, errors = run(*arguments, "--against", "retrain_with_dev=false")
+        assert code == 0
+        head, *lines = table.splitlines()
+        assert head.split()[:3] == ["retrain_with_dev", "model", "grammar"]
+        assert "test over 2 [95 %]" in head
+        assert [line.split()[:4] for line in lines[:4]] == [
+            ["1*", "true", "gmm2", "loop"],
+            ["1*", "true", "gmm2", "bigram"],
+            ["2", "false", "gmm2", "loop"],
+            ["2", "false", "gmm2", "bigram"],
+        ]
+        assert lines[-1] == str(out / "sweep.json")
+        said = [line for line in errors.splitlines() if " so far" not in line]  # of a busy machine
+        assert [line for line in said if line.startswith("point")] == [
+            "point 1 of 2: retrain_with_dev=true",
+            "point 2 of 2: retrain_with_dev=false",
+        ]
+        assert sum(line.startswith("train: ") for line in said) < 9
+        assert said[-1].startswith("point 2 of 2")
+
+        def failing(experiment: Experiment, *given: object, **named: object) -> object:
+            if experiment.config.retrain_with_dev:
+                raise CorpusError("u1: no sound\nu2: no sound")
+            return run_point(experiment, *given, **named)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Experiment, "run", failing)
+        monkeypatch.setenv("COLUMNS", "70")
+        code, table, errors = run(*arguments)
+        assert code == 2
+        assert "\n1 failed: u1: no sound\n" in table
+        assert "point retrain_with_dev=true failed: u1: no sound\nu2: no sound\n" in errors
+        assert "no differences to point 1: it failed" in table
+        assert max(map(len, table.splitlines()[:-1])) <= 70
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            (["gmm.beam="], "a value is empty"),
+            (["gmm.bean=1,2"], "did you mean gmm.beam"),
+            (["gmm.beam=1"], "no option has several values"),
+        ],
+    )
+    def test_refused(self, run: Run, tones: Path, tmp_path: Path, settings: list[str], message: str) -> None:
+        options = [word for setting in settings for word in ("--set", setting)]
+        result = run("sweep", "folder", "--corpus", tones, "--out", tmp_path / "exp", *options)
+        assert message in one_error(result)
+        assert not (tmp_path / "exp").exists()
+
+
+class TestClean:
+    def test_lists_then_removes(self, run: Run, trained: Path, tmp_path: Path) -> None:
+        out = tmp_path / "exp"
+        shutil.copytree(trained, out)
+        assert run("clean", out) == (0, f"{out}: nothing to remove\n", "")
+        unfinished = out / "stages/.gmm-none-2-0123456789ab.blocks"
+        unfinished.mkdir()
+        (unfinished / "1.bin").write_bytes(bytes(1500))
+        line = f"  1.5 kB  stages/{unfinished.name}: unfinished work, lost if removed\n"
+        line += f"{out}: 1 thing(s), 1.5 kB: "
+        assert run("clean", out) == (
+            0,
+            f"{line}not removed; run it again with --yes to remove them\n",
+            "",
+        )
+        assert unfinished.exists()
+        assert run("clean", out, "--yes") == (0, f"{line}removed\n", "")
+        assert not unfinished.exists()
+
+    def test_refused(self, run: Run, tones: Path, trained: Path, tmp_path: Path) -> None:
+        assert "no experiment; expected a directory" in one_error(run("clean", tones, "--yes"))
+        with StageStore(trained).locked():
+            assert "another run is using" in one_error(run("clean", trained, "--yes"))
+
+
 class TestOthers:
     @pytest.mark.parametrize(
         ("arguments", "code", "text"),
@@ -413,6 +506,8 @@ class TestOthers:
             (["decode", "--help"], 0, f"{{{','.join(DECODE_FORMATS)}}}"),
             (["align", "--help"], 0, f"{{{','.join(ALIGN_FORMATS)}}}"),
             (["sparsity", "--help"], 0, "25, 50, 100, 200 by default"),
+            (["sweep", "--help"], 0, "Exit code 2 if a point failed"),
+            (["sweep", "folder", "--out", "x"], 2, "arguments are required: --set"),
         ],
     )
     def test_usage(

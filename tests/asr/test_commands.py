@@ -108,6 +108,21 @@ def heard(trained: Path, tones: Path) -> Heard:
             {"english": False, "source": Path("l"), "variants": 1},
         ),
         ("info e --model m", "verbs.info", (Path("e"),), {"model": "m"}),
+        (
+            "sweep folder --corpus c --out o --model gmm --preset thesis --set a=1,2 --set b=3 --against a=2",
+            "sweep",
+            ("folder",),
+            {
+                "corpus": Path("c"),
+                "out": Path("o"),
+                "models": ["gmm"],
+                "preset": "thesis",
+                "settings": ["a=1,2", "b=3"],
+                "against": "a=2",
+            },
+        ),
+        ("clean e", "clean", (Path("e"),), {"yes": False}),
+        ("clean e --yes", "clean", (Path("e"),), {"yes": True}),
         ("sparsity e", "sparsity", (Path("e"),), {"model": "npd", "sizes": [25, 50, 100, 200]}),
         (
             "sparsity e --model orols --centers 5 9",
@@ -146,8 +161,8 @@ def test_options_reach_the_function(
 
 def test_each_verb_has_a_command() -> None:
     assert list(COMMANDS) == [
-        *("demo", "train", "decode", "align", "score", "evaluate"),
-        *("validate", "lexicon", "lm", "info", "sparsity"),
+        *("demo", "train", "sweep", "decode", "align", "score", "evaluate"),
+        *("validate", "lexicon", "lm", "info", "sparsity", "clean"),
     ]
 
 

@@ -83,6 +83,7 @@ class TestResults:
             "results.json",
             "stages",
             "suspicious.json",
+            "used.json",
         }
         assert {path.name for path in (trained / "models/gmm2").iterdir()} == {
             "bigram.arpa",

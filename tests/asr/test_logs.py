@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.logs import log_file, terminal_messages
+from asr.logs import log_file, terminal_messages, warnings_once
 
 LOGGER = logging.getLogger("asr.somewhere")
 
@@ -34,6 +34,19 @@ class TestTerminal:
         with terminal_messages(verbose=False):
             logging.getLogger("asr.progress").info("half of it")
         assert capsys.readouterr() == ("", "half of it\n")
+
+    def test_warnings_once(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        progress, expected = logging.getLogger("asr.progress"), ["at work", "careful", "at work", "careful"]
+        with terminal_messages(verbose=False), log_file(tmp_path / "log.txt"):
+            with warnings_once():
+                for _ in range(2):
+                    progress.info("at work")
+                    LOGGER.warning("%s", "careful")
+            assert capsys.readouterr().err.splitlines() == expected[:3]
+            LOGGER.warning("careful")
+            assert capsys.readouterr().err == "careful\n"
+        logged = [line.rpartition(": ")[2] for line in (tmp_path / "log.txt").read_text().splitlines()]
+        assert logged == [*expected, "careful"]
 
     def test_warnings_alone_unless_asked(self, capsys: pytest.CaptureFixture[str]) -> None:
         for verbose, expected in ((False, "careful\n"), (True, "working\ncareful\n")):

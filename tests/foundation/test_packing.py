@@ -129,7 +129,7 @@ def test_damage_is_seen(tmp_path):
         if 28 <= n < 64:  # behind the head
             continue
         path.write_bytes(whole[:n] + bytes([whole[n] ^ 1]) + whole[n + 1 :])
-        with pytest.raises(DamagedFileError, match="changed|bytes, expected|too early|no file of packed"):
+        with pytest.raises(DamagedFileError, match=r"changed|bytes, expected|too early|no file of packed"):
             unpack(path)
     path.write_bytes(struct.pack("<8sQQI", b"asrpack1", 2**61, 2**62, 0).ljust(64, b"\0"))
     with pytest.raises(DamagedFileError, match="too early"):

@@ -192,6 +192,18 @@ class TestLock:
         with StageStore(tmp_path).locked():
             pass
 
+    def test_a_part_of_the_run_may_ask_again(self, tmp_path: Path) -> None:
+        store = StageStore(tmp_path)
+        with store.locked():
+            with store.locked():
+                pass
+            with pytest.raises(ExperimentError, match="another run is using"), StageStore(tmp_path).locked():
+                pass
+        with pytest.raises(KeyError), store.locked():
+            raise KeyError
+        with StageStore(tmp_path).locked(), pytest.raises(ExperimentError), store.locked():
+            pass
+
     def test_lock_of_a_killed_process_is_gone(self, tmp_path: Path) -> None:
         code = (
             "import os, sys; from pathlib import Path; from asr.stages.store import StageStore\n"

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from acoustic.emissions.hybrid import HybridConfig
 from acoustic.hmm.topology import Topology
 from acoustic.hmm.tying import TyingConfig
-from asr import Recognizer, align, info, sparsity, train
+from asr import Recognizer, align, clean, info, sparsity, train
 from asr.cli import main
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
@@ -227,6 +227,9 @@ def test_sparsity_trains_every_size_and_goes_on(
     assert rows[0].distinct_centers < rows[2].distinct_centers
     assert rows[2].word_accuracy >= 90
     assert json.loads((out / "sparsity.json").read_text())["rows"][0]["grammar"] == "loop"
+    gone = {leftover.path.name.rpartition("-")[0] for leftover in clean(out, yes=True).found}
+    assert gone >= {"tuning-gmm2", "recognizer-gmm2", "test-gmm2", "confidence-gmm2"}  # of the run before
+    assert not any("npd" in name for name in gone)
     stages = {p.name for p in (out / "stages").iterdir()}
     assert main(["sparsity", str(out), "--centers", "2", "10"]) == 0
     assert {p.name for p in (out / "stages").iterdir()} == stages
