@@ -5,8 +5,8 @@
         --before ../base --repeats 3
 
 ``threads:N`` is ``asr train --workers N``, ``dask:N`` a scheduler and N worker processes of one thread each
-on this machine, started as docs/cluster.md says, and ``--scheduler``. ``--before DIR`` trains with the code of
-another checkout as well, with as many threads as it takes by itself. Engines take turns, ``--repeats``
+on this machine, started as docs/cluster.md says, and ``--scheduler``. ``--before DIR`` trains with the code
+of another checkout as well, with as many threads as it takes by itself. Engines take turns, ``--repeats``
 times; medians are reported. First each checkout trains once for the compiler, which does not count.
 
 CPU seconds are those of all stages, of the command and its workers together, as the experiments record them;
