@@ -21,6 +21,7 @@ independent, so the speakers that are better and worse, with a sign test over th
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import sys
 import tempfile
@@ -41,6 +42,7 @@ from asr.config import ExperimentConfig, GrammarName
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import scored_speech
+from asr.engines.clusters import running_on
 from asr.files import as_plain
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import MODELS, Recognizer
@@ -260,7 +262,14 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="keep the models here, to resume; by default thrown away")
     parser.add_argument("--page", type=Path, help="page whose section is written")
     parser.add_argument("--section", default="folds", help="name of the page's section")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler, whose workers compute")
     arguments = parser.parse_args()
+    with running_on(scheduler=arguments.scheduler):
+        compare_models(arguments)
+
+
+def compare_models(arguments: argparse.Namespace) -> None:
+    """Train and test all models in all folds, and report."""
     configs = tuned_configs(arguments.weights, arguments.models, arguments.weights_of)
     config = replace(with_settings(an4.RECIPE.config, arguments.set), grammars=GRAMMARS)
     parts = tuple(arguments.parts)

@@ -57,7 +57,11 @@ def emission_scores(frames: Sequence[Singles], model: AcousticModel) -> Scores:
         return frames.map(model.emissions.log_likelihoods)
     emissions = model.emissions
     found = block_map(
-        lambda n: emissions.log_likelihoods(frames[n]), range(len(frames)), BLOCK_UTTERANCES, label="scores"
+        lambda n: emissions.log_likelihoods(frames[n]),
+        range(len(frames)),
+        BLOCK_UTTERANCES,
+        label="scores",
+        names=_name,
     )
     return kept(progress_bar(found, len(frames), "scores"))
 
@@ -109,8 +113,14 @@ def decode_all(scores: Scores, decoder: Decoder) -> list[Hypothesis]:
 
 def _each(function: Callable[[Singles], Found], scores: Scores, label: str) -> list[Found]:
     """Return what a function finds in the scores of each recording, which may be computed only then."""
-    found = block_map(lambda n: function(scores[n]), range(len(scores)), BLOCK_UTTERANCES, label=label)
+    found = block_map(
+        lambda n: function(scores[n]), range(len(scores)), BLOCK_UTTERANCES, label=label, names=_name
+    )
     return list(progress_bar(found, len(scores), label))
+
+
+def _name(n: int) -> str:
+    return f"recording {n + 1}"
 
 
 def accuracy_of(corpus: Corpus, decoded: Sequence[Hypothesis]) -> WordAccuracy:
