@@ -150,7 +150,8 @@ def fit_pairs(
     asked = frames.checked_pairs(pairs)
     if calibration.outputs == "held-out" and folds is None:
         raise ModelError('calibration.outputs is "held-out", expected folds of the frames with it; give them')
-    trainer = _Trainer(frames, config, calibration, _checked_counts(counts, frames, asked), seed)
+    of_classes, keeps_paths = _checked_counts(counts, frames, asked), paths is not None
+    trainer = _Trainer(frames, config, calibration, of_classes, seed, keeps_paths)
     starts = range(0, len(asked), _PAIRS_AT_ONCE)
     parts = [list(enumerate(asked))[a : a + _PAIRS_AT_ONCE] for a in starts]
 
@@ -161,7 +162,7 @@ def fit_pairs(
     done = watch(parallel_map(work, parts, n_workers), len(parts))
     fitted = [pair for part in done for pair in part]
     if paths is not None:
-        paths += [pair.path for pair in fitted]
+        paths += [pair.path for pair in fitted if pair.path is not None]
     return _gather(frames, asked, config, fitted), np.stack([f.curve for f in fitted])
 
 
@@ -196,7 +197,7 @@ class _Machine(NamedTuple):
 class _FittedPair(NamedTuple):
     machine: _Machine
     curve: Floats
-    path: ForwardPath
+    path: ForwardPath | None  # that of 100 centres has 80 KB, too much for all of ten thousand pairs
 
 
 @dataclass(frozen=True)
@@ -208,6 +209,7 @@ class _Trainer:
     calibration: Calibration
     counts: Floats
     seed: int
+    keeps_paths: bool
 
     def room(self, pairs: list[Ints]) -> Singles:
         """Return the work space of the compiled selection for the largest of some pairs."""
@@ -228,7 +230,7 @@ class _Trainer:
         weight, name = frames.weight[rows], self.calibration.curve
         reach = np.inf if self.calibration.outputs == "fitted" else FARTHEST  # the thesis clips nothing
         curve = fit_curve(outputs, n_first, (first, second), name, weight, reach=reach)
-        return _FittedPair(machine, curve, path)
+        return _FittedPair(machine, curve, path if self.keeps_paths else None)
 
     def _held_out(self, pair: Ints, rows: Longs, n_first: int, fitted: Reals, room: Singles) -> Floats:
         """Return the outputs (n,) at the frames of each fold of a machine trained on the other folds.
