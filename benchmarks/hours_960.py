@@ -21,6 +21,7 @@ TASK_MS = 1.0  # of a scheduler's time; Dask's documentation names some hundred 
 _FRAME_BYTES = 4 * N_FEATURES
 _SLOT_BYTES = {"as saved": 4 + 8, "half": 4 + 2}  # position and weight of a centre
 _CENTER_BYTES = {"as saved": _FRAME_BYTES + 8 + 4, "half": _FRAME_BYTES / 2}  # with its width and its row
+_FITTED_BYTES = 8 + 8 + 8  # row, width and weight of a centre before machines are put together
 # Tied states, and pairs of rivals among them, of models `npd` that the recipes an4 and iban train by default.
 RIVALS_FOUND = ((242, 6229), (400, 14062))
 _DAY_S = 86400.0
@@ -127,6 +128,8 @@ def costs_of(plan: Plan, unit: UnitCosts) -> dict[str, float]:
         f"tasks of {TASK_PAIRS} pairs": n_tasks,
         "CPU seconds a task": a_task_s,
         f"minutes of one scheduler, {TASK_MS:g} ms a task": n_tasks * TASK_MS / 6e4,
+        f"cores that one scheduler keeps busy, {TASK_MS:g} ms a task": a_task_s / (TASK_MS / 1e3),
+        "GB of fitted pairs that one process gathers": pairs * unit.centers * _FITTED_BYTES / _GIGA,
         "MB a task reads": read / 1e6,
         "TB that all tasks read": n_tasks * read / 1e12,
         **{f"MB a second and core, {shape}": rate / 1e6 for shape, rate in _read_rates(n, unit).items()},
@@ -144,6 +147,26 @@ def _read_rates(n_each: float, unit: UnitCosts) -> dict[str, float]:
         name: (a + b) * n_each * _FRAME_BYTES / (a * b * unit.npd_s(n_each))
         for name, (a, b) in shapes.items()
     }
+
+
+def unit_table(unit: UnitCosts) -> str:
+    """Return what a pair costs as a table in Markdown, from the largest size of libsvm on."""
+    measured = {n for n, _ in unit.npd}
+    sizes = sorted(n for n in {*measured, *(plan.n_each for plan in PLANS)} if n >= unit.svm[0])
+    rows = []
+    for n in sizes:
+        npd, mark = unit.npd_s(n), "" if n in measured else " (E)"
+        rows.append(
+            (
+                f"{n:,.0f}",
+                f"{_said(npd)}{mark}",
+                f"{_said(1e6 * npd / n)}{mark}",
+                f"{_said(unit.svm_s(n))}{'' if n == unit.svm[0] else ' (E)'}",
+                f"{_said(unit.rivals_s * n)} (E)",
+            )
+        )
+    seconds = [f"{name}, CPU s a pair" for name in ("NPD", "libsvm", "rivals")]
+    return markdown_table(("frames a state", seconds[0], "CPU µs a frame of a state", *seconds[1:]), rows)
 
 
 def hours_table(unit: UnitCosts, plans: Sequence[Plan] = PLANS) -> str:

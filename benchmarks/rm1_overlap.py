@@ -19,11 +19,13 @@ from markdown import markdown_table
 from pair_training import frames_of
 from report import argument_parser, write_report
 from rm1_frames import NEW, generated_frames
+from sklearn.svm import SVC
 
 from acoustic.emissions.hybrid import THESIS
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
+from acoustic.pairs.train_svm import SvmConfig
 from asr.recipe import load_recipe
 from asr.stages.models import ModelStages
 from asr.stages.store import StageStore
@@ -49,8 +51,9 @@ class Overlap:
     below_1, below_10, above : shares of pairs with an error on new frames below 1 %, from there to 10 %,
         above
     error, training_error : mean error on new frames, and on those learned from
+    svm_error : mean error of libsvm's machines of the same pairs on the new frames
     residual : mean over pairs of the root of the mean squared residual
-    centers : mean number of centres of a pair
+    centers, support_vectors : mean numbers of a pair's centres, and of libsvm's support vectors
     """
 
     states: int
@@ -60,15 +63,17 @@ class Overlap:
     above: float
     error: float
     training_error: float
+    svm_error: float
     residual: float
     centers: float
+    support_vectors: float
 
 
 def overlap(parts: Parts, n_pairs: int = N_PAIRS) -> Overlap:
     """Return how separable random pairs of states are."""
     pairs = all_pairs(len(parts))
     chosen = np.random.default_rng(0).choice(len(pairs), min(n_pairs, len(pairs)), replace=False)
-    errors, training, residuals, centers = np.array(
+    errors, training, by_svm, residuals, centers, support = np.array(
         [_of_pair(parts[i], parts[j]) for i, j in pairs[chosen]]
     ).T
     return Overlap(
@@ -79,13 +84,15 @@ def overlap(parts: Parts, n_pairs: int = N_PAIRS) -> Overlap:
         float(np.mean(errors > 0.1)),
         float(errors.mean()),
         float(training.mean()),
+        float(by_svm.mean()),
         float(residuals.mean()),
         float(centers.mean()),
+        float(support.mean()),
     )
 
 
 def _of_pair(first: tuple[Singles, Singles], second: tuple[Singles, Singles]) -> tuple[float, ...]:
-    """Return the errors on new frames and on those learned from, root mean square residual, and centres."""
+    """Return errors on new frames, on those learned from, and libsvm's; residual, centres, support vectors."""
     (x, targets), (new, new_targets) = (
         (np.concatenate(own), np.repeat([1.0, -1.0], [len(part) for part in own]))
         for own in zip(first, second, strict=True)
@@ -94,9 +101,10 @@ def _of_pair(first: tuple[Singles, Singles], second: tuple[Singles, Singles]) ->
     codes = (targets < 0).astype(np.int32)
     machines, _ = fit_pairs(x, codes, 2, selection, n_workers=1, calibration=THESIS.calibration)
     fitted, found = (machines.outputs(frames, 1)[:, 0] for frames in (x, new))
-    wrong, wrong_new = np.sign(fitted) != targets, np.sign(found) != new_targets
+    svm = SVC(C=SvmConfig().cost, gamma=0.5 / THESIS.sigma**2).fit(x, targets)
+    wrong = (np.sign(found) != new_targets, np.sign(fitted) != targets, svm.predict(new) != new_targets)
     residual = np.sqrt(np.mean((fitted - targets) ** 2))
-    return float(wrong_new.mean()), float(wrong.mean()), float(residual), machines.centers_a_pair
+    return (*(float(w.mean()) for w in wrong), float(residual), machines.centers_a_pair, len(svm.support_))
 
 
 def generated_parts(n_each: int) -> Parts:
@@ -134,8 +142,10 @@ def overlap_table(found: Sequence[tuple[str, Overlap]]) -> str:
         "> 10 %",
         "mean error %",
         "error % on frames learned from",
+        "mean error % of libsvm",
         "root mean square residual",
         "centres a pair",
+        "support vectors",
     )
     cells = [
         (
@@ -144,8 +154,10 @@ def overlap_table(found: Sequence[tuple[str, Overlap]]) -> str:
             *(f"{100 * share:.0f} %" for share in (o.below_1, o.below_10, o.above)),
             round(100 * o.error, 2),
             round(100 * o.training_error, 2),
+            round(100 * o.svm_error, 2),
             round(o.residual, 3),
             round(o.centers),
+            round(o.support_vectors),
         )
         for name, o in found
     ]

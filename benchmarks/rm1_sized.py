@@ -25,7 +25,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 import rm1_measures as measures
-from hours_960 import hours_table, unit_costs
+from hours_960 import hours_table, unit_costs, unit_table
 from hybrid_growth import power
 from markdown import markdown_table
 from report import argument_parser, write_report
@@ -236,7 +236,11 @@ def draw(found: Mapping[str, Record], path: Path) -> None:
 def tables(found: Mapping[str, Record]) -> dict[str, str]:
     """Return the sections of the page by name."""
     unit = unit_costs(found, slopes(found)["svm_frames"] or np.nan)
-    return {"cost": cost_table(found), "growth": growth_table(found), "hours-960": hours_table(unit)}
+    return {
+        "cost": cost_table(found),
+        "growth": growth_table(found),
+        "hours-960": f"{unit_table(unit)}\n\n{hours_table(unit)}",
+    }
 
 
 def write_page(sections: Mapping[str, str]) -> None:

@@ -64,7 +64,8 @@ class TestOverlap:
     def test_of_distant_states(self):
         found = self.found(3.0)
         assert (found.below_1, found.below_10, found.above, found.error) == (1, 0, 0, 0)
-        assert (found.states, found.pairs) == (2, 1)
+        assert (found.states, found.pairs, found.svm_error) == (2, 1, 0)
+        assert 2 <= found.support_vectors < 200
 
     def test_of_the_same_state_twice(self):
         found = self.found(0.0)
@@ -95,6 +96,14 @@ def test_stored_forms_are_the_same_machines(form, tmp_path, monkeypatch):
     others, other_curves = rm1_measures._loaded(rm1_measures.stored_forms(tensors)[form])
     x = rm1_frames.generated_frames(60, 4).x
     assert (machines.outputs(x)[:60, 0] > 0).mean() > 0.95
+    monkeypatch.setattr(rm1_measures, "_NEW_OF_SAMPLE", 60)
+    codes = np.repeat(np.arange(4), 60)
+    assert_allclose(
+        rm1_measures.sample_errors(machines),
+        rm1_measures.pair_errors(machines.outputs(x), machines.pairs, codes),
+        rtol=1e-12,
+        atol=0,
+    )
     tolerance = {"single": 1e-5, "half": 0.2}[form]
     assert_allclose(others.outputs(x), machines.outputs(x), rtol=0, atol=tolerance)
     assert_allclose(other_curves, curves, rtol=1e-6, atol=1e-6)
@@ -119,6 +128,8 @@ class TestHours:
         assert found["CPU hours, libsvm, all pairs"] == pytest.approx(45 * 32 / 3600)
         assert found["CPU hours, rivals"] == pytest.approx(found["pairs of rivals"] * 0.4 / 3600)
         assert found["tasks of 16 pairs"] == 3
+        assert found["cores that one scheduler keeps busy, 1 ms a task"] == pytest.approx(25_600)
+        assert found["GB of fitted pairs that one process gathers"] == pytest.approx(450 * 24 / 1e9)
         assert found["MB a task reads"] == pytest.approx(17 * 400 * 156 / 1e6)
         assert found["model GB, NPD, half"] == pytest.approx((450 * 6 + 225 * 78) / 1e9)
         assert found["MB a second and core, 4 × 4 pairs"] == pytest.approx(8 * 400 * 156 / 16 / 1.6 / 1e6)
@@ -127,6 +138,11 @@ class TestHours:
     def test_all_frames_are_those_of_960_hours(self):
         assert Plan(147).n_each * 147 == pytest.approx(960 * 360_000)
         assert Plan(10**6, 9000).n_each == pytest.approx(345.6)
+
+    def test_costs_of_a_pair(self):
+        rows = hours_960.unit_table(UNIT).splitlines()
+        assert "| 400 | 1.6 | 4,000 | 32 (E) | 0.4 (E) |" in rows
+        assert "| 9,000 | 36 (E) | 4,000 (E) | 16,200 (E) | 9 (E) |" in rows
 
     def test_the_table_has_a_column_for_each_plan(self):
         rows = hours_table(UNIT, [Plan(147, 9000), Plan(5000)]).splitlines()
