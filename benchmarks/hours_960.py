@@ -17,7 +17,7 @@ from rm1_frames import N_FEATURES
 HOURS, FRAMES_A_SECOND = 960, 100
 CORES = 16  # of a machine, each as fast as one of the machine that was measured
 TASK_PAIRS = 16  # pairs of a block, which is one task
-TASK_MS = 1.0  # of a scheduler's time; Dask's documentation names some hundred microseconds to a millisecond
+TASK_MS = 1.0  # of a scheduler's time; assumed, not measured
 _FRAME_BYTES = 4 * N_FEATURES
 _SLOT_BYTES = {"as saved": 4 + 8, "half": 4 + 2}  # position and weight of a centre
 _CENTER_BYTES = {"as saved": _FRAME_BYTES + 8 + 4, "half": _FRAME_BYTES / 2}  # with its width and its row

@@ -92,7 +92,7 @@ def overlap(parts: Parts, n_pairs: int = N_PAIRS) -> Overlap:
 
 
 def _of_pair(first: tuple[Singles, Singles], second: tuple[Singles, Singles]) -> tuple[float, ...]:
-    """Return errors on new frames, on those learned from, and libsvm's; residual, centres, support vectors."""
+    """Return errors on new frames, on those learned from, and libsvm's; residual, centres, supports."""
     (x, targets), (new, new_targets) = (
         (np.concatenate(own), np.repeat([1.0, -1.0], [len(part) for part in own]))
         for own in zip(first, second, strict=True)
