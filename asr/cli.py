@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias, get_args
 
-from asr.formats.alignments import ALIGN_FORMATS
+from asr.formats.alignments import ALIGN_FORMATS, MLF_ROWS
 from asr.formats.hypotheses import DECODE_FORMATS
 from asr.formats.transcripts import Format
 from asr.recipe_scripts import built_in_recipes
@@ -183,6 +183,9 @@ def _add_decode(verbs: Verbs) -> argparse.ArgumentParser:
     _add_model_options(command)
     command.add_argument("--format", choices=DECODE_FORMATS, default="text")
     command.add_argument(
+        "--out", type=Path, metavar="DIR", help="write one file a recording, instead of to standard output"
+    )
+    command.add_argument(
         "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
     )
     command.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
@@ -197,8 +200,11 @@ def _add_align(verbs: Verbs) -> argparse.ArgumentParser:
     command.add_argument("--corpus", type=Path, help="align a whole data directory or folder")
     command.add_argument("--model")
     command.add_argument("--format", choices=ALIGN_FORMATS, default="textgrid")
+    command.add_argument("--rows", choices=MLF_ROWS, help="what the rows of mlf are; states by default")
     command.add_argument(
-        "--out", type=Path, help="file (ctm, mlf) or directory (textgrid); default: standard output"
+        "--out",
+        type=Path,
+        help="file (ctm, mlf) or directory (textgrid, eaf, srt, vtt); default: standard output",
     )
     return command
 
