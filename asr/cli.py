@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias, get_args
 
 from asr.formats.alignments import ALIGN_FORMATS, MLF_ROWS
+from asr.formats.exports import EXPORTS, FORMATS
 from asr.formats.hypotheses import DECODE_FORMATS
 from asr.formats.transcripts import Format
 from asr.recipe_scripts import built_in_recipes
@@ -91,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_align,
         _add_score,
         _add_evaluate,
+        _add_export,
         _add_validate,
         _add_lexicon,
         _add_lm,
@@ -231,6 +233,19 @@ def _add_evaluate(verbs: Verbs) -> argparse.ArgumentParser:
     _add_model_options(command)
     command.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
     command.add_argument("--json", action="store_true")
+    return command
+
+
+def _add_export(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser(
+        "export", help="write features, scores, alignments, transcripts or the model for other tools"
+    )
+    command.add_argument("experiment", type=Path)
+    command.add_argument("--what", choices=EXPORTS, required=True)
+    command.add_argument("--corpus", type=Path, help="the recordings")
+    command.add_argument("--format", choices=FORMATS, help="of the files; the first that WHAT has by default")
+    command.add_argument("--out", type=Path, required=True, metavar="DIR")
+    _add_model_options(command)
     return command
 
 

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from asr import verbs
 from asr.engines.clusters import running_on
 from asr.errors import ConfigError
+from asr.exports import export
 from asr.formats import terminal
 from asr.formats.alignments import ONE_EACH, write_aligned
 from asr.formats.hypotheses import CAPTIONS, Decoded, decoded, write_decoded, write_hypotheses
@@ -137,6 +138,22 @@ def _evaluate(options: argparse.Namespace) -> int:
     return 0
 
 
+def _export(options: argparse.Namespace) -> int:
+    found = export(
+        options.experiment,
+        what=options.what,
+        out=options.out,
+        corpus=options.corpus,
+        format=options.format,
+        model=options.model,
+        grammar=options.grammar,
+    )
+    print(f"{found.path}: {found.n_utterances} utterance(s)")
+    for error in found.errors:
+        print(f"asr: {error}", file=sys.stderr)
+    return 2 if found.errors else 0
+
+
 def _validate(options: argparse.Namespace) -> int:
     if options.suspicious:
         print(terminal.suspicious(*verbs.suspicious(options.corpus), options.corpus))
@@ -217,6 +234,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "align": _align,
     "score": _score,
     "evaluate": _evaluate,
+    "export": _export,
     "validate": _validate,
     "lexicon": _lexicon,
     "lm": _lm,

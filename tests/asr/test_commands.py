@@ -61,6 +61,19 @@ def heard(trained: Path, tones: Path) -> Heard:
             (Path("e"), [Path("a"), Path("b")]),
             {"model": "m", "grammar": "g", "n_best": 3, "same_speaker": True},
         ),
+        (
+            "export e --what scores --corpus c --format npz --out o --grammar g",
+            "export",
+            (Path("e"),),
+            {
+                "what": "scores",
+                "out": Path("o"),
+                "corpus": Path("c"),
+                "format": "npz",
+                "model": None,
+                "grammar": "g",
+            },
+        ),
         ("align e a.wav ASA --model m", "verbs.align", (Path("e"), Path("a.wav"), "ASA"), {"model": "m"}),
         (
             "align e --corpus c --format ctm",
@@ -162,7 +175,7 @@ def test_options_reach_the_function(
 def test_each_verb_has_a_command() -> None:
     assert list(COMMANDS) == [
         *("demo", "train", "sweep", "decode", "align", "score", "evaluate"),
-        *("validate", "lexicon", "lm", "info", "sparsity", "clean"),
+        *("export", "validate", "lexicon", "lm", "info", "sparsity", "clean"),
     ]
 
 
