@@ -96,7 +96,19 @@ def file_stem(name: str) -> str:
 
 _NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f]')
 TEXT_SUFFIXES = (
-    *(".txt", ".dic", ".lm", ".arpa", ".csv", ".tsv", ".jsonl", ".fileids", ".transcription"),
+    *(
+        ".txt",
+        ".dic",
+        ".lm",
+        ".arpa",
+        ".jsgf",
+        ".slf",
+        ".csv",
+        ".tsv",
+        ".jsonl",
+        ".fileids",
+        ".transcription",
+    ),
     *(".textgrid", ".eaf", ".stm", ".ctm", ".srt", ".vtt"),
 )
 
