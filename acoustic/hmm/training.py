@@ -3,23 +3,26 @@
 One stage has a fixed number of components per state; its log-likelihood never falls. The E step runs over
 fixed shards of utterances in threads (the kernels release the interpreter lock) and adds their statistics in
 order, so the result does not depend on the number of workers.
+
+Once the likelihood rises slowly, boundaries between states hardly move. From then on a pass looks at the band
+alone that the last pass found: the frames in which a node had a posterior, and two more on each side. If a
+posterior reaches the end of a band, the utterance is looked at as a whole again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from acoustic.errors import TrainingError
-from acoustic.hmm.forward_backward import Posteriors, posteriors
+from acoustic.hmm.forward_backward import Posteriors, is_wide_enough, posteriors, posteriors_within, window_of
 from acoustic.hmm.gmm import (
     GmmModel,
     GmmStatistics,
-    log_sum_components,
     reestimate,
     single_gaussian,
     split_components,
@@ -27,9 +30,12 @@ from acoustic.hmm.gmm import (
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
 from acoustic.hmm.viterbi import best_path, widening_beams
-from foundation.arrays import Floats, Ints, Longs, Singles
+from foundation.arrays import Floats, Integers, Ints, Longs, Singles
 from foundation.threads import parallel_map, single_threaded_libraries
 
+Bands = list[Ints | None]  # of each utterance where a pass found posteriors; None where it found no path
+
+_SETTLED = 0.7  # rise in a pass, in nats a frame, below which the next looks at bands alone
 _LEAST_FRAMES = 10.0  # of each half of a Gaussian that is split
 
 _SHARD_UTTERANCES = 32
@@ -52,7 +58,7 @@ class GmmConfig:
     """
 
     mixtures: tuple[int, ...] = (1, 2, 4, 8, 16)
-    iterations: tuple[int, ...] = (12, 8, 8, 12)
+    iterations: tuple[int, ...] = (8, 4, 4, 14)
     variance_floor: float = 0.01
     beam: float = 400.0
 
@@ -106,6 +112,7 @@ class _Expectation:
     log_likelihood: float = 0.0
     n_frames: int = 0
     failed: tuple[str, ...] = ()
+    bands: Bands = field(default_factory=list)  # of each utterance, for the next pass
 
     @classmethod
     def zeros(cls, model: GmmHmm) -> _Expectation:
@@ -119,6 +126,7 @@ class _Expectation:
         self.log_likelihood += other.log_likelihood
         self.n_frames += other.n_frames
         self.failed += other.failed
+        self.bands += other.bands
         return self
 
 
@@ -191,20 +199,26 @@ def train_stage(
 ) -> GmmHmm:
     """Return the model after ``n_iterations`` EM passes; ``report`` is called after each."""
     _, variance = corpus_moments(utterances)
+    bands: Bands | None = None
+    # One Gaussian may be a flat start; more were split, which moves boundaries little.
+    before = -np.inf if model.emissions.n_components == 1 else np.inf
     for iteration in range(n_iterations):
-        expected = _expect_all(model, utterances, config.beam, n_workers)
+        expected = _expect_all(model, utterances, bands, config.beam, n_workers)
         if not expected.n_frames:
             raise TrainingError(
                 f"none of {len(utterances)} utterances can be aligned with its transcript; "
                 "check that transcripts belong to their recordings (asr validate)"
             )
+        log_likelihood = expected.log_likelihood / expected.n_frames
+        bands = expected.bands if log_likelihood - before < _SETTLED else None
+        before = log_likelihood
         model = _maximize(model, expected, config.variance_floor * variance)
         report(
             Progress(
                 model.emissions.n_components,
                 iteration + 1,
                 n_iterations,
-                expected.log_likelihood / expected.n_frames,
+                log_likelihood,
                 expected.failed,
             )
         )
@@ -218,14 +232,18 @@ def grow(model: GmmHmm, n_components: int, config: GmmConfig) -> GmmHmm:
 
 
 def _expect_all(
-    model: GmmHmm, utterances: Sequence[TrainingUtterance], beam: float, n_workers: int | None
+    model: GmmHmm,
+    utterances: Sequence[TrainingUtterance],
+    bands: Bands | None,
+    beam: float,
+    n_workers: int | None,
 ) -> _Expectation:
-    """Return the statistics of all utterances, summed shard by shard in order."""
+    """Return the statistics of all utterances, within bands if given, summed shard by shard in order."""
 
     def one_shard(first: int) -> _Expectation:
         result = _Expectation.zeros(model)
         for n in range(first, min(first + _SHARD_UTTERANCES, len(utterances))):
-            _expect(model, utterances[n], beam, result)
+            _expect(model, utterances[n], bands[n] if bands else None, beam, result)
         return result
 
     total = _Expectation.zeros(model)
@@ -234,21 +252,45 @@ def _expect_all(
     return total
 
 
-def _expect(model: GmmHmm, utterance: TrainingUtterance, beam: float, result: _Expectation) -> None:
+def _expect(
+    model: GmmHmm, utterance: TrainingUtterance, band: Ints | None, beam: float, result: _Expectation
+) -> None:
     """Add one utterance to the statistics, or its name to the failures."""
-    graph, frames = utterance.graph, utterance.frames
-    states, columns = np.unique(graph.states, return_inverse=True)
-    components = model.emissions.component_log_likelihoods(frames, states)
-    scores = log_sum_components(components)
-    found = posteriors_with_retries(scores, columns, graph, model.topology, beam)
+    part = None if band is None else _within_band(model, utterance, band, beam)
+    found, states, low = part or _whole(model, utterance, beam)
+    result.bands.append(found.band)
     if not np.isfinite(found.log_likelihood):
         result.failed += (utterance.utterance_id,)
         return
-    result.mixtures.accumulate(frames, components, scores, found.occupancy, states)
-    np.add.at(result.stays, graph.transitions, found.stays)
-    np.add.at(result.visits, graph.transitions, found.visits)
+    result.mixtures.accumulate(model.emissions, utterance.frames, found.occupancy, states, low)
+    transitions, n_rows = utterance.graph.transitions, len(result.stays)
+    result.stays += np.bincount(transitions, found.stays, n_rows)
+    result.visits += np.bincount(transitions, found.visits, n_rows)
     result.log_likelihood += found.log_likelihood
-    result.n_frames += len(frames)
+    result.n_frames += len(utterance.frames)
+
+
+def _whole(model: GmmHmm, utterance: TrainingUtterance, beam: float) -> tuple[Posteriors, Integers, None]:
+    """Return the posteriors of an utterance, and the emission states of their columns."""
+    states, columns = np.unique(utterance.graph.states, return_inverse=True)
+    scores = model.emissions.log_likelihoods(utterance.frames, states)
+    return posteriors_with_retries(scores, columns, utterance.graph, model.topology, beam), states, None
+
+
+def _within_band(
+    model: GmmHmm, utterance: TrainingUtterance, band: Ints, beam: float
+) -> tuple[Posteriors, Integers, Ints] | None:
+    """Return the posteriors within a band, the nodes' states and the node of each frame's first column.
+
+    Where the band is too narrow, there is nothing to return.
+    """
+    graph, frames = utterance.graph, utterance.frames
+    window = window_of(band, len(frames), graph.floors)
+    scores = model.emissions.log_likelihoods_within(frames, graph.states, band, window.low, window.width)
+    found = posteriors_within(scores, window, graph, model.topology, beam)
+    if np.isfinite(found.log_likelihood) and is_wide_enough(band, window.low, found.occupancy):
+        return found, graph.states, window.low
+    return None
 
 
 def posteriors_with_retries(
