@@ -147,6 +147,10 @@ class Topology:
 
     def flat_self_loops(self) -> Floats:
         """Return the self-loop probabilities of all (phone, position) in one row."""
+        return self._flat_self_loops.copy()
+
+    @cached_property
+    def _flat_self_loops(self) -> Floats:
         return np.array([p for loops in self.self_loops for p in loops])
 
     def with_flat_self_loops(self, self_loops: Floats) -> Topology:
