@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from acoustic.errors import ModelError
 from foundation.arrays import Flags, Floats, Integers, Reals, Singles
@@ -172,18 +173,60 @@ def _best_transform(statistics: _Statistics, targets: AdaptationTargets) -> Tran
     if not count or is_singular:
         return Transform(rows[:, :-1], rows[:, -1])
     inverse = np.asarray(np.linalg.inv(second), dtype=np.float64)
+    settled = toward @ inverse  # the rows if the determinant did not count
     likelihood = -np.inf
     for _ in range(_SWEEPS):
-        cofactors = np.asarray(np.linalg.inv(rows[:, :-1]), dtype=np.float64)  # up to the determinant
-        for i, variance in enumerate(targets.variances):
-            old, p = rows[i].copy(), cofactors[:, i].copy()
-            rows[i] = _best_row(p, toward[i] / variance, variance * inverse, count)
-            change = rows[i, :-1] - old[:-1]  # Sherman and Morrison
-            cofactors -= np.outer(p, change @ cofactors) / (1.0 + change @ p)
+        cofactors = np.ascontiguousarray(np.linalg.inv(rows[:, :-1]).T)  # up to the determinant
+        _sweep(rows, cofactors, settled, inverse, targets.variances, count)
         before, likelihood = likelihood, _objective(rows, second, toward, targets.variances, count)
         if likelihood - before < _ENOUGH * count:
             break
     return Transform(rows[:, :-1], rows[:, -1])
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _sweep(
+    rows: Floats, cofactors: Floats, settled: Floats, inverse: Floats, variances: Floats, count: float
+) -> None:
+    """Replace one row w of [A, b] after the other by the best, w = (α p + k) G⁻¹ with α² a + α b = T.
+
+    Of the two roots α, that is taken which keeps the determinant's sign.
+
+    Parameters
+    ----------
+    rows : (D, D + 1) replaced
+    cofactors : (D, D) those of each row of A, p, up to the determinant; brought up to date
+    settled : (D, D + 1) k G⁻¹ of each row
+    inverse : (D + 1, D + 1) G⁻¹ of each row, but for its variance
+    variances : (D,)
+    count : number of frames T
+    """
+    n = len(variances)
+    direction, change, shifts = np.empty(n + 1), np.empty(n), np.empty(n)
+    for i in range(n):
+        a = b = 0.0
+        for j in range(n + 1):
+            total = 0.0
+            for d in range(n):
+                total += inverse[j, d] * cofactors[i, d]
+            direction[j] = variances[i] * total  # p G⁻¹
+        for d in range(n):
+            a += cofactors[i, d] * direction[d]
+            b += cofactors[i, d] * settled[i, d]
+        alpha = (-b + np.sqrt(b * b + 4.0 * a * count)) / (2.0 * a)
+        for d in range(n):
+            change[d] = settled[i, d] + alpha * direction[d] - rows[i, d]
+        for j in range(n):
+            total = 0.0
+            for d in range(n):
+                total += cofactors[j, d] * change[d]
+            shifts[j] = total
+        own, scale = cofactors[i].copy(), 1.0 / (1.0 + shifts[i])
+        for j in range(n):  # Sherman and Morrison
+            for d in range(n):
+                cofactors[j, d] -= shifts[j] * scale * own[d]
+        for d in range(n + 1):
+            rows[i, d] = settled[i, d] + alpha * direction[d]
 
 
 def _statistics(utterances: Iterable[tuple[Singles, Integers]], targets: AdaptationTargets) -> _Statistics:
@@ -224,13 +267,6 @@ def _gathered(pieces: Iterable[tuple[Singles, Integers]]) -> Iterator[tuple[Sing
 def _joined(pieces: Sequence[tuple[Singles, Integers]]) -> tuple[Singles, Integers]:
     frames, states = zip(*pieces, strict=True)
     return np.concatenate(frames), np.concatenate(states)
-
-
-def _best_row(p: Floats, target: Floats, inverse: Floats, count: float) -> Floats:
-    """Return the row w = (α p + k) G⁻¹ with the root of α² a + α b = T that keeps the determinant's sign."""
-    a, b = p @ inverse[:-1, :-1] @ p, p @ inverse[:-1] @ target
-    alpha = (-b + np.sqrt(b * b + 4.0 * a * count)) / (2.0 * a)
-    return np.asarray(inverse @ target + alpha * (inverse[:, :-1] @ p))
 
 
 def _objective(rows: Floats, second: Floats, toward: Floats, variances: Floats, count: float) -> float:

@@ -5,7 +5,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from acoustic.emissions.adaptation import AdaptationTargets, fit_targets, fit_transform, speaker_transforms
+from acoustic.emissions.adaptation import (
+    AdaptationTargets,
+    _sweep,
+    fit_targets,
+    fit_transform,
+    speaker_transforms,
+)
 from acoustic.errors import ModelError
 
 N_STATES, N_COLUMNS = 6, 4
@@ -56,6 +62,34 @@ def test_the_transform_maximises_the_posterior(targets):
     flat = np.column_stack([found.matrix, found.offset]).ravel()
     assert loss(flat) <= best.fun + 1e-5 * len(x)
     assert_allclose(flat, best.x, rtol=0, atol=5e-3)
+
+
+def sweep_reference(rows, inverse, toward, variances, count):
+    """Return the rows of [A, b] after each had its turn, by Gales (1998), (40) to (45)."""
+    rows = rows.copy()
+    for i, variance in enumerate(variances):
+        p = np.append(np.linalg.inv(rows[:, :-1])[:, i], 0.0)
+        own, k = variance * inverse, toward[i] / variance
+        a, b = p @ own @ p, p @ own @ k
+        alpha = (-b + np.sqrt(b * b + 4 * a * count)) / (2 * a)
+        rows[i] = own @ (alpha * p + k)
+    return rows
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 7])
+def test_a_sweep_against_the_formulas_row_by_row(n_columns):
+    rng = np.random.default_rng(n_columns)
+    x = rng.normal(size=(50, n_columns + 1))
+    x[:, -1] = 1.0
+    inverse, toward = np.linalg.inv(x.T @ x), rng.normal(size=(50, n_columns)).T @ x
+    variances, rows = rng.uniform(0.5, 2.0, n_columns), np.eye(n_columns, n_columns + 1)
+    rows[:, :-1] += 0.2 * rng.normal(size=(n_columns, n_columns))
+    found, cofactors = rows.copy(), np.ascontiguousarray(np.linalg.inv(rows[:, :-1]).T)
+    _sweep(found, cofactors, toward @ inverse, inverse, variances, 50.0)
+    expected = sweep_reference(rows, inverse, toward, variances, 50.0)
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+    # Up to the determinant, cofactors are the inverse, which each row brings up to date.
+    assert_allclose(cofactors.T @ found[:, :-1], np.eye(n_columns), rtol=0, atol=1e-9)
 
 
 def test_a_distortion_is_undone(targets):
