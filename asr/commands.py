@@ -1,4 +1,7 @@
-"""What each verb of the command line does: calls the function of the same name and prints what it returns."""
+"""What each verb of the command line does: calls the function of the same name and prints what it returns.
+
+For a person it prints text; with ``--json`` one record for programs (`asr.formats.records`).
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,19 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from asr import verbs
+from asr.endings import say
 from asr.engines.clusters import running_on
 from asr.errors import ConfigError
-from asr.formats import terminal
+from asr.files import as_plain, read_json
+from asr.formats import records, terminal
 from asr.formats.alignments import write_aligned
-from asr.formats.hypotheses import decoded, write_hypotheses
+from asr.formats.colour import with_severity
+from asr.formats.hypotheses import decoded, json_words, write_hypotheses
 from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
 from asr.leftovers import clean, format_leftovers
+from asr.model_info import format_info
+from asr.scoring.results import RESULTS
 from asr.sparsity import format_sparsity, sparsity
 from asr.sweeps import sweep
 from foundation.errors import AsrError
@@ -26,8 +34,13 @@ _N_OF_A_KIND = 10
 
 def _demo(options: argparse.Namespace) -> int:
     results, hypothesis, spoken = verbs.demo(options.out)
+    if options.json:
+        new = {"spoken": spoken, **json_words(hypothesis)}
+        print(records.to_json({**read_json(options.out / RESULTS), "new": new}))
+        return 0
     print(terminal.results_table(results, options.out))
     print(f"\na new synthetic recording, spoken: {spoken}\n{terminal.word_times(hypothesis)}")
+    print(f"\n{terminal.after_demo(options.out, verbs.new_recording(options.out))}")
     return 0
 
 
@@ -46,6 +59,9 @@ def _train(options: argparse.Namespace) -> int:
             preset=options.preset,
             settings=options.settings,
         )
+    if options.json:
+        print(records.to_json(read_json(options.out / RESULTS)))
+        return 0
     print(terminal.results_table(results, options.out))
     return 0
 
@@ -61,13 +77,17 @@ def _sweep(options: argparse.Namespace) -> int:
             preset=options.preset,
             against=options.against,
         )
-    # A file or a pipe takes lines of any length.
-    width = shutil.get_terminal_size(fallback=(sys.maxsize, 24)).columns
-    print(format_sweep(found.rows, found.against, found.place, width=width, synthetic=found.synthetic))
+    if options.json:
+        print(records.to_json(found))
+    else:
+        # A file or a pipe takes lines of any length.
+        width = shutil.get_terminal_size(fallback=(sys.maxsize, 24)).columns
+        print(format_sweep(found.rows, found.against, found.place, width=width, synthetic=found.synthetic))
     return 2 if any(row.error for row in found.rows) else 0
 
 
 def _decode(options: argparse.Namespace) -> int:
+    options.format = _or_json(options, "text")
     found = verbs.decode(
         options.experiment,
         options.recordings,
@@ -81,14 +101,25 @@ def _decode(options: argparse.Namespace) -> int:
         options.recordings,
         found,
         lambda pairs: decoded(pairs, options.format, with_path=several, with_rank=options.nbest > 1),
+        is_json=options.json,
     )
 
 
+def _or_json(options: argparse.Namespace, default: str) -> str:
+    """Return the format of the output; ``--json`` stands for ``--format json``."""
+    if options.json and options.format not in (default, "json"):
+        raise ConfigError(f"{options.verb}: got --json and --format {options.format}; expected one of them")
+    return "json" if options.json else str(options.format)
+
+
 def _align(options: argparse.Namespace) -> int:
+    output = _or_json(options, "textgrid")
+    if options.json and options.out is not None:
+        raise ConfigError("align: --json prints what is found; expected no --out with it")
     if options.corpus is not None:
         if options.recording is not None:
             raise ConfigError("align: got both WAV and --corpus; expected one of them")
-        if options.format == "textgrid" and options.out is None:
+        if output == "textgrid" and options.out is None:
             raise ConfigError("align: TextGrid is one file an utterance; expected --out DIR for a corpus")
         pairs = list(verbs.align_corpus(options.experiment, options.corpus, model=options.model))
     else:
@@ -97,10 +128,15 @@ def _align(options: argparse.Namespace) -> int:
         text = text_or_file(options.text)
         aligned = verbs.align(options.experiment, options.recording, text, model=options.model)
         pairs = [(aligned.utterance_id, aligned)]
+
+    def write(good) -> str:  # type: ignore[no-untyped-def]
+        found = [aligned for _, aligned in good]
+        if output == "json":
+            return records.to_json(records.alignments(found)) + "\n"
+        return write_aligned(found, output, options.out)
+
     return _print_found(
-        [name for name, _ in pairs],
-        [result for _, result in pairs],
-        lambda good: write_aligned([a for _, a in good], options.format, options.out),
+        [name for name, _ in pairs], [result for _, result in pairs], write, is_json=options.json
     )
 
 
@@ -132,17 +168,27 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 def _validate(options: argparse.Namespace) -> int:
     if options.suspicious:
-        print(terminal.suspicious(*verbs.suspicious(options.corpus), options.corpus))
+        found, n_utterances = verbs.suspicious(options.corpus)
+        if options.json:
+            print(records.to_json({"n_utterances": n_utterances, "suspicious": found}))
+        else:
+            print(terminal.suspicious(found, n_utterances, options.corpus))
         return 0
+    arguments = (options.corpus, options.lexicon, options.text)
     if options.show_text:
-        print("\n".join(terminal.changed_transcripts(options.corpus, options.lexicon, options.text)))
+        if options.json:
+            print(records.to_json(records.changed_transcripts(terminal.transcripts_of(*arguments))))
+        else:
+            print("\n".join(terminal.changed_transcripts(*arguments)))
         return 0
+    if options.json:
+        found_problems = terminal.problems_of(*arguments)
+        print(records.to_json(records.problems(found_problems, options.corpus)))
+        return 2 if any(problem.severity == "error" for problem in found_problems) else 0
     # A person sees the first of each kind, a file gets all.
     n_of_a_kind = _N_OF_A_KIND if sys.stdout.isatty() else None
-    lines, has_errors = terminal.problems(
-        options.corpus, options.lexicon, options.text, n_of_a_kind=n_of_a_kind
-    )
-    print("\n".join(lines))
+    lines, has_errors = terminal.problems(*arguments, n_of_a_kind=n_of_a_kind)
+    print("\n".join(with_severity(line, sys.stdout) for line in lines))
     return 2 if has_errors else 0
 
 
@@ -150,7 +196,7 @@ def _lexicon(options: argparse.Namespace) -> int:
     lexicon = verbs.make_lexicon(
         options.corpus, english=options.english, source=options.source, variants=options.variants
     )
-    print(lexicon.format(), end="")
+    print(records.to_json(records.lexicon(lexicon)) + "\n" if options.json else lexicon.format(), end="")
     return 0
 
 
@@ -166,39 +212,49 @@ def _lm(options: argparse.Namespace) -> int:
         out=options.out,
         reading=options.reading,
     )
-    print(terminal.language_model(model))
+    if options.json:
+        print(records.to_json(records.language_model(model)))
+    else:
+        print(terminal.language_model(model))
     return 0
 
 
 def _info(options: argparse.Namespace) -> int:
-    print(terminal.description(verbs.info(options.experiment, model=options.model)))
+    found = verbs.info(options.experiment, model=options.model, measure=options.measure)
+    print(records.to_json(found) if options.json else format_info(found))
     return 0
 
 
 def _sparsity(options: argparse.Namespace) -> int:
     rows = sparsity(options.experiment, model=options.model, sizes=options.centers)
-    print(format_sparsity(rows, options.experiment))
+    if options.json:
+        print(records.to_json({"model": options.model, "rows": rows}))
+    else:
+        print(format_sparsity(rows, options.experiment))
     return 0
 
 
 def _clean(options: argparse.Namespace) -> int:
     leftovers = clean(options.experiment, yes=options.yes)
-    print(format_leftovers(leftovers, options.experiment))
+    if options.json:
+        print(records.to_json({**as_plain(leftovers), "n_bytes": leftovers.n_bytes}))
+    else:
+        print(format_leftovers(leftovers, options.experiment))
     return 0
 
 
-def _print_found(names, results, write) -> int:  # type: ignore[no-untyped-def]
+def _print_found(names, results, write, *, is_json: bool) -> int:  # type: ignore[no-untyped-def]
     """Write what was found, name on standard error what was not, and return the exit code."""
     good = [
         (name, result)
         for name, result in zip(names, results, strict=True)
         if not isinstance(result, AsrError)
     ]
-    if good:
+    if good or is_json:
         print(write(good), end="")
     failed = [result for result in results if isinstance(result, AsrError)]
     for error in failed:
-        print(f"asr: {error}", file=sys.stderr)
+        say(str(error))
     return 2 if failed else 0
 
 

@@ -112,6 +112,18 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def said_size(n_bytes: int) -> str:
+    """Return a size as people say it.
+
+    >>> said_size(512), said_size(1_500_000), said_size(2_300_000_000)
+    ('0.5 kB', '1.5 MB', '2.3 GB')
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.1f} {unit}"
+    return f"{n_bytes / 1e3:.1f} kB"
+
+
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
     """Turn errors of a disk that is full, read-only or gone into one line; ``path`` is being written."""

@@ -20,6 +20,7 @@ from asr.errors import CorpusError
 from asr.experiment import Experiment
 from asr.formats.alignments import ALIGN_FORMATS
 from asr.formats.hypotheses import DECODE_FORMATS
+from asr.own_commands import OWN_COMMANDS
 from asr.recipe_scripts import built_in_recipes
 from asr.stages.store import StageStore
 from asr.systems import PRESETS, SYSTEMS
@@ -496,8 +497,8 @@ class TestOthers:
     @pytest.mark.parametrize(
         ("arguments", "code", "text"),
         [
-            (["decode"], 2, "arguments are required: experiment, WAV"),
-            ([], 2, "arguments are required: VERB"),
+            (["decode"], 2, "arguments are required: EXP, WAV"),
+            ([], 2, "asr: a verb is missing, expected asr VERB"),
             (["--help"], 0, "usage: asr"),
             (["--version"], 0, f"asr {version('asr-sparse-kernel')}\n"),
             (["train", "--help"], 0, f"one of {', '.join(SYSTEMS)}; may"),
@@ -527,7 +528,7 @@ class TestOthers:
         with pytest.raises(SystemExit, match="0"):
             main(["--help"])
         verbs = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
-        assert verbs == list(COMMANDS)
+        assert sorted(verbs) == sorted([*COMMANDS, *OWN_COMMANDS])
 
     def test_lexicon(self, run: Run, tones: Path) -> None:
         lines = "ASA a s a\nIMI i m i\nMAUI m a u i\nSUS s u s\n"
@@ -553,10 +554,11 @@ class TestOthers:
         assert run("lexicon", tones, "--from", tmp_path / "none.txt")[0] == 2
 
     def test_info(self, run: Run, trained: Path) -> None:
-        code, out, _ = run("info", trained)
-        record = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
-        assert code == 0
-        assert (record["model"], record["words"], record["features"]) == ("gmm2", "4", "39")
+        code, out, errors = run("info", trained)
+        assert (code, errors) == (0, "")
+        assert out.startswith(f"gmm2 of {trained}, by the recipe folder, preset best\n\n")
+        record = json.loads(run("info", trained, "--json")[1])
+        assert (record["model"], record["words"], record["features"]) == ("gmm2", 4, 39)
 
     def test_validate(self, run: Run, tones: Path, tmp_path: Path) -> None:
         code, out, _ = run("validate", tones)
