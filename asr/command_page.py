@@ -85,8 +85,8 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
         "a": "the first hypothesis, as above",
         "b": "the second",
         "comparison": "`difference` of b over a, its `interval` and `p_value` (paired bootstrap), "
-        "`accuracy_a`, `accuracy_b`, `n_better_a`, `n_better_b`, `n_equal` utterances, `sign_test_p_value`, `missing_a`, "
-        "`missing_b`",
+        "`accuracy_a`, `accuracy_b`, `n_better_a`, `n_better_b`, `n_equal` utterances, "
+        "`sign_test_p_value`, `missing_a`, `missing_b`",
     },
     "evaluate": {"(keys of score)": "", "incomplete": "ids of what ended without a whole sentence"},
     "validate": {
