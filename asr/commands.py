@@ -12,10 +12,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from asr import verbs
+from asr.config import check_text
 from asr.endings import say
 from asr.engines.clusters import running_on
 from asr.errors import ConfigError
-from asr.files import as_plain, read_json
+from asr.experiment import CONFIG
+from asr.files import as_plain, check_target, read_json
 from asr.formats import records, terminal
 from asr.formats.alignments import write_aligned
 from asr.formats.colour import with_severity
@@ -26,6 +28,7 @@ from asr.leftovers import clean, format_leftovers
 from asr.model_info import format_info
 from asr.scoring.results import RESULTS
 from asr.sparsity import format_sparsity, sparsity
+from asr.stages.store import STAGES
 from asr.sweeps import sweep
 from foundation.errors import AsrError
 
@@ -157,6 +160,8 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
+    if options.hypotheses is not None:
+        check_target(options.hypotheses, "--hypotheses")
     accuracy, found = verbs.evaluate(
         options.experiment, options.corpus, model=options.model, grammar=options.grammar
     )
@@ -174,6 +179,12 @@ def _validate(options: argparse.Namespace) -> int:
         else:
             print(terminal.suspicious(found, n_utterances, options.corpus))
         return 0
+    check_text(options.text)
+    if all((options.corpus / name).exists() for name in (CONFIG, STAGES)):
+        raise ConfigError(
+            f"{options.corpus}: an experiment, expected a corpus; give the corpus, or --suspicious to list "
+            "what looks wrong in the data of the experiment"
+        )
     arguments = (options.corpus, options.lexicon, options.text)
     if options.show_text:
         if options.json:
@@ -203,6 +214,8 @@ def _lexicon(options: argparse.Namespace) -> int:
 def _lm(options: argparse.Namespace) -> int:
     if options.out is None and options.test is None:
         raise ConfigError("lm: expected --out FILE.arpa to write the model, --test TEXT to test it, or both")
+    if options.out is not None:
+        check_target(options.out, "--out")
     model = verbs.lm(
         options.text,
         order=options.order,

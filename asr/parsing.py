@@ -58,7 +58,9 @@ class VerbParser(argparse.ArgumentParser):
             self.error(f'unknown option "{named}"{did_you_mean(_near(named, known))}')
         if unknown:
             places = " ".join(_place(action) for action in self.actions if not action.option_strings)
-            self.error(f'unexpected "{" ".join(unknown)}", expected no more than {places or "options"}')
+            is_corpus = any("--corpus" in action.option_strings for action in self.actions)
+            hint = did_you_mean([f"--corpus {unknown[0]}"]) if is_corpus else ""
+            self.error(f'unexpected "{" ".join(unknown)}"{hint}, expected no more than {places or "options"}')
         return options
 
     @property

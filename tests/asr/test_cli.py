@@ -347,6 +347,100 @@ class TestEvaluate:
         assert "--set" not in errors
 
 
+class TestSlips:
+    """What people type by mistake is one line that says what to type."""
+
+    @pytest.mark.parametrize(
+        ("line", "expected"),
+        [
+            ("decode WAV EXP", "a file, expected a directory that asr train has finished; give that first"),
+            ("decode EXP CORPUS", "not a recording; expected an audio file; got a directory"),
+            ("decode EXP WAV --model gmm", '(did you mean "gmm2"?); expected one of: gmm2'),
+            ("train CORPUS --out X", "(a corpus? asr train folder --corpus "),
+            ("train folder --corpus CORPUS --out X --set gmm.beam", 'no "=", expected key=value'),
+            ("score WAV REF", "expected transcripts in UTF-8, got other bytes; convert the file, or give"),
+            ("score REF CORPUS", "Is a directory; check the path"),
+            ("evaluate EXP --corpus CORPUS --hypotheses CORPUS", "--hypotheses: "),
+            ("evaluate EXP --corpus CORPUS --hypotheses X/y", "no such directory, expected one to write to"),
+            ("lm REF --out CORPUS", "is a directory, expected a file; choose another name"),
+            ("lm X --out Y", "X: cannot be read"),
+            ("align EXP --corpus CORPUS --format ctm --out .", ".: Is a directory; check the path"),
+            ("validate CORPUS --text klingon", "expected plain, exact or a language such as en"),
+            ("validate EXP", "an experiment, expected a corpus; give the corpus, or --suspicious"),
+            ("info CORPUS", "no trained model in it; expected a directory that asr train has finished"),
+            ("info EXP --measure REF", "not audio that libsndfile can read"),
+            ("clean CORPUS", "no experiment; expected a directory that asr train or asr sweep wrote"),
+        ],
+    )
+    def test_one_line(
+        self,
+        run: Run,
+        trained: Path,
+        tones: Path,
+        wav: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        line: str,
+        expected: str,
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "ref").write_text("u1 A B\n")
+        places = {"EXP": trained, "CORPUS": tones, "WAV": wav, "REF": Path("ref")}
+        code, out, errors = run(*(places.get(word, word) for word in line.split()))
+        assert (code, out) == (2, "")
+        last = errors.splitlines()[-1]
+        assert last.startswith("asr: ")
+        assert expected in last
+        assert [path.name for path in tmp_path.iterdir()] == ["ref"]
+
+
+class TestQuiet:
+    def test_warnings_are_not_said_and_errors_are(self, run: Run, trained: Path, tmp_path: Path) -> None:
+        low = tmp_path / "low.wav"
+        soundfile.write(low, 0.1 * np.random.default_rng(0).normal(size=8000), 8000)
+        code, words, errors = run("decode", trained, low, "nowhere.wav")
+        assert (code, len(errors.splitlines())) == (2, 2)
+        assert run("decode", trained, low, "nowhere.wav", "--quiet") == (
+            2,
+            words,
+            errors.splitlines()[-1] + "\n",
+        )
+        assert run("decode", trained, low, "-q")[2] == ""
+
+    def test_training(self, run: Run, train_arguments: list[str], trained: Path) -> None:
+        code, table, errors = run(*train_arguments, "--out", trained, "--quiet")
+        assert (code, errors) == (0, "")
+        assert table.startswith("model  grammar  split  words  word acc %")
+
+
+class TestColour:
+    @pytest.fixture
+    def broken(self, tmp_path: Path) -> Path:
+        (tmp_path / "a.txt").write_text("A\n")
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        ("variables", "is_coloured"),
+        [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+    )
+    def test_of_problems(
+        self,
+        run: Run,
+        broken: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        variables: dict[str, str],
+        is_coloured: bool,
+    ) -> None:
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        code, out, _ = run("validate", broken)
+        assert code == 2
+        assert out.startswith("\033[31merror\033[0m: a.txt: " if is_coloured else "error: a.txt: ")
+        assert "\033" not in run("validate", broken, "--json")[1]
+
+
 class TestSuspicious:
     def test_listed_by_probability(self, run: Run, trained: Path, tmp_path: Path) -> None:
         assert run("validate", trained, "--suspicious") == (

@@ -24,6 +24,7 @@ def test_every_argument_is_on_the_page() -> None:
         section = page.partition(f"### asr {verb}\n")[2].partition("### asr ")[0]
         assert parser.example in section
         for action in parser.actions:
-            names = action.option_strings or [str(action.metavar or action.dest)]
+            place = action.dest if action.choices else str(action.metavar or action.dest.upper())
+            names = action.option_strings or [place]
             own = action.dest not in ("help", "json", "quiet", "verbose")
             assert (f"\n| `{names[0]}" in section) == own, (verb, names)

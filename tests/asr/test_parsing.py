@@ -55,6 +55,7 @@ def test_optional_arguments_behind_options() -> None:
         ),
         ("decode exp a.wav --zzz=3", 'decode: unknown option "--zzz"; for example'),
         ("decode exp", "decode: the following arguments are required: WAV; for example"),
+        ("train folder my --out x", 'train: unexpected "my" (did you mean "--corpus my"?), expected no more'),
         ("info exp other", 'info: unexpected "other", expected no more than EXP; for example'),
         ("decode exp a.wav --format jsn", '(did you mean "json"?); for example'),
         (
