@@ -35,15 +35,21 @@ from foundation.errors import AsrError
 _N_OF_A_KIND = 10
 
 
+def _print(options: argparse.Namespace, record: Callable[[], object], text: Callable[[], str]) -> None:
+    """Print a result: for programs with ``--json``, otherwise for people."""
+    print(records.to_json(record()) if options.json else text())
+
+
 def _demo(options: argparse.Namespace) -> int:
     results, hypothesis, spoken = verbs.demo(options.out)
-    if options.json:
-        new = {"spoken": spoken, **json_words(hypothesis)}
-        print(records.to_json({**read_json(options.out / RESULTS), "new": new}))
-        return 0
-    print(terminal.results_table(results, options.out))
-    print(f"\na new synthetic recording, spoken: {spoken}\n{terminal.word_times(hypothesis)}")
-    print(f"\n{terminal.after_demo(options.out, verbs.new_recording(options.out))}")
+
+    def text() -> str:
+        heard = f"a new synthetic recording, spoken: {spoken}\n{terminal.word_times(hypothesis)}"
+        after = terminal.after_demo(options.out, verbs.new_recording(options.out))
+        return f"{terminal.results_table(results, options.out)}\n\n{heard}\n\n{after}"
+
+    new = {"spoken": spoken, **json_words(hypothesis)}
+    _print(options, lambda: {**read_json(options.out / RESULTS), "new": new}, text)
     return 0
 
 
@@ -62,10 +68,11 @@ def _train(options: argparse.Namespace) -> int:
             preset=options.preset,
             settings=options.settings,
         )
-    if options.json:
-        print(records.to_json(read_json(options.out / RESULTS)))
-        return 0
-    print(terminal.results_table(results, options.out))
+    _print(
+        options,
+        lambda: read_json(options.out / RESULTS),
+        lambda: terminal.results_table(results, options.out),
+    )
     return 0
 
 
@@ -80,12 +87,13 @@ def _sweep(options: argparse.Namespace) -> int:
             preset=options.preset,
             against=options.against,
         )
-    if options.json:
-        print(records.to_json(found))
-    else:
-        # A file or a pipe takes lines of any length.
-        width = shutil.get_terminal_size(fallback=(sys.maxsize, 24)).columns
-        print(format_sweep(found.rows, found.against, found.place, width=width, synthetic=found.synthetic))
+    # A file or a pipe takes lines of any length.
+    width = shutil.get_terminal_size(fallback=(sys.maxsize, 24)).columns
+    _print(
+        options,
+        lambda: found,
+        lambda: format_sweep(found.rows, found.against, found.place, width=width, synthetic=found.synthetic),
+    )
     return 2 if any(row.error for row in found.rows) else 0
 
 
@@ -174,10 +182,11 @@ def _evaluate(options: argparse.Namespace) -> int:
 def _validate(options: argparse.Namespace) -> int:
     if options.suspicious:
         found, n_utterances = verbs.suspicious(options.corpus)
-        if options.json:
-            print(records.to_json({"n_utterances": n_utterances, "suspicious": found}))
-        else:
-            print(terminal.suspicious(found, n_utterances, options.corpus))
+        _print(
+            options,
+            lambda: {"n_utterances": n_utterances, "suspicious": found},
+            lambda: terminal.suspicious(found, n_utterances, options.corpus),
+        )
         return 0
     check_text(options.text)
     if all((options.corpus / name).exists() for name in (CONFIG, STAGES)):
@@ -187,10 +196,11 @@ def _validate(options: argparse.Namespace) -> int:
         )
     arguments = (options.corpus, options.lexicon, options.text)
     if options.show_text:
-        if options.json:
-            print(records.to_json(records.changed_transcripts(terminal.transcripts_of(*arguments))))
-        else:
-            print("\n".join(terminal.changed_transcripts(*arguments)))
+        _print(
+            options,
+            lambda: records.changed_transcripts(terminal.transcripts_of(*arguments)),
+            lambda: "\n".join(terminal.changed_transcripts(*arguments)),
+        )
         return 0
     if options.json:
         found_problems = terminal.problems_of(*arguments)
@@ -225,34 +235,33 @@ def _lm(options: argparse.Namespace) -> int:
         out=options.out,
         reading=options.reading,
     )
-    if options.json:
-        print(records.to_json(records.language_model(model)))
-    else:
-        print(terminal.language_model(model))
+    _print(options, lambda: records.language_model(model), lambda: terminal.language_model(model))
     return 0
 
 
 def _info(options: argparse.Namespace) -> int:
     found = verbs.info(options.experiment, model=options.model, measure=options.measure)
-    print(records.to_json(found) if options.json else format_info(found))
+    _print(options, lambda: found, lambda: format_info(found))
     return 0
 
 
 def _sparsity(options: argparse.Namespace) -> int:
     rows = sparsity(options.experiment, model=options.model, sizes=options.centers)
-    if options.json:
-        print(records.to_json({"model": options.model, "rows": rows}))
-    else:
-        print(format_sparsity(rows, options.experiment))
+    _print(
+        options,
+        lambda: {"model": options.model, "rows": rows},
+        lambda: format_sparsity(rows, options.experiment),
+    )
     return 0
 
 
 def _clean(options: argparse.Namespace) -> int:
     leftovers = clean(options.experiment, yes=options.yes)
-    if options.json:
-        print(records.to_json({**as_plain(leftovers), "n_bytes": leftovers.n_bytes}))
-    else:
-        print(format_leftovers(leftovers, options.experiment))
+    _print(
+        options,
+        lambda: {**as_plain(leftovers), "n_bytes": leftovers.n_bytes},
+        lambda: format_leftovers(leftovers, options.experiment),
+    )
     return 0
 
 

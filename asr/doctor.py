@@ -11,7 +11,6 @@ import os
 import platform
 import re
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -49,10 +48,10 @@ class Finding:
         return f"{self.severity}: {self.what}{f'; {self.cure}' if self.cure else ''}"
 
 
-def diagnosed(*, with_self_test: bool = True) -> list[Finding]:
-    """Return all findings; a check that fails itself is one, too."""
-    checks = [*CHECKS, *([_self_test] if with_self_test else [])]
-    return [finding for check in checks for finding in _carried_out(check)]
+def diagnosed(*, with_self_test: bool = True) -> Iterator[Finding]:
+    """Yield all findings; a check that fails itself is one, too."""
+    for check in [*CHECKS, *([_self_test] if with_self_test else [])]:
+        yield from _carried_out(check)
 
 
 def _carried_out(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
@@ -136,14 +135,12 @@ def _cores() -> Iterator[Finding]:
     from foundation.threads import default_workers
 
     np.ones((2, 2)) @ np.ones((2, 2))
-    libraries = {
-        f"{each['internal_api']} {each['version']}: {each['num_threads']} thread(s)"
-        for each in threadpool_info()
-        if each["user_api"] == "blas"
-    }
-    blas = f"BLAS by itself {', '.join(sorted(libraries)) or 'unknown'}"
-    cores = f"{default_workers()} core(s) to use of {os.cpu_count()}, a thread on each"
-    yield Finding("ok", f"{cores}; {blas}, 1 in each of ours")
+    found = [each for each in threadpool_info() if each["user_api"] == "blas"]
+    names = ", ".join(sorted({f"{each['internal_api']} {each['version']}" for each in found}))
+    threads = max((each["num_threads"] for each in found), default=1)
+    cores = f"{default_workers()} core(s) of {os.cpu_count()} to use, a thread on each"
+    blas = f"BLAS ({names or 'unknown'}) has {threads} thread(s) by itself, 1 beside our threads"
+    yield Finding("ok", f"{cores}; {blas}")
 
 
 def _memory() -> Iterator[Finding]:
@@ -241,12 +238,3 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _audio,
     _compiled_code,
 )
-
-
-def format_findings(findings: Sequence[Finding]) -> str:
-    """Return a line a finding and the sum."""
-    from asr.formats.colour import with_severity
-
-    record = as_record(findings)
-    lines = [with_severity(str(finding), sys.stdout) for finding in findings]
-    return "\n".join([*lines, f"{record['errors']} error(s), {record['warnings']} warning(s)"])

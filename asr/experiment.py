@@ -1,7 +1,8 @@
 """An experiment: the stages of a recipe in order, from which finished ones are skipped, and its results.
 
 Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `asr.stages.store`),
-``used.json`` (see `asr.stages.used`), ``models/NAME/`` (all a recogniser needs), ``default.json``,
+``used.json`` (see `asr.stages.used`), ``models/NAME/`` (all a recogniser needs, and ``data.json``, which says
+how much it was made from), ``default.json``,
 ``results.json``, ``suspicious.json`` (utterances of the training data that look as if something were wrong
 with them).
 """

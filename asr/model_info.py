@@ -184,6 +184,8 @@ def _said_model(found: Mapping[str, Any]) -> str:
     counts = {"gaussians": "Gaussians", "classes": "classes", "pairs": "pairs", "centers": "centres"}
     parts = [f"{found[key]:,} {name}" for key, name in counts.items() if key in found]
     size = said_size(found["bytes"])
+    if "centers_are_chosen_by" in found:
+        parts.append(f"centres chosen by {found['centers_are_chosen_by']}")
     units = f"{found['phones']:,} phones", f"{found['states']:,} states"
     return f"{_KINDS.get(found['kind'], found['kind'])}: {', '.join([*units, *parts, size])}"
 

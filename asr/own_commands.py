@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable
 from typing import get_args
 
@@ -11,11 +12,17 @@ from asr.parsing import CommandLine
 
 
 def _doctor(options: argparse.Namespace, line: CommandLine) -> int:
-    from asr.doctor import as_record, diagnosed, format_findings
+    from asr.doctor import as_record, diagnosed
+    from asr.formats.colour import with_severity
 
-    findings = diagnosed(with_self_test=not options.brief)
+    findings = []
+    for finding in diagnosed(with_self_test=not options.brief):
+        findings.append(finding)
+        if not options.json:
+            print(with_severity(str(finding), sys.stdout), flush=True)
     record = as_record(findings)
-    print(json.dumps(record, indent=1, ensure_ascii=False) if options.json else format_findings(findings))
+    summary = f"{record['errors']} error(s), {record['warnings']} warning(s)"
+    print(json.dumps(record, indent=1, ensure_ascii=False) if options.json else summary)
     return 2 if record["errors"] else 0
 
 

@@ -39,8 +39,7 @@ def read_transcripts(path: str | Path, format: Format | None = None) -> dict[str
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise CorpusError(
-            f"{path}:{line}: expected transcripts in UTF-8, got other bytes; convert the file, or give the "
-            "one with the text"
+            f"{path}:{line}: expected UTF-8, got other bytes; convert the file, or give the one with the text"
         ) from error
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read: {error.strerror}; check the path") from error

@@ -358,7 +358,7 @@ class TestSlips:
             ("decode EXP WAV --model gmm", '(did you mean "gmm2"?); expected one of: gmm2'),
             ("train CORPUS --out X", "(a corpus? asr train folder --corpus "),
             ("train folder --corpus CORPUS --out X --set gmm.beam", 'no "=", expected key=value'),
-            ("score WAV REF", "expected transcripts in UTF-8, got other bytes; convert the file, or give"),
+            ("score WAV REF", "expected UTF-8, got other bytes; convert the file, or give"),
             ("score REF CORPUS", "Is a directory; check the path"),
             ("evaluate EXP --corpus CORPUS --hypotheses CORPUS", "--hypotheses: "),
             ("evaluate EXP --corpus CORPUS --hypotheses X/y", "no such directory, expected one to write to"),

@@ -20,7 +20,8 @@ def test_doctor(
 
     monkeypatch.setattr(doctor, "CHECKS", (check,))
     assert main(["doctor", "--brief"]) == code
-    assert capsys.readouterr().out.startswith(f"{severity}: x; do y\n")
+    counts = f"{int(severity == 'error')} error(s), {int(severity == 'warning')} warning(s)"
+    assert capsys.readouterr().out == f"{severity}: x; do y\n{counts}\n"
     assert main(["doctor", "--brief", "--json"]) == code
     assert json.loads(capsys.readouterr().out)["findings"][0]["severity"] == severity
 
