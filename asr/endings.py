@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -47,8 +47,9 @@ def code_of(number: int) -> int:
 
 
 def say(text: str) -> None:
-    """Write a line on standard error, with the program's name before it."""
-    print(f"asr: {text}", file=sys.stderr)
+    """Write a line on standard error, with the program's name before it, if somebody is there to read it."""
+    with suppress(OSError):  # the terminal of a run that is hung up is gone
+        print(f"asr: {text}", file=sys.stderr, flush=True)
 
 
 def line_of(number: int) -> str:

@@ -60,6 +60,20 @@ def test_a_run_cleans_up_and_says_one_line(name: str) -> None:
     assert errors.endswith("; run the same command again, training goes on where it was\n")
 
 
+def test_a_terminal_that_is_gone_does_not_change_the_exit_code() -> None:
+    reader, writer = os.pipe()
+    setup = "import signal; signal.signal(signal.SIGPIPE, signal.SIG_IGN)\n"
+    command = [sys.executable, "-c", setup + RUN, "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writer, text=True) as process:
+        os.close(writer)
+        os.close(reader)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGHUP)
+        assert process.communicate(timeout=60)[0] == "cleaned\n"
+    assert process.returncode == 129
+
+
 def test_a_later_signal_does_not_wait_for_the_cleaning_up() -> None:
     with started(RUN, "60") as process:
         assert process.stdout is not None
