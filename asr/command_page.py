@@ -117,6 +117,7 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
         "suspicious": "number of utterances that look wrong",
         "words": "words of the lexicon",
         "phones": "number of phones",
+        "units": "number of units: phones, or phones in context",
         "states": "number of states",
         "bytes": "size of the model's files",
         "adapts_to_speakers": "whether frames are adapted",

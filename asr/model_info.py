@@ -11,6 +11,7 @@ from textwrap import fill
 from typing import Any
 
 from acoustic.emissions.kinds import describe
+from acoustic.hmm.contexts import base_phone
 from asr.corpora.data_record import DataRecord, read_data
 from asr.corpora.sufficiency import Amount, said_duration
 from asr.files import read_json, said_size
@@ -26,7 +27,6 @@ _KINDS = {
     "gmm": "Gaussian mixtures",
     "pairwise": "discriminants of pairs",
     "one-vs-rest": "one discriminant a class",
-    "combined": "two models combined",
     "sklearn": "a scikit-learn classifier",
 }
 
@@ -55,7 +55,8 @@ def model_info(
         "training_minutes": round(float(acoustic.occupancy.sum()) * acoustic.front_end.frame_shift_s / 60, 2),
         "suspicious": None if root is None else _n_suspicious(root),
         "words": len(recognizer.lexicon),
-        "phones": len(acoustic.topology.phones),
+        "phones": len({base_phone(name) for name in acoustic.topology.phones}),
+        "units": len(acoustic.topology.phones),
         "states": acoustic.topology.n_states,
         "bytes": sum(path.stat().st_size for path in directory.iterdir() if path.is_file()),
         "adapts_to_speakers": acoustic.adaptation is not None,
@@ -151,9 +152,12 @@ def _paragraphs(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     others = [name for name in found["grammars"] if name != found["grammar"]]
     also = f"; also --grammar {', '.join(others)}" if others else ""
     yield "grammar", f"{found['grammar']}, over {found['words']:,} words{also}"
-    yield from zip(["accuracy", *[""] * len(found["results"])], _said_accuracies(found), strict=False)
-    yield from zip(["speed", ""], _said_speeds(found), strict=False)
-    yield from zip(["next", "", "", ""], _next(found), strict=False)
+    for label, texts in (
+        ("accuracy", _said_accuracies(found)),
+        ("speed", _said_speeds(found)),
+        ("next", _next(found)),
+    ):
+        yield from ((label if n == 0 else "", text) for n, text in enumerate(texts))
 
 
 _OVER = {
@@ -181,13 +185,19 @@ def _said_training(found: Mapping[str, Any]) -> str:
 
 
 def _said_model(found: Mapping[str, Any]) -> str:
-    counts = {"gaussians": "Gaussians", "classes": "classes", "pairs": "pairs", "centers": "centres"}
-    parts = [f"{found[key]:,} {name}" for key, name in counts.items() if key in found]
-    size = said_size(found["bytes"])
+    kinds = [found[name] for name in ("first", "second")] if found["kind"] == "combined" else [found]
+    units = f"{found['units']:,} in context, " if found["units"] != found["phones"] else ""
+    size = f"{found['phones']:,} phones, {units}{found['states']:,} states; {said_size(found['bytes'])}"
+    return f"{' and '.join(map(_said_emissions, kinds))}; {size}"
+
+
+def _said_emissions(found: Mapping[str, Any]) -> str:
+    """Return the kind of an emission model and its sizes."""
+    sizes = {"gaussians": "Gaussians", "classes": "classes", "pairs": "pairs", "centers": "centres"}
+    parts = [f"{found[key]:,} {name}" for key, name in sizes.items() if key in found]
     if "centers_are_chosen_by" in found:
-        parts.append(f"centres chosen by {found['centers_are_chosen_by']}")
-    units = f"{found['phones']:,} phones", f"{found['states']:,} states"
-    return f"{_KINDS.get(found['kind'], found['kind'])}: {', '.join([*units, *parts, size])}"
+        parts.append(f"chosen by {found['centers_are_chosen_by']}")
+    return f"{_KINDS.get(found['kind'], found['kind'])} ({', '.join(parts)})"
 
 
 def _said_accuracies(found: Mapping[str, Any]) -> Iterator[str]:

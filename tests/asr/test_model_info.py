@@ -62,7 +62,7 @@ def test_words_for_a_person(trained: Path, tones: Path) -> None:
     assert max(map(len, said.splitlines())) <= max(100, len(str(trained)) + 60)
     for part in (
         "84 words in 35 utterances of train and dev",
-        "Gaussian mixtures: 7 phones, 18 states, 36 Gaussians, ",
+        "Gaussian mixtures (36 Gaussians); 7 phones, 18 states; ",
         "recordings at 16,000 Hz",
         "bigram, over 4 words; also --grammar loop",
         "12 words of test with the grammar loop",
@@ -91,6 +91,25 @@ def test_what_looks_wrong_and_what_is_synthetic_is_said(trained: Path) -> None:
     plain = format_info(found)
     assert "look wrong" not in plain
     assert "SYNTHETIC" not in plain
+
+
+def test_kinds_of_models(trained: Path) -> None:
+    first = {"kind": "pairwise", "classes": 9, "pairs": 1200, "centers": 50, "centers_are_chosen_by": "npd"}
+    second = {"kind": "gmm", "gaussians": 36}
+    sizes = {"phones": 7, "units": 40, "states": 18, "bytes": 2_000_000}
+    said = format_info({**info(trained), **sizes, "kind": "combined", "first": first, "second": second})
+    assert (
+        "discriminants of pairs (9 classes, 1,200 pairs, 50 centres, chosen by npd) and Gaussian mixtures "
+        "(36 Gaussians); 7 phones, 40 in context, 18 states; 2.0 MB"
+    ) in " ".join(said.split())
+
+
+def test_every_line_of_a_synthetic_corpus_without_test(trained: Path) -> None:
+    found = info(trained)
+    (dev,) = [r for r in found["results"] if (r.split, r.grammar) == ("dev", "loop")]  # type: ignore[attr-defined]
+    said = " ".join(format_info({**found, "results": [dev], "synthetic": True}).split())
+    assert "of dev with the grammar loop dev also chose the decoder's weights" in said
+    assert "SYNTHETIC speech" in said
 
 
 def test_no_model(tmp_path: Path) -> None:
