@@ -18,7 +18,8 @@ from typing import TypeAlias, get_args
 
 from asr.completion import SHELLS
 from asr.endings import exit_code_of, stopped_at_once, stopped_by_exception
-from asr.formats.alignments import ALIGN_FORMATS
+from asr.formats.alignments import ALIGN_FORMATS, MLF_ROWS
+from asr.formats.exports import EXPORTS, FORMATS
 from asr.formats.hypotheses import DECODE_FORMATS
 from asr.formats.transcripts import Format
 from asr.parsing import CommandLine, VerbParser
@@ -31,7 +32,7 @@ GROUPS = {
     "begin": ("doctor", "demo", "completion"),
     "data": ("validate", "lexicon", "lm"),
     "models": ("train", "info", "sweep", "sparsity", "clean"),
-    "recordings": ("decode", "align", "evaluate", "score"),
+    "recordings": ("decode", "align", "evaluate", "score", "export"),
 }
 EXAMPLES = {
     "doctor": "asr doctor",
@@ -48,6 +49,7 @@ EXAMPLES = {
     "decode": "asr decode exp/mine my_recordings/anna/*.wav --format ctm",
     "align": "asr align exp/mine anna/u01.wav anna/u01.txt --out u01.TextGrid",
     "evaluate": "asr evaluate exp/mine --corpus new_recordings --hypotheses hyp.txt",
+    "export": "asr export exp/mine --what scores --corpus my_recordings --out scores",
     "score": "asr score ref.txt hyp.txt --against hyp2.txt",
 }
 WITHOUT_JSON = ("completion",)  # what they print is for programs anyway
@@ -110,6 +112,7 @@ def command_line() -> CommandLine:
         _add_align,
         _add_score,
         _add_evaluate,
+        _add_export,
         _add_validate,
         _add_lexicon,
         _add_lm,
@@ -219,6 +222,9 @@ def _add_decode(verbs: Verbs) -> VerbParser:
     _add_model_options(command)
     command.add_argument("--format", choices=DECODE_FORMATS, default="text", help="of the output (text)")
     command.add_argument(
+        "--out", type=Path, metavar="DIR", help="write one file a recording, instead of to standard output"
+    )
+    command.add_argument(
         "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
     )
     command.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
@@ -237,8 +243,11 @@ def _add_align(verbs: Verbs) -> VerbParser:
     command.add_argument(
         "--format", choices=ALIGN_FORMATS, default="textgrid", help="of the output (textgrid)"
     )
+    command.add_argument("--rows", choices=MLF_ROWS, help="what the rows of mlf are; states by default")
     command.add_argument(
-        "--out", type=Path, help="file (ctm, mlf) or directory (textgrid); default: standard output"
+        "--out",
+        type=Path,
+        help="file (ctm, mlf) or directory (textgrid, eaf, srt, vtt); default: standard output",
     )
     return command
 
@@ -265,6 +274,21 @@ def _add_evaluate(verbs: Verbs) -> VerbParser:
     command.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
     _add_model_options(command)
     command.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
+    return command
+
+
+def _add_export(verbs: Verbs) -> VerbParser:
+    command = verbs.add_parser(
+        "export", help="write features, scores, alignments, transcripts or the model for other tools"
+    )
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
+    command.add_argument("--what", choices=EXPORTS, required=True, help="what to write")
+    command.add_argument("--corpus", type=Path, help="the recordings")
+    command.add_argument("--format", choices=FORMATS, help="of the files; the first that WHAT has by default")
+    command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory to write to")
+    _add_model_options(command)
     return command
 
 

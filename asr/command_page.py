@@ -89,6 +89,11 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
         "`sign_test_p_value`, `missing_a`, `missing_b`",
     },
     "evaluate": {"(keys of score)": "", "incomplete": "ids of what ended without a whole sentence"},
+    "export": {
+        "path": "what was written",
+        "n_utterances": "how many utterances it holds",
+        "failed": "the errors of those that it does not hold",
+    },
     "validate": {
         "corpus": "its path",
         "errors": "number of errors",

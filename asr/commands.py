@@ -17,11 +17,19 @@ from asr.endings import say
 from asr.engines.clusters import running_on
 from asr.errors import ConfigError
 from asr.experiment import CONFIG
+from asr.exports import export
 from asr.files import as_plain, check_target, read_json
 from asr.formats import records, terminal
-from asr.formats.alignments import write_aligned
+from asr.formats.alignments import ONE_EACH, write_aligned
 from asr.formats.colour import with_severity
-from asr.formats.hypotheses import decoded, json_words, write_hypotheses
+from asr.formats.hypotheses import (
+    CAPTIONS,
+    Decoded,
+    decoded,
+    json_words,
+    write_decoded,
+    write_hypotheses,
+)
 from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
 from asr.leftovers import clean, format_leftovers
@@ -98,7 +106,9 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _decode(options: argparse.Namespace) -> int:
-    options.format = _or_json(options, "text")
+    output = _or_json(options, "text")
+    if output in CAPTIONS and options.out is None and len(options.recordings) > 1:
+        raise ConfigError(f"decode: {output} is one file a recording; expected --out DIR for several")
     found = verbs.decode(
         options.experiment,
         options.recordings,
@@ -108,30 +118,32 @@ def _decode(options: argparse.Namespace) -> int:
         same_speaker=options.same_speaker,
     )
     several = len(options.recordings) > 1
-    return _print_found(
-        options.recordings,
-        found,
-        lambda pairs: decoded(pairs, options.format, with_path=several, with_rank=options.nbest > 1),
-        is_json=options.json,
-    )
+
+    def write(pairs: Decoded) -> str:
+        if options.out is not None:
+            write_decoded(pairs, output, options.out)
+            return ""
+        return decoded(pairs, output, with_path=several, with_rank=options.nbest > 1)
+
+    return _print_found(options.recordings, found, write, is_json=options.json)
 
 
 def _or_json(options: argparse.Namespace, default: str) -> str:
     """Return the format of the output; ``--json`` stands for ``--format json``."""
     if options.json and options.format not in (default, "json"):
         raise ConfigError(f"{options.verb}: got --json and --format {options.format}; expected one of them")
+    if options.json and options.out is not None:
+        raise ConfigError(f"{options.verb}: --json prints what is found; expected no --out with it")
     return "json" if options.json else str(options.format)
 
 
 def _align(options: argparse.Namespace) -> int:
     output = _or_json(options, "textgrid")
-    if options.json and options.out is not None:
-        raise ConfigError("align: --json prints what is found; expected no --out with it")
     if options.corpus is not None:
         if options.recording is not None:
             raise ConfigError("align: got both WAV and --corpus; expected one of them")
-        if output == "textgrid" and options.out is None:
-            raise ConfigError("align: TextGrid is one file an utterance; expected --out DIR for a corpus")
+        if output in ONE_EACH and options.out is None:
+            raise ConfigError(f"align: {output} is one file an utterance; expected --out DIR for a corpus")
         pairs = list(verbs.align_corpus(options.experiment, options.corpus, model=options.model))
     else:
         if options.recording is None or options.text is None:
@@ -144,7 +156,7 @@ def _align(options: argparse.Namespace) -> int:
         found = [aligned for _, aligned in good]
         if output == "json":
             return records.to_json(records.alignments(found)) + "\n"
-        return write_aligned(found, output, options.out)
+        return write_aligned(found, output, options.out, rows=options.rows)
 
     return _print_found(
         [name for name, _ in pairs], [result for _, result in pairs], write, is_json=options.json
@@ -177,6 +189,30 @@ def _evaluate(options: argparse.Namespace) -> int:
         write_hypotheses(found, options.hypotheses)
     print(terminal.evaluation(accuracy, found, as_json=options.json))
     return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    found = export(
+        options.experiment,
+        what=options.what,
+        out=options.out,
+        corpus=options.corpus,
+        format=options.format,
+        model=options.model,
+        grammar=options.grammar,
+    )
+    _print(
+        options,
+        lambda: {
+            "path": found.path,
+            "n_utterances": found.n_utterances,
+            "failed": list(map(str, found.errors)),
+        },
+        lambda: f"{found.path}: {found.n_utterances} utterance(s)",
+    )
+    for error in found.errors:
+        say(str(error))
+    return 2 if found.errors else 0
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -288,6 +324,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "align": _align,
     "score": _score,
     "evaluate": _evaluate,
+    "export": _export,
     "validate": _validate,
     "lexicon": _lexicon,
     "lm": _lm,

@@ -59,6 +59,7 @@ def lines(trained: Path, tones: Path, files: Path, wav: Path) -> dict[str, list[
         "validate --show-text": ["validate", tones, "--show-text"],
         "lexicon": ["lexicon", tones],
         "lm": ["lm", files / "text/t.txt", "--test", files / "text/t.txt"],
+        "export": ["export", trained, "--what", "scores", "--corpus", wav.parent, "--out", files / "s"],
         "info": ["info", trained, "--measure", wav],
         "clean": ["clean", trained],
         "doctor": ["doctor", "--brief"],
