@@ -1,74 +1,94 @@
 """The command line: ``asr VERB …``. Results go to standard output, everything else to standard error.
 
-Exit codes: 0 done, 2 bad input (one line says which; `validate` found errors; a point of `sweep` failed), 130
-interrupted.
+Exit codes: 0 done, 2 bad input (one line says which; `validate` found errors; a point of `sweep` failed; a
+check of `doctor` failed), 130, 143, 129 ended by the interrupt key, SIGTERM, SIGHUP.
+
+To add a verb: a function ``_add_…`` below, a row in `GROUPS` and in `EXAMPLES`, its function in
+`asr.commands`, its JSON in `asr.command_page`.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias, get_args
 
+from asr.completion import SHELLS
+from asr.endings import exit_code_of, stopped_at_once, stopped_by_exception
 from asr.formats.alignments import ALIGN_FORMATS, MLF_ROWS
 from asr.formats.exports import EXPORTS, FORMATS
 from asr.formats.hypotheses import DECODE_FORMATS
 from asr.formats.transcripts import Format
+from asr.parsing import CommandLine, VerbParser
 from asr.recipe_scripts import built_in_recipes
 from asr.systems import PRESETS, SPARSITY_SIZES, SYSTEMS
 from asr.version import package_version
 from foundation.errors import AsrError
 
+GROUPS = {
+    "begin": ("doctor", "demo", "completion"),
+    "data": ("validate", "lexicon", "lm"),
+    "models": ("train", "info", "sweep", "sparsity", "clean"),
+    "recordings": ("decode", "align", "evaluate", "score", "export"),
+}
+EXAMPLES = {
+    "doctor": "asr doctor",
+    "demo": "asr demo --out exp/demo",
+    "completion": "asr completion bash > ~/.local/share/bash-completion/completions/asr",
+    "validate": "asr validate my_recordings",
+    "lexicon": "asr lexicon my_recordings --english > lexicon.txt",
+    "lm": "asr lm text.txt --order 3 --test other.txt --out trigram.arpa",
+    "train": "asr train folder --corpus my_recordings --out exp/mine",
+    "info": "asr info exp/mine --measure my_recordings/anna/u01.wav",
+    "sweep": "asr sweep folder --corpus my_recordings --out exp/sweep --set gmm.beam=200,300",
+    "sparsity": "asr sparsity exp/mine --centers 25 50 100",
+    "clean": "asr clean exp/mine --yes",
+    "decode": "asr decode exp/mine my_recordings/anna/*.wav --format ctm",
+    "align": "asr align exp/mine anna/u01.wav anna/u01.txt --out u01.TextGrid",
+    "evaluate": "asr evaluate exp/mine --corpus new_recordings --hypotheses hyp.txt",
+    "export": "asr export exp/mine --what scores --corpus my_recordings --out scores",
+    "score": "asr score ref.txt hyp.txt --against hyp2.txt",
+}
+WITHOUT_JSON = ("completion",)  # what they print is for programs anyway
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     _speak_utf8()
-    try:
-        return _run(_parser().parse_args(arguments))
-    except AsrError as error:
-        print(f"asr: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("asr: interrupted; run the same command again, training goes on where it was", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
-        print(
-            f"asr: {name}{error.strerror or error}; check the path and the space on the disk", file=sys.stderr
-        )
-        return 2
-    except MemoryError:
-        print("asr: not enough memory; use fewer or shorter recordings at once", file=sys.stderr)
-        return 2
-    except UnicodeEncodeError as error:  # bytes of a file name or an argument that are no UTF-8
-        line_start = error.object.rfind("\n", 0, error.start) + 1
-        line = error.object[line_start:].partition("\n")[0]
-        print(
-            f'asr: "{line}" is not UTF-8, expected names and words in UTF-8; rename it, or set PYTHONUTF8=1 '
-            "where the locale is not UTF-8",
-            file=sys.stderr,
-        )
-        return 2
+    with stopped_at_once():
+        options = command_line().parse(sys.argv[1:] if arguments is None else arguments)
+        return exit_code_of(lambda: _run(options))
 
 
 def _run(options: argparse.Namespace) -> int:
     """Run a verb; only now is imported what it needs, for help shall not wait for it."""
-    if options.verb == "demo":  # imports take seconds
+    if options.verb == "demo" and not options.quiet:  # imports take seconds
         print("a small corpus is synthesised, two models are trained and tested: minutes", file=sys.stderr)
-    from asr.commands import COMMANDS
+    command = _command(options.verb)
     from asr.logs import terminal_messages
 
-    with terminal_messages(verbose=options.verbose):
-        code = COMMANDS[options.verb](options)
+    with stopped_by_exception(), terminal_messages(verbose=options.verbose, quiet=options.quiet):
+        code = command(options)
         sys.stdout.flush()
         return code
+
+
+def _command(verb: str) -> Callable[[argparse.Namespace], int]:
+    """Return what carries out a verb; `doctor` works where other imports fail."""
+    from asr.own_commands import OWN_COMMANDS
+
+    if verb in OWN_COMMANDS:
+        return lambda options: OWN_COMMANDS[verb](options, command_line())
+    try:
+        from asr.commands import COMMANDS
+    except ImportError as error:
+        raise AsrError(
+            f"{error}; expected all packages to be installed; asr doctor says what is wrong"
+        ) from None
+    return COMMANDS[verb]
 
 
 def _speak_utf8() -> None:
@@ -78,12 +98,12 @@ def _speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="asr", description="Speech recognition and forced alignment from small transcribed corpora."
+def command_line() -> CommandLine:
+    """Return the parser of all verbs."""
+    line = CommandLine(
+        "Speech recognition and forced alignment from small transcribed corpora.", GROUPS, EXAMPLES
     )
-    parser.add_argument("--version", action="version", version=f"asr {package_version()}")
-    verb = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    line.parser.add_argument("--version", action="version", version=f"asr {package_version()}")
     for add in (
         _add_demo,
         _add_train,
@@ -99,22 +119,35 @@ def _parser() -> argparse.ArgumentParser:
         _add_info,
         _add_sparsity,
         _add_clean,
+        _add_doctor,
+        _add_completion,
     ):
-        command = add(verb)
-        command.add_argument("-v", "--verbose", action="store_true", help="say what is being done")
-    return parser
+        add(line.verbs)
+    for verb, parser in line.parsers.items():
+        _add_common_options(verb, parser)
+    line.finish()
+    return line
 
 
-Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+def _add_common_options(verb: str, command: VerbParser) -> None:
+    """Add what every verb has."""
+    if verb not in WITHOUT_JSON:
+        command.add_argument("--json", action="store_true", help="print the result as JSON, for programs")
+    messages = command.add_mutually_exclusive_group()
+    messages.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    messages.add_argument("-v", "--verbose", action="store_true", help="say what is being done")
 
 
-def _add_demo(verbs: Verbs) -> argparse.ArgumentParser:
+Verbs: TypeAlias = "argparse._SubParsersAction[VerbParser]"
+
+
+def _add_demo(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("demo", help="train and test on a small synthetic corpus, made on the spot")
     command.add_argument("--out", type=Path, default=Path("exp/demo"), help="experiment directory (exp/demo)")
     return command
 
 
-def _add_train(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_train(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("train", help="train, tune and test by a recipe; goes on where it stopped")
     _add_training_options(command)
     command.add_argument(
@@ -128,7 +161,7 @@ def _add_train(verbs: Verbs) -> argparse.ArgumentParser:
     return command
 
 
-def _add_sweep(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_sweep(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser(
         "sweep",
         help="train every combination of some settings, and compare them",
@@ -178,12 +211,16 @@ def _add_engine_options(command: argparse.ArgumentParser) -> None:
     engine.add_argument("--cluster", type=Path, metavar="FILE", help="TOML that describes a cluster to start")
 
 
-def _add_decode(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_decode(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("decode", help="print the words of recordings")
-    command.add_argument("experiment", type=Path)
-    command.add_argument("recordings", nargs="+", type=Path, metavar="WAV")
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
+    command.add_argument(
+        "recordings", nargs="+", type=Path, metavar="WAV", help="recordings of any usual format"
+    )
     _add_model_options(command)
-    command.add_argument("--format", choices=DECODE_FORMATS, default="text")
+    command.add_argument("--format", choices=DECODE_FORMATS, default="text", help="of the output (text)")
     command.add_argument(
         "--out", type=Path, metavar="DIR", help="write one file a recording, instead of to standard output"
     )
@@ -194,14 +231,18 @@ def _add_decode(verbs: Verbs) -> argparse.ArgumentParser:
     return command
 
 
-def _add_align(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_align(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("align", help="find when each word and phone of a transcript is spoken")
-    command.add_argument("experiment", type=Path)
-    command.add_argument("recording", nargs="?", type=Path, metavar="WAV")
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
+    command.add_argument("recording", nargs="?", type=Path, metavar="WAV", help="a recording")
     command.add_argument("text", nargs="?", metavar="TEXT", help="the transcript, or a file that holds it")
     command.add_argument("--corpus", type=Path, help="align a whole data directory or folder")
-    command.add_argument("--model")
-    command.add_argument("--format", choices=ALIGN_FORMATS, default="textgrid")
+    command.add_argument("--model", help="name of the model; the best on dev by default")
+    command.add_argument(
+        "--format", choices=ALIGN_FORMATS, default="textgrid", help="of the output (textgrid)"
+    )
     command.add_argument("--rows", choices=MLF_ROWS, help="what the rows of mlf are; states by default")
     command.add_argument(
         "--out",
@@ -211,45 +252,47 @@ def _add_align(verbs: Verbs) -> argparse.ArgumentParser:
     return command
 
 
-def _add_score(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_score(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("score", help="word accuracy of hypotheses against references")
-    command.add_argument("reference", type=Path)
-    command.add_argument("hypothesis", type=Path)
+    command.add_argument("reference", type=Path, metavar="REF", help="file of what was said")
+    command.add_argument("hypothesis", type=Path, metavar="HYP", help="file of what was recognised")
     command.add_argument("--format", choices=get_args(Format), help="of both files; guessed by default")
     command.add_argument(
         "--against", type=Path, metavar="HYP2", help="compare with a second recogniser, paired"
     )
     command.add_argument("--utt2spk", type=Path, help="speakers, for a table of them")
-    command.add_argument("--ignore-case", action="store_true")
+    command.add_argument("--ignore-case", action="store_true", help="take A and a for one word")
     command.add_argument("--plain", action="store_true", help="disregard case, punctuation and [remarks]")
-    command.add_argument("--json", action="store_true")
     return command
 
 
-def _add_evaluate(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_evaluate(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("evaluate", help="decode and score a data directory or folder")
-    command.add_argument("experiment", type=Path)
-    command.add_argument("--corpus", type=Path, required=True)
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
+    command.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
     _add_model_options(command)
     command.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
-    command.add_argument("--json", action="store_true")
     return command
 
 
-def _add_export(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_export(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser(
         "export", help="write features, scores, alignments, transcripts or the model for other tools"
     )
-    command.add_argument("experiment", type=Path)
-    command.add_argument("--what", choices=EXPORTS, required=True)
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
+    command.add_argument("--what", choices=EXPORTS, required=True, help="what to write")
     command.add_argument("--corpus", type=Path, help="the recordings")
     command.add_argument("--format", choices=FORMATS, help="of the files; the first that WHAT has by default")
-    command.add_argument("--out", type=Path, required=True, metavar="DIR")
+    command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory to write to")
     _add_model_options(command)
     return command
 
 
-def _add_validate(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_validate(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("validate", help="list everything that is wrong with a corpus")
     command.add_argument("corpus", type=Path, help="the corpus; an experiment directory with --suspicious")
     command.add_argument("--lexicon", type=Path, help="pronunciations; lexicon.txt of the corpus by default")
@@ -263,9 +306,9 @@ def _add_validate(verbs: Verbs) -> argparse.ArgumentParser:
     return command
 
 
-def _add_lexicon(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_lexicon(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("lexicon", help="print a lexicon for the words of a corpus")
-    command.add_argument("corpus", type=Path)
+    command.add_argument("corpus", type=Path, help="directory of the corpus")
     command.add_argument("--english", action="store_true", help="phones of the CMU dictionary, not letters")
     command.add_argument(
         "--from",
@@ -280,7 +323,7 @@ def _add_lexicon(verbs: Verbs) -> argparse.ArgumentParser:
     return command
 
 
-def _add_lm(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_lm(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("lm", help="make an n-gram model of a text (ARPA), or measure how good one is")
     command.add_argument("text", type=Path, help="a file with a sentence on each line, or a corpus")
     command.add_argument(
@@ -299,23 +342,28 @@ def _add_lm(verbs: Verbs) -> argparse.ArgumentParser:
     command.add_argument(
         "--test", type=Path, metavar="TEXT", help="say the perplexity of this text and its unknown words"
     )
-    command.add_argument("--out", type=Path, metavar="FILE.arpa")
+    command.add_argument("--out", type=Path, metavar="FILE.arpa", help="where to write the model (.gz too)")
     command.add_argument(
         "--text", default="plain", dest="reading", help="how texts are read, as --set text=… of train"
     )
     return command
 
 
-def _add_info(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_info(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("info", help="say what a model is made of")
-    command.add_argument("experiment", type=Path)
-    command.add_argument("--model")
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
+    command.add_argument("--model", help="name of the model; the best on dev by default")
+    command.add_argument("--measure", type=Path, metavar="WAV", help="also measure how fast it decodes this")
     return command
 
 
-def _add_sparsity(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_sparsity(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("sparsity", help="accuracy on dev against the number of centres")
-    command.add_argument("experiment", type=Path)
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
     command.add_argument("--model", default="npd", help="npd (default) or orols")
     command.add_argument(
         "--centers",
@@ -327,10 +375,37 @@ def _add_sparsity(verbs: Verbs) -> argparse.ArgumentParser:
     return command
 
 
-def _add_clean(verbs: Verbs) -> argparse.ArgumentParser:
+def _add_clean(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("clean", help="list, or remove, what an experiment's results do not need")
-    command.add_argument("experiment", type=Path)
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
     command.add_argument("--yes", action="store_true", help="remove it; without this it is only listed")
+    return command
+
+
+def _add_doctor(verbs: Verbs) -> VerbParser:
+    command = verbs.add_parser(
+        "doctor",
+        help="check this installation, and train and decode on it",
+        description="Check packages, cores, memory, disk, audio formats and compiled code, then train, "
+        "decode and align on a few synthetic tones. A line a finding: ok, warning or error, with what to do. "
+        "Exit code 2 if there is an error.",
+    )
+    command.add_argument("--brief", action="store_true", help="leave out training, decoding and aligning")
+    return command
+
+
+def _add_completion(verbs: Verbs) -> VerbParser:
+    command = verbs.add_parser(
+        "completion",
+        help="print a script that completes verbs and options in a shell",
+        description="Print a script that completes verbs, options, their values, names of recipes and "
+        "models, and the keys of --set. It belongs, for bash, into the file "
+        "~/.local/share/bash-completion/completions/asr, for zsh into a file _asr in a folder of $fpath, for "
+        "fish into ~/.config/fish/completions/asr.fish. Print it again after an update.",
+    )
+    command.add_argument("shell", choices=SHELLS, help="the shell")
     return command
 
 

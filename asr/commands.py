@@ -1,4 +1,7 @@
-"""What each verb of the command line does: calls the function of the same name and prints what it returns."""
+"""What each verb of the command line does: calls the function of the same name and prints what it returns.
+
+For a person it prints text; with ``--json`` one record for programs (`asr.formats.records`).
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,52 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from asr import verbs
+from asr.config import check_text
+from asr.endings import say
 from asr.engines.clusters import running_on
 from asr.errors import ConfigError
+from asr.experiment import CONFIG
 from asr.exports import export
-from asr.formats import terminal
+from asr.files import as_plain, check_target, read_json
+from asr.formats import records, terminal
 from asr.formats.alignments import ONE_EACH, write_aligned
-from asr.formats.hypotheses import CAPTIONS, Decoded, decoded, write_decoded, write_hypotheses
+from asr.formats.colour import with_severity
+from asr.formats.hypotheses import (
+    CAPTIONS,
+    Decoded,
+    decoded,
+    json_words,
+    write_decoded,
+    write_hypotheses,
+)
 from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
 from asr.leftovers import clean, format_leftovers
+from asr.model_info import format_info
+from asr.scoring.results import RESULTS
 from asr.sparsity import format_sparsity, sparsity
+from asr.stages.store import STAGES
 from asr.sweeps import sweep
 from foundation.errors import AsrError
 
 _N_OF_A_KIND = 10
 
 
+def _print(options: argparse.Namespace, record: Callable[[], object], text: Callable[[], str]) -> None:
+    """Print a result: for programs with ``--json``, otherwise for people."""
+    print(records.to_json(record()) if options.json else text())
+
+
 def _demo(options: argparse.Namespace) -> int:
     results, hypothesis, spoken = verbs.demo(options.out)
-    print(terminal.results_table(results, options.out))
-    print(f"\na new synthetic recording, spoken: {spoken}\n{terminal.word_times(hypothesis)}")
+
+    def text() -> str:
+        heard = f"a new synthetic recording, spoken: {spoken}\n{terminal.word_times(hypothesis)}"
+        after = terminal.after_demo(options.out, verbs.new_recording(options.out))
+        return f"{terminal.results_table(results, options.out)}\n\n{heard}\n\n{after}"
+
+    new = {"spoken": spoken, **json_words(hypothesis)}
+    _print(options, lambda: {**read_json(options.out / RESULTS), "new": new}, text)
     return 0
 
 
@@ -47,7 +76,11 @@ def _train(options: argparse.Namespace) -> int:
             preset=options.preset,
             settings=options.settings,
         )
-    print(terminal.results_table(results, options.out))
+    _print(
+        options,
+        lambda: read_json(options.out / RESULTS),
+        lambda: terminal.results_table(results, options.out),
+    )
     return 0
 
 
@@ -64,13 +97,18 @@ def _sweep(options: argparse.Namespace) -> int:
         )
     # A file or a pipe takes lines of any length.
     width = shutil.get_terminal_size(fallback=(sys.maxsize, 24)).columns
-    print(format_sweep(found.rows, found.against, found.place, width=width, synthetic=found.synthetic))
+    _print(
+        options,
+        lambda: found,
+        lambda: format_sweep(found.rows, found.against, found.place, width=width, synthetic=found.synthetic),
+    )
     return 2 if any(row.error for row in found.rows) else 0
 
 
 def _decode(options: argparse.Namespace) -> int:
-    if options.format in CAPTIONS and options.out is None and len(options.recordings) > 1:
-        raise ConfigError(f"decode: {options.format} is one file a recording; expected --out DIR for several")
+    output = _or_json(options, "text")
+    if output in CAPTIONS and options.out is None and len(options.recordings) > 1:
+        raise ConfigError(f"decode: {output} is one file a recording; expected --out DIR for several")
     found = verbs.decode(
         options.experiment,
         options.recordings,
@@ -83,21 +121,29 @@ def _decode(options: argparse.Namespace) -> int:
 
     def write(pairs: Decoded) -> str:
         if options.out is not None:
-            write_decoded(pairs, options.format, options.out)
+            write_decoded(pairs, output, options.out)
             return ""
-        return decoded(pairs, options.format, with_path=several, with_rank=options.nbest > 1)
+        return decoded(pairs, output, with_path=several, with_rank=options.nbest > 1)
 
-    return _print_found(options.recordings, found, write)
+    return _print_found(options.recordings, found, write, is_json=options.json)
+
+
+def _or_json(options: argparse.Namespace, default: str) -> str:
+    """Return the format of the output; ``--json`` stands for ``--format json``."""
+    if options.json and options.format not in (default, "json"):
+        raise ConfigError(f"{options.verb}: got --json and --format {options.format}; expected one of them")
+    if options.json and options.out is not None:
+        raise ConfigError(f"{options.verb}: --json prints what is found; expected no --out with it")
+    return "json" if options.json else str(options.format)
 
 
 def _align(options: argparse.Namespace) -> int:
+    output = _or_json(options, "textgrid")
     if options.corpus is not None:
         if options.recording is not None:
             raise ConfigError("align: got both WAV and --corpus; expected one of them")
-        if options.format in ONE_EACH and options.out is None:
-            raise ConfigError(
-                f"align: {options.format} is one file an utterance; expected --out DIR for a corpus"
-            )
+        if output in ONE_EACH and options.out is None:
+            raise ConfigError(f"align: {output} is one file an utterance; expected --out DIR for a corpus")
         pairs = list(verbs.align_corpus(options.experiment, options.corpus, model=options.model))
     else:
         if options.recording is None or options.text is None:
@@ -105,10 +151,15 @@ def _align(options: argparse.Namespace) -> int:
         text = text_or_file(options.text)
         aligned = verbs.align(options.experiment, options.recording, text, model=options.model)
         pairs = [(aligned.utterance_id, aligned)]
+
+    def write(good) -> str:  # type: ignore[no-untyped-def]
+        found = [aligned for _, aligned in good]
+        if output == "json":
+            return records.to_json(records.alignments(found)) + "\n"
+        return write_aligned(found, output, options.out, rows=options.rows)
+
     return _print_found(
-        [name for name, _ in pairs],
-        [result for _, result in pairs],
-        lambda good: write_aligned([a for _, a in good], options.format, options.out, rows=options.rows),
+        [name for name, _ in pairs], [result for _, result in pairs], write, is_json=options.json
     )
 
 
@@ -129,6 +180,8 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
+    if options.hypotheses is not None:
+        check_target(options.hypotheses, "--hypotheses")
     accuracy, found = verbs.evaluate(
         options.experiment, options.corpus, model=options.model, grammar=options.grammar
     )
@@ -148,25 +201,51 @@ def _export(options: argparse.Namespace) -> int:
         model=options.model,
         grammar=options.grammar,
     )
-    print(f"{found.path}: {found.n_utterances} utterance(s)")
+    _print(
+        options,
+        lambda: {
+            "path": found.path,
+            "n_utterances": found.n_utterances,
+            "failed": list(map(str, found.errors)),
+        },
+        lambda: f"{found.path}: {found.n_utterances} utterance(s)",
+    )
     for error in found.errors:
-        print(f"asr: {error}", file=sys.stderr)
+        say(str(error))
     return 2 if found.errors else 0
 
 
 def _validate(options: argparse.Namespace) -> int:
     if options.suspicious:
-        print(terminal.suspicious(*verbs.suspicious(options.corpus), options.corpus))
+        found, n_utterances = verbs.suspicious(options.corpus)
+        _print(
+            options,
+            lambda: {"n_utterances": n_utterances, "suspicious": found},
+            lambda: terminal.suspicious(found, n_utterances, options.corpus),
+        )
         return 0
+    check_text(options.text)
+    if all((options.corpus / name).exists() for name in (CONFIG, STAGES)):
+        raise ConfigError(
+            f"{options.corpus}: an experiment, expected a corpus; give the corpus, or --suspicious to list "
+            "what looks wrong in the data of the experiment"
+        )
+    arguments = (options.corpus, options.lexicon, options.text)
     if options.show_text:
-        print("\n".join(terminal.changed_transcripts(options.corpus, options.lexicon, options.text)))
+        _print(
+            options,
+            lambda: records.changed_transcripts(terminal.transcripts_of(*arguments)),
+            lambda: "\n".join(terminal.changed_transcripts(*arguments)),
+        )
         return 0
+    if options.json:
+        found_problems = terminal.problems_of(*arguments)
+        print(records.to_json(records.problems(found_problems, options.corpus)))
+        return 2 if any(problem.severity == "error" for problem in found_problems) else 0
     # A person sees the first of each kind, a file gets all.
     n_of_a_kind = _N_OF_A_KIND if sys.stdout.isatty() else None
-    lines, has_errors = terminal.problems(
-        options.corpus, options.lexicon, options.text, n_of_a_kind=n_of_a_kind
-    )
-    print("\n".join(lines))
+    lines, has_errors = terminal.problems(*arguments, n_of_a_kind=n_of_a_kind)
+    print("\n".join(with_severity(line, sys.stdout) for line in lines))
     return 2 if has_errors else 0
 
 
@@ -174,13 +253,15 @@ def _lexicon(options: argparse.Namespace) -> int:
     lexicon = verbs.make_lexicon(
         options.corpus, english=options.english, source=options.source, variants=options.variants
     )
-    print(lexicon.format(), end="")
+    print(records.to_json(records.lexicon(lexicon)) + "\n" if options.json else lexicon.format(), end="")
     return 0
 
 
 def _lm(options: argparse.Namespace) -> int:
     if options.out is None and options.test is None:
         raise ConfigError("lm: expected --out FILE.arpa to write the model, --test TEXT to test it, or both")
+    if options.out is not None:
+        check_target(options.out, "--out")
     model = verbs.lm(
         options.text,
         order=options.order,
@@ -190,39 +271,48 @@ def _lm(options: argparse.Namespace) -> int:
         out=options.out,
         reading=options.reading,
     )
-    print(terminal.language_model(model))
+    _print(options, lambda: records.language_model(model), lambda: terminal.language_model(model))
     return 0
 
 
 def _info(options: argparse.Namespace) -> int:
-    print(terminal.description(verbs.info(options.experiment, model=options.model)))
+    found = verbs.info(options.experiment, model=options.model, measure=options.measure)
+    _print(options, lambda: found, lambda: format_info(found))
     return 0
 
 
 def _sparsity(options: argparse.Namespace) -> int:
     rows = sparsity(options.experiment, model=options.model, sizes=options.centers)
-    print(format_sparsity(rows, options.experiment))
+    _print(
+        options,
+        lambda: {"model": options.model, "rows": rows},
+        lambda: format_sparsity(rows, options.experiment),
+    )
     return 0
 
 
 def _clean(options: argparse.Namespace) -> int:
     leftovers = clean(options.experiment, yes=options.yes)
-    print(format_leftovers(leftovers, options.experiment))
+    _print(
+        options,
+        lambda: {**as_plain(leftovers), "n_bytes": leftovers.n_bytes},
+        lambda: format_leftovers(leftovers, options.experiment),
+    )
     return 0
 
 
-def _print_found(names, results, write) -> int:  # type: ignore[no-untyped-def]
+def _print_found(names, results, write, *, is_json: bool) -> int:  # type: ignore[no-untyped-def]
     """Write what was found, name on standard error what was not, and return the exit code."""
     good = [
         (name, result)
         for name, result in zip(names, results, strict=True)
         if not isinstance(result, AsrError)
     ]
-    if good:
+    if good or is_json:
         print(write(good), end="")
     failed = [result for result in results if isinstance(result, AsrError)]
     for error in failed:
-        print(f"asr: {error}", file=sys.stderr)
+        say(str(error))
     return 2 if failed else 0
 
 

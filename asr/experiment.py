@@ -1,7 +1,8 @@
 """An experiment: the stages of a recipe in order, from which finished ones are skipped, and its results.
 
 Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `asr.stages.store`),
-``used.json`` (see `asr.stages.used`), ``models/NAME/`` (all a recogniser needs), ``default.json``,
+``used.json`` (see `asr.stages.used`), ``models/NAME/`` (all a recogniser needs, and ``data.json``, which says
+how much it was made from), ``default.json``,
 ``results.json``, ``suspicious.json`` (utterances of the training data that look as if something were wrong
 with them).
 """
@@ -12,12 +13,15 @@ import logging
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Corpus
-from asr.corpora.sufficiency import judgement
+from asr.corpora.data_record import DataRecord, write_data
+from asr.corpora.speech_data import SpeechData
+from asr.corpora.sufficiency import amount_of, judgement
 from asr.files import read_json, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
 from asr.logs import log_file
@@ -130,12 +134,27 @@ class Experiment:
 
     def _tell_of_amounts(self) -> None:
         """Say how much there is to learn from, and what that lets expect."""
-        used = [split for split in SPLITS if len(self.task.corpus(split))]
-        data = {split: self.task.data((split,)) for split in used}
-        shift_s = self.config.front_end.shift_ms / 1000
-        seconds = {s: {u.utterance_id: len(c) * shift_s for u, c in data[s]} for s in used}
-        for split, line in judgement({s: data[s].corpus for s in used}, seconds, self.task.lexicon):
+        data, seconds = self._data, self._seconds
+        for split, line in judgement({s: data[s].corpus for s in data}, seconds, self.task.lexicon):
             say(f"{split}: {line}")
+
+    @cached_property
+    def _data(self) -> dict[str, SpeechData]:
+        """The usable data of each split that there is."""
+        return {split: self.task.data((split,)) for split in SPLITS if len(self.task.corpus(split))}
+
+    @cached_property
+    def _seconds(self) -> dict[str, dict[str, float]]:
+        """The duration of each utterance by split and id."""
+        shift_s = self.config.front_end.shift_ms / 1000
+        return {s: {u.utterance_id: len(c) * shift_s for u, c in data} for s, data in self._data.items()}
+
+    @cached_property
+    def _data_record(self) -> DataRecord:
+        """What the final models are trained and tested on."""
+        seconds = self._seconds
+        amounts = {split: amount_of(data.corpus, seconds[split]) for split, data in self._data.items()}
+        return DataRecord(self.loaded.name, self.preset, amounts, self._splits)
 
     def _list_suspicious(self, systems: Iterable[System], *, briefly: bool) -> None:
         """Write what looks as if it were wrong in the training data, and say how much there is."""
@@ -154,7 +173,7 @@ class Experiment:
         splits, model = self._splits, self.models.acoustic_model(system, self._splits)
         fit = self.models.fitting.confidence(name, model, splits)
         recognizer = self.decoding.recognizer(name, model, tuning, splits, fit)
-        _publish(recognizer.path, self.out / MODELS / name)
+        _publish(recognizer.path, self.out / MODELS / name, self._data_record)
         evaluated = [("dev", tuning)] if has_dev else []
         if has_test:
             evaluated.append(("test", self.decoding.evaluation(name, recognizer)))
@@ -207,13 +226,14 @@ def best_model(results: Sequence[Result], models: Sequence[str]) -> str:
     )
 
 
-def _publish(source: Path, target: Path) -> None:
-    """Put a copy of a finished recogniser in its place, whole or not at all."""
+def _publish(source: Path, target: Path, data: DataRecord) -> None:
+    """Put a copy of a finished recogniser in its place, with what it was made from, whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         shutil.copytree(source, partial)
+        write_data(data, partial)
         shutil.rmtree(target, ignore_errors=True)
         os.replace(partial, target)
     finally:

@@ -14,7 +14,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from asr.errors import ExperimentError
+from asr.errors import ConfigError, ExperimentError
 
 
 def as_plain(value: object) -> Any:
@@ -33,8 +33,18 @@ def write_json(path: Path, value: object) -> None:
     write_text(path, json.dumps(as_plain(value), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
+def check_target(path: Path, option: str) -> None:
+    """Raise an error if no file can be written there, before time is spent on what is to be in it."""
+    if path.is_dir():
+        raise ConfigError(f"{option}: {path} is a directory, expected a file; choose another name")
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"{option}: {path.parent}: no such directory, expected one to write to; make it")
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 file whole or not at all: what was there before stays until the new one is complete."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     partial = path.with_name(f".{path.name}.partial")
     try:
         with open(partial, "w", encoding="utf-8", newline="\n") as file:
@@ -134,6 +144,18 @@ def source_digest(source: Path) -> str:
 def text_digest(text: str) -> str:
     """Return the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def said_size(n_bytes: int) -> str:
+    """Return a size as people say it.
+
+    >>> said_size(512), said_size(1_500_000), said_size(2_300_000_000)
+    ('0.5 kB', '1.5 MB', '2.3 GB')
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.1f} {unit}"
+    return f"{n_bytes / 1e3:.1f} kB"
 
 
 @contextmanager

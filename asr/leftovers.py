@@ -16,7 +16,7 @@ from pathlib import Path
 
 from asr.errors import ExperimentError
 from asr.experiment import CONFIG
-from asr.files import read_json, storage_errors
+from asr.files import read_json, said_size, storage_errors
 from asr.recognizer import DEFAULT_MODEL, MODELS, POINTS
 from asr.scoring.points import SWEEP
 from asr.scoring.results import RESULTS
@@ -93,7 +93,7 @@ def clean(experiment: str | Path, *, yes: bool = False) -> Leftovers:
 def format_leftovers(leftovers: Leftovers, experiment: Path) -> str:
     """Return a line for each thing that is not needed, with the sum and what to do at the end."""
     lines = [
-        f"{_size(each.n_bytes):>8}  {each.path.relative_to(experiment).as_posix()}: {each.why}"
+        f"{said_size(each.n_bytes):>8}  {each.path.relative_to(experiment).as_posix()}: {each.why}"
         for each in leftovers.found
     ]
     if leftovers.foreign:
@@ -101,7 +101,7 @@ def format_leftovers(leftovers: Leftovers, experiment: Path) -> str:
         lines.append(f"left alone, for asr did not write it: {names}")
     if not leftovers.found:
         return "\n".join([*lines, f"{experiment}: nothing to remove"])
-    total = f"{experiment}: {len(leftovers.found)} thing(s), {_size(leftovers.n_bytes)}"
+    total = f"{experiment}: {len(leftovers.found)} thing(s), {said_size(leftovers.n_bytes)}"
     done = "removed" if leftovers.removed else "not removed; run it again with --yes to remove them"
     return "\n".join([*lines, f"{total}: {done}"])
 
@@ -252,15 +252,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)  # of a killed run; it is listed, too
         os.replace(path, partial)
     shutil.rmtree(partial)
-
-
-def _size(n_bytes: int) -> str:
-    """Return a size as people say it.
-
-    >>> _size(512), _size(1_500_000), _size(2_300_000_000)
-    ('0.5 kB', '1.5 MB', '2.3 GB')
-    """
-    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
-        if n_bytes >= factor:
-            return f"{n_bytes / factor:.1f} {unit}"
-    return f"{n_bytes / 1e3:.1f} kB"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,8 +39,12 @@ def log_file(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def terminal_messages(*, verbose: bool) -> Iterator[None]:
-    """Show warnings and progress on standard error, with ``verbose`` all that is done."""
+def terminal_messages(*, verbose: bool = False, quiet: bool = False) -> Iterator[None]:
+    """Show warnings and progress on standard error, with ``verbose`` all that is done, or nothing."""
+    if quiet:
+        with _handled(_TerminalHandler(logging.ERROR), _PACKAGES, logging.INFO), progress.silence():
+            yield
+        return
     handler = _TerminalHandler(logging.INFO)
     handler.setFormatter(logging.Formatter("%(message)s"))
     if not verbose:
@@ -61,15 +65,29 @@ def warnings_once() -> Iterator[None]:
             return True
         return False
 
+    with _filtered(is_new):
+        yield
+
+
+@contextmanager
+def muted() -> Iterator[None]:
+    """Show no messages and no progress at the terminal; files get them."""
+    with _filtered(lambda record: False), progress.silence():
+        yield
+
+
+@contextmanager
+def _filtered(passes: Callable[[logging.LogRecord], bool]) -> Iterator[None]:
+    """Show only some messages at the terminal."""
     handlers = {h for name in _PACKAGES for h in logging.getLogger(name).handlers}
     terminals = [handler for handler in handlers if isinstance(handler, _TerminalHandler)]
     for handler in terminals:
-        handler.addFilter(is_new)
+        handler.addFilter(passes)
     try:
         yield
     finally:
         for handler in terminals:
-            handler.removeFilter(is_new)
+            handler.removeFilter(passes)
 
 
 @contextmanager

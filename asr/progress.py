@@ -23,6 +23,7 @@ INTERVAL_S = 30.0  # from one line of the heartbeat to the next
 logger = logging.getLogger(__name__)
 
 _under_way: list[Callable[[], str]] = []  # says how far each piece of work is, the innermost last
+_silenced: list[None] = []  # one entry for each `silence` that is held
 
 
 class Steps(Protocol):
@@ -45,7 +46,7 @@ def progress_bar(items: Iterable[Item], total: int, label: str) -> Iterator[Item
 
 def step_bar(label: str, total: int) -> AbstractContextManager[Steps]:
     """Return a bar that is moved by hand: ``bar.update()``, ``bar.set_postfix_str(…)``."""
-    if sys.stderr.isatty():
+    if _has_watcher():
         bar: AbstractContextManager[Any] = tqdm(desc=label, total=total, leave=False)
         return bar
     return _counted(_Count(label, total))
@@ -57,7 +58,7 @@ def stage(name: str) -> Iterator[None]:
     started = time.monotonic()
     with _shown(lambda: f"{name}: {duration(time.monotonic() - started)} so far"):
         yield
-    if sys.stderr.isatty():
+    if _has_watcher():
         say(f"{name}: {duration(time.monotonic() - started)}")
 
 
@@ -71,7 +72,7 @@ def heartbeat(interval_s: float = INTERVAL_S) -> Iterator[None]:
             if _under_way:
                 say(status())
 
-    if sys.stderr.isatty():
+    if _has_watcher():
         yield
         return
     thread = threading.Thread(target=beat, daemon=True)
@@ -81,6 +82,21 @@ def heartbeat(interval_s: float = INTERVAL_S) -> Iterator[None]:
     finally:
         stopped.set()
         thread.join()
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Draw no bars."""
+    _silenced.append(None)
+    try:
+        yield
+    finally:
+        _silenced.pop()
+
+
+def _has_watcher() -> bool:
+    """Return whether a person sees what is drawn."""
+    return sys.stderr.isatty() and not _silenced
 
 
 def say(text: str) -> None:

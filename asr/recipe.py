@@ -60,6 +60,8 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
         name, module = path.stem, _import_script(path)
     else:
         hint = did_you_mean(difflib.get_close_matches(name_or_path, built_in_recipes(), n=1))
+        if name_or_path and Path(name_or_path).exists():
+            hint = f" (a corpus? asr train folder --corpus {name_or_path})"
         raise ExperimentError(
             f'recipe "{name_or_path}" is not built in{hint}; expected one of {", ".join(built_in_recipes())} '
             "or the path of a .py file"

@@ -237,6 +237,10 @@ def model_directory(directory: Path, model: str | None) -> Path:
             raise ExperimentError(
                 f"{directory}: a sweep, expected one of its points; choose one: {', '.join(points)}"
             )
+        if directory.is_file():
+            raise ExperimentError(
+                f"{directory}: a file, expected a directory that asr train has finished; give that first"
+            )
         what = "no trained model in it" if directory.is_dir() else "no such directory"
         raise ExperimentError(
             f"{directory}: {what}; expected a directory that asr train has finished; "

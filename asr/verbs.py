@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import get_args
 
 from acoustic.emissions.hybrid import THESIS, HybridConfig
-from acoustic.emissions.kinds import describe
 from asr.config import ChosenName, ExperimentConfig, check_text
 from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
@@ -21,6 +20,7 @@ from asr.experiment import Experiment
 from asr.files import read_json
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.language_model import LanguageModel, language_model, read_vocabulary
+from asr.model_info import model_info
 from asr.pronunciations import filled_lexicon, report
 from asr.recipe import LoadedRecipe, load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
@@ -110,12 +110,17 @@ def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
     The rows of ``OUT/results.json``, the hypothesis of the new recording and what was said in it
     """
     results = train("demo", out=out)
-    task = load_recipe("demo")
-    new = Experiment(task, None, Path(out), task.recipe.config, "best").task.prepared.path
-    (found,) = decode(out, [new / "new.wav"])
+    new = new_recording(out)
+    (found,) = decode(out, [new])
     if isinstance(found, AsrError):
         raise found
-    return results, found, (new / "new.txt").read_text(encoding="utf-8").strip()
+    return results, found, new.with_suffix(".txt").read_text(encoding="utf-8").strip()
+
+
+def new_recording(out: str | Path) -> Path:
+    """Return the recording of a demo that is in none of its splits, with ``new.txt`` beside it."""
+    task = load_recipe("demo")
+    return Experiment(task, None, Path(out), task.recipe.config, "best").task.prepared.path / "new.wav"
 
 
 def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = THESIS) -> ExperimentConfig:
@@ -307,20 +312,15 @@ def lm(
     return model
 
 
-def info(experiment: str | Path, *, model: str | None = None) -> dict[str, object]:
-    """Return what a model is made of."""
-    recognizer = Recognizer.load(experiment, model)
-    acoustic = recognizer.model
-    description: dict[str, object] = {
-        "model": recognizer.name,
-        "words": len(recognizer.lexicon),
-        "phones": len(acoustic.topology.phones),
-        "states": acoustic.topology.n_states,
-        "adapts_to_speakers": acoustic.adaptation is not None,
-        "sample_rate": acoustic.front_end.config.mfcc.sample_rate,
-        "front_end": acoustic.front_end.config,
-        "grammar": recognizer.grammar,
-        "decoder": recognizer.decoder.config,
-        "training_minutes": round(float(acoustic.occupancy.sum()) * acoustic.front_end.frame_shift_s / 60, 2),
-    }
-    return description | describe(acoustic.emissions)
+def info(
+    experiment: str | Path, *, model: str | None = None, measure: str | Path | None = None
+) -> dict[str, object]:
+    """Return what a model is made of, what it was trained on, how good and how fast it is.
+
+    Parameters
+    ----------
+    experiment : experiment directory, or a model's own
+    model : name; by default the one that was best on dev
+    measure : recording that is decoded now to see how fast that is
+    """
+    return model_info(experiment, model=model, measure=measure)

@@ -52,7 +52,7 @@ class Amount(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{_duration(self.hours)} of {self.n_speakers:,} speaker(s), {self.n_words:,} words, "
+            f"{said_duration(self.hours)} of {self.n_speakers:,} speaker(s), {self.n_words:,} words, "
             f"{self.n_different:,} of them different, in {self.n_utterances:,} utterances"
         )
 
@@ -153,7 +153,9 @@ def _rare(tokens: Counter[str]) -> list[str]:
 
 def _expectation(amount: Amount) -> str:
     nearest = min(MEASURED, key=lambda known: sum(_differences(amount, known)))
-    size = f"{_duration(nearest.hours)}, {nearest.n_speakers} speakers, {nearest.n_words:,} different words"
+    size = (
+        f"{said_duration(nearest.hours)}, {nearest.n_speakers} speakers, {nearest.n_words:,} different words"
+    )
     if max(_differences(amount, nearest)) > FAR:
         return f"no corpus like this was measured; the nearest is {nearest.name} ({size}): {nearest.found}"
     return f"expect about what {nearest.name} reaches ({size}): {nearest.found}"
@@ -181,5 +183,6 @@ def _advice(train: Corpus, amount: Amount, tokens: Counter[str]) -> Iterator[str
     yield "more speakers help others than these, more minutes help these"
 
 
-def _duration(hours: float) -> str:
+def said_duration(hours: float) -> str:
+    """Return a duration as people say it, in hours or minutes."""
     return f"{hours:.1f} hours" if hours >= 1 else f"{60 * hours:.0f} minutes"

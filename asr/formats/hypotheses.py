@@ -124,12 +124,13 @@ def _intervals(hypothesis: Hypothesis) -> list[Interval]:
 
 
 def _json_hypothesis(path: Path, hypothesis: Hypothesis) -> dict[str, Any]:
-    return {"recording": str(path), **_json_words(hypothesis)} | (
-        {"alternatives": [_json_words(h) for h in hypothesis.alternatives]} if hypothesis.alternatives else {}
+    return {"recording": str(path), **json_words(hypothesis)} | (
+        {"alternatives": [json_words(h) for h in hypothesis.alternatives]} if hypothesis.alternatives else {}
     )
 
 
-def _json_words(hypothesis: Hypothesis) -> dict[str, Any]:
+def json_words(hypothesis: Hypothesis) -> dict[str, Any]:
+    """Return the words of a hypothesis with times and confidences as JSON can hold them."""
     words = [
         {
             "word": w.word,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from asr.corpora.kinds import first_of_each_kind
 from asr.corpora.validation import transcripts_as_read, validate
 from asr.errors import ScoringError
 from asr.files import as_plain, read_json
+from asr.formats.colour import difference
 from asr.formats.transcripts import read_transcripts
 from asr.language_model import LanguageModel, Usage
 from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
@@ -58,9 +61,12 @@ def accuracy_of_files(
     comparison = compare(references, hypotheses, others, normalize_case=ignore_case)
     if as_json:
         second = score(references, others, speakers=speakers, normalize_case=ignore_case)
-        both = {"a": to_json(first), "b": to_json(second), "comparison": as_plain(comparison)}
+        compared = {**as_plain(comparison), "difference": comparison.difference}
+        both = {"a": to_json(first), "b": to_json(second), "comparison": compared}
         return json.dumps(both, indent=1, ensure_ascii=False)
-    return f"{format_accuracy(first)}\n\n{format_comparison(comparison)}"
+    accuracies, by_how_much, *rest = format_comparison(comparison).splitlines()
+    lines = [accuracies, difference(by_how_much, *comparison.interval, sys.stdout), *rest]
+    return "\n".join([format_accuracy(first), "", *lines])
 
 
 def _speakers(path: Path) -> dict[str, str]:
@@ -80,6 +86,18 @@ def evaluation(result: WordAccuracy, hypotheses: Mapping[str, Hypothesis], *, as
     return format_accuracy(result) + note
 
 
+def after_demo(directory: Path, recording: Path) -> str:
+    """Return what to do next."""
+    out = shlex.quote(str(directory))
+    commands = {
+        f"asr info {out}": "what the best model is made from, and how good it is",
+        f"asr decode {out} {shlex.quote(str(recording))}": "the words of a recording, this one or yours",
+        "asr train folder --corpus MY_RECORDINGS --out exp/mine": "of name.wav with name.txt beside it",
+    }
+    width = max(map(len, commands))
+    return "\n".join(["next:", *(f"  {command:{width}}  # {why}" for command, why in commands.items())])
+
+
 def results_table(results: Sequence[Result], directory: Path) -> str:
     """Return the table of an experiment's results and where they lie."""
     synthetic = bool(read_json(directory / RESULTS)["synthetic"])
@@ -93,7 +111,7 @@ def problems(
 
     ``n_of_a_kind`` is the number that is listed of problems of one kind, None for all.
     """
-    found = validate(corpus, lexicon=None if lexicon is None else Lexicon.read(lexicon), text=text)
+    found = problems_of(corpus, lexicon, text)
     lines = []
     for problem, n_more in first_of_each_kind(found, n_of_a_kind or len(found)):
         lines.append(_problem_line(problem))
@@ -105,10 +123,20 @@ def problems(
     return [*lines, f"{corpus}: {n_errors} error(s), {n_warnings} warning(s)"], n_errors > 0
 
 
+def problems_of(corpus: Path, lexicon: Path | None, text: str) -> tuple[Problem, ...]:
+    """Return the problems of a corpus, with the lexicon in a file."""
+    return validate(corpus, lexicon=None if lexicon is None else Lexicon.read(lexicon), text=text)
+
+
+def transcripts_of(corpus: Path, lexicon: Path | None, text: str) -> Iterator[tuple[str, str, str]]:
+    """Return id, transcript and words of what is read as other words, with the lexicon in a file."""
+    brought = None if lexicon is None else Lexicon.read(lexicon)
+    return transcripts_as_read(corpus, lexicon=brought, text=text)
+
+
 def changed_transcripts(corpus: Path, lexicon: Path | None, text: str) -> list[str]:
     """Return for each transcript that is read as other words two lines: what is written, and what is read."""
-    brought = None if lexicon is None else Lexicon.read(lexicon)
-    found = transcripts_as_read(corpus, lexicon=brought, text=text)
+    found = transcripts_of(corpus, lexicon, text)
     return [f"{name}: {before}\n{' ' * len(name)}> {after}" for name, before, after in found]
 
 
@@ -143,18 +171,3 @@ def _usage(text: Usage) -> str:
 
 def _problem_line(problem: Problem) -> str:
     return f"{problem.severity}: {problem}"
-
-
-def description(record: Mapping[str, object]) -> str:
-    """Return a record as indented lines."""
-    return "\n".join(_lines(as_plain(record), ""))
-
-
-def _lines(record: Mapping[str, Any], indent: str) -> list[str]:
-    lines = []
-    for key, value in record.items():
-        if isinstance(value, Mapping):
-            lines += [f"{indent}{key}:", *_lines(value, indent + "  ")]
-        else:
-            lines.append(f"{indent}{key}: {value}")
-    return lines

@@ -38,7 +38,9 @@ def read_transcripts(path: str | Path, format: Format | None = None) -> dict[str
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise CorpusError(f"{path}:{line}: expected UTF-8, got other bytes; convert the file") from error
+        raise CorpusError(
+            f"{path}:{line}: expected UTF-8, got other bytes; convert the file, or give the one with the text"
+        ) from error
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read: {error.strerror}; check the path") from error
     return parse_transcripts(text, format, name=str(path))

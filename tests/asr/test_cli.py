@@ -20,6 +20,7 @@ from asr.errors import CorpusError
 from asr.experiment import Experiment
 from asr.formats.alignments import ALIGN_FORMATS
 from asr.formats.hypotheses import DECODE_FORMATS
+from asr.own_commands import OWN_COMMANDS
 from asr.recipe_scripts import built_in_recipes
 from asr.stages.store import StageStore
 from asr.systems import PRESETS, SYSTEMS
@@ -346,6 +347,100 @@ class TestEvaluate:
         assert "--set" not in errors
 
 
+class TestSlips:
+    """What people type by mistake is one line that says what to type."""
+
+    @pytest.mark.parametrize(
+        ("line", "expected"),
+        [
+            ("decode WAV EXP", "a file, expected a directory that asr train has finished; give that first"),
+            ("decode EXP CORPUS", "not a recording; expected an audio file; got a directory"),
+            ("decode EXP WAV --model gmm", '(did you mean "gmm2"?); expected one of: gmm2'),
+            ("train CORPUS --out X", "(a corpus? asr train folder --corpus "),
+            ("train folder --corpus CORPUS --out X --set gmm.beam", 'no "=", expected key=value'),
+            ("score WAV REF", "expected UTF-8, got other bytes; convert the file, or give"),
+            ("score REF CORPUS", "Is a directory; check the path"),
+            ("evaluate EXP --corpus CORPUS --hypotheses CORPUS", "--hypotheses: "),
+            ("evaluate EXP --corpus CORPUS --hypotheses X/y", "no such directory, expected one to write to"),
+            ("lm REF --out CORPUS", "is a directory, expected a file; choose another name"),
+            ("lm X --out Y", "X: cannot be read"),
+            ("align EXP --corpus CORPUS --format ctm --out .", ".: Is a directory; check the path"),
+            ("validate CORPUS --text klingon", "expected plain, exact or a language such as en"),
+            ("validate EXP", "an experiment, expected a corpus; give the corpus, or --suspicious"),
+            ("info CORPUS", "no trained model in it; expected a directory that asr train has finished"),
+            ("info EXP --measure REF", "not audio that libsndfile can read"),
+            ("clean CORPUS", "no experiment; expected a directory that asr train or asr sweep wrote"),
+        ],
+    )
+    def test_one_line(
+        self,
+        run: Run,
+        trained: Path,
+        tones: Path,
+        wav: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        line: str,
+        expected: str,
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "ref").write_text("u1 A B\n")
+        places = {"EXP": trained, "CORPUS": tones, "WAV": wav, "REF": Path("ref")}
+        code, out, errors = run(*(places.get(word, word) for word in line.split()))
+        assert (code, out) == (2, "")
+        last = errors.splitlines()[-1]
+        assert last.startswith("asr: ")
+        assert expected in last
+        assert [path.name for path in tmp_path.iterdir()] == ["ref"]
+
+
+class TestQuiet:
+    def test_warnings_are_not_said_and_errors_are(self, run: Run, trained: Path, tmp_path: Path) -> None:
+        low = tmp_path / "low.wav"
+        soundfile.write(low, 0.1 * np.random.default_rng(0).normal(size=8000), 8000)
+        code, words, errors = run("decode", trained, low, "nowhere.wav")
+        assert (code, len(errors.splitlines())) == (2, 2)
+        assert run("decode", trained, low, "nowhere.wav", "--quiet") == (
+            2,
+            words,
+            errors.splitlines()[-1] + "\n",
+        )
+        assert run("decode", trained, low, "-q")[2] == ""
+
+    def test_training(self, run: Run, train_arguments: list[str], trained: Path) -> None:
+        code, table, errors = run(*train_arguments, "--out", trained, "--quiet")
+        assert (code, errors) == (0, "")
+        assert table.startswith("model  grammar  split  words  word acc %")
+
+
+class TestColour:
+    @pytest.fixture
+    def broken(self, tmp_path: Path) -> Path:
+        (tmp_path / "a.txt").write_text("A\n")
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        ("variables", "is_coloured"),
+        [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+    )
+    def test_of_problems(
+        self,
+        run: Run,
+        broken: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        variables: dict[str, str],
+        is_coloured: bool,
+    ) -> None:
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        code, out, _ = run("validate", broken)
+        assert code == 2
+        assert out.startswith("\033[31merror\033[0m: a.txt: " if is_coloured else "error: a.txt: ")
+        assert "\033" not in run("validate", broken, "--json")[1]
+
+
 class TestSuspicious:
     def test_listed_by_probability(self, run: Run, trained: Path, tmp_path: Path) -> None:
         assert run("validate", trained, "--suspicious") == (
@@ -496,8 +591,8 @@ class TestOthers:
     @pytest.mark.parametrize(
         ("arguments", "code", "text"),
         [
-            (["decode"], 2, "arguments are required: experiment, WAV"),
-            ([], 2, "arguments are required: VERB"),
+            (["decode"], 2, "arguments are required: EXP, WAV"),
+            ([], 2, "asr: a verb is missing, expected asr VERB"),
             (["--help"], 0, "usage: asr"),
             (["--version"], 0, f"asr {version('asr-sparse-kernel')}\n"),
             (["train", "--help"], 0, f"one of {', '.join(SYSTEMS)}; may"),
@@ -527,7 +622,7 @@ class TestOthers:
         with pytest.raises(SystemExit, match="0"):
             main(["--help"])
         verbs = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
-        assert verbs == list(COMMANDS)
+        assert sorted(verbs) == sorted([*COMMANDS, *OWN_COMMANDS])
 
     def test_lexicon(self, run: Run, tones: Path) -> None:
         lines = "ASA a s a\nIMI i m i\nMAUI m a u i\nSUS s u s\n"
@@ -553,10 +648,11 @@ class TestOthers:
         assert run("lexicon", tones, "--from", tmp_path / "none.txt")[0] == 2
 
     def test_info(self, run: Run, trained: Path) -> None:
-        code, out, _ = run("info", trained)
-        record = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
-        assert code == 0
-        assert (record["model"], record["words"], record["features"]) == ("gmm2", "4", "39")
+        code, out, errors = run("info", trained)
+        assert (code, errors) == (0, "")
+        assert out.startswith(f"gmm2 of {trained}, by the recipe folder, preset best\n\n")
+        record = json.loads(run("info", trained, "--json")[1])
+        assert (record["model"], record["words"], record["features"]) == ("gmm2", 4, 39)
 
     def test_validate(self, run: Run, tones: Path, tmp_path: Path) -> None:
         code, out, _ = run("validate", tones)

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from asr import verbs
-from asr.cli import main
+from asr.cli import command_line, main
 from asr.commands import COMMANDS
 from asr.errors import CorpusError
-from asr.formats.terminal import results_table, word_times
+from asr.formats.terminal import after_demo, results_table, word_times
+from asr.own_commands import OWN_COMMANDS
 from asr.scoring.results import read_results
 from asr.sparsity import SparsityRow, format_sparsity
 from decoder.decoder import Hypothesis
@@ -120,7 +121,8 @@ def heard(trained: Path, tones: Path) -> Heard:
             (Path("c"),),
             {"english": False, "source": Path("l"), "variants": 1},
         ),
-        ("info e --model m", "verbs.info", (Path("e"),), {"model": "m"}),
+        ("info e --model m", "verbs.info", (Path("e"),), {"model": "m", "measure": None}),
+        ("info e --measure w", "verbs.info", (Path("e"),), {"model": None, "measure": Path("w")}),
         (
             "sweep folder --corpus c --out o --model gmm --preset thesis --set a=1,2 --set b=3 --against a=2",
             "sweep",
@@ -173,10 +175,8 @@ def test_options_reach_the_function(
 
 
 def test_each_verb_has_a_command() -> None:
-    assert list(COMMANDS) == [
-        *("demo", "train", "sweep", "decode", "align", "score", "evaluate"),
-        *("export", "validate", "lexicon", "lm", "info", "sparsity", "clean"),
-    ]
+    assert COMMANDS.keys() | OWN_COMMANDS.keys() == command_line().parsers.keys()
+    assert not COMMANDS.keys() & OWN_COMMANDS.keys()
 
 
 @pytest.mark.parametrize("command", ["demo", "train"])
@@ -190,10 +190,12 @@ def test_the_table_of_an_experiment(
     rows, hypothesis = read_results(trained), heard("speaker 0/0")
     monkeypatch.setattr(verbs, "train", lambda *given, **named: rows)
     monkeypatch.setattr(verbs, "demo", lambda out: (rows, hypothesis, "ASA IMI"))
+    monkeypatch.setattr(verbs, "new_recording", lambda out: out / "new.wav")
     assert main([command, *(["folder"] if command == "train" else []), "--out", str(trained)]) == 0
     table, _, rest = capsys.readouterr().out.partition("\na new synthetic recording, spoken: ASA IMI\n")
     assert table == results_table(rows, trained) + "\n"
-    assert rest == (word_times(hypothesis) + "\n" if command == "demo" else "")
+    expected = f"{word_times(hypothesis)}\n\n{after_demo(trained, trained / 'new.wav')}\n"
+    assert rest == (expected if command == "demo" else "")
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ class TestResults:
         }
         assert {path.name for path in (trained / "models/gmm2").iterdir()} == {
             "bigram.arpa",
+            "data.json",
             "decoding.json",
             "fit.json",
             "lexicon.txt",

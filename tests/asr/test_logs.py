@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.logs import log_file, terminal_messages, warnings_once
+from asr.logs import log_file, muted, terminal_messages, warnings_once
 
 LOGGER = logging.getLogger("asr.somewhere")
 
@@ -54,3 +54,18 @@ class TestTerminal:
                 LOGGER.info("working")
                 LOGGER.warning("careful")
             assert capsys.readouterr() == ("", expected)
+
+    def test_quiet_leaves_errors(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with terminal_messages(quiet=True):
+            LOGGER.warning("careful")
+            logging.getLogger("asr.progress").info("half of it")
+            LOGGER.error("broken")
+        assert capsys.readouterr() == ("", "broken\n")
+
+    def test_muted_for_a_while_but_in_files(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        with terminal_messages(), log_file(tmp_path / "log.txt"):
+            with muted():
+                LOGGER.warning("careful")
+            LOGGER.warning("aloud")
+        assert capsys.readouterr() == ("", "aloud\n")
+        assert (tmp_path / "log.txt").read_text().count("careful") == 1

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from asr.progress import duration, heartbeat, progress_bar, stage, status, step_bar
+from asr.progress import duration, heartbeat, progress_bar, silence, stage, status, step_bar
 
 
 class Terminal(io.StringIO):
@@ -28,6 +28,17 @@ def test_a_bar_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(progress_bar(range(3), 3, "features")) == [0, 1, 2]
     assert "features" in terminal.getvalue()
     assert os.linesep not in terminal.getvalue()
+
+
+def test_silence_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with silence():
+        assert list(progress_bar(range(3), 3, "features")) == [0, 1, 2]
+        with stage("train"):
+            pass
+    assert terminal.getvalue() == ""
+    assert list(progress_bar(range(3), 3, "features")) == [0, 1, 2]
+    assert "features" in terminal.getvalue()
 
 
 def test_steps_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:

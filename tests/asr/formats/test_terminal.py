@@ -1,6 +1,7 @@
 """What the other verbs print."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -118,10 +119,15 @@ def test_changed_transcripts_are_shown_as_they_stand_and_as_they_are_read(tmp_pa
     assert shown == ["a1: Yes, no!\n  > yes no"]
 
 
-def test_description_is_indented() -> None:
-    assert terminal.description({"model": "m", "inner": {"a": 1, "deep": {"b": (1, 2)}}}) == (
-        "model: m\ninner:\n  a: 1\n  deep:\n    b: [1, 2]"
-    )
+def test_after_the_demo_come_commands_that_a_shell_understands() -> None:
+    said = terminal.after_demo(Path("my exp"), Path("my exp/new.wav")).splitlines()
+    assert said[0] == "next:"
+    words = [shlex.split(line, comments=True) for line in said[1:]]
+    assert words == [
+        ["asr", "info", "my exp"],
+        ["asr", "decode", "my exp", "my exp/new.wav"],
+        ["asr", "train", "folder", "--corpus", "MY_RECORDINGS", "--out", "exp/mine"],
+    ]
 
 
 class TestLanguageModel:

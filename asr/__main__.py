@@ -1,0 +1,19 @@
+"""The entry point of ``asr``, also ``python -m asr``: nothing but the guard comes before the imports."""
+
+from __future__ import annotations
+
+import sys
+
+from asr.endings import stopped_at_once
+
+
+def main() -> int:
+    """Run the command line and return the exit code."""
+    with stopped_at_once():
+        from asr.cli import main as run
+
+        return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

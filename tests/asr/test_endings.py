@@ -1,0 +1,166 @@
+"""How runs end: by signals, in processes of their own."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from asr.endings import BAD_INPUT, StoppedBySignal, code_of, exit_code_of, line_of, stopped_by_exception
+from asr.errors import CorpusError
+
+# A run that cleans up, and takes its time for that if it is told to.
+RUN = """
+import sys, time
+from asr.endings import exit_code_of, stopped_at_once, stopped_by_exception
+
+def run():
+    with stopped_by_exception():
+        try:
+            print("ready", flush=True)
+            time.sleep(60)
+        finally:
+            time.sleep(float(sys.argv[1]))
+            print("cleaned", flush=True)
+    return 0
+
+with stopped_at_once():
+    sys.exit(exit_code_of(run))
+"""
+NAMES = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def started(*command: str, **options: object) -> "subprocess.Popen[str]":
+    """Return a process that handles the signals as one that was started at a terminal."""
+    setup = "import signal\nfor s in (signal.SIGINT,): signal.signal(s, signal.default_int_handler)\n"
+    return subprocess.Popen(
+        [sys.executable, "-c", setup + command[0], *command[1:]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_cleans_up_and_says_one_line(name: str) -> None:
+    number = getattr(signal, name)
+    with started(RUN, "0") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        process.send_signal(number)  # timeout sends it twice
+        out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out) == (128 + number, "cleaned\n")
+    assert errors == f"asr: {line_of(number)}\n"
+    assert errors.endswith("; run the same command again, training goes on where it was\n")
+
+
+def test_a_terminal_that_is_gone_does_not_change_the_exit_code() -> None:
+    reader, writer = os.pipe()
+    setup = "import signal; signal.signal(signal.SIGPIPE, signal.SIG_IGN)\n"
+    command = [sys.executable, "-c", setup + RUN, "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writer, text=True) as process:
+        os.close(writer)
+        os.close(reader)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGHUP)
+        assert process.communicate(timeout=60)[0] == "cleaned\n"
+    assert process.returncode == 129
+
+
+def test_a_later_signal_does_not_wait_for_the_cleaning_up() -> None:
+    with started(RUN, "60") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.terminate()
+        time.sleep(1.3)
+        process.terminate()
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (143, "")
+
+
+def test_what_nohup_ignores_stays_ignored() -> None:
+    with started("import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + RUN, "0") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGHUP)
+        assert select.select([process.stdout], [], [], 0.5)[0] == []
+        process.terminate()
+        assert process.communicate(timeout=60)[0] == "cleaned\n"
+    assert process.returncode == 143
+
+
+# The signal comes when a module is looked for.
+STOPPED_IMPORT = """
+import importlib.abc, os, signal, sys
+
+class Stops(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), int(sys.argv[2]))
+
+sys.meta_path.insert(0, Stops())
+from asr.__main__ import main
+sys.argv[0:] = ["asr", "info", "exp"] if sys.argv[1] == "numpy" else ["asr", "--help"]
+if __name__ == "__main__":
+    code = main()
+    sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("module", ["argparse", "numpy"])
+def test_a_signal_while_modules_are_imported(name: str, module: str) -> None:
+    number = getattr(signal, name)
+    script = STOPPED_IMPORT.replace("sys.argv[1]", repr(module)).replace("sys.argv[2]", str(int(number)))
+    with started(script) as process:
+        out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out) == (code_of(number), "")
+    assert errors == f"asr: {line_of(number)}\n"
+
+
+def test_a_training_that_is_terminated(tmp_path: Path, train_arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "asr", *train_arguments, "--out", str(tmp_path / "exp")]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
+        stages = tmp_path / "exp/stages"
+        while process.poll() is None and not (stages.is_dir() and any(stages.glob("task-*"))):
+            time.sleep(0.02)
+        process.terminate()
+        out, errors = process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.skip("the machine was too fast")
+    assert (process.returncode, out) == (143, "")
+    assert errors.splitlines()[-1] == f"asr: {line_of(signal.SIGTERM)}"
+    assert "Traceback" not in errors
+    assert list(stages.glob(".*.partial")) == []
+
+
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def raising(error: BaseException) -> tuple[int, str]:
+        def run() -> int:
+            raise error
+
+        return exit_code_of(run), capsys.readouterr().err
+
+    assert raising(CorpusError("a; b")) == (BAD_INPUT, "asr: a; b\n")
+    assert raising(KeyboardInterrupt()) == (130, f"asr: {line_of(signal.SIGINT)}\n")
+    assert raising(StoppedBySignal(signal.SIGTERM)) == (143, f"asr: {line_of(signal.SIGTERM)}\n")
+    assert raising(MemoryError()) == (2, "asr: not enough memory; use fewer or shorter recordings at once\n")
+    full = OSError(28, "No space left on device", "x")
+    assert raising(full) == (2, "asr: x: No space left on device; check the path and the space on the disk\n")
+    assert exit_code_of(lambda: 7) == 7
+
+
+def test_handlers_are_put_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with stopped_by_exception():
+        assert signal.getsignal(signal.SIGTERM) is not before
+        with pytest.raises(StoppedBySignal, match="15"):
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before
