@@ -562,7 +562,7 @@ class TestOthers:
         code, out, _ = run("validate", tones)
         *notes, last = out.splitlines()
         assert (code, last) == (0, f"{tones}: 0 error(s), 0 warning(s)")
-        assert notes[0].startswith("note: .: 1 minutes of 8 speaker(s), 96 words, 4 of them different")
+        assert notes[0].startswith("note: .: 35 seconds of 8 speaker(s), 96 words, 4 of them different")
         (tmp_path / "a.wav").write_bytes(b"")
         (tmp_path / "a.txt").write_text("A\n")
         code, out, _ = run("validate", tmp_path)
