@@ -14,6 +14,7 @@ from acoustic.testing import check_emission_model
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.corpora.unknown_words import check_lexicon_belongs
+from asr.corpora.wording import PLAIN, forms_for, worded
 from asr.files import source_digest
 from asr.recipe import Recipe, load_recipe
 from asr.systems import find_system
@@ -73,7 +74,7 @@ def _complaints(recipe: object, corpus: Path | None) -> Iterator[str]:
             if corpus is not None and source_digest(corpus) != before:
                 yield "prepare changes the corpus; expected it to stay: write below its second argument only"
                 return
-        yield from _faults_of_task(first)
+        yield from _faults_of_task(first, getattr(recipe.config, "text", PLAIN))
         yield from _differences(first, second)
 
 
@@ -91,7 +92,7 @@ def _faults_of_settings(recipe: Recipe) -> Iterator[str]:
             yield f"models: {error}"
 
 
-def _faults_of_task(directory: Path) -> Iterator[str]:
+def _faults_of_task(directory: Path, text: str) -> Iterator[str]:
     """Yield what is wrong with what a recipe wrote."""
     if not (directory / "train").is_dir():
         yield (
@@ -110,7 +111,7 @@ def _faults_of_task(directory: Path) -> Iterator[str]:
                 yield f"{split}: {error}"
     yield from _faults_of_splits(corpora)
     if "train" in corpora:
-        yield from _faults_of_words(directory, corpora["train"])
+        yield from _faults_of_words(directory, corpora["train"], text)
 
 
 def _faults_of_splits(corpora: Mapping[str, Corpus]) -> Iterator[str]:
@@ -129,14 +130,14 @@ def _faults_of_splits(corpora: Mapping[str, Corpus]) -> Iterator[str]:
             yield f"{split}: no utterance has a word; expected transcripts"
 
 
-def _faults_of_words(directory: Path, train: Corpus) -> Iterator[str]:
-    """Yield what is wrong with lexicon and grammars."""
+def _faults_of_words(directory: Path, train: Corpus, text: str) -> Iterator[str]:
+    """Yield what is wrong with lexicon and grammars, transcripts read as ``text`` says."""
     path = directory / "lexicon.txt"
     lexicon = None
     if path.is_file():
         try:
             lexicon = Lexicon.read(path)
-            check_lexicon_belongs(train, lexicon)
+            check_lexicon_belongs(worded(train, forms_for(text, lexicon, [train]))[0], lexicon)
         except AsrError as error:
             yield f"lexicon.txt: {error}"
     for file in (directory / "word_pairs.txt", *sorted(directory.glob("*.arpa"))):
