@@ -17,6 +17,7 @@ from asr.formats.hypotheses import decoded, write_hypotheses
 from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
 from asr.leftovers import clean, format_leftovers
+from asr.progress import say
 from asr.sparsity import format_sparsity, sparsity
 from asr.sweeps import sweep
 from foundation.errors import AsrError
@@ -97,11 +98,15 @@ def _align(options: argparse.Namespace) -> int:
         text = text_or_file(options.text)
         aligned = verbs.align(options.experiment, options.recording, text, model=options.model)
         pairs = [(aligned.utterance_id, aligned)]
-    return _print_found(
+    code = _print_found(
         [name for name, _ in pairs],
         [result for _, result in pairs],
         lambda good: write_aligned([a for _, a in good], options.format, options.out),
     )
+    if options.out is not None:
+        n_aligned = sum(not isinstance(result, AsrError) for _, result in pairs)
+        say(f"{n_aligned} of {len(pairs)} utterances aligned: {options.out}")
+    return code
 
 
 def _score(options: argparse.Namespace) -> int:

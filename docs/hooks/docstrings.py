@@ -38,7 +38,7 @@ def numpydoc(text: str) -> str:
                 f"{title}\n{'-' * len(title)}\n" + "\n".join(map(_entry, body.strip("\n").splitlines()))
             )
         elif title == "Returns":
-            parts[0] += f"\n\nWhat comes back: {body.strip()}"
+            parts[0] = f"{parts[0].rstrip()}\n\nWhat comes back: {body.strip()}"
         else:
             parts.append(f"{title}\n{'-' * len(title)}{body}")
     return "\n".join(part.strip("\n") + "\n" for part in parts).strip("\n")

@@ -312,7 +312,11 @@ class TestAlign:
 
     def test_out(self, run: Run, trained: Path, tones: Path, tmp_path: Path) -> None:
         grids, mlf = tmp_path / "new/grids", tmp_path / "other/all.mlf"
-        assert run("align", trained, "--corpus", tones, "--out", grids)[:2] == (0, "")
+        assert run("align", trained, "--corpus", tones, "--out", grids) == (
+            0,
+            "",
+            f"40 of 40 utterances aligned: {grids}\n",
+        )
         assert len(list(grids.glob("*.TextGrid"))) == 40
         assert run("align", trained, "--corpus", tones, "--out", mlf, "--format", "mlf")[:2] == (0, "")
         assert mlf.read_text().startswith("#!MLF!#")
