@@ -3,6 +3,7 @@ from .corpora.corpus import Corpus, Utterance, read_corpus, write_corpus
 from .corpora.validation import validate
 from .engines.clusters import running_on
 from .errors import AsrError
+from .exports import export
 from .leftovers import clean
 from .recipe import Recipe
 from .recognizer import Recognizer
@@ -25,6 +26,7 @@ __all__ = [
     "decode",
     "demo",
     "evaluate",
+    "export",
     "info",
     "lm",
     "read_corpus",

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias, get_args
 
-from asr.formats.alignments import ALIGN_FORMATS
+from asr.formats.alignments import ALIGN_FORMATS, MLF_ROWS
+from asr.formats.exports import EXPORTS, FORMATS
 from asr.formats.hypotheses import DECODE_FORMATS
 from asr.formats.transcripts import Format
 from asr.recipe_scripts import built_in_recipes, installed_recipes
@@ -91,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_align,
         _add_score,
         _add_evaluate,
+        _add_export,
         _add_validate,
         _add_lexicon,
         _add_lm,
@@ -182,6 +184,9 @@ def _add_decode(verbs: Verbs) -> argparse.ArgumentParser:
     _add_model_options(command)
     command.add_argument("--format", choices=DECODE_FORMATS, default="text")
     command.add_argument(
+        "--out", type=Path, metavar="DIR", help="write one file a recording, instead of to standard output"
+    )
+    command.add_argument(
         "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
     )
     command.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
@@ -196,8 +201,11 @@ def _add_align(verbs: Verbs) -> argparse.ArgumentParser:
     command.add_argument("--corpus", type=Path, help="align a whole data directory or folder")
     command.add_argument("--model")
     command.add_argument("--format", choices=ALIGN_FORMATS, default="textgrid")
+    command.add_argument("--rows", choices=MLF_ROWS, help="what the rows of mlf are; states by default")
     command.add_argument(
-        "--out", type=Path, help="file (ctm, mlf) or directory (textgrid); default: standard output"
+        "--out",
+        type=Path,
+        help="file (ctm, mlf) or directory (textgrid, eaf, srt, vtt); default: standard output",
     )
     return command
 
@@ -224,6 +232,19 @@ def _add_evaluate(verbs: Verbs) -> argparse.ArgumentParser:
     _add_model_options(command)
     command.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
     command.add_argument("--json", action="store_true")
+    return command
+
+
+def _add_export(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser(
+        "export", help="write features, scores, alignments, transcripts or the model for other tools"
+    )
+    command.add_argument("experiment", type=Path)
+    command.add_argument("--what", choices=EXPORTS, required=True)
+    command.add_argument("--corpus", type=Path, help="the recordings")
+    command.add_argument("--format", choices=FORMATS, help="of the files; the first that WHAT has by default")
+    command.add_argument("--out", type=Path, required=True, metavar="DIR")
+    _add_model_options(command)
     return command
 
 

@@ -11,9 +11,10 @@ from contextlib import AbstractContextManager
 from asr import verbs
 from asr.engines.clusters import running_on
 from asr.errors import ConfigError
+from asr.exports import export
 from asr.formats import terminal
-from asr.formats.alignments import write_aligned
-from asr.formats.hypotheses import decoded, write_hypotheses
+from asr.formats.alignments import ONE_EACH, write_aligned
+from asr.formats.hypotheses import CAPTIONS, Decoded, decoded, write_decoded, write_hypotheses
 from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
 from asr.leftovers import clean, format_leftovers
@@ -69,6 +70,8 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _decode(options: argparse.Namespace) -> int:
+    if options.format in CAPTIONS and options.out is None and len(options.recordings) > 1:
+        raise ConfigError(f"decode: {options.format} is one file a recording; expected --out DIR for several")
     found = verbs.decode(
         options.experiment,
         options.recordings,
@@ -78,19 +81,24 @@ def _decode(options: argparse.Namespace) -> int:
         same_speaker=options.same_speaker,
     )
     several = len(options.recordings) > 1
-    return _print_found(
-        options.recordings,
-        found,
-        lambda pairs: decoded(pairs, options.format, with_path=several, with_rank=options.nbest > 1),
-    )
+
+    def write(pairs: Decoded) -> str:
+        if options.out is not None:
+            write_decoded(pairs, options.format, options.out)
+            return ""
+        return decoded(pairs, options.format, with_path=several, with_rank=options.nbest > 1)
+
+    return _print_found(options.recordings, found, write)
 
 
 def _align(options: argparse.Namespace) -> int:
     if options.corpus is not None:
         if options.recording is not None:
             raise ConfigError("align: got both WAV and --corpus; expected one of them")
-        if options.format == "textgrid" and options.out is None:
-            raise ConfigError("align: TextGrid is one file an utterance; expected --out DIR for a corpus")
+        if options.format in ONE_EACH and options.out is None:
+            raise ConfigError(
+                f"align: {options.format} is one file an utterance; expected --out DIR for a corpus"
+            )
         pairs = list(verbs.align_corpus(options.experiment, options.corpus, model=options.model))
     else:
         if options.recording is None or options.text is None:
@@ -101,7 +109,7 @@ def _align(options: argparse.Namespace) -> int:
     code = _print_found(
         [name for name, _ in pairs],
         [result for _, result in pairs],
-        lambda good: write_aligned([a for _, a in good], options.format, options.out),
+        lambda good: write_aligned([a for _, a in good], options.format, options.out, rows=options.rows),
     )
     if options.out is not None:
         n_aligned = sum(not isinstance(result, AsrError) for _, result in pairs)
@@ -133,6 +141,22 @@ def _evaluate(options: argparse.Namespace) -> int:
         write_hypotheses(found, options.hypotheses)
     print(terminal.evaluation(accuracy, found, as_json=options.json))
     return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    found = export(
+        options.experiment,
+        what=options.what,
+        out=options.out,
+        corpus=options.corpus,
+        format=options.format,
+        model=options.model,
+        grammar=options.grammar,
+    )
+    print(f"{found.path}: {found.n_utterances} utterance(s)")
+    for error in found.errors:
+        print(f"asr: {error}", file=sys.stderr)
+    return 2 if found.errors else 0
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -215,6 +239,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "align": _align,
     "score": _score,
     "evaluate": _evaluate,
+    "export": _export,
     "validate": _validate,
     "lexicon": _lexicon,
     "lm": _lm,

@@ -19,7 +19,7 @@ from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Normalization, Projection
 from features.mfcc import MfccConfig
 
-GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa"]
+GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa", "jsgf", "slf"]
 ChosenName = Literal[
     "hybrid.sigma", "forward.n_centers", "forward.tol", "forward.epsilon", "svm.cost", "krls.nu"
 ]
@@ -140,7 +140,7 @@ class ExperimentConfig:
     ----------
     front_end, gmm, tying, hybrid, pools, forward, svm, krls, decoder, tuning : configurations of the parts
     grammars : grammars that are evaluated, of ``loop``, ``unigram``, ``bigram``, ``trigram``,
-        ``word-pair`` and ``arpa``; the last one is the default of ``asr decode``
+        ``word-pair``, ``arpa``, ``jsgf`` and ``slf``; the last one is the default of ``asr decode``
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
         on dev
     chosen_on_dev : options that are not used as they are configured but chosen on the dev set for each model,

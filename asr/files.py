@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -83,8 +84,31 @@ def directory_digest(directory: Path, *, without: str = "") -> str:
     return text_digest("\n".join(f"{name} {file_digest(directory / name)}" for name in names))
 
 
+def file_stem(name: str) -> str:
+    """Return the name of a file for an id: what no file name can have is written ``%2F``, ids differ still.
+
+    >>> file_stem("anna-01"), file_stem("../a/b"), file_stem("50%")
+    ('anna-01', '%2E.%2Fa%2Fb', '50%25')
+    """
+    found = _NOT_IN_NAMES.sub(lambda match: f"%{ord(match[0]):02X}", name)
+    return f"%2E{found[1:]}" if found.startswith(".") else found
+
+
+_NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f]')
 TEXT_SUFFIXES = (
-    *(".txt", ".dic", ".lm", ".arpa", ".csv", ".tsv", ".jsonl", ".fileids", ".transcription"),
+    *(
+        ".txt",
+        ".dic",
+        ".lm",
+        ".arpa",
+        ".jsgf",
+        ".slf",
+        ".csv",
+        ".tsv",
+        ".jsonl",
+        ".fileids",
+        ".transcription",
+    ),
     *(".textgrid", ".eaf", ".stm", ".ctm", ".srt", ".vtt"),
 )
 

@@ -167,7 +167,8 @@ def align(
         recognizer.frames(recording), [found.word for found in words]
     )
     written = [found.written for found in words]
-    return aligned_utterance(name, recognizer.model, written, alignment, confidences)
+    aligned = aligned_utterance(name, recognizer.model, written, alignment, confidences)
+    return replace(aligned, recording=Path(recording))
 
 
 def align_corpus(
@@ -191,7 +192,8 @@ def align_corpus(
             found = recognizer.align_with_confidences(frames[place_of[name]], words)
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
-        return name, aligned_utterance(name, recognizer.model, utterance.written or words, *found)
+        aligned = aligned_utterance(name, recognizer.model, utterance.written or words, *found)
+        return name, replace(aligned, recording=utterance.audio_path, origin_s=utterance.start_s)
 
     return parallel_map(one, speech.utterances)
 

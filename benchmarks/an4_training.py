@@ -47,6 +47,7 @@ ALIGNMENT_TARGET_S = 3.0
 N_GAUSSIANS = 8
 N_WARM_UP = 24
 CONFIG = RECIPE.config
+FRONT_END = CONFIG.front_end.front_end()
 
 Expectation = Callable[..., Posteriors]
 
@@ -141,7 +142,7 @@ def train(
 ) -> AcousticModel:
     """Return the model after all passes; their CPU time goes into ``seconds``."""
     with cpu_time(seconds, "flat start"):
-        model = start_flat(data, fit_front_end(CONFIG.front_end, data), lexicon)
+        model = start_flat(data, fit_front_end(FRONT_END, data), lexicon)
     for stage in passes:
         with (
             cpu_time(seconds, f"{stage.n_components} Gaussians"),
@@ -158,7 +159,7 @@ def warm_up(corpus: Corpus, lexicon: Lexicon) -> float:
     seconds: dict[str, float] = {}
     few = Corpus(corpus.utterances[:N_WARM_UP])
     with cpu_time(seconds, "warm-up"):
-        data = compute_cepstra(few, CONFIG.front_end)
+        data = compute_cepstra(few, FRONT_END)
         model = train(data, lexicon, schedule(posteriors_with_retries, (1,)), {})
         align_data(data, model, lexicon, CONFIG.gmm.beam)
     return seconds["warm-up"]
@@ -192,7 +193,7 @@ def measure_training(corpus: Corpus, lexicon: Lexicon, n_repeats: int) -> dict[s
     for _ in range(n_repeats):
         seconds: dict[str, float] = {}
         with cpu_time(seconds, "features"):
-            data = compute_cepstra(corpus, CONFIG.front_end)
+            data = compute_cepstra(corpus, FRONT_END)
         model = train(data, lexicon, schedule(posteriors_with_retries), seconds)
         with cpu_time(seconds, "alignment"):
             _, failures = align_data(data, model, lexicon, CONFIG.gmm.beam)
@@ -216,7 +217,7 @@ def measure_training(corpus: Corpus, lexicon: Lexicon, n_repeats: int) -> dict[s
 
 def compare_estimators(train_set: Corpus, dev: Corpus, lexicon: Lexicon) -> list[dict[str, Any]]:
     """Return CPU seconds and dev word accuracy of each estimator, paired with the first."""
-    data, dev_data = (compute_cepstra(corpus, CONFIG.front_end) for corpus in (train_set, dev))
+    data, dev_data = (compute_cepstra(corpus, FRONT_END) for corpus in (train_set, dev))
     rows: list[dict[str, Any]] = []
     texts: list[dict[str, tuple[str, ...]]] = []
     for name, passes in ESTIMATORS.items():

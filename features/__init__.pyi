@@ -3,6 +3,7 @@ from .derivatives import add_derivatives
 from .errors import AsrError, AudioError, FeatureError
 from .frontend import FrontEnd, FrontEndConfig
 from .htk import HtkFile, read_htk, write_htk
+from .kaldi import read_ark, read_scp, write_ark
 from .mfcc import MfccConfig, mfcc, n_frames, static_mfcc
 from .normalization import Standardizer, normalize, normalize_groups
 from .projection import LinearProjection, fit_lda, splice
@@ -27,9 +28,12 @@ __all__ = [
     "n_frames",
     "normalize",
     "normalize_groups",
+    "read_ark",
     "read_audio",
     "read_htk",
+    "read_scp",
     "splice",
     "static_mfcc",
+    "write_ark",
     "write_htk",
 ]

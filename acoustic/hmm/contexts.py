@@ -54,6 +54,19 @@ def base_phone(name: str) -> str:
     return name.split("-", 1)[1].rsplit("+", 1)[0]
 
 
+def state_name(phone: str, position: int) -> str:
+    """Return the name of a phone's state: phone, place counted from 1, and the neighbours if it has any.
+
+    >>> state_name("AH", 0), state_name("S-AH+N", 1)
+    ('AH[1]', 'AH[2] S-_+N')
+    """
+    base = base_phone(phone)
+    if base == phone:
+        return f"{phone}[{position + 1}]"
+    left, right = phone.split("-", 1)[0], phone.rsplit("+", 1)[1]
+    return f"{base}[{position + 1}] {left}-_+{right}"
+
+
 def all_contexts(pronunciations: Iterable[Sequence[str]], crosses_words: bool = False) -> tuple[Context, ...]:
     """Return every phone in context that words with some pronunciations need, in any order, sorted.
 

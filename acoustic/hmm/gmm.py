@@ -12,11 +12,19 @@ import numpy as np
 from numba import njit
 
 from acoustic.errors import ModelError
-from foundation.arrays import Floats, Integers, Singles
+from foundation.arrays import Floats, Integers, Ints, Singles
 
-_BLOCK_FRAMES = 128  # scores of one block stay in the second-level cache
+_BLOCK_ROWS = 1024  # frames × components; their scores stay in the second-level cache
 _MIN_OCCUPANCY = 3.0  # frames below which a component keeps its mean and variance (HTK's MINEGS)
-_MIN_POSTERIOR = 1e-6  # occupancies below this add nothing to the statistics
+_MIN_POSTERIOR = 1e-5  # occupancies below this add nothing to the statistics
+_LEAST_EXPONENT = np.float32(-80)  # of the density of a component beside the largest
+_INEXACT = {"reassoc", "contract", "nsz"}  # sums in any order; infinities stay what they are
+_HALF, _ONE = np.float32(0.5), np.float32(1)
+_LOG2_E = np.float32(1.44269504)
+_LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+_EXPONENT_BIAS, _MANTISSA_BITS = np.int32(127), np.int32(23)
+_OVER_6, _OVER_24, _OVER_120 = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
+_OVER_720, _OVER_5040 = np.float32(1 / 720), np.float32(1 / 5040)
 _SPLIT_DISTANCE = 0.2  # standard deviations between a split component's mean and each half (HTK's HHEd MU)
 
 
@@ -70,15 +78,15 @@ class GmmModel:
             np.ascontiguousarray(constants.T, dtype=np.float32),
         )
 
+    @cached_property
+    def _rows(self) -> tuple[Singles, Singles]:
+        """The same weights and constants, state by state: (S, G, 2D) and (S, G)."""
+        linear, constants = self._affine
+        return np.ascontiguousarray(linear.transpose(2, 1, 0)), np.ascontiguousarray(constants.T)
+
     def component_log_likelihoods(self, frames: Singles, states: Integers | None = None) -> Singles:
         """Return log(weight · density) of each component, (T, G, S); only of ``states``, (T, G, U)."""
-        linear, constants = self._affine
-        if states is not None:
-            linear, constants = linear[:, :, states], constants[:, states]
-        powers = np.concatenate([frames, frames * frames], axis=1)
-        scores = powers @ linear.reshape(len(linear), -1)
-        scores += constants.reshape(-1)
-        return scores.reshape(len(frames), *constants.shape)
+        return _component_scores(frames, *self._affine_of(states))
 
     def log_likelihoods(self, frames: Singles, states: Integers | None = None) -> Singles:
         """Return log p(frame | state), (T, S); with ``states`` only those columns, (T, U)."""
@@ -87,19 +95,63 @@ class GmmModel:
                 f"frames: expected shape (T, {self.n_features}), got {frames.shape}; "
                 "compute them with the model's front end"
             )
-        blocks = [frames[b : b + _BLOCK_FRAMES] for b in range(0, max(len(frames), 1), _BLOCK_FRAMES)]
-        return np.concatenate([log_sum_components(self.component_log_likelihoods(b, states)) for b in blocks])
+        affine = self._affine_of(states)
+        n = max(_BLOCK_ROWS // self.n_components, 1)
+        blocks = [frames[first : first + n] for first in range(0, max(len(frames), 1), n)]
+        return np.concatenate([log_sum_components(_component_scores(block, *affine)) for block in blocks])
+
+    def _affine_of(self, states: Integers | None) -> tuple[Singles, Singles]:
+        linear, constants = self._affine
+        return (linear, constants) if states is None else (linear[:, :, states], constants[:, states])
+
+    def log_likelihoods_within(
+        self, frames: Singles, states: Integers, band: Ints, low: Ints, width: int
+    ) -> Singles:
+        """Return log p(frame | state) of the nodes in a band, -inf of others, (T, width).
+
+        Parameters
+        ----------
+        frames : (T, D)
+        states : (n_nodes,) emission state of each node
+        band : (R, 3) runs of frames of a node: the node, the first frame and the one behind the last
+        low : (T,) node of each frame's first column
+        width : number of columns
+        """
+        found = np.full((len(frames), width), -np.inf, dtype=np.float32)
+        _score_runs(frames, states, *self._rows, band, low, found)
+        return found
+
+
+def _component_scores(frames: Singles, linear: Singles, constants: Singles) -> Singles:
+    """Return weights (2D, G, U) times [x, x²], plus constants (G, U), (T, G, U)."""
+    scores = np.concatenate([frames, frames * frames], axis=1) @ linear.reshape(len(linear), -1)
+    scores += constants.reshape(-1)
+    return scores.reshape(len(frames), *constants.shape)
 
 
 def log_sum_components(components: Singles) -> Singles:
     """Return the log of the summed densities, (T, G, U) -> (T, U)."""
     if components.shape[1] == 1:
         return components[:, 0]
-    top = components.max(axis=1)
-    summed: Singles = np.exp(components - top[:, None]).sum(axis=1)
+    top, summed = _sum_components(components)
     np.log(summed, out=summed)
     summed += top
     return summed
+
+
+@njit(nogil=True, cache=True, fastmath=_INEXACT)
+def _sum_components(components: Singles) -> tuple[Singles, Singles]:
+    """Return the largest log density of each state, and the sum of its densities divided by that, (T, U)."""
+    n_frames, n_components, n_columns = components.shape
+    top, summed = components[:, 0].copy(), np.zeros((n_frames, n_columns), np.float32)
+    for t in range(n_frames):
+        for k in range(1, n_components):
+            for u in range(n_columns):
+                top[t, u] = max(top[t, u], components[t, k, u])
+        for k in range(n_components):
+            for u in range(n_columns):
+                summed[t, u] += _exp(max(components[t, k, u] - top[t, u], _LEAST_EXPONENT))
+    return top, summed
 
 
 def single_gaussian(n_states: int, mean: Floats, variance: Floats) -> GmmModel:
@@ -130,48 +182,65 @@ class GmmStatistics:
         return self
 
     def accumulate(
-        self,
-        frames: Singles,
-        components: Singles,
-        scores: Singles,
-        occupancy: Floats,
-        states: Integers,
+        self, model: GmmModel, frames: Singles, occupancy: Floats, states: Integers, low: Ints | None = None
     ) -> None:
         """Add an utterance.
 
         Parameters
         ----------
+        model : the model whose components share the frames of a state
         frames : (T, D)
-        components : (T, G, U) log(weight · density), as `GmmModel.component_log_likelihoods` gives them
-        scores : (T, U) their log sum
         occupancy : (T, U) P(state | utterance)
-        states : (U,) emission states of the columns
+        states : emission state of each column; with ``low``, those of column u at frame t are at low[t] + u
+        low : (T,) place of each frame's first state; 0 by default
         """
-        _accumulate(frames, components, scores, occupancy, states, self.occupancy, self.first, self.second)
+        low = np.zeros(len(frames), np.int32) if low is None else low
+        _accumulate(frames, states, low, *model._rows, occupancy, self.occupancy, self.first, self.second)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=_INEXACT)
+def _score_runs(
+    frames: Singles,
+    states: Integers,
+    linear: Singles,
+    constants: Singles,
+    band: Ints,
+    low: Ints,
+    found: Singles,
+) -> None:
+    """Fill in the log-likelihoods (T, W) of the nodes' states in their runs of frames (R, 3)."""
+    shares = np.empty(constants.shape[1], np.float32)
+    for r in range(len(band)):
+        node = band[r, 0]
+        for t in range(band[r, 1], band[r, 2]):
+            top, total = _share(frames, t, linear, constants, states[node], shares)
+            found[t, node - low[t]] = top + np.log(total)
+
+
+@njit(nogil=True, cache=True, fastmath=_INEXACT)
 def _accumulate(
     frames: Singles,
-    components: Singles,
-    scores: Singles,
-    occupancy: Floats,
     states: Integers,
+    low: Ints,
+    linear: Singles,
+    constants: Singles,
+    occupancy: Floats,
     total: Floats,
     first: Floats,
     second: Floats,
 ) -> None:
     """Add an utterance to the sums ``total`` (S, G), ``first`` and ``second`` (S, G, D)."""
-    n_frames, n_components, n_columns = components.shape
-    n_features = frames.shape[1]
-    for t in range(n_frames):
-        for u in range(n_columns):
+    n_components, n_features = first.shape[1:]
+    shares = np.empty(n_components, np.float32)
+    for t in range(len(occupancy)):
+        for u in range(occupancy.shape[1]):
             gamma = occupancy[t, u]
             if gamma < _MIN_POSTERIOR:
                 continue
-            s = states[u]
+            s = states[low[t] + u]
+            gamma /= _share(frames, t, linear, constants, s, shares)[1]
             for k in range(n_components):
-                weight = gamma * np.exp(np.float64(components[t, k, u] - scores[t, u]))
+                weight = gamma * shares[k]
                 if weight < _MIN_POSTERIOR:
                     continue
                 total[s, k] += weight
@@ -179,6 +248,35 @@ def _accumulate(
                     x = np.float64(frames[t, d])
                     first[s, k, d] += weight * x
                     second[s, k, d] += weight * x * x
+
+
+@njit(nogil=True, cache=True, fastmath=_INEXACT, inline="always")
+def _share(frames, t, linear, constants, s, shares):  # type: ignore[no-untyped-def]  # slices would cost time
+    """Fill in a state's densities (G,) at a frame divided by the largest; return its log, and their sum."""
+    n_features = frames.shape[1]
+    for k in range(len(shares)):
+        value = constants[s, k]
+        for d in range(n_features):
+            value += (linear[s, k, d] + linear[s, k, n_features + d] * frames[t, d]) * frames[t, d]
+        shares[k] = value
+    top = shares[0]
+    for k in range(1, len(shares)):
+        top = max(top, shares[k])
+    total = np.float32(0)
+    for k in range(len(shares)):
+        shares[k] = _exp(max(shares[k] - top, _LEAST_EXPONENT))
+        total += shares[k]
+    return top, total
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _exp(v):  # type: ignore[no-untyped-def]  # inlined: numba types it where it stands
+    """Return e^v of -80 <= v <= 0 in single precision by Taylor's series, without a branch."""
+    n = np.floor(v * _LOG2_E + _HALF)
+    g = v - n * _LN2_HIGH - n * _LN2_LOW
+    p = (((_OVER_5040 * g + _OVER_720) * g + _OVER_120) * g + _OVER_24) * g + _OVER_6
+    power = np.int32((np.int32(n) + _EXPONENT_BIAS) << _MANTISSA_BITS).view(np.float32)
+    return ((p * g + _HALF) * g * g + g + _ONE) * power
 
 
 def reestimate(model: GmmModel, statistics: GmmStatistics, variance_floor: Floats) -> GmmModel:

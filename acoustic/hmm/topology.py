@@ -15,7 +15,7 @@ from numbers import Integral
 import numpy as np
 
 from acoustic.errors import ModelError
-from acoustic.hmm.contexts import EDGE, base_phone, in_context
+from acoustic.hmm.contexts import EDGE, base_phone, in_context, state_name
 from foundation.arrays import Flags, Floats, Ints
 
 SILENCE = "sil"
@@ -117,11 +117,14 @@ class Topology:
         return phone in self._ids
 
     def state_names(self) -> tuple[str, ...]:
-        """Return a name such as ``AH.1`` for each emission state (the first phone that has it names it)."""
+        """Return a name for each emission state: ``AH[2]``, or of a phone in context ``AH[2] S-_+N``.
+
+        A state that several phones have is called after the first.
+        """
         names = [""] * self.n_states
         for phone, states in zip(self.phones, self.phone_states, strict=True):
             for position, state in enumerate(states):
-                names[state] = names[state] or f"{phone}.{position}"
+                names[state] = names[state] or state_name(phone, position)
         return tuple(names)
 
     def is_speech(self) -> Flags:
@@ -144,6 +147,10 @@ class Topology:
 
     def flat_self_loops(self) -> Floats:
         """Return the self-loop probabilities of all (phone, position) in one row."""
+        return self._flat_self_loops.copy()
+
+    @cached_property
+    def _flat_self_loops(self) -> Floats:
         return np.array([p for loops in self.self_loops for p in loops])
 
     def with_flat_self_loops(self, self_loops: Floats) -> Topology:

@@ -3,12 +3,16 @@
 One stage has a fixed number of components per state; its log-likelihood never falls. The E step runs over
 fixed shards of utterances in threads (the kernels release the interpreter lock) and adds their statistics in
 order, so the result does not depend on the number of workers.
+
+Once the likelihood rises slowly, boundaries between states hardly move. From then on a pass looks at the band
+alone that the last pass found: the frames in which a node had a posterior, and two more on each side. If a
+posterior reaches the end of a band, the utterance is looked at as a whole again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,11 +20,10 @@ from typing import NamedTuple
 import numpy as np
 
 from acoustic.errors import TrainingError
-from acoustic.hmm.forward_backward import Posteriors, posteriors
+from acoustic.hmm.forward_backward import Posteriors, is_wide_enough, posteriors, posteriors_within, window_of
 from acoustic.hmm.gmm import (
     GmmModel,
     GmmStatistics,
-    log_sum_components,
     reestimate,
     single_gaussian,
     split_components,
@@ -28,10 +31,13 @@ from acoustic.hmm.gmm import (
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
 from acoustic.hmm.viterbi import best_path, widening_beams
-from foundation.arrays import Floats, Ints, Longs, Singles
+from foundation.arrays import Floats, Integers, Ints, Longs, Singles
 from foundation.blocks import Shared, block_map, step
 from foundation.threads import single_threaded_libraries
 
+Bands = list[Ints | None]  # of each utterance where a pass found posteriors; None where it found no path
+
+_SETTLED = 0.7  # rise in a pass, in nats a frame, below which the next looks at bands alone
 _LEAST_FRAMES = 10.0  # of each half of a Gaussian that is split
 
 _SHARD_UTTERANCES = 32
@@ -54,7 +60,7 @@ class GmmConfig:
     """
 
     mixtures: tuple[int, ...] = (1, 2, 4, 8, 16)
-    iterations: tuple[int, ...] = (12, 8, 8, 12)
+    iterations: tuple[int, ...] = (8, 4, 4, 14)
     variance_floor: float = 0.01
     beam: float = 400.0
 
@@ -108,6 +114,7 @@ class _Expectation:
     log_likelihood: float = 0.0
     n_frames: int = 0
     failed: tuple[str, ...] = ()
+    bands: Bands = field(default_factory=list)  # of each utterance, for the next pass
 
     @classmethod
     def zeros(cls, model: GmmHmm) -> _Expectation:
@@ -121,6 +128,7 @@ class _Expectation:
         self.log_likelihood += other.log_likelihood
         self.n_frames += other.n_frames
         self.failed += other.failed
+        self.bands += other.bands
         return self
 
 
@@ -194,30 +202,45 @@ def train_stage(
     """Return the model after ``n_iterations`` EM passes; ``report`` is called after each."""
     _, variance = corpus_moments(utterances)
     heard = Shared(utterances)
+    bands: Bands | None = None
+    # One Gaussian may be a flat start; more were split, which moves boundaries little.
+    before = -np.inf if model.emissions.n_components == 1 else np.inf
     for iteration in range(n_iterations):
-        model, log_likelihood, failed = step(
-            "pass", partial(_one_pass, model, heard, config, variance, n_workers)
-        )
-        report(Progress(model.emissions.n_components, iteration + 1, n_iterations, log_likelihood, failed))
+        done = step("pass", partial(_one_pass, model, heard, bands, config, variance, n_workers))
+        model, log_likelihood = done.model, done.log_likelihood
+        bands = done.bands if log_likelihood - before < _SETTLED else None
+        before = log_likelihood
+        n_components = model.emissions.n_components
+        report(Progress(n_components, iteration + 1, n_iterations, log_likelihood, done.failed))
     return model
+
+
+class _Pass(NamedTuple):
+    """What a pass leaves to the next one."""
+
+    model: GmmHmm
+    bands: Bands
+    log_likelihood: float  # per frame, of the model before
+    failed: tuple[str, ...]
 
 
 def _one_pass(
     model: GmmHmm,
     utterances: Shared[Sequence[TrainingUtterance]],
+    bands: Bands | None,
     config: GmmConfig,
     variance: Floats,
     n_workers: int | None,
-) -> tuple[GmmHmm, float, tuple[str, ...]]:
-    """Return the model after a pass, the log-likelihood a frame before it, the utterances without a path."""
-    expected = _expect_all(model, utterances, config.beam, n_workers)
+) -> _Pass:
+    """Return what one EM pass finds, within bands if given."""
+    expected = _expect_all(model, utterances, bands, config.beam, n_workers)
     if not expected.n_frames:
         raise TrainingError(
             f"none of {len(utterances.value)} utterances can be aligned with its transcript; "
             "check that transcripts belong to their recordings (asr validate)"
         )
     model = _maximize(model, expected, config.variance_floor * variance)
-    return model, expected.log_likelihood / expected.n_frames, expected.failed
+    return _Pass(model, expected.bands, expected.log_likelihood / expected.n_frames, expected.failed)
 
 
 def grow(model: GmmHmm, n_components: int, config: GmmConfig) -> GmmHmm:
@@ -227,14 +250,18 @@ def grow(model: GmmHmm, n_components: int, config: GmmConfig) -> GmmHmm:
 
 
 def _expect_all(
-    model: GmmHmm, utterances: Shared[Sequence[TrainingUtterance]], beam: float, n_workers: int | None
+    model: GmmHmm,
+    utterances: Shared[Sequence[TrainingUtterance]],
+    bands: Bands | None,
+    beam: float,
+    n_workers: int | None,
 ) -> _Expectation:
-    """Return the statistics of all utterances, summed shard by shard in order."""
+    """Return the statistics of all utterances, within bands if given, summed shard by shard in order."""
 
     def one_shard(first: int) -> _Expectation:
         heard, result = utterances.value, _Expectation.zeros(model)
         for n in range(first, min(first + _SHARD_UTTERANCES, len(heard))):
-            _expect(model, heard[n], beam, result)
+            _expect(model, heard[n], bands[n] if bands else None, beam, result)
         return result
 
     total, starts = _Expectation.zeros(model), range(0, len(utterances.value), _SHARD_UTTERANCES)
@@ -247,21 +274,45 @@ def _shard_name(first: int) -> str:
     return f"utterances {first + 1} to {first + _SHARD_UTTERANCES}"
 
 
-def _expect(model: GmmHmm, utterance: TrainingUtterance, beam: float, result: _Expectation) -> None:
+def _expect(
+    model: GmmHmm, utterance: TrainingUtterance, band: Ints | None, beam: float, result: _Expectation
+) -> None:
     """Add one utterance to the statistics, or its name to the failures."""
-    graph, frames = utterance.graph, utterance.frames
-    states, columns = np.unique(graph.states, return_inverse=True)
-    components = model.emissions.component_log_likelihoods(frames, states)
-    scores = log_sum_components(components)
-    found = posteriors_with_retries(scores, columns, graph, model.topology, beam)
+    part = None if band is None else _within_band(model, utterance, band, beam)
+    found, states, low = part or _whole(model, utterance, beam)
+    result.bands.append(found.band)
     if not np.isfinite(found.log_likelihood):
         result.failed += (utterance.utterance_id,)
         return
-    result.mixtures.accumulate(frames, components, scores, found.occupancy, states)
-    np.add.at(result.stays, graph.transitions, found.stays)
-    np.add.at(result.visits, graph.transitions, found.visits)
+    result.mixtures.accumulate(model.emissions, utterance.frames, found.occupancy, states, low)
+    transitions, n_rows = utterance.graph.transitions, len(result.stays)
+    result.stays += np.bincount(transitions, found.stays, n_rows)
+    result.visits += np.bincount(transitions, found.visits, n_rows)
     result.log_likelihood += found.log_likelihood
-    result.n_frames += len(frames)
+    result.n_frames += len(utterance.frames)
+
+
+def _whole(model: GmmHmm, utterance: TrainingUtterance, beam: float) -> tuple[Posteriors, Integers, None]:
+    """Return the posteriors of an utterance, and the emission states of their columns."""
+    states, columns = np.unique(utterance.graph.states, return_inverse=True)
+    scores = model.emissions.log_likelihoods(utterance.frames, states)
+    return posteriors_with_retries(scores, columns, utterance.graph, model.topology, beam), states, None
+
+
+def _within_band(
+    model: GmmHmm, utterance: TrainingUtterance, band: Ints, beam: float
+) -> tuple[Posteriors, Integers, Ints] | None:
+    """Return the posteriors within a band, the nodes' states and the node of each frame's first column.
+
+    Where the band is too narrow, there is nothing to return.
+    """
+    graph, frames = utterance.graph, utterance.frames
+    window = window_of(band, len(frames), graph.floors)
+    scores = model.emissions.log_likelihoods_within(frames, graph.states, band, window.low, window.width)
+    found = posteriors_within(scores, window, graph, model.topology, beam)
+    if np.isfinite(found.log_likelihood) and is_wide_enough(band, window.low, found.occupancy):
+        return found, graph.states, window.low
+    return None
 
 
 def posteriors_with_retries(

@@ -206,7 +206,7 @@ class _FittedPair(NamedTuple):
     machine: _Machine
     curve: Floats
     left_out: Reals | None
-    path: ForwardPath | None
+    path: ForwardPath | None  # that of 100 centres has 80 KB, too much for all of ten thousand pairs
 
 
 class _Wanted(NamedTuple):

@@ -21,8 +21,11 @@ from asr.config import GrammarName
 from asr.errors import ConfigError, ExperimentError
 from asr.text.forms import WordForms
 from decoder.decoder import Decoder
+from decoder.grammars.finite_state import FiniteStateGrammar
 from decoder.grammars.grammar import Grammar
+from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
+from decoder.grammars.slf import read_slf, write_slf
 from decoder.grammars.smoothing import Smoothing
 from decoder.grammars.word_loop import WordLoop
 from decoder.grammars.word_pair import WordPairGrammar
@@ -96,21 +99,27 @@ def _read_ngram(file: str, directory: Path, lexicon: Lexicon) -> Grammar:
 
 
 def _write_arpa(task: TaskText, directory: Path) -> Grammar:
-    files = sorted(task.directory.glob("*.arpa"))
-    if len(files) != 1:
-        names = ", ".join(f.name for f in files) or "none"
-        raise ExperimentError(
-            f"grammar arpa: .arpa files of the corpus: {names}; expected exactly one; "
-            "lay it beside the recordings or ask for another grammar"
-        )
-    model = NGram.read(files[0])
+    file = _the_only_file("arpa", task.directory)
+    model = NGram.read(file)
     renamed = task.names_of(model.words)
     if renamed:
         model = model.renamed(renamed)
         model.write(directory / "arpa.arpa")
     else:
-        shutil.copyfile(files[0], directory / "arpa.arpa")
+        shutil.copyfile(file, directory / "arpa.arpa")
     return model
+
+
+def _the_only_file(suffix: str, directory: Path) -> Path:
+    """Return the file of a suffix in the task's directory; there must be one."""
+    files = sorted(directory.glob(f"*.{suffix}"))
+    if len(files) != 1:
+        names = ", ".join(f.name for f in files) or "none"
+        raise ExperimentError(
+            f"grammar {suffix}: .{suffix} files of the corpus: {names}; expected exactly one; "
+            "lay it beside the recordings or ask for another grammar"
+        )
+    return files[0]
 
 
 def _write_word_pairs(task: TaskText, directory: Path) -> Grammar:
@@ -136,6 +145,31 @@ def _read_word_pairs(directory: Path, lexicon: Lexicon) -> Grammar:
     return WordPairGrammar.read(directory / WORD_PAIRS)
 
 
+def _write_brought(
+    suffix: str, read: Callable[[Path], FiniteStateGrammar], task: TaskText, directory: Path
+) -> Grammar:
+    """Return the finite-state grammar that a corpus brings; what is kept is its word network."""
+    file = _the_only_file(suffix, task.directory)
+    grammar = read(file)
+    grammar = grammar.renamed(task.names_of(grammar.words))
+    write_slf(directory / f"{suffix}.slf", grammar.compile(task.lexicon.words))
+    return read_slf(directory / f"{suffix}.slf")
+
+
+def _read_network(file: str, directory: Path, lexicon: Lexicon) -> Grammar:
+    return read_slf(directory / file)
+
+
+def _brought(suffix: str, read: Callable[[Path], FiniteStateGrammar]) -> GrammarKind:
+    """Return the kind of finite-state grammar that is read from files of a suffix."""
+    return GrammarKind(
+        partial(_write_brought, suffix, read),
+        partial(_read_network, f"{suffix}.slf"),
+        has_lm_scale=True,
+        brought_as=f"*.{suffix}",
+    )
+
+
 def _estimated(name: str, order: int, smoothing: Smoothing) -> GrammarKind:
     """Return the kind of n-gram of an order that is estimated from the training transcripts."""
     file = f"{name}.arpa"
@@ -152,6 +186,8 @@ GRAMMARS: Mapping[GrammarName, GrammarKind] = {
         _write_arpa, partial(_read_ngram, "arpa.arpa"), has_lm_scale=True, brought_as="*.arpa"
     ),
     "word-pair": GrammarKind(_write_word_pairs, _read_word_pairs, has_lm_scale=False, brought_as=WORD_PAIRS),
+    "jsgf": _brought("jsgf", read_jsgf),
+    "slf": _brought("slf", read_slf),
 }
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asr.files import file_stem, write_text
+from asr.formats.captions import to_srt, to_vtt
 from asr.formats.ctm import to_ctm
 from asr.formats.intervals import Interval
 from asr.formats.transcripts import write_transcripts
@@ -49,12 +51,31 @@ def _as_trn(pairs: Decoded, prefix: Prefix) -> str:
     return "".join(f"{' '.join([*h.text, f'({name})'])}\n" for name, h in _named(pairs))
 
 
+def _as_srt(pairs: Decoded, prefix: Prefix) -> str:
+    return "".join(to_srt(_intervals(h)) for _, h in pairs)
+
+
+def _as_vtt(pairs: Decoded, prefix: Prefix) -> str:
+    return "".join(to_vtt(_intervals(h)) for _, h in pairs)
+
+
 DECODE_FORMATS: Mapping[str, Callable[[Decoded, Prefix], str]] = {
     "text": _as_text,
     "json": _as_json,
     "ctm": _as_ctm,
     "trn": _as_trn,
+    "srt": _as_srt,
+    "vtt": _as_vtt,
 }
+CAPTIONS = ("srt", "vtt")  # one file a recording
+
+
+def write_decoded(pairs: Decoded, file_format: str, out: Path) -> None:
+    """Write one file a recording into a directory; names are those of `recording_names`."""
+    out.mkdir(parents=True, exist_ok=True)
+    for (path, hypothesis), (name, _) in zip(pairs, _named(pairs), strict=True):
+        text = decoded([(path, hypothesis)], file_format, with_path=False)
+        write_text(out / f"{file_stem(name)}.{file_format}", text)
 
 
 def write_hypotheses(hypotheses: Mapping[str, Hypothesis], path: Path) -> None:
@@ -94,9 +115,12 @@ def _lines(path: Path, hypothesis: Hypothesis, shown: Prefix) -> str:
 
 
 def _ctm(name: str, hypothesis: Hypothesis) -> str:
-    intervals = [Interval(w.start_s, w.end_s, w.word) for w in hypothesis.words]
     confidences = [1.0 if w.confidence is None else w.confidence for w in hypothesis.words]
-    return to_ctm(name, intervals, confidences=confidences)
+    return to_ctm(name, _intervals(hypothesis), confidences=confidences)
+
+
+def _intervals(hypothesis: Hypothesis) -> list[Interval]:
+    return [Interval(w.start_s, w.end_s, w.word) for w in hypothesis.words]
 
 
 def _json_hypothesis(path: Path, hypothesis: Hypothesis) -> dict[str, Any]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
 from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.alignment import Alignment, Segment
-from acoustic.hmm.contexts import base_phone
+from acoustic.hmm.contexts import base_phone, state_name
+from acoustic.hmm.topology import Topology
 from asr.formats.intervals import Interval
 
 
@@ -25,6 +27,8 @@ class AlignedUtterance:
     duration_s : end of the last frame
     log_likelihood : log-likelihood of the best path, per frame
     confidences : probability of each word that it was spoken there, None where that cannot be told
+    recording : the recording it is a stretch of, None if that is not known
+    origin_s : where in the recording the time 0 of the tiers lies
     """
 
     utterance_id: str
@@ -32,6 +36,8 @@ class AlignedUtterance:
     duration_s: float
     log_likelihood: float
     confidences: tuple[float, ...] | None = None
+    recording: Path | None = None
+    origin_s: float = 0.0
 
 
 def aligned_utterance(
@@ -55,7 +61,10 @@ def aligned_utterance(
         {
             "words": intervals(alignment.words, words),
             "phones": intervals(alignment.phones, [base_phone(p) for p in topology.phones]),
-            "states": intervals(_state_segments(alignment), topology.state_names()),
+            "states": tuple(
+                Interval(_seconds(s.start, shift_s), _seconds(s.end, shift_s), name)
+                for s, name in _named_states(alignment, topology)
+            ),
         },
         _seconds(n_frames, shift_s),
         alignment.log_likelihood / n_frames,
@@ -63,12 +72,17 @@ def aligned_utterance(
     )
 
 
-def _state_segments(alignment: Alignment) -> list[Segment]:
-    """Return the runs of one state; a phone's end always ends a run."""
-    starts = {s.start for s in alignment.phones}
-    starts |= set((np.flatnonzero(np.diff(alignment.states)) + 1).tolist())
-    bounds = [*sorted(starts), len(alignment.states)]
-    return [Segment(a, b, int(alignment.states[a])) for a, b in pairwise(bounds)]
+def _named_states(alignment: Alignment, topology: Topology) -> Iterator[tuple[Segment, str]]:
+    """Yield the runs of one state within a phone, with the names that they have in this phone."""
+    for phone in alignment.phones:
+        states = alignment.states[phone.start : phone.end]
+        cuts = phone.start + 1 + np.flatnonzero(np.diff(states))
+        places = topology.phone_states[phone.index]
+        position = 0
+        for start, end in pairwise([phone.start, *cuts.tolist(), phone.end]):
+            state = int(alignment.states[start])
+            position = places.index(state, position)
+            yield Segment(start, end, state), state_name(topology.phones[phone.index], position)
 
 
 def _seconds(frame: int, shift_s: float) -> float:

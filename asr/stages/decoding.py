@@ -94,7 +94,7 @@ class DecodingStages:
             if fit is not None:
                 shutil.copyfile(fit.path / CURVES, directory / CURVES)
             for file in sorted(grammars.path.iterdir()):
-                if file.suffix in (".arpa", ".txt"):
+                if file.suffix in (".arpa", ".slf", ".txt"):
                     shutil.copyfile(file, directory / file.name)
 
         # The lexicon and the ids of the utterances are of the task.

@@ -61,6 +61,19 @@ def heard(trained: Path, tones: Path) -> Heard:
             (Path("e"), [Path("a"), Path("b")]),
             {"model": "m", "grammar": "g", "n_best": 3, "same_speaker": True},
         ),
+        (
+            "export e --what scores --corpus c --format npz --out o --grammar g",
+            "export",
+            (Path("e"),),
+            {
+                "what": "scores",
+                "out": Path("o"),
+                "corpus": Path("c"),
+                "format": "npz",
+                "model": None,
+                "grammar": "g",
+            },
+        ),
         ("align e a.wav ASA --model m", "verbs.align", (Path("e"), Path("a.wav"), "ASA"), {"model": "m"}),
         (
             "align e --corpus c --format ctm",
@@ -162,7 +175,7 @@ def test_options_reach_the_function(
 def test_each_verb_has_a_command() -> None:
     assert list(COMMANDS) == [
         *("demo", "train", "sweep", "decode", "align", "score", "evaluate"),
-        *("validate", "lexicon", "lm", "info", "sparsity", "clean"),
+        *("export", "validate", "lexicon", "lm", "info", "sparsity", "clean"),
     ]
 
 
@@ -237,10 +250,14 @@ def test_an_aligned_corpus_is_written_but_for_what_failed(
         ("align e", "align: expected WAV and TEXT, or --corpus DIR"),
         ("align e a.wav", "align: expected WAV and TEXT, or --corpus DIR"),
         ("align e a.wav ASA --corpus c", "align: got both WAV and --corpus; expected one of them"),
-        ("align e --corpus c", "align: TextGrid is one file an utterance; expected --out DIR for a corpus"),
+        ("align e --corpus c", "align: textgrid is one file an utterance; expected --out DIR for a corpus"),
+        (
+            "decode e a.wav b.wav --format srt",
+            "decode: srt is one file a recording; expected --out DIR for several",
+        ),
     ],
 )
-def test_what_align_needs(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_align_and_decode_need(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(line.split()) == 2
     assert capsys.readouterr() == ("", f"asr: {message}\n")
 

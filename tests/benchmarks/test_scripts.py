@@ -27,6 +27,8 @@ SCRIPTS = (
     "pronouncing",
     "pool_choice",
     "rivals",
+    "rm1_overlap",
+    "rm1_sized",
     "sclite",
     "sparsity_figure",
     "state_calibration",

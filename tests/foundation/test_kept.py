@@ -1,6 +1,7 @@
 """Arrays in memory, or in a file if they are many: the same either way."""
 
 import errno
+import pickle
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
@@ -56,3 +57,14 @@ def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         kept([np.zeros(3, np.float32)], in_memory=0)
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, tempfile.gettempdir())
     assert full.closed
+
+
+@pytest.mark.parametrize("lengths", [(4, 0, 7, 1), (0, 0), ()])
+def test_another_process_gets_the_same_arrays(lengths: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(n, 3)).astype(np.float32) for n in lengths]
+    found = pickle.loads(pickle.dumps(InFile(arrays)))
+    assert len(found) == len(arrays)
+    for n, array in enumerate(arrays):
+        np.testing.assert_array_equal(found[n], array)
+    assert [len(array) for array in found[1:]] == list(lengths[1:])

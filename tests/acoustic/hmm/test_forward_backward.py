@@ -6,7 +6,14 @@ from hmmlearn.base import BaseHMM
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import Topology, best_path, posteriors, utterance_graph
-from acoustic.hmm.forward_backward import _forward, _with_probabilities
+from acoustic.hmm.forward_backward import (
+    _MARGIN,
+    _forward,
+    _with_probabilities,
+    is_wide_enough,
+    posteriors_within,
+    window_of,
+)
 
 A, B, C = ("a",), ("b",), ("a", "b")
 TRANSCRIPTS = {
@@ -204,7 +211,8 @@ def test_an_unknown_word_keeps_a_window_of_its_own_size():
     pruned = posteriors(scores, columns_of(graph), graph, topology, beam=100.0)
     assert_allclose(pruned.log_likelihood, exact.log_likelihood, rtol=1e-12, atol=0)
     hmm = _with_probabilities(graph, columns_of(graph), topology)
-    assert np.diff(_forward(scores, hmm, 100.0).offsets).max() < graph.n_nodes / 3
+    everywhere = np.zeros(400, np.int32), np.full(400, graph.n_nodes, np.int32)
+    assert np.diff(_forward(scores, *everywhere, hmm, 100.0).offsets).max() < graph.n_nodes / 3
 
 
 class ScoredHMM(BaseHMM):
@@ -349,3 +357,95 @@ def test_windows_grow_beyond_their_first_room():
         best_path(scores, columns, graph, topology)[1],
         best_path_reference(scores, columns, graph, topology)[1],
     )
+
+
+def band_reference(scores, columns, graph, topology, least):
+    """Return where nodes have so large a posterior, and some frames beside, (T, n_nodes)."""
+    per_node = scores[:, columns]
+    gamma = posteriors_reference(per_node, np.arange(graph.n_nodes), graph, topology)[1]
+    wide = np.zeros(gamma.shape, bool)
+    for t, node in zip(*np.nonzero(gamma >= least), strict=True):
+        wide[max(t - _MARGIN, 0) : t + _MARGIN + 1, node] = True
+    return wide
+
+
+def cells_of(band, n_frames, n_nodes):
+    """Return how often a band has each frame of each node."""
+    found = np.zeros((n_frames, n_nodes), int)
+    for node, first, stop in band:
+        found[first:stop, node] += 1
+    return found
+
+
+BANDED = {
+    "two words": [[C], [A]],
+    "variants": [[C, A, B], [B, C], [A]],
+    "an unknown word": [[C], None, [B]],
+}
+
+
+def banded_example(words, seed=0, scale=8.0):
+    """Return scores clear enough for a band that is not everything."""
+    topology = tiny_topology(n_states=2, seed=seed)
+    graph = utterance_graph(words, topology)
+    return random_scores(40, topology.n_states, seed, scale), columns_of(graph), graph, topology
+
+
+@pytest.mark.parametrize("words", BANDED.values(), ids=BANDED.keys())
+@pytest.mark.parametrize("seed", range(3))
+def test_bands_against_dense_posteriors(words, seed):
+    example = banded_example(words, seed)
+    scores, graph = example[0], example[2]
+    cells = cells_of(posteriors(*example).band, len(scores), graph.n_nodes)
+    # What is just above 1e-17 may come from nodes below, which the kernel leaves out.
+    inner, outer = (band_reference(*example, least) for least in (1e-15, 1e-17 * (1 - 1e-9)))
+    assert cells.max() == 1
+    assert not outer.all()
+    assert (inner <= cells).all()
+    assert (cells <= outer).all()
+
+
+@pytest.mark.parametrize("words", BANDED.values(), ids=BANDED.keys())
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_lost_within_a_band(words, seed):
+    scores, columns, graph, topology = example = banded_example(words, seed)
+    whole = posteriors(*example)
+    low, high, width = window = window_of(whole.band, len(scores), graph.floors)
+    nodes = cells_of(whole.band, len(scores), graph.n_nodes).astype(bool)
+    assert_array_equal(low, graph.floors[nodes.argmax(axis=1)])
+    assert_array_equal(high, graph.n_nodes - nodes[:, ::-1].argmax(axis=1))
+    assert width == (high - low).max()
+    inside = np.full((len(scores), width), -np.inf)
+    for t, node in zip(*np.nonzero(nodes), strict=True):
+        inside[t, node - low[t]] = scores[t, columns[node]]
+    found = posteriors_within(inside, window, graph, topology)
+    assert_allclose(found.log_likelihood, whole.log_likelihood, rtol=1e-12, atol=0)
+    assert_allclose(found.stays, whole.stays, rtol=0, atol=1e-10)
+    assert_allclose(found.visits, whole.visits, rtol=0, atol=1e-10)
+    occupancy = np.zeros(scores.shape)
+    for t in range(len(scores)):
+        inner = slice(low[t], high[t])
+        np.add.at(occupancy[t], columns[inner], found.occupancy[t, : high[t] - low[t]])
+    assert_allclose(occupancy, whole.occupancy, rtol=0, atol=1e-10)
+    assert_array_equal(cells_of(found.band, *nodes.shape) <= nodes, True)
+    assert is_wide_enough(whole.band, low, found.occupancy)
+
+
+def test_a_band_that_is_too_narrow_is_noticed():
+    topology = tiny_topology(n_states=1, short_pause=False)
+    graph = utterance_graph([[A], [B]], topology)
+    scores = np.full((20, 3), -50.0)
+    for first, stop, state in ((0, 10, 1), (10, 20, 2)):
+        scores[first:stop, state] = 0.0
+    columns = columns_of(graph)
+    band = posteriors(scores, columns, graph, topology).band
+    scores[10:15] = scores[0]  # "a" now lasts longer than the band, which has no more than two frames beyond
+    window = window_of(band, 20, graph.floors)
+    low, width = window.low, window.width
+    inside = np.full((20, width), -np.inf)
+    for node, first, stop in band:
+        inside[range(first, stop), node - low[first:stop]] = scores[first:stop, columns[node]]
+    found = posteriors_within(inside, window, graph, topology)
+    assert np.isfinite(found.log_likelihood)
+    assert found.log_likelihood < posteriors(scores, columns, graph, topology).log_likelihood - 10
+    assert not is_wide_enough(band, low, found.occupancy)

@@ -12,7 +12,7 @@ def test_monophones():
     assert topology.n_states == 9
     assert topology.transition_offsets.tolist() == [0, 3, 6, 9, 10]
     assert set(topology.flat_self_loops()) == {0.6}
-    assert topology.state_names()[:4] == ("sil.0", "sil.1", "sil.2", "a.0")
+    assert topology.state_names()[:4] == ("sil[1]", "sil[2]", "sil[3]", "a[1]")
 
 
 def test_without_short_pause_and_with_other_lengths():

@@ -18,7 +18,7 @@ from acoustic import (
     utterance_graph,
 )
 from acoustic.hmm.forward_backward import posteriors
-from acoustic.hmm.training import corpus_moments, posteriors_with_retries, start_from_labels
+from acoustic.hmm.training import _within_band, corpus_moments, posteriors_with_retries, start_from_labels
 from acoustic.hmm.viterbi import best_path
 from features import MfccConfig, mfcc, normalize, read_audio
 
@@ -58,6 +58,43 @@ def test_likelihood_never_falls_within_a_stage(oracle, seed):
         assert {(step.n_components, step.n_iterations, step.failed) for step in history} == {
             (n_components, 8, ())
         }
+
+
+@pytest.mark.parametrize("n_components", [1, 4])
+def test_bands_change_neither_model_nor_likelihood(oracle, n_components, monkeypatch):
+    task = oracle.draw_task(60)
+    start, _ = course(flat_start(task.topology, task.utterances), task.utterances, 4)
+    start = grow(start, n_components, CONFIG)
+    n_within = []
+
+    def within_band(*arguments):
+        found = _within_band(*arguments)
+        n_within.append(found is not None)
+        return found
+
+    monkeypatch.setattr("acoustic.hmm.training._within_band", within_band)
+    model, history = course(start, task.utterances, 5)
+    # One Gaussian might be a flat start, so its second pass is whole, too.
+    assert len(n_within) == 60 * (3 if n_components == 1 else 4)
+    assert np.mean(n_within) > 0.9
+    monkeypatch.setattr("acoustic.hmm.training._SETTLED", -np.inf)
+    whole, expected = course(start, task.utterances, 5)
+    assert len(n_within) == 60 * (3 if n_components == 1 else 4)
+    for step, other in zip(history, expected, strict=True):
+        assert_allclose(step.log_likelihood, other.log_likelihood, rtol=1e-6, atol=0)
+    assert_allclose(model.emissions.means, whole.emissions.means, rtol=0, atol=1e-3)
+    assert_allclose(model.topology.flat_self_loops(), whole.topology.flat_self_loops(), rtol=0, atol=1e-4)
+
+
+def test_an_utterance_that_leaves_its_band_is_looked_at_as_a_whole(oracle, monkeypatch):
+    task = oracle.draw_task(20)
+    start, _ = course(flat_start(task.topology, task.utterances), task.utterances, 4)
+    monkeypatch.setattr("acoustic.hmm.training.is_wide_enough", lambda *_: False)
+    model, history = course(start, task.utterances, 4)
+    monkeypatch.setattr("acoustic.hmm.training._SETTLED", -np.inf)
+    whole, expected = course(start, task.utterances, 4)
+    assert history == expected
+    assert as_bytes(model) == as_bytes(whole)
 
 
 def test_what_is_too_far_off_for_forward_backward_has_the_posteriors_of_the_best_path():

@@ -12,6 +12,7 @@ from acoustic.errors import ModelError
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.leave_one_out import FARTHEST
+from acoustic.pairs import train_forward
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
 from acoustic.pairs.sparse import SparseMachines
@@ -188,6 +189,19 @@ def test_the_rule_that_ends_a_selection(tol, regularize, expected):
         epsilon=1e-2,
         regularize=regularize,
     )
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_paths_are_kept_for_who_asks_only(overlapping, monkeypatch, asked):
+    x, codes = overlapping([20, 25, 30])
+    kept, gather = [], train_forward._gather
+    monkeypatch.setattr(
+        train_forward, "_gather", lambda *args: kept.extend(f.path for f in args[-1]) or gather(*args)
+    )
+    paths = [] if asked else None
+    fit_pairs(x, codes, 3, CONFIG, paths=paths)
+    assert [path is not None for path in kept] == [asked] * 3
+    assert not asked or [path.size for path in paths] == [20, 20, 20]
 
 
 def test_held_out_outputs_need_folds(overlapping):

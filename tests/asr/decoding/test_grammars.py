@@ -1,5 +1,6 @@
 """Grammars written beside a model and read back."""
 
+import math
 from pathlib import Path
 from typing import get_args
 
@@ -47,6 +48,13 @@ class TestNames:
         (task / "word_pairs.txt").touch()
         (task / "x.arpa").touch()
         assert grammar_names(("loop", "word-pair", "loop"), task) == ("loop", "word-pair", "arpa")
+
+    def test_finite_state_grammars_are_brought_in_files(self, task: Path) -> None:
+        (task / "x.jsgf").touch()
+        (task / "y.slf").touch()
+        assert grammar_names(("loop",), task) == ("loop", "jsgf", "slf")
+        assert has_lm_scale("jsgf")
+        assert has_lm_scale("slf")
 
     def test_what_has_a_scale(self) -> None:
         scaled = {n for n in ("loop", "unigram", "bigram", "trigram", "word-pair", "arpa") if has_lm_scale(n)}
@@ -143,3 +151,42 @@ class TestMissing:
             (task / f"{name}.arpa").touch()
         with pytest.raises(ExperimentError, match=r"a\.arpa, b\.arpa; expected exactly one"):
             written("arpa", tmp_path / "out", task)
+
+
+class TestFiniteState:
+    JSGF = "#JSGF V1.0; grammar g; public <s> = /3/ yes | /1/ No+;"
+
+    def test_a_file_of_the_corpus_is_kept_as_a_network_in_the_words_of_the_lexicon(
+        self, task: Path, tmp_path: Path
+    ) -> None:
+        (task / "x.jsgf").write_text(self.JSGF)
+        out = tmp_path / "out"
+        out.mkdir()
+        forms = WordForms(LEXICON, None)
+        made = write_grammar("jsgf", out, task_dir=task, sentences=SENTENCES, lexicon=LEXICON, forms=forms)
+        assert [path.name for path in out.iterdir()] == ["jsgf.slf"]
+        assert read_grammar("jsgf", out, LEXICON) == made
+        tables = made.compile(LEXICON.words)
+        assert tables.sentence_log_prob(["YES"]) == pytest.approx(math.log(0.75))
+        assert tables.sentence_log_prob(["NO", "NO"]) == pytest.approx(math.log(0.25 / 4))
+        check_grammar("jsgf", made, LEXICON)
+        assert sentences_outside(made, LEXICON, SENTENCES) == [0]
+        # A network that was written is one that a corpus may bring.
+        (task / "y.slf").write_text((out / "jsgf.slf").read_text())
+        (tmp_path / "again").mkdir()
+        again = write_grammar("slf", tmp_path / "again", task_dir=task, sentences=(), lexicon=LEXICON)
+        assert again.compile(()).sentence_log_prob(["NO", "NO"]) == pytest.approx(math.log(0.25 / 4))
+
+    def test_two_files(self, task: Path, tmp_path: Path) -> None:
+        for name in "ab":
+            (task / f"{name}.jsgf").write_text(self.JSGF)
+        with pytest.raises(
+            ExperimentError, match=r"grammar jsgf: \.jsgf files of the corpus: a.jsgf, b.jsgf"
+        ):
+            written("jsgf", tmp_path / "out", task)
+
+    def test_words_that_the_lexicon_lacks(self, task: Path, tmp_path: Path) -> None:
+        (task / "x.jsgf").write_text("#JSGF V1.0; public <s> = YES PERHAPS;")
+        grammar = written("jsgf", tmp_path / "out", task)
+        with pytest.raises(LexiconError, match="got none for 1: PERHAPS"):
+            check_grammar("jsgf", grammar, LEXICON)  # type: ignore[arg-type]

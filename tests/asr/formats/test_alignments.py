@@ -2,15 +2,19 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import asr
-from asr.formats.alignments import ALIGN_FORMATS, write_aligned
+from asr.errors import ConfigError
+from asr.formats.alignments import ALIGN_FORMATS, ONE_EACH, write_aligned
+from asr.formats.captions import to_srt, to_vtt
 from asr.formats.ctm import to_ctm
-from asr.formats.mlf import to_mlf
+from asr.formats.elan import to_eaf
+from asr.formats.mlf import from_mlf, to_mlf
 from asr.formats.textgrid import to_textgrid
 from asr.formats.tiers import AlignedUtterance
 
@@ -29,11 +33,15 @@ def texts(aligned: list[AlignedUtterance]) -> dict[str, str]:
         "textgrid": "".join(to_textgrid(a.tiers, 0.6) for a in aligned),
         "ctm": "".join(to_ctm(a.utterance_id, a.tiers["words"], confidences=a.confidences) for a in aligned),
         "mlf": to_mlf({a.utterance_id: a.tiers for a in aligned}, ("states", "phones", "words")),
+        "eaf": "".join(to_eaf(a.tiers, a.recording, a.origin_s) for a in aligned),
+        "srt": "".join(to_srt(a.tiers["words"]) for a in aligned),
+        "vtt": "".join(to_vtt(a.tiers["words"]) for a in aligned),
     }
 
 
 def test_names_of_the_formats() -> None:
-    assert tuple(ALIGN_FORMATS) == ("textgrid", "ctm", "mlf")
+    assert tuple(ALIGN_FORMATS) == ("textgrid", "ctm", "mlf", "eaf", "srt", "vtt")
+    assert tuple(ONE_EACH) == ("textgrid", "eaf", "srt", "vtt")
 
 
 @pytest.mark.parametrize("name", ALIGN_FORMATS)
@@ -50,11 +58,39 @@ def test_one_file_in_a_folder_that_is_made(
     assert out.read_text() == texts(aligned)[name]
 
 
-def test_one_textgrid_an_utterance(aligned: list[AlignedUtterance], tmp_path: Path) -> None:
-    assert write_aligned(aligned, "textgrid", tmp_path / "grids") == ""
-    files = sorted((tmp_path / "grids").iterdir())
-    assert [file.name for file in files] == ["u1.TextGrid", "u2.TextGrid"]
-    assert "".join(file.read_text() for file in files) == texts(aligned)["textgrid"]
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_one_file_an_utterance(aligned: list[AlignedUtterance], name: str, tmp_path: Path) -> None:
+    assert write_aligned(aligned, name, tmp_path / "each") == ""
+    files = sorted((tmp_path / "each").iterdir())
+    assert [file.name for file in files] == [f"u1{ONE_EACH[name][0]}", f"u2{ONE_EACH[name][0]}"]
+    assert "".join(file.read_text() for file in files) == texts(aligned)[name]
+
+
+def test_an_id_is_no_path(aligned: list[AlignedUtterance], tmp_path: Path) -> None:
+    climbing = [replace(aligned[0], utterance_id=name) for name in ("../u", "a/b", "a%2Fb")]
+    assert write_aligned(climbing, "vtt", tmp_path / "each") == ""
+    names = {file.name for file in tmp_path.rglob("*") if file.is_file()}
+    assert names == {"%2E.%2Fu.vtt", "a%2Fb.vtt", "a%252Fb.vtt"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "tiers"),
+    [
+        (None, ("states", "phones", "words")),
+        ("states", ("states", "phones", "words")),
+        ("phones", ("phones", "words")),
+        ("words", ("words",)),
+    ],
+)
+def test_rows_of_mlf(aligned: list[AlignedUtterance], rows: str | None, tiers: tuple[str, ...]) -> None:
+    text = write_aligned(aligned, "mlf", None, rows=rows)
+    found = from_mlf(text, tiers)["u1"]
+    assert found[tiers[0]] == aligned[0].tiers[tiers[0]]
+
+
+def test_rows_are_of_mlf_alone(aligned: list[AlignedUtterance]) -> None:
+    with pytest.raises(ConfigError, match="--rows is of mlf, got ctm"):
+        write_aligned(aligned, "ctm", None, rows="words")
 
 
 @pytest.mark.parametrize("module", ["alignments", "hypotheses"])

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from asr.formats.hypotheses import DECODE_FORMATS, decoded, recording_names, write_hypotheses
+from asr.formats.hypotheses import DECODE_FORMATS, decoded, recording_names, write_decoded, write_hypotheses
 from decoder.decoder import Hypothesis, HypothesisWord
 
 WORDS = (HypothesisWord("YES", 0.0, 0.25, -1.0, 0.5), HypothesisWord("NO", 0.3, 0.62, -2.0))
@@ -50,7 +50,16 @@ class TestDecoded:
 
 
 def test_names_of_the_formats() -> None:
-    assert tuple(DECODE_FORMATS) == ("text", "json", "ctm", "trn")
+    assert tuple(DECODE_FORMATS) == ("text", "json", "ctm", "trn", "srt", "vtt")
+
+
+def test_captions_of_recordings(tmp_path: Path) -> None:
+    assert decoded([(PATHS[0], FOUND)], "srt") == "1\n00:00:00,000 --> 00:00:01,000\nYES NO\n"
+    assert decoded([(PATHS[0], FOUND)], "vtt") == "WEBVTT\n\n00:00:00.000 --> 00:00:01.000\nYES NO\n"
+    pairs = list(zip(PATHS, (FOUND, PARTIAL), strict=True))
+    write_decoded(pairs, "vtt", tmp_path / "out")
+    texts = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert texts == {"a_b.vtt": decoded(pairs[:1], "vtt"), "ü.vtt": "WEBVTT\n"}
 
 
 def test_words_as_kaldi_text(tmp_path: Path) -> None:

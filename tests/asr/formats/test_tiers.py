@@ -46,3 +46,21 @@ def test_frames_become_seconds_and_numbers_names() -> None:
         (0.07, 0.08, names[b2]),
         (0.08, 0.09, names[b2]),
     ]
+
+
+def test_tied_states_are_called_after_the_phone_in_context_that_is_spoken() -> None:
+    topology = Topology(
+        ("sil", "S-AH+N", "T-AH+#"), ((0,), (1, 2), (3, 2)), ((0.5,), (0.5,) * 2, (0.5,) * 2), True
+    )
+    assert topology.state_names() == ("sil[1]", "AH[1] S-_+N", "AH[2] S-_+N", "AH[1] T-_+#")
+    alignment = Alignment(
+        states=np.array([0, 3, 2, 2], dtype=np.int32),
+        phones=(Segment(0, 1, 0), Segment(1, 4, 2)),
+        words=(Segment(1, 4, 0),),
+        variants=(0,),
+        log_likelihood=-4.0,
+    )
+    model = SimpleNamespace(topology=topology, front_end=SimpleNamespace(frame_shift_s=0.01))
+    found = aligned_utterance("u1", model, ["A"], alignment)  # type: ignore[arg-type]
+    assert [i.label for i in found.tiers["states"]] == ["sil[1]", "AH[1] T-_+#", "AH[2] T-_+#"]
+    assert [i.label for i in found.tiers["phones"]] == ["sil", "AH"]

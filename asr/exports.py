@@ -1,0 +1,188 @@
+"""What ``asr export`` hands to other tools: arrays of a corpus, its transcripts, or the model itself.
+
+`EXPORTS` says which formats each has, the first of them the default.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from acoustic.emissions.posteriors import log_posteriors
+from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
+from asr.corpora.speech_data import SpeechData, usable_cepstra
+from asr.corpora.wording import worded
+from asr.decoding.passes import adapted, scored_speech
+from asr.errors import ConfigError, CorpusError
+from asr.files import storage_errors, write_text
+from asr.formats.arrays import ARRAY_FORMATS, Items, Named
+from asr.formats.exports import EXPORTS
+from asr.formats.sphinx import write_sphinx
+from asr.formats.stm import to_stm
+from asr.formats.transcripts import write_transcripts
+from asr.recognizer import Recognizer
+from features.audio import audio_info
+from foundation.errors import AsrError, listed
+from foundation.threads import parallel_map
+
+STATES = "states.txt"  # the name of each state, by its number
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Attributes
+    ----------
+    path : the file (or directory) that a tool is given
+    n_utterances : how many utterances are in it
+    errors : why the other utterances are not
+    """
+
+    path: Path
+    n_utterances: int
+    errors: tuple[AsrError, ...] = ()
+
+
+def export(
+    experiment: str | Path,
+    *,
+    what: str,
+    out: str | Path,
+    corpus: str | Path | None = None,
+    format: str | None = None,
+    model: str | None = None,
+    grammar: str | None = None,
+) -> Exported:
+    """Return what was written into a directory for another tool.
+
+    Parameters
+    ----------
+    experiment : experiment directory, or one model's own
+    what : ``features`` (frames as the model sees them), ``scores`` (log p(frame | state) up to a constant for
+        each frame), ``posteriors`` (log P(state | frame)), ``alignments`` (the state of each frame, by the
+        transcript) or ``transcripts`` (in the words of the lexicon)
+    out : directory to write
+    corpus : the recordings, in any layout
+    format : ``kaldi``, ``htk``, ``npz``, ``sphinx``, ``stm`` or ``trn``, as far as `what` has them
+    model, grammar : names; that of the grammar matters for models that adapt to speakers by a first pass
+    """
+    formats = EXPORTS.get(what)
+    if formats is None:
+        raise ConfigError(f'export: "{what}" is not known; expected one of: {", ".join(EXPORTS)}')
+    if format is not None and format not in formats:
+        raise ConfigError(f"export: {what} as {format} is not known; expected one of: {', '.join(formats)}")
+    if corpus is None:
+        raise ConfigError(f"export: {what} are of recordings; expected --corpus DIR")
+    recognizer = Recognizer.load(experiment, model, grammar)
+    parts = {name: worded(part, recognizer.forms)[0] for name, part in read_parts(corpus).items()}
+    with storage_errors(Path(out)):
+        Path(out).mkdir(parents=True, exist_ok=True)
+        if what == "transcripts":
+            return _transcripts(parts, recognizer, format or formats[0], Path(out))
+        return _arrays(what, parts, recognizer, format or formats[0], Path(out))
+
+
+def _transcripts(parts: Mapping[str, Corpus], recognizer: Recognizer, format: str, out: Path) -> Exported:
+    """Write the transcripts of a corpus; but for Sphinx's, of all splits together."""
+    corpus = Corpus(tuple(u for part in parts.values() for u in part))
+    if format == "sphinx":
+        return Exported(write_sphinx(parts, recognizer.lexicon, out), len(corpus))
+    if format == "kaldi":
+        write_corpus(corpus, out)
+        recognizer.lexicon.restricted_to(_known(corpus, recognizer)).write(out / "lexicon.txt")
+        return Exported(out, len(corpus))
+    path = out / f"text.{format}"
+    if format == "stm":
+        open_ended = {u.audio_path for u in corpus if u.end_s is None}
+        durations = {str(audio): audio_info(audio).duration_s for audio in open_ended}
+        write_text(path, to_stm(corpus, durations))
+    else:
+        write_transcripts(path, {u.utterance_id: u.words for u in corpus}, "trn")
+    return Exported(path, len(corpus))
+
+
+def _known(corpus: Corpus, recognizer: Recognizer) -> set[str]:
+    return {word for word in corpus.vocabulary if word in recognizer.lexicon}
+
+
+def _arrays(
+    what: str, parts: Mapping[str, Corpus], recognizer: Recognizer, format: str, out: Path
+) -> Exported:
+    """Write an array for each utterance that can be used."""
+    corpus = Corpus(tuple(u for part in parts.values() for u in part))
+    data, unusable = usable_cepstra(corpus, recognizer.model.front_end.config)
+    if not len(data.corpus):
+        problems = listed([str(error) for error in unusable.values()], 1)
+        raise CorpusError(f"no utterance can be used, expected at least one: {problems}; see asr validate")
+    errors = list(unusable.values())
+    kind = htk_kind(recognizer) if what == "features" else "USER"
+    described = Named(what, kind, recognizer.model.front_end.frame_shift_s)
+    items, written = _items(what, data, recognizer), []
+
+    def good() -> Items:
+        for utterance, found in items:
+            if isinstance(found, AsrError):
+                errors.append(found)
+            else:
+                written.append(utterance)
+                yield utterance.utterance_id, found
+
+    path = ARRAY_FORMATS[format](good(), out, described)
+    if what != "features":
+        names = recognizer.model.topology.state_names()
+        write_text(out / STATES, "".join(f"{number}\t{name}\n" for number, name in enumerate(names)))
+    if format == "kaldi":
+        write_corpus(Corpus(tuple(written)), out)
+    return Exported(path, len(written), tuple(errors))
+
+
+def htk_kind(recognizer: Recognizer) -> str:
+    """Return HTK's name of what a model sees."""
+    config = recognizer.model.front_end.config
+    if config.projection != "none":
+        return "USER"
+    letters = ["E"] * config.mfcc.energy + ["D", "A"][: config.mfcc.derivatives]
+    return "_".join(["MFCC", *letters])
+
+
+def _items(
+    what: str, data: SpeechData, recognizer: Recognizer
+) -> Iterator[tuple[Utterance, NDArray[Any] | AsrError]]:
+    """Yield what is exported of each utterance, or why it cannot be had."""
+    if what == "alignments":
+        return _alignments(data, recognizer)
+    speech = scored_speech(data.cepstra, data.speakers, recognizer.model)
+    if recognizer.first_pass is not None:
+        speech = adapted(speech, recognizer.model, recognizer.first_pass, recognizer.lexicon)
+    if what == "features":
+        return zip(data.corpus, speech.frames, strict=True)
+    if what == "scores":
+        return zip(data.corpus, speech.scores, strict=True)
+    found = (log_posteriors(scores, recognizer.model) for scores in speech.scores)
+    return zip(data.corpus, found, strict=True)
+
+
+def _alignments(
+    data: SpeechData, recognizer: Recognizer
+) -> Iterator[tuple[Utterance, NDArray[Any] | AsrError]]:
+    """Yield the state of each frame, (T,) int32."""
+    frames = recognizer.model.front_end.transformed(data.cepstra, data.speakers)
+
+    def one(place: int) -> tuple[Utterance, NDArray[Any] | AsrError]:
+        utterance = data.corpus.utterances[place]
+        try:
+            if not utterance.words:
+                raise CorpusError("empty transcript, expected the words spoken; write them")
+            return utterance, recognizer.align_frames(frames[place], utterance.words).states
+        except AsrError as error:
+            return utterance, type(error)(f"{utterance.utterance_id}: {error}")
+
+    return parallel_map(one, range(len(data.corpus)))

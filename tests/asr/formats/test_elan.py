@@ -1,0 +1,64 @@
+"""ELAN files, read by pympi and by our own reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pympi
+import pytest
+
+from asr.corpora.layouts.elan import read_elan
+from asr.errors import CorpusError
+from asr.formats.elan import to_eaf
+from asr.formats.intervals import Interval
+
+
+def labels(intervals: list[Interval]) -> list[tuple[int, int, str]]:
+    return [(round(i.start_s * 1000), round(i.end_s * 1000), i.label) for i in intervals if i.label]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pympi_and_our_own_reader_find_the_same(spoken: SimpleNamespace, seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    tiers = {name: spoken.random_tier(rng)[0] for name in ("words", "phones & <more>")}
+    path = tmp_path / "ä.eaf"
+    path.write_text(to_eaf(tiers), encoding="utf-8")
+    found = pympi.Eaf(str(path))
+    assert set(found.get_tier_names()) == set(tiers)
+    for name, intervals in tiers.items():
+        assert sorted(found.get_annotation_data_for_tier(name)) == labels(intervals)
+    own = read_elan(path.read_text(encoding="utf-8"), "x.eaf")
+    assert [tier.name for tier in own] == list(tiers)
+    for tier, intervals in zip(own, tiers.values(), strict=True):
+        stretches = [Interval(s.start_s, s.end_s or 0.0, s.text) for s in tier.stretches]
+        assert labels(stretches) == labels(list(intervals))
+
+
+def test_neighbours_share_a_time_and_the_recording_is_named(spoken: SimpleNamespace, tmp_path: Path) -> None:
+    recording = tmp_path / "a b.wav"
+    path = tmp_path / "x.eaf"
+    path.write_text(to_eaf(spoken.tiers, recording, 1.25), encoding="utf-8")
+    found = pympi.Eaf(str(path))
+    assert found.timeslots == {f"ts{n}": t for n, t in enumerate([0, 100, 150, 200, 300, 500, 550, 600], 1)}
+    (media,) = found.media_descriptors
+    assert media == {
+        "MEDIA_URL": recording.as_uri(),
+        "MIME_TYPE": "audio/x-wav",
+        "TIME_ORIGIN": "1250",
+    }
+    assert list(found.get_linguistic_type_names()) == ["intervals"]
+
+
+@pytest.mark.parametrize(
+    ("interval", "message"),
+    [
+        (Interval(0, 1, "a\x07"), r"ELAN: .* U\+0007 in 'a\\x07'; remove it"),
+        (Interval(0.5, 0.5002, "a"), 'ELAN: "a": expected a millisecond or more .* 0.5 to 0.5002 s'),
+        (Interval(-1, 1, "a"), 'ELAN: "a": expected .* got -1 to 1 s'),
+    ],
+)
+def test_what_cannot_be_written(interval: Interval, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        to_eaf({"words": [interval]})

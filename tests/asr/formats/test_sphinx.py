@@ -1,0 +1,53 @@
+"""Sphinx's lists; that they are read again is tested in ``test_exports``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asr.corpora.corpus import WHOLE, Corpus, Utterance, read_parts
+from asr.errors import CorpusError
+from asr.formats.sphinx import write_sphinx
+from decoder.lexicon import Lexicon
+
+LEXICON = Lexicon({"A": [("AH",), ("EY",)], "GO": [("G", "OW")], "UNUSED": [("UW",)]})
+
+
+def utterance(name: str, words: str, directory: Path, **more: float) -> Utterance:
+    audio = directory / f"{name}.flac"
+    audio.write_bytes(b"")
+    return Utterance(name, audio, tuple(words.split()), "anna b", **more)
+
+
+def test_lists_dictionary_and_fillers(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    train = Corpus(
+        (utterance("u1", "GO [noise] A NEW", tmp_path / "in"), utterance("u2", "", tmp_path / "in"))
+    )
+    test = Corpus((utterance("u3", "A", tmp_path / "in"),))
+    etc = write_sphinx({"train": train, "test": test}, LEXICON, tmp_path / "out")
+    texts = {path.name: path.read_text() for path in etc.iterdir()}
+    assert texts == {
+        "out_train.fileids": "anna b/u1\nanna b/u2\n",
+        "out_train.transcription": "<s> GO [noise] A NEW </s> (u1)\n<s> </s> (u2)\n",
+        "out_test.fileids": "anna b/u3\n",
+        "out_test.transcription": "<s> A </s> (u3)\n",
+        "out.dic": "A AH\nA(2) EY\nGO G OW\n",
+        "out.phone": "AH\nEY\nG\nOW\nSIL\nnoise\n",
+        "out.filler": "<s> SIL\n</s> SIL\n<sil> SIL\n[noise] noise\n",
+    }
+    assert (tmp_path / "out" / "wav" / "anna b" / "u3.flac").resolve() == (
+        tmp_path / "in" / "u3.flac"
+    ).resolve()
+    parts = read_parts(tmp_path / "out")
+    assert {name: part.ids for name, part in parts.items()} == {"train": ("u1", "u2"), "test": ("u3",)}
+    write_sphinx({WHOLE: test}, LEXICON, tmp_path / "out")  # again, over what is there
+    assert (etc / "out_train.fileids").read_text() == "anna b/u3\n"
+
+
+def test_what_sphinx_cannot_have(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"u1: a stretch of u1.flac, expected whole recordings"):
+        write_sphinx({"": Corpus((utterance("u1", "A", tmp_path, end_s=1.0),))}, LEXICON, tmp_path)
+    with pytest.raises(CorpusError, match=r'utterance id "u\(1\)"'):
+        write_sphinx({"": Corpus((utterance("u(1)", "A", tmp_path),))}, LEXICON, tmp_path)

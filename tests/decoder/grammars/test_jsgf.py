@@ -1,0 +1,221 @@
+"""JSGF against the enumerated language of random grammars, and against pyjsgf."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from decoder.errors import GrammarError
+from decoder.grammars.jsgf import parse_jsgf, read_jsgf
+
+with warnings.catch_warnings():  # it calls functions of pyparsing by their old names
+    warnings.simplefilter("ignore")
+    import jsgf
+
+HEAD = "#JSGF V1.0 UTF-8 en;\ngrammar test;\n"
+LONGEST = 4
+SENTENCES = [s for n in range(LONGEST + 1) for s in itertools.product("abc", repeat=n)]
+
+Language = dict[tuple[str, ...], float]  # probability of the best way to read each sentence
+
+
+def joined(first: Language, second: Language) -> Language:
+    found: Language = {}
+    for a, p in first.items():
+        for b, q in second.items():
+            if len(a) + len(b) <= LONGEST:
+                found[a + b] = max(found.get(a + b, 0.0), p * q)
+    return found
+
+
+def either(*scaled: tuple[float, Language]) -> Language:
+    found: Language = {}
+    for share, language in scaled:
+        for sentence, p in language.items():
+            found[sentence] = max(found.get(sentence, 0.0), share * p)
+    return found
+
+
+def repeated(once: Language) -> Language:
+    """Return the language of ``+``: one time, then again in one of two cases."""
+    found, times = {}, once
+    for n in range(LONGEST + 3):
+        found = either((1.0, found), (0.5 ** (n + 1), times))
+        times = joined(times, once)
+    return found
+
+
+def random_rule(rng: np.random.Generator, depth: int) -> tuple[str, Language]:
+    """Return the text of an expansion, and the sentences of up to four words it has."""
+    kind = rng.choice(["word", "sequence", "choice", "weighted", "optional", "star", "plus", "rule"])
+    if depth == 0 or kind == "word":
+        word = str(rng.choice(list("abc")))
+        return word, {(word,): 1.0}
+    if kind == "rule":
+        return [("<NULL>", {(): 1.0}), ("<x>", {("a", "b"): 0.25, ("a",): 0.5}), ("<VOID>", {})][
+            rng.integers(3)
+        ]
+    parts = [random_rule(rng, depth - 1) for _ in range(rng.integers(2, 4))]
+    (text, language), *_ = parts
+    if kind == "sequence":
+        whole = {(): 1.0}
+        for _, inner in parts:
+            whole = joined(whole, inner)  # type: ignore[arg-type]
+        return "(" + " ".join(t for t, _ in parts) + ")", whole
+    if kind == "choice":
+        return "(" + " | ".join(t for t, _ in parts) + ")", either(*((1 / len(parts), i) for _, i in parts))
+    if kind == "weighted":
+        weights = rng.integers(1, 5, len(parts)).tolist()
+        pieces = " | ".join(f"/{w}/ {t}" for w, (t, _) in zip(weights, parts, strict=True))
+        shares = [w / sum(weights) for w in weights]
+        return f"({pieces})", either(*((s, i) for s, (_, i) in zip(shares, parts, strict=True)))
+    if kind == "optional":
+        return f"[{text}]", either((0.5, {(): 1.0}), (0.5, language))
+    if kind == "star":
+        # Not at all, in one of two cases, or once, and then as with a plus.
+        return f"({text})*", either((0.5, {(): 1.0}), (0.5, repeated(language)))
+    return f"({text})+", repeated(language)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_language_of_random_grammars(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    text, language = random_rule(rng, 3)
+    source = f"{HEAD}public <s> = {text}; <x> = a /* or */ {{t\\}}ag}} [b /* twice */] | a;"
+    source = source.replace("[b /* twice */]", "[b]")
+    if not language:
+        with pytest.raises(GrammarError, match="no way from its start to its end"):
+            parse_jsgf(source)
+        return
+    grammar = parse_jsgf(source)
+    tables = grammar.compile(grammar.words)
+    for sentence in SENTENCES:
+        expected = language.get(sentence, 0.0)
+        found = math.exp(tables.sentence_log_prob(sentence))
+        assert found == pytest.approx(expected, rel=1e-6), (text, sentence)
+
+
+# pyjsgf takes the first way that it finds, and repeats more than the last word: no sentence of these can
+# begin in two ways, and what is repeated is in parentheses.
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(a | b) c",
+        "a [b] (c | a a)",
+        "(a | b)+ c",
+        "[a] (b | c)",
+        "a (b)* c",
+        "<x>+ c",
+        "(/2/ <x> | /1/ c) [c]",
+        "a ((b (c | a)))* ",
+    ],
+)
+def test_pyjsgf_accepts_the_same_sentences(text: str) -> None:
+    source = f"{HEAD}public <s> = {text}; <x> = a [b];"
+    grammar = parse_jsgf(source)
+    tables = grammar.compile(grammar.words)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = jsgf.parse_grammar_string(source)
+        accepts = {s: bool(other.find_matching_rules(" ".join(s))) for s in SENTENCES[1:]}
+    assert {s for s in accepts if tables.sentence_log_prob(s) > -np.inf} == {s for s in accepts if accepts[s]}
+    assert any(accepts.values())
+
+
+def test_a_rule_may_begin_anew_at_its_end() -> None:
+    grammar = parse_jsgf(f"{HEAD}public <s> = <list>; <list> = a | a and <list> | <test.other>; <other> = b;")
+    tables = grammar.compile(grammar.words)
+    found = {n: tables.sentence_log_prob(("a and " * n + "a").split()) for n in range(4)}
+    assert_allclose(
+        [math.exp(found[n]) for n in range(4)], [3.0 ** -(n + 1) for n in range(4)], rtol=1e-9, atol=0
+    )
+    assert math.exp(tables.sentence_log_prob(["a", "and", "b"])) == pytest.approx(1 / 9)
+    assert tables.sentence_log_prob(["a", "and"]) == -np.inf
+
+
+def test_public_rules_tags_quotes_comments_and_accents() -> None:
+    grammar = parse_jsgf(
+        f'{HEAD}// one\npublic <a> = "go on" {{tag}} ; /* two\n lines */ '
+        "public <b> = e\u0301\\;x {a} {b}*;"
+    )
+    assert grammar.words == ("go", "on", "é;x")
+    tables = grammar.compile(grammar.words)
+    assert math.exp(tables.sentence_log_prob(["go", "on"])) == pytest.approx(0.5)
+    assert math.exp(tables.sentence_log_prob([])) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("public <s> = ;", r'x.jsgf:3: expected words, a rule or a group, got ";"'),
+        ("public <s> = a", r'x.jsgf:3: expected words, rules, or ";" at the end of the rule, got "the end'),
+        ("public <s> = (a;", r'x.jsgf:3: expected "\)", got ";"'),
+        ("public <s> = a);", r'x.jsgf:3: expected words, rules, or ";".* got "\)"'),
+        ("<s> = a;", r'expected a rule "public <NAME> = …;"'),
+        (
+            "import <other.*>;\npublic <s> = a;",
+            r"x.jsgf:3: imports another grammar",
+        ),
+        ("public <s> = <other.rule>;", r'expected a rule of this grammar, got "<other.rule>"'),
+        ("public <s> =\n <digt>;\n<digit> = a;", r'x.jsgf:4: <digt> is no rule .*did you mean "digit"\?'),
+        ("public <s> = a; <s> = b;", r"each rule once"),
+        ("public <NULL> = a;", r"none called NULL or VOID"),
+        ("public <s> = /2/ a | b;", r"1 weights of 2 alternatives"),
+        ("public <s> = /0/ a | /0/ b;", r"not all 0"),
+        ("public <s> = /nan/ a | /1/ b;", r'a weight from 0 on between strokes, got "/nan/"'),
+        ("public <s> = /-1/ a | /1/ b;", r'a weight from 0 on between strokes, got "/-1/"'),
+        ("public <s> = <s> a | a;", r"<s> refers to itself before its end"),
+        ("public <s> = a <s>;", r"no way from its start to its end"),
+        ("public <s> = <VOID>;", r"no way from its start to its end"),
+        ("public <s> = a } b;", r'x.jsgf:3: expected words and rules, got "} b;"'),
+        ('public <s> = "a;', r'expected words and rules, got ""a;"'),
+        ("public <s> = " + "(" * 500 + "a" + ")" * 500 + ";", r"at most 100 groups within each other"),
+        (
+            "".join(f"<r{n}> = <r{n + 1}> <r{n + 1}>;\n" for n in range(40))
+            + "<r40> = a; public <s> = <r0>;",
+            r"make more than 200,000 states",
+        ),
+        (
+            "".join(f"<r{n}> = ((([<r{n + 1}>])));\n" for n in range(900)) + "<r900> = a; public <s> = <r0>;",
+            r"nested too deep|more than 100 rules within each other",
+        ),
+    ],
+)
+def test_errors_are_one_line_with_file_and_place(body: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsgf"
+    path.write_text(HEAD + body, encoding="utf-8")
+    with pytest.raises(GrammarError, match=message) as caught:
+        read_jsgf(path)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r'x.jsgf:1: expected "#JSGF V1.0;" at its beginning, got ""'),
+        (b"hello", r'x.jsgf:1: expected "#JSGF V1.0;"'),
+        ((HEAD + "public <s> = a;").encode("utf-16"), r"x.jsgf:1: not UTF-8"),
+        ((HEAD + "public <s> = a;").encode("utf-16-be"), r"x.jsgf: zero bytes in it"),
+        ((HEAD + "public <s> = é;").encode("latin-1"), r"x.jsgf:3: not UTF-8"),
+    ],
+)
+def test_other_files(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.jsgf").write_bytes(content)
+    with pytest.raises(GrammarError, match=message):
+        read_jsgf(tmp_path / "x.jsgf")
+
+
+def test_line_ends_and_a_mark_of_byte_order(tmp_path: Path) -> None:
+    (tmp_path / "x.jsgf").write_bytes(
+        ("\ufeff" + HEAD + "public <s> = a // b\n c;").replace("\n", "\r\n").encode()
+    )
+    assert read_jsgf(tmp_path / "x.jsgf").words == ("a", "c")
+    with pytest.raises(GrammarError, match=r"none.jsgf: cannot be read \(No such file"):
+        read_jsgf(tmp_path / "none.jsgf")
