@@ -94,8 +94,7 @@ def _faults_of_scores(scores: Any, shape: tuple[int, int]) -> Iterator[str]:
         frame, state = np.argwhere(~np.isfinite(scores))[0]
         yield (
             f"scores: {scores[frame, state]} in frame {frame}, state {state}, expected finite logarithms; "
-            "bound "
-            "them from below, as np.maximum(log_posteriors, -40)"
+            "bound them from below, as np.maximum(log_posteriors, -40)"
         )
     elif (
         np.all(scores >= 0) and np.all(scores <= 1) and np.allclose(scores.sum(axis=1), 1, rtol=0, atol=1e-3)
@@ -114,8 +113,7 @@ def _faults_of_repetition(
     if not np.array_equal(again, first):
         yield (
             "the same frames get other scores the second time, expected the same bytes; draw nothing at "
-            "random and "
-            "keep nothing of earlier calls"
+            "random and keep nothing of earlier calls"
         )
     model.log_likelihoods(frames[::-1].copy())
     if not np.array_equal(scores, first):
@@ -153,8 +151,7 @@ def _faults_of_blocks(model: EmissionModel, frames: Singles, first: Singles) -> 
     if not _agree(joined, first):
         yield (
             "frames in blocks get other scores than all at once; expected the same: let a frame's score "
-            "depend on "
-            "this frame and the model alone"
+            "depend on this frame and the model alone"
         )
 
 
@@ -177,8 +174,7 @@ def _faults_of_threads(model: EmissionModel, frames: Singles) -> Iterator[str]:
         if not all(_agree(a, b) for a, b in zip(found, alone, strict=True)):
             yield (
                 "from many threads frames get other scores than from one; expected the same: keep nothing "
-                "of a "
-                "call in the model, nor in a global variable"
+                "of a call in the model, nor in a global variable"
             )
             return
 
@@ -190,8 +186,7 @@ def _faults_of_copies(model: EmissionModel, frames: Singles, first: Singles) -> 
     except Exception as error:
         yield (
             f"the model cannot go to another process: pickle {raised(error)}; expected a copy: hold no "
-            "locks, open "
-            "files or generators"
+            "locks, open files or generators"
         )
         return
     try:

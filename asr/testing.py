@@ -122,8 +122,7 @@ def _faults_of_splits(corpora: Mapping[str, Corpus]) -> Iterator[str]:
         if shared := [place for place in places if place in seen]:
             yield (
                 f"{len(shared)} recording(s) are in {split} and in {seen[shared[0]]}, such as "
-                f"{shared[0][0]}; "
-                "expected each in one: accuracies would be too good"
+                f"{shared[0][0]}; expected each in one: accuracies would be too good"
             )
         seen |= dict.fromkeys(places, split)
         if len(corpus) and not any(u.words for u in corpus):
@@ -162,6 +161,5 @@ def _differences(first: Path, second: Path) -> Iterator[str]:
     if other:
         yield (
             f"prepare writes other files the second time: {listed(sorted(other), 5)}; expected the same "
-            "bytes: sort "
-            "what comes from a set or a directory, and give random choices a seed"
+            "bytes: sort what comes from a set or a directory, and give random choices a seed"
         )

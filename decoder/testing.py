@@ -114,16 +114,15 @@ def _faults_of_content(tables: GrammarTables, lexicon: Lexicon) -> Iterator[str]
     unknown = sorted({tables.words[w] for w in np.unique(tables.arc_words)} - set(lexicon.words))
     if unknown:
         yield (
-            f"words that are not in the lexicon: {listed(unknown, 5)}; expected only words of the "
-            "collection that "
-            "compile is given; leave them out and name them in dropped_words"
+            f"words that are not in the lexicon: {listed(unknown, 5)}; expected only words of the collection "
+            "that compile is given; leave them out and name them in dropped_words"
         )
     for c in range(tables.n_contexts):
         row = tables.arc_words[tables.arc_offsets[c] : tables.arc_offsets[c + 1]]
         if np.any(np.diff(row) <= 0):
             yield (
-                f"context {c}: words are not in rising order, each once; expected so, for they are "
-                "searched for"
+                f"context {c}: words are not in rising order, each once; expected so, for they are searched "
+                "for"
             )
             break
     for name in ("arc_log_probs", "backoff_log_weights"):
@@ -133,17 +132,7 @@ def _faults_of_content(tables: GrammarTables, lexicon: Lexicon) -> Iterator[str]
     if np.isnan(tables.final_log_probs).any() or too_high > 1e-9:
         yield (
             f"log probabilities up to {too_high:g}, expected 0 or less (final_log_probs: -inf where a "
-            "sentence may "
-            "not end); give natural logarithms of probabilities"
-        )
-    elif (
-        len(tables.arc_log_probs)
-        and tables.arc_log_probs.min() == 0
-        and np.diff(tables.arc_offsets).max() > 1
-    ):
-        yield (
-            "every word has the log probability 0 (1 as a probability); expected those of a context to sum "
-            "to 1 at most"
+            "sentence may not end); give natural logarithms of probabilities"
         )
     if _backs_off_in_a_circle(tables):
         yield "backoff_contexts go round in a circle; expected each chain to end with -1"
@@ -194,9 +183,8 @@ def _faults_of_repetition(grammar: Grammar, lexicon: Lexicon, first: GrammarTabl
         return
     if not all(_equal(tables, first) for tables in alone):
         yield (
-            "compile returns other tables the second time, or for the same words in another order; "
-            "expected the "
-            "same: sort what comes from a set"
+            "compile returns other tables the second time, or for the same words in another order; expected "
+            "the same: sort what comes from a set"
         )
     elif not all(_equal(tables, first) for tables in together):
         yield "from many threads compile returns other tables; expected the same: keep nothing of a call"
@@ -208,8 +196,8 @@ def _faults_of_copies(grammar: Grammar, lexicon: Lexicon, first: GrammarTables) 
         same = _equal(copied(grammar).compile(frozenset(lexicon.words)), first)
     except Exception as error:
         yield (
-            f"the grammar cannot go to another process: {raised(error)}; expected a copy: hold no open "
-            "files or locks"
+            f"the grammar cannot go to another process: {raised(error)}; expected a copy: hold no open files "
+            "or locks"
         )
         return
     if not same:

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from decoder import Lexicon, NGram, WordLoop, WordPairGrammar
+from decoder.grammars.finite_state import FiniteStateGrammar, WordArc
 from decoder.grammars.grammar import GrammarTables, pack_tables
+from decoder.grammars.jsgf import parse_jsgf
 from decoder.testing import check_grammar
 from foundation.conformance import ConformanceError
 
@@ -99,7 +101,6 @@ BROKEN = {
         lambda: Mine(arc_log_probs=np.array([0.5, 0.5, 0.25, 0.25])),
         "log probabilities up to 0.5, expected 0 or less",
     ),
-    "all 1": (lambda: Mine(arc_log_probs=np.zeros(4)), "every word has the log probability 0"),
     "infinite": (
         lambda: Mine(arc_log_probs=np.array([-1.0, -1.0, -1.0, -np.inf])),
         "arc_log_probs: expected finite logarithms; leave out",
@@ -117,9 +118,12 @@ BROKEN = {
         NGram.estimate(SENTENCES, 1),
         NGram.estimate(SENTENCES, 2),
         NGram.estimate(SENTENCES, 3, vocabulary=LEXICON.words, smoothing="modified-kneser-ney"),
+        parse_jsgf("#JSGF V1.0; grammar g; public <s> = (/1/ ON | /3/ OFF) [UP]+;"),
+        FiniteStateGrammar([WordArc(0, "ON", 0.0, 1), WordArc(1, None, -0.1, 0)], 0, {1: 0.0}),
         Mine(),
+        Mine(arc_log_probs=np.zeros(4)),  # no probabilities at all
     ],
-    ids=["loop", "word-pair", "unigram", "bigram", "trigram", "own"],
+    ids=["loop", "word-pair", "unigram", "bigram", "trigram", "rules", "network", "own", "unweighted"],
 )
 def test_sound_grammars(grammar) -> None:  # type: ignore[no-untyped-def]
     check_grammar(grammar, LEXICON)
