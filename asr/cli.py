@@ -23,7 +23,7 @@ from asr.formats.exports import EXPORTS, FORMATS
 from asr.formats.hypotheses import DECODE_FORMATS
 from asr.formats.transcripts import Format
 from asr.parsing import CommandLine, VerbParser
-from asr.recipe_scripts import built_in_recipes
+from asr.recipe_scripts import built_in_recipes, installed_recipes
 from asr.systems import PRESETS, SPARSITY_SIZES, SYSTEMS
 from asr.version import package_version
 from foundation.errors import AsrError
@@ -189,9 +189,8 @@ def _add_sweep(verbs: Verbs) -> VerbParser:
 
 def _add_training_options(command: argparse.ArgumentParser) -> None:
     """Add what ``train`` and ``sweep`` have in common."""
-    command.add_argument(
-        "recipe", help=f"one of {', '.join(built_in_recipes())}, or the path of a recipe script"
-    )
+    known = (*built_in_recipes(), *installed_recipes())
+    command.add_argument("recipe", help=f"one of {', '.join(known)}, or the path of a recipe script")
     command.add_argument("--corpus", type=Path, help="directory of the raw corpus")
     command.add_argument("--out", type=Path, required=True, help="experiment directory")
     command.add_argument(

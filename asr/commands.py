@@ -34,6 +34,7 @@ from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
 from asr.leftovers import clean, format_leftovers
 from asr.model_info import format_info
+from asr.progress import say
 from asr.scoring.results import RESULTS
 from asr.sparsity import format_sparsity, sparsity
 from asr.stages.store import STAGES
@@ -158,9 +159,13 @@ def _align(options: argparse.Namespace) -> int:
             return records.to_json(records.alignments(found)) + "\n"
         return write_aligned(found, output, options.out, rows=options.rows)
 
-    return _print_found(
+    code = _print_found(
         [name for name, _ in pairs], [result for _, result in pairs], write, is_json=options.json
     )
+    if options.out is not None:
+        n_aligned = sum(not isinstance(result, AsrError) for _, result in pairs)
+        say(f"{n_aligned} of {len(pairs)} utterances aligned: {options.out}")
+    return code
 
 
 def _score(options: argparse.Namespace) -> int:

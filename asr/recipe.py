@@ -8,13 +8,21 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 
 from acoustic.emissions.hybrid import THESIS, HybridConfig
 from asr.config import ExperimentConfig
 from asr.errors import ExperimentError
-from asr.recipe_scripts import BUILT_IN_PACKAGE, built_in_recipes, built_in_script
+from asr.recipe_scripts import (
+    BUILT_IN_PACKAGE,
+    GROUP,
+    built_in_recipes,
+    built_in_script,
+    installed_recipes,
+)
+from asr.version import code_of
 from foundation.errors import did_you_mean
 
 
@@ -43,7 +51,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class LoadedRecipe:
-    """A recipe with its name and the text it was read from."""
+    """A recipe with its name and the text it was read from (of an installed one: which code it is)."""
 
     name: str
     recipe: Recipe
@@ -51,19 +59,22 @@ class LoadedRecipe:
 
 
 def load_recipe(name_or_path: str) -> LoadedRecipe:
-    """Return the recipe of a built-in name, or of a path to a script that defines ``RECIPE``."""
+    """Return the recipe of a name, built in or a plugin's, or of the path of a script with ``RECIPE``."""
     if name_or_path in built_in_recipes():
         name, path = name_or_path, built_in_script(name_or_path)
         module = importlib.import_module(f"{BUILT_IN_PACKAGE}.{name}")
     elif Path(name_or_path).suffix == ".py":
         path = Path(name_or_path)
         name, module = path.stem, _import_script(path)
+    elif name_or_path in (installed := installed_recipes()):
+        return _load_installed(installed[name_or_path])
     else:
-        hint = did_you_mean(difflib.get_close_matches(name_or_path, built_in_recipes(), n=1))
+        known = (*built_in_recipes(), *installed)
+        hint = did_you_mean(difflib.get_close_matches(name_or_path, known, n=1))
         if name_or_path and Path(name_or_path).exists():
             hint = f" (a corpus? asr train folder --corpus {name_or_path})"
         raise ExperimentError(
-            f'recipe "{name_or_path}" is not built in{hint}; expected one of {", ".join(built_in_recipes())} '
+            f'recipe "{name_or_path}" is not built in{hint}; expected one of {", ".join(known)} '
             "or the path of a .py file"
         )
     recipe = getattr(module, "RECIPE", None)
@@ -72,6 +83,23 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
             f"{name_or_path}: no recipe in it; expected RECIPE = asr.Recipe(prepare=…); add one"
         )
     return LoadedRecipe(name, recipe, path.read_text(encoding="utf-8"))
+
+
+def _load_installed(entry: EntryPoint) -> LoadedRecipe:
+    """Return the recipe that another package adds."""
+    try:
+        recipe = entry.load()
+    except Exception as error:
+        raise ExperimentError(
+            f"recipe {entry.name}: {entry.value} fails on import ({type(error).__name__}: {error}); "
+            "install its package again, or ask its author"
+        ) from error
+    if not isinstance(recipe, Recipe):
+        raise ExperimentError(
+            f"recipe {entry.name}: {entry.value} ({GROUP}) is a {type(recipe).__name__}, expected an "
+            "asr.Recipe; ask its author"
+        )
+    return LoadedRecipe(entry.name, recipe, code_of(entry.module))
 
 
 def _import_script(path: Path) -> ModuleType:

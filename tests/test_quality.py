@@ -20,6 +20,8 @@ SHAPE_CALLS = {"len", "isinstance", "issubclass", "hasattr", "callable", "type"}
 RAISES = {"raises", "warns"}
 # Calls of other libraries that assert by themselves.
 ASSERTING_CALLS = {"check_estimator", "parametrize_with_checks", "fail"}
+# And our own checks for authors of plugins.
+ASSERTING_CALLS |= {"check_emission_model", "check_grammar", "check_recipe"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

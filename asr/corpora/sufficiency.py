@@ -184,5 +184,7 @@ def _advice(train: Corpus, amount: Amount, tokens: Counter[str]) -> Iterator[str
 
 
 def said_duration(hours: float) -> str:
-    """Return a duration as people say it, in hours or minutes."""
-    return f"{hours:.1f} hours" if hours >= 1 else f"{60 * hours:.0f} minutes"
+    """Return a duration as people say it, in hours, minutes or seconds."""
+    if hours >= 1:
+        return f"{hours:.1f} hours"
+    return f"{60 * hours:.0f} minutes" if hours >= 1 / 30 else f"{3600 * hours:.0f} seconds"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
+from asr.config import FrontEndOptions
 from asr.corpora.corpus import Corpus, Problem, Utterance, lexicon_of, scan_parts
 from asr.corpora.sufficiency import judgement
 from asr.corpora.wording import EXACT, PLAIN, forms_for, report, total, worded
@@ -306,6 +307,9 @@ def _whole_corpus_problems(train: Corpus, lexicon: Lexicon | None, rates: Counte
     if len(rates) > 1:
         counts = ", ".join(f"{rate} Hz ({rates[rate]} recordings)" for rate in sorted(rates))
         yield Problem(".", f"sample rates are mixed: {counts}; expected one; all are resampled", "warning")
+    if rates and (highest := max(rates)) < (usual := FrontEndOptions.sample_rate):
+        what = f"recordings have {highest} samples a second at most, the front end expects {usual}"
+        yield Problem(".", f"{what}; train with --set sample_rate={highest}", "note")
 
 
 def _listed(names: Sequence[str]) -> str:

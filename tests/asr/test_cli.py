@@ -313,7 +313,11 @@ class TestAlign:
 
     def test_out(self, run: Run, trained: Path, tones: Path, tmp_path: Path) -> None:
         grids, mlf = tmp_path / "new/grids", tmp_path / "other/all.mlf"
-        assert run("align", trained, "--corpus", tones, "--out", grids)[:2] == (0, "")
+        assert run("align", trained, "--corpus", tones, "--out", grids) == (
+            0,
+            "",
+            f"40 of 40 utterances aligned: {grids}\n",
+        )
         assert len(list(grids.glob("*.TextGrid"))) == 40
         assert run("align", trained, "--corpus", tones, "--out", mlf, "--format", "mlf")[:2] == (0, "")
         assert mlf.read_text().startswith("#!MLF!#")
@@ -658,7 +662,7 @@ class TestOthers:
         code, out, _ = run("validate", tones)
         *notes, last = out.splitlines()
         assert (code, last) == (0, f"{tones}: 0 error(s), 0 warning(s)")
-        assert notes[0].startswith("note: .: 1 minutes of 8 speaker(s), 96 words, 4 of them different")
+        assert notes[0].startswith("note: .: 35 seconds of 8 speaker(s), 96 words, 4 of them different")
         (tmp_path / "a.wav").write_bytes(b"")
         (tmp_path / "a.txt").write_text("A\n")
         code, out, _ = run("validate", tmp_path)

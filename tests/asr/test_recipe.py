@@ -1,5 +1,7 @@
 """Recipes by name and by path; a mistake in a script of the user's is one line."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from asr import Recipe, read_corpus, train
 from asr.errors import ExperimentError
 from asr.recipe import load_recipe
+from asr.recipe_scripts import installed_recipes
+from asr.version import code_of
 
 GOOD = '''"""A recipe with what scripts of users have: a dataclass, a future import, two functions."""
 from __future__ import annotations
@@ -77,6 +81,54 @@ class TestLoad:
         ],
     )
     def test_nowhere(self, name: str, message: str) -> None:
+        with pytest.raises(ExperimentError, match=message):
+            load_recipe(name)
+
+
+class TestInstalled:
+    """Recipes of other packages, under the entry point group ``asr.recipes``."""
+
+    @pytest.fixture
+    def package(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+        """Install a package with recipes, and return the folder of its code."""
+        (tmp_path / "some_corpus.py").write_text(GOOD)
+        (tmp_path / "some_ruin.py").write_text("import nonsuch")
+        info = tmp_path / "some_corpus-1.2.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-corpus\nVersion: 1.2\n")
+        (info / "top_level.txt").write_text("some_corpus\nsome_ruin\n")
+        (info / "entry_points.txt").write_text(
+            "[asr.recipes]\nsomewhere = some_corpus:RECIPE\nrule = some_corpus:RULE\n"
+            "ruin = some_ruin:RECIPE\nfolder = some_corpus:RECIPE\n"
+        )
+        monkeypatch.syspath_prepend(str(tmp_path))
+        yield tmp_path
+        for name in ("some_corpus", "some_ruin"):
+            sys.modules.pop(name, None)
+
+    def test_by_name_and_imported_when_it_is_asked_for(self, package: Path) -> None:
+        assert list(installed_recipes()) == ["ruin", "rule", "somewhere"]
+        load_recipe("folder")
+        assert "some_corpus" not in sys.modules
+        loaded = load_recipe("somewhere")
+        assert (loaded.name, loaded.recipe.models) == ("somewhere", ("gmm1",))
+
+    def test_its_code_is_what_outputs_are_made_from(self, package: Path) -> None:
+        before = load_recipe("somewhere").source
+        assert before.startswith("some-corpus 1.2 ")
+        (package / "some_corpus.py").write_text(GOOD + "# changed\n")
+        code_of.cache_clear()
+        assert load_recipe("somewhere").source != before
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("rule", r"recipe rule: some_corpus:RULE \(asr.recipes\) is a Rule, expected an asr.Recipe; ask"),
+            ("ruin", r"some_ruin:RECIPE fails on import \(ModuleNotFoundError: .*install its package again"),
+            ("somewere", r'"somewere" is not built in \(did you mean "somewhere"\?\); expected one of an4, '),
+        ],
+    )
+    def test_mistakes(self, package: Path, name: str, message: str) -> None:
         with pytest.raises(ExperimentError, match=message):
             load_recipe(name)
 

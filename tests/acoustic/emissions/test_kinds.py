@@ -21,6 +21,7 @@ from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.pooled import PooledMachines
 from acoustic.pairs.sparse import SparseMachines
+from acoustic.testing import check_emission_model
 
 STATES = StatePriors(np.array([0, 2, 1, -1], dtype=np.int32), np.log([0.5, 0.3, 0.2]), 0.7, -30.0)
 FRAMES = np.random.default_rng(9).normal(size=(25, 2)).astype(np.float32)
@@ -104,6 +105,10 @@ def test_what_comes_back_is_written_the_same(model):
     assert again.keys() == tensors.keys()
     for name, tensor in tensors.items():
         assert_array_equal(again[name], tensor, strict=True)
+
+
+def test_every_kind_does_what_authors_of_others_are_asked_for(model):
+    check_emission_model(model, FRAMES, kind=find_kind(kind_of(model)))
 
 
 @pytest.mark.parametrize("make", [pooled, own, one_vs_rest, sklearn])

@@ -73,7 +73,7 @@ def test_without_a_lexicon_letters_are_phones_and_new_words_are_those_train_has_
 def test_a_corpus_without_words_is_only_counted() -> None:
     train = corpus_of(1, "", "[noise]")
     (only,) = judgement({"train": train}, {"train": lasting(train, 1)}, None)
-    assert only[1].startswith("0 minutes of 1 speaker(s), 0 words")
+    assert only[1].startswith("2 seconds of 1 speaker(s), 0 words")
 
 
 def test_what_was_measured_is_told_apart() -> None:

@@ -49,8 +49,12 @@ def test_good_corpora_have_no_problems(tmp_path: Path) -> None:
 
 
 def test_notes_say_how_much_there_is_and_what_to_record_next(tmp_path: Path) -> None:
-    amount, phones, speakers, expected, advice = notes_of(write_folder(tmp_path, GOOD))
-    assert amount == ".: 0 minutes of 4 speaker(s), 12 words, 3 of them different, in 4 utterances"
+    rate, amount, phones, speakers, expected, advice = notes_of(write_folder(tmp_path, GOOD))
+    assert rate == (
+        ".: recordings have 8000 samples a second at most, the front end expects 16000; "
+        "train with --set sample_rate=8000"
+    )
+    assert amount == ".: 4 seconds of 4 speaker(s), 12 words, 3 of them different, in 4 utterances"
     assert "phones are said less than 20 times" in phones
     assert "4 of 4 speakers have less than 10 s" in speakers
     assert "the nearest is FSDD" in expected
