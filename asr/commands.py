@@ -34,7 +34,6 @@ from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
 from asr.leftovers import clean, format_leftovers
 from asr.model_info import format_info
-from asr.progress import say
 from asr.scoring.results import RESULTS
 from asr.sparsity import format_sparsity, sparsity
 from asr.stages.store import STAGES

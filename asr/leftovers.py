@@ -131,10 +131,12 @@ def _leftovers(root: Path) -> Leftovers:
     stages = {path: record for path in entries if (record := _stage_record(path)) is not None}
     codes = {_maker(record) for path, record in stages.items() if path.name in needed}
     unused = [(p, _why(record, codes)) for p, record in stages.items() if p.name not in needed]
-    hidden = [(path, _WHY[kind]) for path in entries if (kind := _hidden_kind(path))]
+    kinds = {path: kind for path in entries if (kind := _hidden_kind(path))}
+    # Blocks of a stage that the same command needs are where it goes on.
+    hidden = [(p, _WHY[kind]) for p, kind in kinds.items() if p.name[1 : -len(".blocks")] not in needed]
     partial = [(path, _WHY["partial"]) for path in _partials(root)]
     found = [Leftover(path, _n_bytes(path), why) for path, why in [*unused, *hidden, *partial]]
-    ours = {*stages, *(path for path, _ in hidden)}
+    ours = {*stages, *kinds}
     return Leftovers(
         tuple(sorted(found, key=lambda leftover: (-leftover.n_bytes, leftover.path))),
         tuple(path for path in entries if path not in ours),

@@ -97,10 +97,10 @@ class StageStore:
         digests = {label: i.digest if isinstance(i, StageOutput) else i for label, i in given.items()}
         decisive = made_from(name, config, digests, others)
         path = self.directory / f"{name}-{key(decisive)}"
+        self.used.add(path.name)
         if path not in self._finished:
             digest = self._kept(path, name) or self._made(path, name, function, decisive)
             self._finished[path] = StageOutput(path, digest, others)
-        self.used.add(path.name)
         return self._finished[path]
 
     def _kept(self, path: Path, name: str) -> str | None:

@@ -88,6 +88,13 @@ class TestRemove:
         assert names(experiment) == {"kept"}
         assert clean(experiment).found == ()
 
+    def test_blocks_of_a_stage_that_is_needed_stay(self, experiment: Path) -> None:
+        clean(experiment, yes=True)
+        kept = next(path for path in (experiment / "stages").iterdir())
+        (kept.parent / f".{kept.name}.blocks").mkdir()
+        assert clean(experiment, yes=True).found == ()
+        assert (kept.parent / f".{kept.name}.blocks").is_dir()
+
     def test_leftovers_of_killed_runs(self, experiment: Path) -> None:
         stages, point = experiment / "stages", experiment / "points/a=1"
         directories = [
@@ -119,10 +126,10 @@ class TestRemove:
         def killed(path: Path, *arguments: object, **options: object) -> None:
             if path.is_dir():  # the record is gone first
                 (path / "stage.json").unlink()
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt("in the middle")
 
         monkeypatch.setattr("asr.leftovers.shutil.rmtree", killed)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt, match="in the middle"):
             clean(experiment, yes=True)
         monkeypatch.setattr("asr.leftovers.shutil.rmtree", rmtree)
         assert names(experiment) > {"kept"}
@@ -352,10 +359,16 @@ class TestWholeExperiment:
         out = tmp_path / "exp"
         shutil.copytree(trained, out)
         options = (*settings, "gmm.variance_floor=0.1")
+
+        def interrupted(*given: object, **named: object) -> None:
+            raise KeyboardInterrupt(1)
+
         with monkeypatch.context() as patch:
             patch.setattr("asr.stages.models.own_units", None)
-            patch.setattr("asr.stages.decoding.tune", lambda *given, **named: exec("raise KeyboardInterrupt"))
-            with pytest.raises(KeyboardInterrupt):
+            patch.setattr(
+                "asr.stages.decoding.tune", lambda *given, **named: exec("raise KeyboardInterrupt(1)")
+            )
+            with pytest.raises(KeyboardInterrupt, match="1"):
                 train("folder", corpus=tones, out=out, models=["gmm2"], settings=options)
         assert clean(out, yes=True).found == ()
         made: list[str] = []

@@ -151,12 +151,12 @@ class TestSecondRun:
 
         def interrupted(experiment: Experiment, *given: Any, **named: Any) -> object:
             if experiment.out.name == SECOND:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt("at the second point")
             return run(experiment, *given, **named)
 
         with monkeypatch.context() as patch:
             patch.setattr(Experiment, "run", interrupted)
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(KeyboardInterrupt, match="at the second point"):
                 sweep("folder", out=out, **options)
         assert {row["point"] for row in json.loads((out / "sweep.json").read_text())["rows"]} == {FIRST}
         assert clean(out).found == ()

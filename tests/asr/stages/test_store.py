@@ -199,9 +199,10 @@ class TestLock:
                 pass
             with pytest.raises(ExperimentError, match="another run is using"), StageStore(tmp_path).locked():
                 pass
-        with pytest.raises(KeyError), store.locked():
-            raise KeyError
-        with StageStore(tmp_path).locked(), pytest.raises(ExperimentError), store.locked():
+        with pytest.raises(KeyError, match="its own"), store.locked():
+            raise KeyError("its own")
+        refused = pytest.raises(ExperimentError, match="another run is using")
+        with StageStore(tmp_path).locked(), refused, store.locked():
             pass
 
     def test_lock_of_a_killed_process_is_gone(self, tmp_path: Path) -> None:
