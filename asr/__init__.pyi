@@ -2,6 +2,7 @@ from .config import ExperimentConfig
 from .corpora.corpus import Corpus, Utterance, read_corpus, write_corpus
 from .corpora.validation import validate
 from .errors import AsrError
+from .planning.plan import plan
 from .recipe import Recipe
 from .recognizer import Recognizer
 from .scoring.scoring import compare, score
@@ -23,6 +24,7 @@ __all__ = [
     "evaluate",
     "info",
     "lm",
+    "plan",
     "read_corpus",
     "score",
     "sparsity",

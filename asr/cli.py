@@ -94,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_lm,
         _add_info,
         _add_sparsity,
+        _add_plan,
     ):
         command = add(verb)
         command.add_argument("-v", "--verbose", action="store_true", help="say what is being done")
@@ -260,6 +261,21 @@ def _add_sparsity(verbs: Verbs) -> argparse.ArgumentParser:
         default=list(SPARSITY_SIZES),
         help=f"{', '.join(map(str, SPARSITY_SIZES))} by default",
     )
+    return command
+
+
+def _add_plan(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("plan", help="say what a training will cost, in time, memory and disk")
+    command.add_argument(
+        "recipe", help=f"one of {', '.join(built_in_recipes())}, or the path of a recipe script"
+    )
+    command.add_argument("--corpus", type=Path, help="directory of the raw corpus")
+    command.add_argument("--out", type=Path, help="experiment directory, to keep the prepared task for train")
+    command.add_argument("--model", action="append", default=[], help="as of train; may be repeated")
+    command.add_argument("--preset", choices=PRESETS, default="best")
+    command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
+    command.add_argument("--workers", type=int, metavar="N", help="threads to tell of, beside 1, 2 and 4")
+    command.add_argument("--json", action="store_true")
     return command
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
 
@@ -12,6 +13,8 @@ from asr.formats import terminal
 from asr.formats.alignments import write_aligned
 from asr.formats.hypotheses import decoded, write_hypotheses
 from asr.formats.transcripts import text_or_file
+from asr.planning.plan import plan
+from asr.planning.table import plan_json, plan_table
 from asr.sparsity import format_sparsity, sparsity
 from foundation.errors import AsrError
 
@@ -152,6 +155,20 @@ def _sparsity(options: argparse.Namespace) -> int:
     return 0
 
 
+def _plan(options: argparse.Namespace) -> int:
+    found = plan(
+        options.recipe,
+        corpus=options.corpus,
+        out=options.out,
+        models=options.model,
+        preset=options.preset,
+        settings=options.settings,
+        workers=options.workers,
+    )
+    print(json.dumps(plan_json(found), indent=1, ensure_ascii=False) if options.json else plan_table(found))
+    return 0
+
+
 def _print_found(names, results, write) -> int:  # type: ignore[no-untyped-def]
     """Write what was found, name on standard error what was not, and return the exit code."""
     good = [
@@ -179,4 +196,5 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "lm": _lm,
     "info": _info,
     "sparsity": _sparsity,
+    "plan": _plan,
 }

@@ -22,7 +22,7 @@ from asr.files import read_json
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.language_model import LanguageModel, language_model, read_vocabulary
 from asr.pronunciations import filled_lexicon, report
-from asr.recipe import load_recipe
+from asr.recipe import LoadedRecipe, load_recipe
 from asr.recognizer import TRAINED_ON, Recognizer, model_directory
 from asr.scoring.results import Result
 from asr.scoring.scoring import WordAccuracy
@@ -64,11 +64,7 @@ def train(
     -------
     The rows of ``OUT/results.json``
     """
-    loaded = load_recipe(recipe)
-    if loaded.recipe.needs_corpus and corpus is None:
-        raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
-    if corpus is not None and not Path(corpus).exists():
-        raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
+    loaded = checked_recipe(recipe, corpus)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     corpus_dir = Path(corpus) if corpus is not None else None
     if corpus_dir is not None and Path(out).resolve().is_relative_to(corpus_dir.resolve()):
@@ -79,6 +75,16 @@ def train(
     names = ([models] if isinstance(models, str) else models) or loaded.recipe.models
     check_settings(settings, {name: find_system(name, preset) for name in names}, config)
     return Experiment(loaded, corpus_dir, Path(out), config, preset).run(names)
+
+
+def checked_recipe(recipe: str, corpus: str | Path | None) -> LoadedRecipe:
+    """Return a recipe, given its name or path; an error if it lacks its corpus."""
+    loaded = load_recipe(recipe)
+    if loaded.recipe.needs_corpus and corpus is None:
+        raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
+    if corpus is not None and not Path(corpus).exists():
+        raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
+    return loaded
 
 
 def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
