@@ -51,6 +51,7 @@ _FEW_CLASSES, _GROUPS, _MOST_IN_GROUP = 20, 16, 16
 _MEETING_FRAMES = 200
 _MOST_KRLS_CENTERS = 1000
 _SVM_FRAMES, _SVM_CACHE = 400, 100e6  # frames of a class that are timed; bytes of each thread's cache
+_GATHERED = 125.0  # bytes of a centre of a pair while all pairs are put together
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,7 @@ def _of_own_centers(
         _score_seconds(task, hybrid, machines),
         _sparse_bytes(p, c, n_distinct, d),
         # The frames lie in memory twice, and a mark for each number; each thread has a basis.
-        m * (9.0 * d + 24.0) + n_threads * 8.0 * task.n_frames * (1 + c) + 40.0 * p * c,
+        m * (9.0 * d + 24.0) + n_threads * 8.0 * task.n_frames * (1 + c) + _GATHERED * p * c,
     )
 
 
@@ -283,7 +284,7 @@ def _of_svms(
         pair_s,
         _score_seconds(task, hybrid, sparse_machines(k, a_pair, n_distinct, d, hybrid.sigma)),
         _sparse_bytes(p, a_pair, n_distinct, d),
-        m * (9.0 * d + 24.0) + n_threads * (_SVM_CACHE + 16.0 * task.n_frames * d) + 40.0 * p * a_pair,
+        m * (9.0 * d + 24.0) + n_threads * (_SVM_CACHE + 16.0 * task.n_frames * d) + _GATHERED * p * a_pair,
     )
 
 

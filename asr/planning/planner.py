@@ -22,7 +22,7 @@ from asr.planning.pair_costs import PairCosts, PairTask, pair_costs
 from asr.planning.prices import Prices, Seconds, TaskCosts
 from asr.planning.records import ModelPlan
 from asr.planning.sample import held_out_sample, size_of, training_sample
-from asr.planning.search_costs import SEARCHED_S, SearchCosts, search_costs, stretches
+from asr.planning.search_costs import SEARCHED_S, STRETCH_S, SearchCosts, search_costs, stretches
 from asr.planning.sizes import MB, Sizes, monophone_states
 from asr.planning.speech_costs import SpeechCosts
 from asr.planning.timing import least_seconds
@@ -66,7 +66,9 @@ class Planner:
     @cached_property
     def speech(self) -> SpeechCosts:
         """Costs of a frame of the task's speech."""
-        sample = training_sample(self.amounts, self.config.front_end.front_end())
+        directory = self.scratch / "sample"
+        directory.mkdir()
+        sample = training_sample(self.amounts, self.config.front_end.front_end(), directory)
         return SpeechCosts(sample, self.amounts.lexicon, self.config)
 
     @property
@@ -261,14 +263,14 @@ class Planner:
     def _scores(self) -> list[Singles]:
         """Scores (T, S) of what is decoded to measure the search."""
         front_end = self.config.front_end.front_end()
-        data = held_out_sample(self.amounts, front_end, SEARCHED_S)
-        return stretches(self.speech.small_model(), data)
+        data = held_out_sample(self.amounts, front_end, SEARCHED_S, STRETCH_S)
+        return stretches(self.speech.small_model(), data, self.amounts.shift_s)
 
     @cached_property
     def _sizes(self) -> Sizes:
-        _ = self._written
         lexicon_bytes = size_of(self._made["words"] / LEXICON)
-        return Sizes(self.amounts, self.config, size_of(self.scratch), lexicon_bytes)
+        grammar_bytes = sum(search.grammar_bytes for search in self._common.searches.values())
+        return Sizes(self.amounts, self.config, grammar_bytes, lexicon_bytes)
 
 
 def _recorded_s(stage: Path) -> float:

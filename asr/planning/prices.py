@@ -205,7 +205,9 @@ class Prices:
         n_wrong = min(n, _N_WRONG) * _wrong_ones(n)
         scores = self.speech.scores("none", int(stage.what))
         own = self.speech.transformed(hybrid=False) + scores + self.speech.loop() + self.speech.sound()
-        return Seconds(n_frames * own + (n_frames + n_wrong * n_frames / max(n, 1)) * self.speech.fitting())
+        n_ways = 1 + n_wrong / max(n, 1)
+        aligned = Seconds(n_frames * (own + n_ways * self.speech.fitting()))
+        return aligned.plus(self._curves(stage.splits, n_ways))
 
     def _confidence(self, stage: Stage) -> Seconds:
         """Return what the same costs of a hundred utterances by the final model."""
@@ -215,9 +217,14 @@ class Prices:
         in_context = self._is_hybrid and self.config.hybrid.units != "phone"
         a_frame = self.score + self.speech.loop(in_context=in_context) + n_ways * self.speech.fitting()
         # How speakers are normalised is found from all their recordings.
-        return Seconds(heard * (self._transformed + a_frame)).plus(
-            _serial(0.5 * n_frames * self.speech.transformed(hybrid=False))
-        )
+        scales = n_frames * self.speech.transformed(hybrid=False)
+        curves = self._curves(self.final, n_ways * heard / max(n_frames, 1))
+        return _total([Seconds(heard * (self._transformed + a_frame)), _serial(scales), curves])
+
+    def _curves(self, splits: Sequence[str], n_ways: float) -> Seconds:
+        """Return what the curves cost by which each word is judged, so many times each."""
+        n_words = sum(map(self.amounts.n_words, splits))
+        return _serial(n_ways * n_words * self.speech.curve_s())
 
     def _alignment(self, stage: Stage) -> Seconds:
         return Seconds(self.amounts.n_frames(stage.splits) * self.speech.alignment())

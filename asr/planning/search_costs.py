@@ -20,14 +20,15 @@ from asr.decoding.tuning import LATTICE_BEAM, MAX_EDGES_PER_FRAME
 from asr.planning.sample import size_of
 from asr.planning.timing import least_seconds
 from asr.scoring.edit_distance import align_words, count_errors
-from decoder.decoder import Decoder, DecoderConfig
+from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.search.compiled import Weights
+from decoder.search.rescoring import WeighedLattice
 from decoder.search.tree_network import TreeNetwork
 from foundation.arrays import Singles
 
-SEARCHED_S = 50.0  # of speech, in stretches
-_STRETCH = 250  # frames at most; the middle of a recording
+SEARCHED_S = 30.0  # of speech, in stretches
+STRETCH_S = 2.5  # at most; the middle of a recording
 _START = {"lm_scale": 8.0, "word_penalty": -16.0}  # weights that tuning begins with
 _START_WITHOUT_SCALE = {"word_penalty": -32.0}
 _OTHER = Weights(10.0, -24.0, -5.0)
@@ -55,10 +56,11 @@ class SearchCosts:
     grammar_bytes: int
 
 
-def stretches(model: AcousticModel, data: SpeechData) -> list[Singles]:
+def stretches(model: AcousticModel, data: SpeechData, shift_s: float) -> list[Singles]:
     """Return the scores (T, S) of stretches of recordings, each from the middle of one."""
     frames = model.front_end.transform(data.cepstra, data.speakers)
-    middles = [f[max((len(f) - _STRETCH) // 2, 0) :][:_STRETCH] for f in frames]
+    n = max(round(STRETCH_S / shift_s), 1)
+    middles = [f[max((len(f) - n) // 2, 0) :][:n] for f in frames]
     return [model.emissions.log_likelihoods(f) for f in middles]
 
 
@@ -91,7 +93,10 @@ def search_costs(
     for compiled in scores[:1]:
         decoder.decode(compiled)
         decoder.decode_with_lattice(compiled, LATTICE_BEAM, MAX_EDGES_PER_FRAME)[1].best_words(_OTHER)
-    found = [decoder.decode_with_lattice(s, LATTICE_BEAM, MAX_EDGES_PER_FRAME) for s in scores]
+    found: list[tuple[Hypothesis, WeighedLattice]] = []
+
+    def with_lattices() -> None:
+        found[:] = [decoder.decode_with_lattice(s, LATTICE_BEAM, MAX_EDGES_PER_FRAME) for s in scores]
 
     def trial() -> None:
         for hypothesis, lattice in found:
@@ -100,11 +105,7 @@ def search_costs(
     return SearchCosts(
         load_s,
         least_seconds(lambda: [decoder.decode(s) for s in scores], is_warm=True) / n_frames,
-        least_seconds(
-            lambda: [decoder.decode_with_lattice(s, LATTICE_BEAM, MAX_EDGES_PER_FRAME) for s in scores],
-            is_warm=True,
-        )
-        / n_frames,
+        least_seconds(with_lattices, is_warm=True) / n_frames,
         least_seconds(trial) / n_frames,
         isinstance(decoder.network, TreeNetwork),
         sum(size_of(path) for path in directory.glob(f"{name}*")),

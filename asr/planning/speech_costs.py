@@ -18,7 +18,7 @@ from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import align
 from acoustic.hmm.contexts import all_contexts
-from acoustic.hmm.fit import loop_scores, margins
+from acoustic.hmm.fit import fit_curve, loop_scores, margins
 from acoustic.hmm.graph import UtteranceGraph, loop_graph, utterance_graph
 from acoustic.hmm.topology import Topology
 from acoustic.hmm.tying import TyingConfig, contextual_topology
@@ -40,6 +40,8 @@ from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, Projection
 from foundation.arrays import Singles
 
+_FEW_GAUSSIANS = 4
+_N_WORDS = 2000  # on whose margins a curve is timed
 _NO_TREES = 10**9  # least number of frames of a leaf with which no tree grows
 
 
@@ -115,6 +117,16 @@ class SpeechCosts:
     def fitting(self) -> float:
         """Return the cost of aligning a transcript and judging its words, given the scores."""
         return self._once("fitting", self._fit_all)
+
+    def curve_s(self) -> float:
+        """Return the seconds of the curve that says how well words fit, for each of the words."""
+
+        def measure() -> float:
+            rng = np.random.default_rng(0)
+            right, wrong = rng.normal(-1.0, 1.0, _N_WORDS), rng.normal(-5.0, 2.0, _N_WORDS)
+            return least_seconds(lambda: fit_curve(right, wrong)) / (2 * _N_WORDS)
+
+        return self._once_s("curve, s", measure)
 
     def alignment(self) -> float:
         """Return the cost of the states of an utterance by the model that aligns, from cepstra on."""
@@ -196,7 +208,7 @@ class SpeechCosts:
     def small_model(self) -> AcousticModel:
         """Return a model of few Gaussians, which prunes new recordings as one trained on hours does."""
         mixtures = self.config.gmm.mixtures
-        return self.model("none", mixtures[min(1, len(mixtures) - 1)])
+        return self.model("none", max((n for n in mixtures if n <= _FEW_GAUSSIANS), default=mixtures[0]))
 
     @property
     def aligner_components(self) -> int:
