@@ -206,7 +206,8 @@ class Prices:
         scores = self.speech.scores("none", int(stage.what))
         own = self.speech.transformed(hybrid=False) + scores + self.speech.loop() + self.speech.sound()
         n_ways = 1 + n_wrong / max(n, 1)
-        aligned = Seconds(n_frames * (own + n_ways * self.speech.fitting()))
+        fitting = self.speech.fitting() + (n_ways - 1) * self.speech.fitting_others()
+        aligned = Seconds(n_frames * (own + fitting))
         return aligned.plus(self._curves(stage.splits, n_ways))
 
     def _confidence(self, stage: Stage) -> Seconds:
@@ -215,7 +216,8 @@ class Prices:
         heard = n_frames * min(1.0, _N_HEARD / max(n, 1))
         n_ways = 1 + _wrong_ones(min(n, _N_HEARD))
         in_context = self._is_hybrid and self.config.hybrid.units != "phone"
-        a_frame = self.score + self.speech.loop(in_context=in_context) + n_ways * self.speech.fitting()
+        fitting = self.speech.fitting() + (n_ways - 1) * self.speech.fitting_others()
+        a_frame = self.score + self.speech.loop(in_context=in_context) + fitting
         # How speakers are normalised is found from all their recordings.
         scales = n_frames * self.speech.transformed(hybrid=False)
         curves = self._curves(self.final, n_ways * heard / max(n_frames, 1))

@@ -116,7 +116,13 @@ class SpeechCosts:
 
     def fitting(self) -> float:
         """Return the cost of aligning a transcript and judging its words, given the scores."""
-        return self._once("fitting", self._fit_all)
+        return self._once("fitting", lambda: self._fit_all(range(len(self._texts))))
+
+    def fitting_others(self) -> float:
+        """Return the same cost of the transcript of another utterance of about as many words."""
+        order = sorted(range(len(self._texts)), key=lambda n: (len(self._texts[n]), n))
+        partner = dict(zip(order, [*order[1:], *order[:1]], strict=True))
+        return self._once("fitting of others", lambda: self._fit_all([partner[n] for n in sorted(order)]))
 
     def curve_s(self) -> float:
         """Return the seconds of the curve that says how well words fit, for each of the words."""
@@ -237,9 +243,17 @@ class SpeechCosts:
 
     @cached_property
     def _few_words(self) -> Lexicon:
-        """The words of the sample: what the lexicon's other words cost is no cost of a frame."""
-        said = {word for u in self.sample.corpus for word in u.spoken if word in self.lexicon}
-        return self.lexicon.restricted_to(said) if said else self.lexicon
+        """The words of the sample, and some with the other phones.
+
+        What the lexicon's other words cost is no cost of a frame.
+        """
+        words = {word for u in self.sample.corpus for word in u.spoken if word in self.lexicon}
+        found = {p for word in words for spoken in self.lexicon.pronunciations(word) for p in spoken}
+        for word in self.lexicon:
+            own = {p for spoken in self.lexicon.pronunciations(word) for p in spoken}
+            if not own <= found:
+                words, found = words | {word}, found | own
+        return self.lexicon.restricted_to(words)
 
     def _frames(self, model: AcousticModel) -> Sequence[Singles]:
         return model.front_end.transform(self.sample.cepstra, self.sample.speakers)
@@ -275,10 +289,15 @@ class SpeechCosts:
         self.measured[f"EM {projection} {n_components}"] = a_pass
         return found[-1]
 
-    def _fit_all(self) -> None:
-        model, beam = self._aligner, self.config.gmm.beam
-        for utterance, scores in zip(self.sample.corpus, self._scores, strict=True):
-            graph = self._graph(utterance.words, model.topology)
+    @property
+    def _texts(self) -> list[tuple[str, ...]]:
+        return [utterance.words for utterance in self.sample.corpus]
+
+    def _fit_all(self, chosen: Sequence[int]) -> None:
+        """Align each utterance with the transcript of one, its own or another."""
+        model, beam, texts = self._aligner, self.config.gmm.beam, self._texts
+        for n, scores in zip(chosen, self._scores, strict=True):
+            graph = self._graph(texts[n], model.topology)
             try:
                 found = align(scores, graph, model.topology, beam=beam)
             except AlignmentError:
