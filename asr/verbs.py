@@ -64,26 +64,26 @@ def train(
     -------
     The rows of ``OUT/results.json``
     """
-    loaded = checked_recipe(recipe, corpus)
+    loaded = checked_recipe(recipe, corpus, out)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     corpus_dir = Path(corpus) if corpus is not None else None
-    if corpus_dir is not None and Path(out).resolve().is_relative_to(corpus_dir.resolve()):
-        raise ConfigError(
-            f"{out}: lies in the corpus {corpus}; expected a place outside, or the next run would take what "
-            "this one writes for recordings; choose another --out"
-        )
     names = ([models] if isinstance(models, str) else models) or loaded.recipe.models
     check_settings(settings, {name: find_system(name, preset) for name in names}, config)
     return Experiment(loaded, corpus_dir, Path(out), config, preset).run(names)
 
 
-def checked_recipe(recipe: str, corpus: str | Path | None) -> LoadedRecipe:
-    """Return a recipe, given its name or path; an error if it lacks its corpus."""
+def checked_recipe(recipe: str, corpus: str | Path | None, out: str | Path | None) -> LoadedRecipe:
+    """Return a recipe, given its name or path; an error if its corpus is not there, or ``out`` lies in it."""
     loaded = load_recipe(recipe)
     if loaded.recipe.needs_corpus and corpus is None:
         raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
     if corpus is not None and not Path(corpus).exists():
         raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
+    if corpus is not None and out is not None and Path(out).resolve().is_relative_to(Path(corpus).resolve()):
+        raise ConfigError(
+            f"{out}: lies in the corpus {corpus}; expected a place outside, or the next run would take what "
+            "this one writes for recordings; choose another --out"
+        )
     return loaded
 
 

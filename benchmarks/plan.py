@@ -3,9 +3,9 @@
     python benchmarks/plan.py exp/an4 exp/fsdd exp/growth/iban-1 --page
     python benchmarks/plan.py exp/an4 --rm1 exp/rm1-sized/npd-10731-9000.json
 
-Real seconds are those of ``stages/*/stage.json`` (`seconds.cpu`), real peaks those of ``growth-MODEL.json`` of
-experiments that `growth.py` has made, whose parts of a corpus are planned as they were cut. ``--rm1`` takes a
-record of `rm1_sized.py`: training of all pairs of 147 generated states. A ratio is plan / reality. Costs of
+Real seconds are those of ``stages/*/stage.json`` (`seconds.cpu`), real peaks those of
+``growth-MODEL.json`` of experiments that `growth.py` has made, whose parts of a corpus are planned as they
+were cut. ``--rm1`` takes a record of `rm1_sized.py`: training of all pairs of 147 generated states. A ratio is plan / reality. Costs of
 other hours of a shared machine differ by a third or more: plan soon after the experiment, with as much other
 work on the machine, if the ratios are to say something about the plan. Stages that compiled functions for
 the first time took some ten seconds longer than they are planned to.
@@ -30,7 +30,7 @@ from asr.planning.pair_costs import costs_by_size
 from asr.planning.plan import plan_of
 from asr.planning.records import ModelPlan
 from asr.planning.sample import size_of
-from asr.planning.walk import GROUPS
+from asr.planning.walk import GROUPS, Stage
 from asr.recipe import LoadedRecipe, load_recipe
 from asr.sparsity import config_of
 from asr.stages.store import RECORD
@@ -123,8 +123,6 @@ def rm1_row(path: Path) -> Row:
 
 def group_rows(row: Row) -> Iterator[tuple[object, ...]]:
     """Yield planned and real seconds of each group of stages."""
-    from asr.planning.walk import Stage
-
     for group in GROUPS:
         pairs = [both for name, both in row["stages"].items() if Stage(name).group == group]
         if pairs:

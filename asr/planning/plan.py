@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from asr.config import ExperimentConfig
+from asr.errors import ConfigError
 from asr.planning.planner import Planner
 from asr.planning.records import ModelPlan, Plan
 from asr.planning.walk import Walk
@@ -41,7 +42,9 @@ def plan(
     out : experiment directory, which then holds the prepared task for `train` to go on with; by default
         nothing is kept
     """
-    loaded = checked_recipe(recipe, corpus)
+    if workers is not None and workers < 1:
+        raise ConfigError(f"workers: expected a number from 1 on, got {workers}; give the number of threads")
+    loaded = checked_recipe(recipe, corpus, out)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     names = ([models] if isinstance(models, str) else models) or loaded.recipe.models
     systems = {name: find_system(name, preset) for name in dict.fromkeys(names)}

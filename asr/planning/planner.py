@@ -98,7 +98,7 @@ class Planner:
             self._n_centers(system, n_centers),
             n_states,
             laws.all_pairs(n_states) if isinstance(system, HybridSystem) else 0,
-            pairs.n_pairs if pairs else 0,
+            pairs.n_pairs if pairs and section_of(system) != "krls" else 0,
             round(2 * self._frames_a_state(n_states)) if pairs else 0,
             pairs.n_centers if pairs else 0,
             {stage: s.cpu for stage, s in seconds.items()},

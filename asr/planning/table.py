@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Any
 
 from asr.files import as_plain
@@ -28,10 +29,11 @@ def plan_table(plan: Plan) -> str:
     lines = [*_amounts(plan), ""]
     for first in range(0, len(columns), a_block):
         lines += [*_block(plan, columns[first : first + a_block]), ""]
+    said = [_dominates(each) for each in plan.models]
     if len(plan.models) > 1:
-        lines.append(f"all together, what they have in common once: {duration(plan.together_s)} of CPU time")
-    lines += [_dominates(each) for each in plan.models]
-    lines += [f"not in these numbers: {each.not_predicted}" for each in plan.models if each.not_predicted]
+        said.append(f"all together, what they have in common once: {duration(plan.together_s)} of CPU time")
+    said += [f"not in these numbers: {each.not_predicted}" for each in plan.models if each.not_predicted]
+    lines += [line for text in said for line in wrap(text, _WIDTH, subsequent_indent="  ")]
     return "\n".join([*lines, *_advice(plan)])
 
 
@@ -45,10 +47,8 @@ def _amounts(plan: Plan) -> Iterator[str]:
             f"{split:<{_LABEL}}{amount.hours:>9.2f}{amount.n_utterances:>12,}{amount.n_speakers:>10,}{words:>24}"
         )
     missing = f" and {plan.missing_words:,} that it lacks" if plan.missing_words else ""
-    yield (
-        f"lexicon: {plan.lexicon:,} words{missing}, {plan.phones} phones, {plan.monophone_states} states; "
-        f"grammars: {', '.join(plan.grammars)}"
-    )
+    yield f"lexicon: {plan.lexicon:,} words{missing}, {plan.phones} phones, {plan.monophone_states} states"
+    yield f"grammars: {', '.join(plan.grammars)}"
 
 
 def _block(plan: Plan, columns: Sequence[ModelPlan]) -> Iterator[str]:
@@ -85,7 +85,9 @@ def _wall(plan: Plan, columns: Sequence[ModelPlan]) -> Iterator[tuple[str, list[
 
 
 def _name(model: ModelPlan) -> str:
-    return model.model if model.n_centers is None else f"{model.model}, {model.n_centers} centres"
+    """Return what stands above a column; of a long name the end."""
+    name = model.model if model.n_centers is None else f"{model.model}, {model.n_centers} centres"
+    return name if len(name) < _COLUMN else "…" + name[2 - _COLUMN :]
 
 
 def _seconds(seconds: float) -> str:
@@ -111,10 +113,10 @@ def _advice(plan: Plan) -> Iterator[str]:
     for other in plan.others:
         if other.model == model.model and (other.n_centers or 0) < (model.n_centers or 0):
             saved[f"--set {other.centers_option}={other.n_centers}"] = model.cpu_s - other.cpu_s
-    for other in plan.models:
-        saved[f"--model {other.model} alone"] = plan.together_s - other.cpu_s
+    cheapest = min(plan.models, key=lambda m: m.cpu_s)
+    saved[f"--model {cheapest.model}"] = plan.together_s - cheapest.cpu_s
     worthwhile = {how: s for how, s in saved.items() if s > _WORTHWHILE * plan.together_s}
     if worthwhile:
-        yield "too much? of the time of all, these would save:"
+        yield "too much? Of the CPU time of all, these would save:"
     for how, seconds in sorted(worthwhile.items(), key=lambda item: -item[1]):
         yield f"  {how:<38} {duration(seconds)}"
