@@ -5,10 +5,10 @@
 
 Real seconds are those of ``stages/*/stage.json`` (`seconds.cpu`), real peaks those of
 ``growth-MODEL.json`` of experiments that `growth.py` has made, whose parts of a corpus are planned as they
-were cut. ``--rm1`` takes a record of `rm1_sized.py`: training of all pairs of 147 generated states. A ratio is plan / reality. Costs of
-other hours of a shared machine differ by a third or more: plan soon after the experiment, with as much other
-work on the machine, if the ratios are to say something about the plan. Stages that compiled functions for
-the first time took some ten seconds longer than they are planned to.
+were cut. ``--rm1`` takes a record of `rm1_sized.py`: training of all pairs of 147 generated states. A ratio
+is plan / reality. Costs of other hours of a shared machine differ by a third or more: plan soon after the
+experiment, with as much other work on the machine, if the ratios are to say something about the plan. Stages
+that compiled functions for the first time took some ten seconds longer than they are planned to.
 """
 
 from __future__ import annotations
