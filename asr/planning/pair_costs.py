@@ -299,7 +299,7 @@ def _of_krls(task: PairTask, hybrid: HybridConfig, own: KrlsConfig) -> PairCosts
         return least_seconds(train, is_warm=True)
 
     # The dictionary is soon full; from then on a frame costs the same.
-    first, second = (max(round(n * _MOST_KRLS_CENTERS / k), 2) for n in (2, 4))
+    first, second = (max(round(n * _MOST_KRLS_CENTERS / k), 2) for n in (1.5, 2.5))
     before = seconds_of(first)
     a_frame = max(seconds_of(second) - before, 0.0) / (k * (second - first))
     c = min(_MOST_KRLS_CENTERS, round(m))

@@ -149,6 +149,7 @@ class Walk:
 
     def stages(self, name: str, system: System) -> tuple[Stage, ...]:
         """Return the stages of one model, those of the task first, as `Experiment.run` makes them."""
+        name = name.replace(":", "-")  # as the experiment names them
         self.store.noted.clear()
         task = self._task()  # it asks for each stage once
         models, decoding, config = _NotingModels(task), DecodingStages(task), task.config
