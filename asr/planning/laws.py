@@ -15,13 +15,13 @@ from acoustic.hmm.tying import TyingConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from asr.planning.amounts import PhoneCounts
 
-# A leaf of a decision tree has 3.25 times the least number of frames on average: AN4 has 225 states where
-# this gives 232, with dev 242 (265).
+# A leaf of a decision tree has 3.25 times the least number of frames, if there are contexts enough: AN4 has
+# 225 states where this gives 217, with dev 242 (247); FSDD 96 (96).
 _LEAF = 3.25
 _N_POSITIONS = 3  # states of a phone
 
 # The frames of states are distributed log-normally with this deviation: of at most 4,000 frames a state, AN4
-# has 2,075 (2,118), FSDD 2,621 (2,566), Iban 3,780 (3,991).
+# has 2,075 (2,105), FSDD 2,621 (2,598), Iban 3,780 (3,995).
 _SPREAD = 0.5
 
 # A state has 3.6 times the root of the number of states as rivals, for 90 % of the meetings: AN4 has 5,742
@@ -31,7 +31,8 @@ _RIVALS = 3.6
 _SHARES, _TIMES = (0.0, 0.6, 0.8, 0.9, 0.95, 1.0), (0.0, 0.3, 0.65, 1.0, 1.35, 3.1)
 
 # Pairs with centres of their own choose the same frames: of M frames, P pairs of C centres have
-# M (1 − exp(−(0.114 P C / M)^0.65)) distinct ones. AN4's 5,050 pairs have 55,478 (58,600) of 134,000 frames.
+# M (1 − exp(−(0.114 P C / M)^0.65)) distinct ones. AN4's 5,050 pairs have 55,478 (58,600) of 134,000 frames,
+# 600 and 1,800 pairs of `benchmarks/rm1_sized.py` 40,838 (42,300) and 85,109 (85,100) of 1.3 million.
 _DISTINCT, _DISTINCT_POWER = 0.114, 0.65
 
 # libsvm's time grows with this power of the frames of a pair, the support vectors with the other
@@ -46,16 +47,14 @@ TRIALS_A_VALUE = 1.5
 # frame. Word instances are so few that it makes no difference.
 TUNED_EFFORT = 0.75
 
-# Options that are chosen on dev are tried one after the other, each value once: n values of k options are
-# n − k + 1 trials.
-
 # A Python process with its libraries and compiled functions, in MB: 262 of 299 on FSDD.
 BASE_MB = 260.0
 # A word of the lexicon costs memory in lexicon, grammar and prefix tree: Iban, 250 MB of 36,954 words.
 MB_A_WORD = 0.0065
 
-# Share of the work in threads that holds the interpreter's lock. Not measured on an idle machine.
-LOCKED = 0.1
+# Share of the work in threads that holds the interpreter's lock: on Iban, with two idle cores, training of 8
+# Gaussians took 44 s for 84 CPU s (45), the test 14 for 28 (15), judging all transcripts 26 for 46 (26).
+LOCKED = 0.05
 
 
 def tied_states(
@@ -138,5 +137,5 @@ def distinct_centers(n_pairs: int, n_centers: int, n_frames: float) -> int:
 
 
 def n_choices(values: Mapping[str, object]) -> int:
-    """Return how often pairs are trained to choose options from so many values each."""
+    """Return how often pairs are trained to choose options from so many values each, one after the other."""
     return 1 + sum(len(tried) - 1 for tried in values.values()) if values else 0  # type: ignore[arg-type,misc]

@@ -51,6 +51,9 @@ _FEW_CLASSES, _GROUPS, _MOST_IN_GROUP = 20, 16, 16
 _MEETING_FRAMES = 200
 _MOST_KRLS_CENTERS = 1000
 _SVM_FRAMES, _SVM_CACHE = 400, 100e6  # frames of a class that are timed; bytes of each thread's cache
+_SVM_WIDEST = (
+    10.0  # times the support vectors of a pair that the pair of most has; tables are as wide as that
+)
 _GATHERED = 125.0  # bytes of a centre of a pair while all pairs are put together
 
 
@@ -276,6 +279,7 @@ def _of_svms(
     pair_s = small_s * growth**laws.SVM_POWER
     a_pair = max(round(machines.n_centers * growth**laws.SUPPORT_POWER), 1)
     p = n_pairs or laws.all_pairs(k)
+    widest = min(_SVM_WIDEST * a_pair, 2 * task.n_frames)
     n_distinct = laws.distinct_centers(p, a_pair, m)
     return PairCosts(
         p,
@@ -283,8 +287,8 @@ def _of_svms(
         p * pair_s,
         pair_s,
         _score_seconds(task, hybrid, sparse_machines(k, a_pair, n_distinct, d, hybrid.sigma)),
-        _sparse_bytes(p, a_pair, n_distinct, d),
-        m * (9.0 * d + 24.0) + n_threads * (_SVM_CACHE + 16.0 * task.n_frames * d) + _GATHERED * p * a_pair,
+        _sparse_bytes(p, widest, n_distinct, d),
+        m * (9.0 * d + 24.0) + n_threads * (_SVM_CACHE + 16.0 * task.n_frames * d) + 12.0 * p * widest,
     )
 
 
