@@ -51,9 +51,7 @@ _FEW_CLASSES, _GROUPS, _MOST_IN_GROUP = 20, 16, 16
 _MEETING_FRAMES = 200
 _MOST_KRLS_CENTERS = 1000
 _SVM_FRAMES, _SVM_CACHE = 400, 100e6  # frames of a class that are timed; bytes of each thread's cache
-_SVM_WIDEST = (
-    10.0  # times the support vectors of a pair that the pair of most has; tables are as wide as that
-)
+_SVM_WIDEST = 10.0  # times the mean number of support vectors: those of the largest pair, the tables' width
 _GATHERED = 125.0  # bytes of a centre of a pair while all pairs are put together
 
 

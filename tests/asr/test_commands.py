@@ -115,6 +115,19 @@ def heard(trained: Path, tones: Path) -> Heard:
             (Path("e"),),
             {"model": "orols", "sizes": [5, 9]},
         ),
+        (
+            "plan an4 --corpus c --model gmm --model npd --set gmm.beam=300 --workers 8 --out e",
+            "plan",
+            ("an4",),
+            {
+                "corpus": Path("c"),
+                "out": Path("e"),
+                "models": ["gmm", "npd"],
+                "preset": "best",
+                "settings": ["gmm.beam=300"],
+                "workers": 8,
+            },
+        ),
     ],
 )
 def test_options_reach_the_function(
@@ -147,7 +160,7 @@ def test_options_reach_the_function(
 def test_each_verb_has_a_command() -> None:
     assert list(COMMANDS) == [
         *("demo", "train", "decode", "align", "score", "evaluate"),
-        *("validate", "lexicon", "lm", "info", "sparsity"),
+        *("validate", "lexicon", "lm", "info", "sparsity", "plan"),
     ]
 
 
