@@ -14,7 +14,7 @@ from asr.planning.amounts import TaskAmounts
 from asr.planning.missing_words import MissingWordCosts, n_stretches
 from asr.planning.pair_costs import PairCosts
 from asr.planning.search_costs import SearchCosts
-from asr.planning.speech_costs import SpeechCosts
+from asr.planning.speech_costs import SpeechCosts, aligner_components
 from asr.planning.walk import Stage
 from asr.systems import GmmSystem, HybridSystem, System
 from asr.training.choice import N_CLASSES, values_of
@@ -50,7 +50,7 @@ class TaskCosts:
     amounts : how much the task holds
     speech : costs of a frame
     missing : costs of missing words; None if there are none
-    searches : costs of each grammar, by whether units are in context across words
+    searches : costs of each grammar's words
     made : CPU seconds of the stages that were made to find all this
     writing : CPU seconds to make each grammar
     lexicon_s : CPU seconds to read the lexicon
@@ -147,7 +147,7 @@ class Prices:
 
     @property
     def _aligner_score(self) -> float:
-        return self.speech.scores("none", self.speech.aligner_components)
+        return self.speech.scores("none", aligner_components(self.config.gmm))
 
     @property
     def _transformed(self) -> float:

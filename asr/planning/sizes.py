@@ -10,6 +10,7 @@ from asr.config import ExperimentConfig
 from asr.planning import laws
 from asr.planning.amounts import TaskAmounts
 from asr.planning.pair_costs import PairCosts
+from asr.planning.speech_costs import aligner_components
 from asr.planning.walk import Stage
 from asr.systems import GmmSystem, System
 from features.frontend import Projection
@@ -50,7 +51,7 @@ class Sizes:
         if isinstance(system, GmmSystem):
             return self.mixtures(system.projection, system.n_components)
         hybrid = self.config.hybrid
-        n_mixed = max((n for n in self.config.gmm.mixtures if n <= 8), default=1)  # those of the aligner
+        n_mixed = aligner_components(self.config.gmm)
         mixed = self.mixtures("none", n_mixed) if hybrid.gmm_weight else 0.0
         return mixed + (pairs.model_bytes if pairs else 0.0)
 

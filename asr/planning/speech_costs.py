@@ -21,6 +21,7 @@ from acoustic.hmm.contexts import all_contexts
 from acoustic.hmm.fit import fit_curve, loop_scores, margins
 from acoustic.hmm.graph import UtteranceGraph, loop_graph, utterance_graph
 from acoustic.hmm.topology import Topology
+from acoustic.hmm.training import GmmConfig
 from acoustic.hmm.tying import TyingConfig, contextual_topology
 from asr.config import ExperimentConfig
 from asr.corpora.sound_faults import sounds
@@ -41,8 +42,14 @@ from features.frontend import FrontEnd, Projection
 from foundation.arrays import Singles
 
 _FEW_GAUSSIANS = 4
+_ALIGNER_COMPONENTS = 8  # as `asr.stages.models` has it
 _N_WORDS = 2000  # on whose margins a curve is timed
 _NO_TREES = 10**9  # least number of frames of a leaf with which no tree grows
+
+
+def aligner_components(config: GmmConfig) -> int:
+    """Return the number of Gaussians a state of the model that aligns."""
+    return max((n for n in config.mixtures if n <= _ALIGNER_COMPONENTS), default=config.mixtures[0])
 
 
 class SpeechCosts:
@@ -217,14 +224,8 @@ class SpeechCosts:
         return self.model("none", max((n for n in mixtures if n <= _FEW_GAUSSIANS), default=mixtures[0]))
 
     @property
-    def aligner_components(self) -> int:
-        """Number of Gaussians of the model that aligns."""
-        mixtures = self.config.gmm.mixtures
-        return max((n for n in mixtures if n <= 8), default=mixtures[0])
-
-    @property
     def _aligner(self) -> AcousticModel:
-        return self.model("none", self.aligner_components)
+        return self.model("none", aligner_components(self.config.gmm))
 
     @cached_property
     def _units(self) -> Units:

@@ -42,7 +42,6 @@ HYBRID_STAGES = (
 class Speech:
     """Unit costs of our own: seconds of a frame, all different."""
 
-    aligner_components = 8
     n_contexts = 5
 
     def features(self) -> float:
