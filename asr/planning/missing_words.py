@@ -52,11 +52,12 @@ def missing_word_costs(
     align = (
         least_seconds(lambda: align_data(data, model, lexicon, beam)) / n_frames if len(data.corpus) else 0.0
     )
+    models: list[PronunciationModel] = []
     try:
-        trained = PronunciationModel.train(lexicon)
+        train_s = least_seconds(lambda: models.append(PronunciationModel.train(lexicon)), is_warm=True)
     except AsrError:  # too small to guess from
         return MissingWordCosts(align, 0.0, 0.0, 0.0)
-    train_s = least_seconds(lambda: PronunciationModel.train(lexicon), is_warm=True)
+    trained = models[-1]
     words = amounts.missing[:: max(len(amounts.missing) // _N_GUESSED, 1)][:_N_GUESSED]
     shares = {word: guesses(trained, word) for word in words}
     word_s = least_seconds(lambda: [guesses(trained, word) for word in words]) / max(len(words), 1)

@@ -159,7 +159,10 @@ class SpeechCosts:
 
     def topologies_s(self) -> float:
         """Return the seconds that topologies of all contexts of the lexicon take."""
-        return self._once_s("topologies, s", lambda: least_seconds(lambda: self._topology(self.lexicon)))
+        lexicon = self.lexicon
+        return self._once_s(
+            "topologies, s", lambda: least_seconds(lambda: self._topology(lexicon), is_warm=True)
+        )
 
     def lda(self) -> float:
         """Return the cost of learning a discriminant projection."""
@@ -285,7 +288,7 @@ class SpeechCosts:
         found: list[AcousticModel] = []
         gmm = self.config.gmm
         n_passes = gmm.iterations[min(stage, len(gmm.iterations) - 1)]
-        seconds = least_seconds(lambda: found.append(after(n_passes)))
+        seconds = least_seconds(lambda: found.append(after(n_passes)), is_warm=bool(stage))
         a_pass = max(seconds - setup, 0.0) / n_passes / self.n_frames
         self.measured[f"EM {projection} {n_components}"] = a_pass
         return found[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-_ENOUGH_S = 0.5  # a call that has taken so long twice is not repeated
+_ENOUGH_S = 0.3  # a call that has taken so long is not repeated
 _N_TIMES = 4
 
 

@@ -13,8 +13,8 @@ from asr.planning.timing import least_seconds
     [
         ([5.0, 2.0, 1.0], False, 2.0, 2),  # the first compiles
         ([5.0, 2.0, 1.0], True, 5.0, 1),
-        ([0.1, 0.2, 0.05, 0.3, 0.0], False, 0.05, 4),
-        ([0.2, 0.4, 0.1], True, 0.2, 2),
+        ([0.06, 0.1, 0.05, 0.07, 0.0], False, 0.05, 4),
+        ([0.1, 0.4, 0.05], True, 0.1, 2),
     ],
 )
 def test_calls_are_repeated_while_they_are_short(
