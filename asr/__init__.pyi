@@ -5,6 +5,7 @@ from .engines.clusters import running_on
 from .errors import AsrError
 from .exports import export
 from .leftovers import clean
+from .planning.plan import plan
 from .recipe import Recipe
 from .recognizer import Recognizer
 from .scoring.scoring import compare, score
@@ -29,6 +30,7 @@ __all__ = [
     "export",
     "info",
     "lm",
+    "plan",
     "read_corpus",
     "running_on",
     "score",

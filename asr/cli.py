@@ -31,7 +31,7 @@ from foundation.errors import AsrError
 GROUPS = {
     "begin": ("doctor", "demo", "completion"),
     "data": ("validate", "lexicon", "lm"),
-    "models": ("train", "info", "sweep", "sparsity", "clean"),
+    "models": ("plan", "train", "info", "sweep", "sparsity", "clean"),
     "recordings": ("decode", "align", "evaluate", "score", "export"),
 }
 EXAMPLES = {
@@ -41,6 +41,7 @@ EXAMPLES = {
     "validate": "asr validate my_recordings",
     "lexicon": "asr lexicon my_recordings --english > lexicon.txt",
     "lm": "asr lm text.txt --order 3 --test other.txt --out trigram.arpa",
+    "plan": "asr plan folder --corpus my_recordings",
     "train": "asr train folder --corpus my_recordings --out exp/mine",
     "info": "asr info exp/mine --measure my_recordings/anna/u01.wav",
     "sweep": "asr sweep folder --corpus my_recordings --out exp/sweep --set gmm.beam=200,300",
@@ -118,6 +119,7 @@ def command_line() -> CommandLine:
         _add_lm,
         _add_info,
         _add_sparsity,
+        _add_plan,
         _add_clean,
         _add_doctor,
         _add_completion,
@@ -405,6 +407,22 @@ def _add_completion(verbs: Verbs) -> VerbParser:
         "fish into ~/.config/fish/completions/asr.fish. Print it again after an update.",
     )
     command.add_argument("shell", choices=SHELLS, help="the shell")
+    return command
+
+
+def _add_plan(verbs: Verbs) -> VerbParser:
+    command = verbs.add_parser("plan", help="say what a training will cost, in time, memory and disk")
+    command.add_argument(
+        "recipe", help=f"one of {', '.join(built_in_recipes())}, or the path of a recipe script"
+    )
+    command.add_argument("--corpus", type=Path, help="directory of the raw corpus")
+    command.add_argument("--out", type=Path, help="experiment directory, to keep the prepared task for train")
+    command.add_argument("--model", action="append", default=[], help="as of train; may be repeated")
+    command.add_argument("--preset", choices=PRESETS, default="best", help="as of train")
+    command.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="as of train"
+    )
+    command.add_argument("--workers", type=int, metavar="N", help="threads to tell of, beside 1, 2 and 4")
     return command
 
 

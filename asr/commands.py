@@ -34,6 +34,8 @@ from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
 from asr.leftovers import clean, format_leftovers
 from asr.model_info import format_info
+from asr.planning.plan import plan
+from asr.planning.table import plan_json, plan_table
 from asr.scoring.results import RESULTS
 from asr.sparsity import format_sparsity, sparsity
 from asr.stages.store import STAGES
@@ -295,6 +297,20 @@ def _sparsity(options: argparse.Namespace) -> int:
     return 0
 
 
+def _plan(options: argparse.Namespace) -> int:
+    found = plan(
+        options.recipe,
+        corpus=options.corpus,
+        out=options.out,
+        models=options.model,
+        preset=options.preset,
+        settings=options.settings,
+        workers=options.workers,
+    )
+    _print(options, lambda: plan_json(found), lambda: plan_table(found))
+    return 0
+
+
 def _clean(options: argparse.Namespace) -> int:
     leftovers = clean(options.experiment, yes=options.yes)
     _print(
@@ -335,4 +351,5 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "info": _info,
     "sparsity": _sparsity,
     "clean": _clean,
+    "plan": _plan,
 }

@@ -87,19 +87,25 @@ def experiment_of(
     store: StageStore | None = None,
 ) -> Experiment:
     """Return the experiment that the arguments of `train` describe; nothing is written yet."""
+    check_corpus(loaded, corpus, out)
+    config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
+    check_settings(settings, {name: find_system(name, preset) for name in models}, config)
+    return Experiment(loaded, Path(corpus) if corpus is not None else None, out, config, preset, store)
+
+
+def check_corpus(loaded: LoadedRecipe, corpus: str | Path | None, out: str | Path | None) -> None:
+    """Raise an error if a recipe's corpus is not there, or the experiment directory lies in it."""
     if loaded.recipe.needs_corpus and corpus is None:
         raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
-    if corpus is not None and not Path(corpus).exists():
+    if corpus is None:
+        return
+    if not Path(corpus).exists():
         raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
-    config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
-    corpus_dir = Path(corpus) if corpus is not None else None
-    if corpus_dir is not None and out.resolve().is_relative_to(corpus_dir.resolve()):
+    if out is not None and Path(out).resolve().is_relative_to(Path(corpus).resolve()):
         raise ConfigError(
             f"{out}: lies in the corpus {corpus}; expected a place outside, or the next run would take what "
             "this one writes for recordings; choose another --out"
         )
-    check_settings(settings, {name: find_system(name, preset) for name in models}, config)
-    return Experiment(loaded, corpus_dir, out, config, preset, store)
 
 
 def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:

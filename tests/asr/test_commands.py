@@ -145,6 +145,19 @@ def heard(trained: Path, tones: Path) -> Heard:
             (Path("e"),),
             {"model": "orols", "sizes": [5, 9]},
         ),
+        (
+            "plan an4 --corpus c --model gmm --model npd --set gmm.beam=300 --workers 8 --out e",
+            "plan",
+            ("an4",),
+            {
+                "corpus": Path("c"),
+                "out": Path("e"),
+                "models": ["gmm", "npd"],
+                "preset": "best",
+                "settings": ["gmm.beam=300"],
+                "workers": 8,
+            },
+        ),
     ],
 )
 def test_options_reach_the_function(

@@ -24,6 +24,7 @@ SCRIPTS = (
     "long_recordings",
     "outlook",
     "pair_training",
+    "plan",
     "pronouncing",
     "pool_choice",
     "rivals",

@@ -1,0 +1,137 @@
+"""Costs of discriminants: counts and bytes against real machines, and that more is never cheaper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from acoustic.emissions.hybrid import THESIS, HybridConfig
+from acoustic.emissions.one_vs_rest import KrlsConfig
+from acoustic.pairs.coupling import all_pairs
+from acoustic.pairs.train_forward import PairForwardConfig
+from acoustic.pairs.train_pools import PoolsConfig
+from acoustic.pairs.train_svm import SvmConfig
+from asr.planning.generated import (
+    labelled_frames,
+    one_vs_rest_model,
+    pooled_machines,
+    rival_machines,
+    sparse_machines,
+    speech_like_frames,
+)
+from asr.planning.pair_costs import PairTask, costs_by_size, pair_costs
+
+POOLS = PoolsConfig(n_centers=20)
+TASK = PairTask("npd-pools", 30, 200.0, 12, 50)
+
+
+def of_pools(task: PairTask = TASK, own: PoolsConfig = POOLS, **options: int):  # type: ignore[no-untyped-def]
+    found = pair_costs(task, HybridConfig(), own, n_workers=1, **options)
+    assert found is not None
+    return found
+
+
+class TestGenerated:
+    def test_frames_are_of_their_classes(self) -> None:
+        frames = labelled_frames(np.array([5, 1, 3]), 4)
+        assert np.bincount(frames.codes).tolist() == [5, 1, 3]
+        assert frames.x.shape == (9, 4)
+        assert set(frames.folds.tolist()) == {0, 1}
+        assert speech_like_frames(100, 7, 4).shape == (100, 4)
+
+    def test_rivals_are_the_nearest_classes(self) -> None:
+        machines = rival_machines(12, 5, 6, 20, 5.0)
+        assert (machines.n_classes, machines.n_pairs, machines.n_centers) == (12, 20, 60)
+        means = machines.prototypes.means.mean(axis=1)
+        distances = {(i, j): np.sum((means[i] - means[j]) ** 2) for i, j in all_pairs(12).tolist()}
+        taken = {tuple(pair) for pair in machines.pairs.tolist()}
+        of_taken = np.mean([distances[pair] for pair in taken])
+        assert of_taken < np.mean([d for pair, d in distances.items() if pair not in taken])
+
+    def test_each_pair_has_centres_of_both_its_classes(self) -> None:
+        machines = sparse_machines(4, 6, 40, 3, 5.0)
+        own = np.arange(40) * 4 // 40
+        for pair, slots in zip(machines.pairs, machines.slots, strict=True):
+            assert np.bincount(own[slots], minlength=4)[pair].tolist() == [3, 3]
+
+    @pytest.mark.parametrize("n_classes", [2, 5])
+    def test_models_score_frames(self, n_classes: int) -> None:
+        frames = speech_like_frames(10, n_classes, 4)
+        scores = one_vs_rest_model(n_classes, 8, 4, 5.0).log_likelihoods(frames)
+        assert scores.shape == (10, n_classes)
+        assert np.isfinite(scores).all()
+
+
+class TestPools:
+    def test_counts(self) -> None:
+        found = of_pools(n_pairs=77)
+        assert (found.n_pairs, found.n_centers) == (77, 600)
+        few = of_pools(replace(TASK, n_classes=10))  # so few classes have machines of all pairs
+        assert (few.n_pairs, few.n_centers) == (45, 200)
+        assert of_pools(own=replace(POOLS, rivals=1.0)).n_pairs == 30 * 29 // 2
+
+    def test_bytes_are_those_of_a_model(self) -> None:
+        for found, machines in (
+            (of_pools(n_pairs=100), rival_machines(30, 20, 12, 100, 5.0)),
+            (of_pools(own=replace(POOLS, rivals=1.0)), pooled_machines(30, 20, 12, 5.0)),
+        ):
+            halves = ("centers", "weights", "prototypes.means") if machines.layout == "rivals" else ()
+            n_bytes = sum(
+                tensor.size * 2 if name in halves else tensor.nbytes
+                for name, tensor in machines.tensors().items()
+            )
+            n_bytes += 24 * machines.n_pairs  # the curves
+            assert_allclose(found.model_bytes, n_bytes, rtol=0.05, atol=0)
+
+    def test_no_more_centres_than_frames(self) -> None:
+        assert of_pools(replace(TASK, n_frames=8.0)).n_centers == 240
+
+    def test_more_is_not_cheaper(self) -> None:
+        small = of_pools(n_pairs=40)
+        for more in (
+            of_pools(n_pairs=400),
+            of_pools(replace(TASK, n_frames=2000.0), n_pairs=40),
+            of_pools(own=replace(POOLS, n_centers=100), n_pairs=40),
+        ):
+            assert more.train_s > small.train_s
+            assert more.peak_bytes > small.peak_bytes
+            assert more.model_bytes >= small.model_bytes
+
+    @pytest.mark.parametrize("way", ["pools", "orols-pools"])
+    def test_ways(self, way: str) -> None:
+        assert of_pools(replace(TASK, way=way)).train_s > 0
+
+
+class TestOthers:
+    @pytest.mark.parametrize(
+        ("way", "own"),
+        [
+            ("npd", PairForwardConfig(n_centers=10)),
+            ("orols", PairForwardConfig(n_centers=10)),
+            ("svm", SvmConfig()),
+            ("krls", KrlsConfig()),
+        ],
+    )
+    def test_more_frames_are_not_cheaper(self, way: str, own: object) -> None:
+        hybrid = replace(THESIS, max_frames=10_000)
+        small, large = (pair_costs(PairTask(way, 4, n, 6), hybrid, own, n_workers=1) for n in (50.0, 4000.0))
+        assert small is not None
+        assert large is not None
+        assert large.train_s > small.train_s > 0
+        assert large.score_s > 0
+        assert large.peak_bytes > small.peak_bytes
+
+    def test_bytes_of_machines_with_their_own_centres(self) -> None:
+        found = costs_by_size("npd", 6, 100.0, 10, n_workers=1)
+        assert found is not None
+        machines = sparse_machines(6, 10, found.n_centers, 39, 5.0)
+        n_bytes = sum(tensor.nbytes for tensor in machines.tensors().values()) + 24 * machines.n_pairs
+        assert_allclose(found.model_bytes, n_bytes, rtol=0.05, atol=0)
+        assert (found.n_pairs, machines.n_pairs) == (15, 15)
+
+    @pytest.mark.parametrize("task", [PairTask("sklearn:svm.SVC", 9, 10.0), PairTask("npd", 1, 10.0)])
+    def test_what_nobody_knows(self, task: PairTask) -> None:
+        assert pair_costs(task, HybridConfig(), None) is None
