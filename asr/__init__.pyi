@@ -4,6 +4,7 @@ from .corpora.validation import validate
 from .engines.clusters import running_on
 from .errors import AsrError
 from .exports import export
+from .imports import import_model
 from .leftovers import clean
 from .recipe import Recipe
 from .recognizer import Recognizer
@@ -27,6 +28,7 @@ __all__ = [
     "demo",
     "evaluate",
     "export",
+    "import_model",
     "info",
     "lm",
     "read_corpus",

@@ -93,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_score,
         _add_evaluate,
         _add_export,
+        _add_import,
         _add_validate,
         _add_lexicon,
         _add_lm,
@@ -246,6 +247,27 @@ def _add_export(verbs: Verbs) -> argparse.ArgumentParser:
     command.add_argument("--format", choices=FORMATS, help="of the files; the first that WHAT has by default")
     command.add_argument("--out", type=Path, required=True, metavar="DIR")
     _add_model_options(command)
+    return command
+
+
+def _add_import(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("import", help="make a model of HTK's HMMs, to decode and align with")
+    command.add_argument("mmf", type=Path, metavar="MMF", help="master macro file with the HMMs, in text")
+    command.add_argument("--dictionary", type=Path, required=True, metavar="FILE")
+    command.add_argument("--out", type=Path, required=True, metavar="DIR")
+    command.add_argument("--config", type=Path, metavar="FILE", help="of HCopy, which made the features")
+    command.add_argument(
+        "--grammar", type=Path, metavar="FILE", help=".slf, .jsgf or .arpa; any words by default"
+    )
+    command.add_argument("--sample-rate", type=int, default=16000, metavar="HZ", help="16000 by default")
+    command.add_argument(
+        "--normalize",
+        choices=("none", "utterance", "speaker"),
+        default="none",
+        help="over what features had been normalised",
+    )
+    command.add_argument("--lm-scale", type=float, default=1.0, help="HVite's -s (1)")
+    command.add_argument("--word-penalty", type=float, default=0.0, help="HVite's -p (0)")
     return command
 
 

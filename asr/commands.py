@@ -17,6 +17,7 @@ from asr.formats.alignments import ONE_EACH, write_aligned
 from asr.formats.hypotheses import CAPTIONS, Decoded, decoded, write_decoded, write_hypotheses
 from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
+from asr.imports import import_model
 from asr.leftovers import clean, format_leftovers
 from asr.sparsity import format_sparsity, sparsity
 from asr.sweeps import sweep
@@ -148,10 +149,27 @@ def _export(options: argparse.Namespace) -> int:
         model=options.model,
         grammar=options.grammar,
     )
-    print(f"{found.path}: {found.n_utterances} utterance(s)")
+    what = f"{found.path}: {found.n_utterances} utterance(s)"
+    print(str(found.path) if options.what == "model" else what)
     for error in found.errors:
         print(f"asr: {error}", file=sys.stderr)
     return 2 if found.errors else 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    path = import_model(
+        options.mmf,
+        dictionary=options.dictionary,
+        out=options.out,
+        config=options.config,
+        grammar=options.grammar,
+        sample_rate=options.sample_rate,
+        normalize=options.normalize,
+        lm_scale=options.lm_scale,
+        word_penalty=options.word_penalty,
+    )
+    print(path)
+    return 0
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -235,6 +253,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "score": _score,
     "evaluate": _evaluate,
     "export": _export,
+    "import": _import,
     "validate": _validate,
     "lexicon": _lexicon,
     "lm": _lm,

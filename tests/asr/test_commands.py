@@ -175,7 +175,7 @@ def test_options_reach_the_function(
 def test_each_verb_has_a_command() -> None:
     assert list(COMMANDS) == [
         *("demo", "train", "sweep", "decode", "align", "score", "evaluate"),
-        *("export", "validate", "lexicon", "lm", "info", "sparsity", "clean"),
+        *("export", "import", "validate", "lexicon", "lm", "info", "sparsity", "clean"),
     ]
 
 
