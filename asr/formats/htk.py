@@ -104,8 +104,8 @@ def _extraction(kind: str, mfcc: MfccConfig) -> Iterator[str]:
 def read_dictionary(text: str, name: str) -> tuple[Lexicon, set[str]]:
     """Return the words of a dictionary of HTK, and the words that are nothing but silence.
 
-    Silences at the end of pronunciations are left out. What a word is written as (``[OUT]``) and
-    probabilities of pronunciations are passed over.
+    Silences at the end of pronunciations are left out; white space within words becomes ``_``. What a word is
+    written as (``[OUT]``) and probabilities of pronunciations are passed over.
     """
     silent: set[str] = set()
     entries: dict[str, list[tuple[str, ...]]] = {}
@@ -114,6 +114,7 @@ def read_dictionary(text: str, name: str) -> tuple[Lexicon, set[str]]:
         if not fields:
             continue
         word, *phones = fields
+        word = "_".join(word.split())
         if phones and phones[0].startswith("["):
             phones = phones[1:]
         if phones and _PROBABILITY.fullmatch(phones[0]) and len(phones) > 1:

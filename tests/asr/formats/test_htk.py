@@ -74,9 +74,9 @@ def test_contexts_across_words(tmp_path: Path) -> None:
 
 
 def test_dictionaries_of_htk() -> None:
-    text = "SIL [] sil\nA [a] 0.7 ah sp\nA [a] 0.3 ey sp\n'TW\\'O'  t uw sil\n\n\"12\" w ah sp\n<s> []\n"
+    text = "SIL [] sil\nA [a] 0.7 ah sp\nA [a] 0.3 ey sp\n'TW\\'O'  t uw sil\n\n\"1 2\" w ah sp\n<s> []\n"
     lexicon, silent = read_dictionary(text, "d")
-    expected = Lexicon({"A": [("ah",), ("ey",)], "TW'O": [("t", "uw")], "12": [("w", "ah")]})
+    expected = Lexicon({"A": [("ah",), ("ey",)], "TW'O": [("t", "uw")], "1_2": [("w", "ah")]})
     assert (lexicon, silent) == (expected, {"SIL", "<s>"})
     with pytest.raises(ConfigError, match='d:1: silence within "A", expected it at the end'):
         read_dictionary("A ah sp ah", "d")
