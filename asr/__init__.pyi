@@ -4,6 +4,7 @@ from .corpora.validation import validate
 from .engines.clusters import running_on
 from .errors import AsrError
 from .exports import export
+from .imports import import_model
 from .leftovers import clean
 from .planning.plan import plan
 from .recipe import Recipe
@@ -28,6 +29,7 @@ __all__ = [
     "demo",
     "evaluate",
     "export",
+    "import_model",
     "info",
     "lm",
     "plan",

@@ -32,7 +32,8 @@ GROUPS = {
     "begin": ("doctor", "demo", "completion"),
     "data": ("validate", "lexicon", "lm"),
     "models": ("plan", "train", "info", "sweep", "sparsity", "clean"),
-    "recordings": ("decode", "align", "evaluate", "score", "export"),
+    "recordings": ("decode", "align", "evaluate", "score"),
+    "other tools": ("export", "import"),
 }
 EXAMPLES = {
     "doctor": "asr doctor",
@@ -51,6 +52,7 @@ EXAMPLES = {
     "align": "asr align exp/mine anna/u01.wav anna/u01.txt --out u01.TextGrid",
     "evaluate": "asr evaluate exp/mine --corpus new_recordings --hypotheses hyp.txt",
     "export": "asr export exp/mine --what scores --corpus my_recordings --out scores",
+    "import": "asr import hmmdefs --dictionary words.dic --out exp/htk",
     "score": "asr score ref.txt hyp.txt --against hyp2.txt",
 }
 WITHOUT_JSON = ("completion",)  # what they print is for programs anyway
@@ -114,6 +116,7 @@ def command_line() -> CommandLine:
         _add_score,
         _add_evaluate,
         _add_export,
+        _add_import,
         _add_validate,
         _add_lexicon,
         _add_lm,
@@ -290,6 +293,27 @@ def _add_export(verbs: Verbs) -> VerbParser:
     command.add_argument("--format", choices=FORMATS, help="of the files; the first that WHAT has by default")
     command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory to write to")
     _add_model_options(command)
+    return command
+
+
+def _add_import(verbs: Verbs) -> VerbParser:
+    command = verbs.add_parser("import", help="make a model of HTK's HMMs, to decode and align with")
+    command.add_argument("mmf", type=Path, metavar="MMF", help="master macro file with the HMMs, in text")
+    command.add_argument("--dictionary", type=Path, required=True, metavar="FILE")
+    command.add_argument("--out", type=Path, required=True, metavar="DIR")
+    command.add_argument("--config", type=Path, metavar="FILE", help="of HCopy, which made the features")
+    command.add_argument(
+        "--grammar", type=Path, metavar="FILE", help=".slf, .jsgf or .arpa; any words by default"
+    )
+    command.add_argument("--sample-rate", type=int, default=16000, metavar="HZ", help="16000 by default")
+    command.add_argument(
+        "--normalize",
+        choices=("none", "utterance", "speaker"),
+        default="none",
+        help="over what features had been normalised",
+    )
+    command.add_argument("--lm-scale", type=float, default=1.0, help="HVite's -s (1)")
+    command.add_argument("--word-penalty", type=float, default=0.0, help="HVite's -p (0)")
     return command
 
 

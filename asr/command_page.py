@@ -109,6 +109,7 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
         "n_utterances": "how many utterances it holds",
         "failed": "the errors of those that it does not hold",
     },
+    "import": {"path": "the experiment directory that was made"},
     "validate": {
         "corpus": "its path",
         "errors": "number of errors",

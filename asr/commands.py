@@ -32,6 +32,7 @@ from asr.formats.hypotheses import (
 )
 from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
+from asr.imports import import_model
 from asr.leftovers import clean, format_leftovers
 from asr.model_info import format_info
 from asr.planning.plan import plan
@@ -207,6 +208,7 @@ def _export(options: argparse.Namespace) -> int:
         model=options.model,
         grammar=options.grammar,
     )
+    what = f"{found.path}: {found.n_utterances} utterance(s)"
     _print(
         options,
         lambda: {
@@ -214,11 +216,27 @@ def _export(options: argparse.Namespace) -> int:
             "n_utterances": found.n_utterances,
             "failed": list(map(str, found.errors)),
         },
-        lambda: f"{found.path}: {found.n_utterances} utterance(s)",
+        lambda: str(found.path) if options.what == "model" else what,
     )
     for error in found.errors:
         say(str(error))
     return 2 if found.errors else 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    path = import_model(
+        options.mmf,
+        dictionary=options.dictionary,
+        out=options.out,
+        config=options.config,
+        grammar=options.grammar,
+        sample_rate=options.sample_rate,
+        normalize=options.normalize,
+        lm_scale=options.lm_scale,
+        word_penalty=options.word_penalty,
+    )
+    _print(options, lambda: {"path": path}, lambda: str(path))
+    return 0
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -345,6 +363,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "score": _score,
     "evaluate": _evaluate,
     "export": _export,
+    "import": _import,
     "validate": _validate,
     "lexicon": _lexicon,
     "lm": _lm,

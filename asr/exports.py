@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from acoustic.emissions.posteriors import log_posteriors
+from acoustic.hmm.gmm import GmmModel
+from acoustic.hmm.mmf import HtkModel
 from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
+from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import adapted, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.files import storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
 from asr.formats.exports import EXPORTS
+from asr.formats.htk import write_models
 from asr.formats.sphinx import write_sphinx
 from asr.formats.stm import to_stm
 from asr.formats.transcripts import write_transcripts
-from asr.recognizer import Recognizer
+from asr.recognizer import Recognizer, model_directory
 from features.audio import audio_info
 from foundation.errors import AsrError, listed
 from foundation.threads import parallel_map
@@ -68,7 +72,8 @@ def export(
     experiment : experiment directory, or one model's own
     what : ``features`` (frames as the model sees them), ``scores`` (log p(frame | state) up to a constant for
         each frame), ``posteriors`` (log P(state | frame)), ``alignments`` (the state of each frame, by the
-        transcript) or ``transcripts`` (in the words of the lexicon)
+        transcript), ``transcripts`` (in the words of the lexicon) or ``model`` (Gaussian mixtures with all
+        that HTK's HVite needs, and the features of the corpus if there is one)
     out : directory to write
     corpus : the recordings, in any layout
     format : ``kaldi``, ``htk``, ``npz``, ``sphinx``, ``stm`` or ``trn``, as far as `what` has them
@@ -79,15 +84,44 @@ def export(
         raise ConfigError(f'export: "{what}" is not known; expected one of: {", ".join(EXPORTS)}')
     if format is not None and format not in formats:
         raise ConfigError(f"export: {what} as {format} is not known; expected one of: {', '.join(formats)}")
-    if corpus is None:
+    if corpus is None and what != "model":
         raise ConfigError(f"export: {what} are of recordings; expected --corpus DIR")
     recognizer = Recognizer.load(experiment, model, grammar)
+    if what == "model":
+        with storage_errors(Path(out)):
+            Path(out).mkdir(parents=True, exist_ok=True)
+            path = _model(experiment, recognizer, Path(out))
+    if corpus is None:
+        return Exported(path, 0)
     parts = {name: worded(part, recognizer.forms)[0] for name, part in read_parts(corpus).items()}
     with storage_errors(Path(out)):
         Path(out).mkdir(parents=True, exist_ok=True)
         if what == "transcripts":
             return _transcripts(parts, recognizer, format or formats[0], Path(out))
+        if what == "model":
+            return replace(_arrays("features", parts, recognizer, "htk", Path(out)), path=path)
         return _arrays(what, parts, recognizer, format or formats[0], Path(out))
+
+
+def _model(experiment: str | Path, recognizer: Recognizer, out: Path) -> Path:
+    """Write Gaussian mixtures for HVite."""
+    emissions = recognizer.model.emissions
+    if not isinstance(emissions, GmmModel):
+        raise ConfigError(
+            f"export: model {recognizer.name} is of discriminants, expected Gaussian mixtures for HTK; "
+            "choose with --model gmm, or export its scores"
+        )
+    grammar = read_grammar(
+        recognizer.grammar, model_directory(Path(experiment), recognizer.name), recognizer.lexicon
+    )
+    return write_models(
+        out,
+        HtkModel(recognizer.model.topology, emissions, htk_kind(recognizer)),
+        recognizer.lexicon,
+        grammar.compile(frozenset(recognizer.lexicon.words)),
+        recognizer.decoder.config,
+        recognizer.model.front_end.config.mfcc,
+    )
 
 
 def _transcripts(parts: Mapping[str, Corpus], recognizer: Recognizer, format: str, out: Path) -> Exported:

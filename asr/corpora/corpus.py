@@ -56,6 +56,7 @@ def read_corpus(path: str | Path) -> Corpus:
 
     - a *Kaldi directory* with ``wav.scp``, ``text``, ``utt2spk`` and optionally ``segments`` (an end of -1 is
       the end of the recording); relative paths are taken from that directory, else from the current one
+    - *lhotse*: ``recordings.jsonl.gz`` and ``supervisions.jsonl.gz``, also with a prefix and a split
     - *Sphinx*: ``etc/NAME_train.fileids`` and ``….transcription``, ``wav/``
     - *LibriSpeech*: ``SPEAKER/CHAPTER/….trans.txt`` with lines ``ID WORDS``, the recordings beside
     - *Common Voice*: ``train.tsv``, ``dev.tsv``, ``test.tsv`` or ``validated.tsv``, ``clips/``

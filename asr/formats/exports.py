@@ -10,5 +10,6 @@ EXPORTS: Mapping[str, tuple[str, ...]] = {
     "posteriors": _ARRAYS,
     "alignments": ("kaldi", "npz"),
     "transcripts": ("kaldi", "sphinx", "stm", "trn"),
+    "model": ("htk",),
 }
 FORMATS = tuple(dict.fromkeys(name for formats in EXPORTS.values() for name in formats))

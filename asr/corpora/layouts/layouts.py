@@ -10,6 +10,7 @@ from pathlib import Path
 from asr.corpora.layouts.beside import BESIDE
 from asr.corpora.layouts.common_voice import COMMON_VOICE
 from asr.corpora.layouts.kaldi import KALDI
+from asr.corpora.layouts.lhotse import LHOTSE
 from asr.corpora.layouts.librispeech import LIBRISPEECH
 from asr.corpora.layouts.lists import LISTS
 from asr.corpora.layouts.ljspeech import LJSPEECH
@@ -21,7 +22,7 @@ from asr.errors import CorpusError
 Source = tuple[Layout, Path]
 
 # Those in which files at the top list the recordings.
-LISTING_LAYOUTS = (KALDI, SPHINX, COMMON_VOICE, LJSPEECH, METADATA)
+LISTING_LAYOUTS = (KALDI, LHOTSE, SPHINX, COMMON_VOICE, LJSPEECH, METADATA)
 LAYOUTS = (*LISTING_LAYOUTS, LIBRISPEECH, BESIDE)
 
 

@@ -101,7 +101,15 @@ def sources(path: Path) -> list[Path]:
 
 
 def _is_own(path: Path) -> bool:
-    return is_table(path) and columns_of(path) is not None and not is_common_voice(path)
+    if not is_table(path) or columns_of(path) is None:
+        return False
+    return not is_common_voice(path) and not is_of_lhotse(path)
+
+
+def is_of_lhotse(table: Path) -> bool:
+    """Return whether a table has the columns of lhotse's supervisions, which have rules of their own."""
+    rows = first_rows(table)
+    return bool(rows) and {"recording_id", "start", "duration"} <= rows[0].fields.keys()
 
 
 def is_common_voice(table: Path) -> bool:

@@ -138,10 +138,15 @@ def _json_rows(text: str, name: str) -> Iterator[Row | Problem]:
         except (ValueError, RecursionError) as error:
             record = error
         if isinstance(record, dict):
-            fields = {key.casefold(): _json_text(value) for key, value in record.items()}
+            fields = {key.casefold(): _json_text(value) for key, value in record.items() if _is_text(value)}
             yield Row(f"{name}:{number}", fields)
         else:
             yield Problem(f"{name}:{number}", "no JSON object, expected one a line; correct the line")
+
+
+def _is_text(value: object) -> bool:
+    """Return whether a value can stand for text: lists, objects and NaN cannot."""
+    return not isinstance(value, list | dict) and value == value
 
 
 def _json_text(value: object) -> str:

@@ -41,7 +41,10 @@ def _read_tier(values: Iterator[str], where: str, end_s: float) -> Tier | None:
             next(values)
         return None
     if kind != "IntervalTier":
-        raise CorpusError(f'tier "{name}" is a {kind}, expected an IntervalTier; export the TextGrid anew')
+        named, found = (
+            " ".join(text.split())[:50] for text in (name, kind)
+        )  # the end of a string may be lost
+        raise CorpusError(f'tier "{named}" is a {found}, expected an IntervalTier; export the TextGrid anew')
     # A list: in a generator the end of the values would be another error.
     stretches = [
         Stretch(float(next(values)), float(next(values)), next(values), f'{where} tier "{name}" [{number}]')

@@ -131,3 +131,18 @@ def test_a_name_that_is_none(tmp_path: Path, write_audio: Write, write_files: Wr
     corpus, problems = scan_corpus(tmp_path)
     assert corpus.ids == ("x",)
     assert 'recording "." does not exist' in problems[0].what
+
+
+@pytest.mark.parametrize("value", ['["GO", "ON"]', '{"text": "GO"}', "NaN", "null"])
+def test_what_is_no_text_in_json_is_named(
+    value: str, tmp_path: Path, write_audio: Write, write_files: Write
+) -> None:
+    write_audio(tmp_path, "a.wav", "b.wav")
+    rows = f'{{"file_name": "b.wav", "text": "ON"}}\n{{"file_name": "a.wav", "text": {value}}}\n'
+    corpus, problems = scan_corpus(write_files(tmp_path, {"metadata.jsonl": rows}))
+    assert corpus.ids == (("a", "b") if value == "null" else ("b",))
+    if value == "null":  # an empty transcript
+        assert corpus.text == {"a": (), "b": ("ON",)}
+    else:
+        line = "metadata.jsonl:2: no file_name or no text, expected both in each row; complete the row"
+        assert str(problems[0]) == line

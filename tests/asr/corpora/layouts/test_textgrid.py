@@ -107,3 +107,10 @@ def test_a_textgrid_without_tiers() -> None:
 def test_broken_textgrids(text: str, change, message: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(CorpusError, match=message):
         read_textgrid(change(text), "a.TextGrid")
+
+
+def test_a_string_over_several_lines_is_named_in_one() -> None:
+    text = 'File type = "ooTextFile"\nObject class = "TextGrid"\n0 1 <exists> 1\nclass = "Interval\n  Tier"\n'
+    text += 'name = "words"\n0 1 1\n0 1 "go"\n'
+    with pytest.raises(CorpusError, match=r'tier "words" is a Interval Tier, expected'):
+        read_textgrid(text, "x.TextGrid")
