@@ -6,6 +6,7 @@ from .errors import AsrError
 from .leftovers import clean
 from .recipe import Recipe
 from .recognizer import Recognizer
+from .reports.report import report
 from .scoring.scoring import compare, score
 from .sparsity import sparsity
 from .sweeps import sweep
@@ -28,6 +29,7 @@ __all__ = [
     "info",
     "lm",
     "read_corpus",
+    "report",
     "running_on",
     "score",
     "sparsity",

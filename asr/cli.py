@@ -96,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_lm,
         _add_info,
         _add_sparsity,
+        _add_report,
         _add_clean,
     ):
         command = add(verb)
@@ -302,6 +303,23 @@ def _add_sparsity(verbs: Verbs) -> argparse.ArgumentParser:
         nargs="+",
         default=list(SPARSITY_SIZES),
         help=f"{', '.join(map(str, SPARSITY_SIZES))} by default",
+    )
+    return command
+
+
+def _add_report(verbs: Verbs) -> argparse.ArgumentParser:
+    command = verbs.add_parser("report", help="one page that shows what the models hear and where they go wrong")
+    command.add_argument("experiment", type=Path)
+    command.add_argument("--model", help="the model that is looked into; the best on dev by default")
+    command.add_argument("--out", type=Path, metavar="FILE.html", help="the page; EXP/report.html by default")
+    command.add_argument("--split", choices=("test", "dev"), help="test by default, where there is one")
+    command.add_argument(
+        "--utterances", type=int, default=100, metavar="N", help="show so many, the worst, with their sound (100)"
+    )
+    command.add_argument(
+        "--audio",
+        choices=("beside", "embed", "none"),
+        help="sounds beside the page, in it, or none; in it by default if they are small",
     )
     return command
 

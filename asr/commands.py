@@ -17,6 +17,7 @@ from asr.formats.hypotheses import decoded, write_hypotheses
 from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
 from asr.leftovers import clean, format_leftovers
+from asr.reports.report import report
 from asr.sparsity import format_sparsity, sparsity
 from asr.sweeps import sweep
 from foundation.errors import AsrError
@@ -181,6 +182,19 @@ def _sparsity(options: argparse.Namespace) -> int:
     return 0
 
 
+def _report(options: argparse.Namespace) -> int:
+    page = report(
+        options.experiment,
+        model=options.model,
+        out=options.out,
+        split=options.split,
+        utterances=options.utterances,
+        audio=options.audio,
+    )
+    print(page)
+    return 0
+
+
 def _clean(options: argparse.Namespace) -> int:
     leftovers = clean(options.experiment, yes=options.yes)
     print(format_leftovers(leftovers, options.experiment))
@@ -215,5 +229,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "lm": _lm,
     "info": _info,
     "sparsity": _sparsity,
+    "report": _report,
     "clean": _clean,
 }
