@@ -308,13 +308,19 @@ def _add_sparsity(verbs: Verbs) -> argparse.ArgumentParser:
 
 
 def _add_report(verbs: Verbs) -> argparse.ArgumentParser:
-    command = verbs.add_parser("report", help="one page that shows what the models hear and where they go wrong")
+    command = verbs.add_parser(
+        "report", help="one page that shows what the models hear and where they go wrong"
+    )
     command.add_argument("experiment", type=Path)
     command.add_argument("--model", help="the model that is looked into; the best on dev by default")
     command.add_argument("--out", type=Path, metavar="FILE.html", help="the page; EXP/report.html by default")
     command.add_argument("--split", choices=("test", "dev"), help="test by default, where there is one")
     command.add_argument(
-        "--utterances", type=int, default=100, metavar="N", help="show so many, the worst, with their sound (100)"
+        "--utterances",
+        type=int,
+        default=100,
+        metavar="N",
+        help="show so many, the worst, with their sound (100)",
     )
     command.add_argument(
         "--audio",

@@ -1,4 +1,4 @@
-"""How many words the models get right: paired comparisons, single speakers, and what goes wrong most often."""
+"""How many words the models get right: paired comparisons, single speakers, and what is worst."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def _of_model(model: str, found: WordAccuracy, speaker_of: Mapping[str, str]) ->
 
 
 def worst_first(utterances: Sequence[UtteranceErrors]) -> list[UtteranceErrors]:
-    """Return utterances by their number of errors; of equals the one with the larger share of errors first."""
+    """Return utterances, those with most errors first; of equals that with the larger share of errors."""
     return sorted(
-        utterances, key=lambda u: (-u.counts.errors, -u.counts.errors / max(u.counts.words, 1), u.utterance_id)
+        utterances,
+        key=lambda u: (-u.counts.errors, -u.counts.errors / max(u.counts.words, 1), u.utterance_id),
     )

@@ -52,7 +52,7 @@ def build(
 
 
 def _title(chosen: Choice) -> str:
-    return f"{chosen.finished.config.get('recipe', '')}: {chosen.model} on {chosen.split}"
+    return f"{Path(str(chosen.finished.config['recipe'])).stem}: {chosen.model} on {chosen.split}"
 
 
 def _facts(chosen: Choice) -> tuple[tuple[str, str, str], ...]:

@@ -52,7 +52,7 @@ class Finished:
     def read(cls, directory: Path) -> Finished:
         """Return what lies in an experiment directory that ``asr train`` has finished."""
         results, root = read_results(directory), _root(directory)
-        stages = {name: path for name, path in _stages(root, directory)}
+        stages = dict(_stages(root, directory))
         if not results or not stages:
             missing = "no stages" if results else "no results of dev or test"
             raise ExperimentError(
@@ -134,7 +134,7 @@ def _record(stage: Path) -> Mapping[str, Any]:
 
 
 def _root(directory: Path) -> Path:
-    """Return the directory that holds the stages: the experiment's own, or that of the sweep it belongs to."""
+    """Return the directory that holds the stages: the experiment's own, or that of its sweep."""
     places = (directory, directory.resolve().parent.parent)
     return next((place for place in places if (place / STAGES).is_dir()), directory)
 

@@ -39,7 +39,7 @@ class Heard:
 
 
 def evaluated_recognizer(finished: Finished, model: str, split: str, grammar: str) -> Recognizer:
-    """Return the recogniser that has decoded a split in an experiment; that of dev has not learned from dev."""
+    """Return the recogniser that has decoded a split; that of dev has not learned from dev."""
     published = Recognizer.load(finished.directory, model, grammar)
     if split == "test":
         return published

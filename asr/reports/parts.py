@@ -1,4 +1,4 @@
-"""What a page is made of: tables, charts with a text and a table that say the same, numbers as people write them."""
+"""What a page is made of: tables, charts that are also texts and tables, numbers as people write them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class Table:
     head : names of the columns
     rows : cells as they are shown; the first is the head of its row
     n_texts : how many columns from the left hold text; the others hold numbers
+    marked : numbers of the rows that the rest of the page is about
     is_of_words : the first two columns are words, by which the utterances can be filtered
     """
 
@@ -27,6 +28,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     n_texts: int = 1
     is_of_words: bool = False
+    marked: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,14 @@ class Chart:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page with a heading: text, tables, charts."""
+    """A part of a page with a heading: text, perhaps a command to type, tables, charts."""
 
     key: str
     title: str
     intro: str
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
+    command: str = ""
 
 
 def percent(value: float, decimals: int = 1) -> str:

@@ -108,19 +108,19 @@ def area_under_curve(positive: Reals, negative: Reals) -> float:
 
 
 def order_by_likeness(counts: Longs) -> list[int]:
-    """Return the phones that have frames, those that are often confused beside each other.
+    """Return the phones with `FEWEST_FRAMES` frames or more, those that are often confused beside each other.
 
     Parameters
     ----------
     counts : (P, P) confusions
     """
-    used = np.flatnonzero(counts.sum(axis=1) > 0)
+    used = np.flatnonzero(counts.sum(axis=1) >= FEWEST_FRAMES)
     if len(used) < 3:
-        return used.tolist()
+        return [int(phone) for phone in used]
     shares = counts[np.ix_(used, used)] / np.maximum(counts[used].sum(axis=1, keepdims=True), 1)
     likeness = (shares + shares.T)[np.triu_indices(len(used), 1)]
     tree = linkage(likeness.max(initial=0.0) - likeness, "average", optimal_ordering=True)
-    return used[leaves_list(tree)].tolist()
+    return [int(phone) for phone in used[leaves_list(tree)]]
 
 
 def worst_pairs(areas: Floats, names: Sequence[str], most: int) -> list[tuple[str, str, float]]:

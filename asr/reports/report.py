@@ -34,13 +34,13 @@ def report(
     out : the page; ``EXP/report.html`` by default
     split : test or dev; test by default, where there is one
     utterances : how many, from the worst on, are shown with their sound
-    audio : sounds lie in ``FILE_audio`` beside the page, or in it, or nowhere; by default in it if they are small
+    audio : sounds lie ``beside`` the page in ``FILE_audio``, are in it (``embed``), or nowhere (``none``); by
+        default they are in it if they are small
     """
     missing = [package for name, package in _PACKAGES.items() if find_spec(name) is None]
     if missing:
         raise ConfigError(
-            f"report: needs {', '.join(missing)}, not installed; run: "
-            'pip install "asr-sparse-kernel[report]"'
+            f'report: needs {", ".join(missing)}, not installed; run: pip install "asr-sparse-kernel[report]"'
         )
     if utterances < 0:
         raise ConfigError(f"report: utterances: expected 0 or more, got {utterances}; 100 is usual")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asr.files import read_json
-from asr.reports import figures
+from asr.reports import accuracy_charts, cost_charts, phone_charts
 from asr.reports.accuracies import pairs_of_models, speaker_rows
 from asr.reports.choice import Choice, Sample
 from asr.reports.costs import costs, training_curves
@@ -31,6 +31,7 @@ def sections(chosen: Choice, sample: Sample) -> Iterator[Section]:
 
 def _results(chosen: Choice) -> Section:
     finished = chosen.finished
+    results = sorted(finished.results, key=lambda r: r.split != chosen.split)  # the split in question first
     rows = tuple(
         (
             r.model,
@@ -44,16 +45,37 @@ def _results(chosen: Choice) -> Section:
             r.words,
             percent(r.sentence_accuracy),
         )
-        for r in finished.results
+        for r in results
     )
-    head = ("model", "grammar", "split", "word acc. %", "95 % interval", "sub", "del", "ins", "words", "sent. acc. %")
-    tables = [Table("Word accuracy of all models", head, rows, n_texts=3)]
+    looked_into = (chosen.model, chosen.grammar, chosen.split)
+    marked = tuple(n for n, r in enumerate(results) if (r.model, r.grammar, r.split) == looked_into)
+    head = (
+        "model",
+        "grammar",
+        "split",
+        "word acc. %",
+        "95 % interval",
+        "sub",
+        "del",
+        "ins",
+        "words",
+        "sent. acc. %",
+    )
+    tables = [Table("Word accuracy of all models", head, rows, n_texts=3, marked=marked)]
     pairs = list(pairs_of_models(finished, chosen.split, chosen.corpus))
     if pairs:
         tables.append(
             Table(
                 f"The models compared in pairs on the same utterances of {chosen.split}",
-                ("compared", "grammar", "difference, points", "95 % interval", "p, bootstrap", "p, signs", "better : worse"),
+                (
+                    "compared",
+                    "grammar",
+                    "difference, points",
+                    "95 % interval",
+                    "p, bootstrap",
+                    "p, signs",
+                    "better : worse",
+                ),
                 tuple(
                     (
                         f"{pair.second} − {pair.first}",
@@ -70,15 +92,17 @@ def _results(chosen: Choice) -> Section:
             )
         )
     intro = (
-        "Word accuracy is 100 − 100 (substitutions + deletions + insertions) / words. Intervals and p values come "
-        "from drawing the utterances anew 10,000 times; they say nothing of other speakers or of another training."
+        "Word accuracy is 100 − 100 (substitutions + deletions + insertions) / words. Intervals and p "
+        "values come from drawing the utterances anew 10,000 times; they say nothing of other speakers or "
+        "of another training. The marked row is what the rest of the page is about."
     )
     if finished.synthetic:
         intro = "The speech is SYNTHETIC: no figure is comparable with that of recordings of people. " + intro
     incomplete = sum(r.incomplete for r in finished.results)
     if incomplete:
-        intro += f" {incomplete} decodings ended without a complete sentence; their words were scored as they were."
-    return Section("results", "Results", intro, tables=tuple(tables))
+        intro += f" {incomplete} decodings ended without a complete sentence; what they had was scored."
+    chart = accuracy_charts.results_chart([r for r in results if r.split == chosen.split])
+    return Section("results", "Results", intro, tables=tuple(tables), charts=(chart,))
 
 
 def _speakers(chosen: Choice) -> Section:
@@ -86,9 +110,9 @@ def _speakers(chosen: Choice) -> Section:
     return Section(
         "speakers",
         "Speakers",
-        f"On {chosen.split}, with the grammar {chosen.grammar}. One speaker far below the others is worth a look "
-        "at the recordings: rate, loudness, noise, accent, or a transcript that is not theirs.",
-        charts=(figures.speakers_chart(rows),),
+        f"On {chosen.split}, with the grammar {chosen.grammar}. One speaker far below the others is worth a "
+        f"look at the recordings: rate, loudness, noise, accent, or a transcript that is not theirs.",
+        charts=(accuracy_charts.speakers_chart(rows),),
     )
 
 
@@ -110,7 +134,9 @@ def confusions_table(found: WordAccuracy) -> Table:
     )
     n_kinds = len(found.confusions)
     more = f", the {len(rows)} most frequent of {n_kinds} kinds" if n_kinds > len(rows) else ""
-    return Table(f"Errors by word{more}", ("said", "heard", "error", "times"), rows, n_texts=3, is_of_words=True)
+    return Table(
+        f"Errors by word{more}", ("said", "heard", "error", "times"), rows, n_texts=3, is_of_words=True
+    )
 
 
 def _kind(said: str | None, heard: str | None) -> str:
@@ -126,11 +152,12 @@ def _frames(chosen: Choice, sample: Sample) -> Iterator[Section]:
     yield Section(
         "phones",
         "Phones",
-        f"Frame by frame, {chosen.model} on {sample.n_utterances} utterances of {chosen.split}. What was said is the "
-        "model's own alignment of the transcript, so these figures are better than against one by hand.",
+        f"Frame by frame, {chosen.model} on {sample.n_utterances} utterances of {chosen.split}. What was "
+        f"said is the model's own alignment of the transcript, so these figures are better than against one "
+        f"by hand.",
         charts=(
-            figures.confusions_chart(counts, names),
-            figures.separability_chart(sample.separability, names, counts),
+            phone_charts.confusions_chart(counts, names),
+            phone_charts.separability_chart(sample.separability, names, counts),
         ),
     )
 
@@ -139,17 +166,21 @@ def _calibration(chosen: Choice, sample: Sample) -> Section:
     charts = []
     if sample.of_words.count:
         charts.append(
-            figures.reliability_chart("of-words", "Confidences of words", sample.of_words, with_intervals=True)
+            phone_charts.reliability_chart(
+                "of-words", "Confidences of words", sample.of_words, with_intervals=True
+            )
         )
     if sample.of_frames.count:
         what = "Posteriors of frames, the largest of each"
-        charts.append(figures.reliability_chart("of-frames", what, sample.of_frames, with_intervals=False))
+        charts.append(
+            phone_charts.reliability_chart("of-frames", what, sample.of_frames, with_intervals=False)
+        )
     return Section(
         "calibration",
         "Calibration",
-        f"Is what {chosen.model} calls 80 % sure right eight times in ten? Confidences of words are the decoder's, "
-        "with lexicon and grammar; posteriors of frames are the acoustic model's alone. Neighbouring frames are no "
-        "independent events, hence no intervals there.",
+        f"Is what {chosen.model} calls 80 % sure right eight times in ten? Confidences of words are the "
+        f"decoder's, with lexicon and grammar; posteriors of frames are the acoustic model's alone. "
+        f"Neighbouring frames are no independent events, hence no intervals there.",
         charts=tuple(charts),
     )
 
@@ -158,16 +189,17 @@ def _training(chosen: Choice) -> Iterator[Section]:
     curves = training_curves(chosen.finished)
     if curves:
         intro = "The mixtures are trained first; they label the frames from which all else is learned."
-        yield Section("training", "Training", intro, charts=(figures.training_chart(curves),))
+        yield Section("training", "Training", intro, charts=(cost_charts.training_chart(curves),))
 
 
 def _sparsity(chosen: Choice) -> Section:
     path = chosen.finished.directory / SPARSITY
     if not path.is_file():
-        how = f"No curve has been made yet. This makes it: asr sparsity {chosen.finished.directory.name} --model npd"
-        return Section("sparsity", "Sparsity", how)
+        what = "Accuracy against the number of centres. No curve has been made yet; this makes it:"
+        command = f"asr sparsity {chosen.finished.directory.name} --model npd"
+        return Section("sparsity", "Sparsity", what, command=command)
     record = read_json(path)
-    chart = figures.sparsity_chart(record["rows"], str(record["model"]))
+    chart = accuracy_charts.sparsity_chart(record["rows"], str(record["model"]))
     return Section("sparsity", "Sparsity", "How many centres the discriminants need.", charts=(chart,))
 
 
@@ -175,4 +207,4 @@ def _costs(chosen: Choice) -> Iterator[Section]:
     found = costs(chosen.finished)
     if found:
         intro = "What the results were made from, and what that took. Memory is not recorded."
-        yield Section("costs", "Time", intro, charts=(figures.costs_chart(found),))
+        yield Section("costs", "Time", intro, charts=(cost_charts.costs_chart(found),))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from asr.scoring.edit_distance import WordPair, align_words
 from asr.text.forms import NOT_WORDS
 from foundation.arrays import Floats, Ints, Singles
 
-_MOST_COLUMNS = 1200  # of a waveform
+_MOST_COLUMNS = 2400  # of a waveform
 _MOST_PHONES = 16  # rows of posteriors
 _SEEN = 0.2  # a phone whose posterior stays below is not shown
 
@@ -27,11 +28,11 @@ Plain = dict[str, Any]
 
 
 def line(utterance_id: str, speaker: str, pairs: Sequence[WordPair]) -> Plain:
-    """Return an utterance in the list: who says it, and its words; those recognised rightly are one string."""
+    """Return an utterance in the list: who says it, and its words (`short`)."""
     return {"id": utterance_id, "speaker": speaker, "pairs": short(pairs)}
 
 
-def short(pairs: Iterable[WordPair]) -> list[str | None | list[str | None]]:
+def short(pairs: Iterable[WordPair]) -> list[str | list[str | None] | None]:
     """Return aligned words, a right one as itself and a wrong one as a pair.
 
     >>> short([("go", "go"), ("left", "lift"), (None, "uh")])
@@ -41,10 +42,10 @@ def short(pairs: Iterable[WordPair]) -> list[str | None | list[str | None]]:
 
 
 def said_and_heard(heard: Heard, shift_s: float) -> tuple[list[Plain], list[Plain]]:
-    """Return the words said and the words heard with their times, each with what stands for it on the other side.
+    """Return the words said and those heard, with times and what stands for each on the other side.
 
-    A word without ``other`` was deleted or inserted; a noise, which is not scored, has no ``other`` either but
-    is marked.
+    A word without ``other`` was deleted or inserted; a noise, which is not scored, has none either but is
+    marked.
     """
     utterance, hypothesis = heard.utterance, heard.hypothesis
     others: list[str | None] = [None] * len(utterance.spoken)
@@ -113,7 +114,12 @@ def posterior_rows(labels: Ints | None, posteriors: Floats) -> list[int]:
 
 
 def view(
-    heard: Heard, samples: Singles, sample_rate: int, phones: Sequence[str], labels: Ints | None, shift_s: float
+    heard: Heard,
+    samples: Singles,
+    sample_rate: int,
+    phones: Sequence[str],
+    labels: Ints | None,
+    shift_s: float,
 ) -> Plain:
     """Return all there is to see of an utterance.
 
@@ -129,7 +135,7 @@ def view(
     said, recognised = said_and_heard(heard, shift_s)
     posteriors = np.exp(heard.log_posteriors)
     rows = posterior_rows(labels, posteriors)
-    n_columns = min(_MOST_COLUMNS, max(1, round(duration * COLUMNS_PER_S)))
+    n_columns = min(_MOST_COLUMNS, max(1, round(2 * COLUMNS_PER_S * duration)))
     return {
         "duration": round(duration, 3),
         "topHz": sample_rate // 2,
@@ -151,9 +157,8 @@ def runs(labels: Ints | None, names: Sequence[str], shift_s: float) -> list[tupl
     if labels is None or not len(labels):
         return []
     bounds = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
-    stretches = zip(bounds[:-1], bounds[1:], strict=True)
     return [
         (round(start * shift_s, 3), round(end * shift_s, 3), names[labels[start]])
-        for start, end in stretches
+        for start, end in pairwise(bounds)
         if labels[start] >= 0
     ]

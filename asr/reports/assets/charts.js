@@ -8,23 +8,25 @@ function loadPlotly() {
   document.head.append(script); // runs at once
 }
 
-function axisStyle(axis) {
+function axisStyle(axis, isMap) {
   return {
     ...axis,
+    showgrid: !isMap,
+    zeroline: false,
     fixedrange: true, // a finger on it scrolls the page
     gridcolor: color("grid"),
-    zerolinecolor: color("grid"),
     linecolor: color("grid"),
-    tickfont: { size: 11 },
+    tickfont: { size: isMap ? 10 : 11 },
   };
 }
 
 function layoutOf(plot, box) {
   const isMap = Boolean(plot.layout.coloraxis);
+  const isNarrow = box.clientWidth < 420;
   const layout = {
     ...plot.layout,
     autosize: true,
-    height: Number(box.dataset.height),
+    height: isMap && isNarrow ? 1.25 * box.clientWidth : Number(box.dataset.height),
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: color("soft-text") },
@@ -36,13 +38,20 @@ function layoutOf(plot, box) {
       font: { color: color("text"), family: getComputedStyle(document.body).fontFamily },
     },
     dragmode: false,
-    xaxis: axisStyle(plot.layout.xaxis),
-    yaxis: axisStyle(plot.layout.yaxis),
+    xaxis: axisStyle(plot.layout.xaxis, isMap),
+    yaxis: axisStyle(plot.layout.yaxis, isMap),
     bargap: 0.25,
   };
   if (isMap) {
     const scale = [0, 0.25, 0.5, 0.75, 1].map((at) => [at, cssColor(heat(at))]);
     layout.coloraxis = { ...plot.layout.coloraxis, colorscale: scale };
+    if (isNarrow) {
+      layout.coloraxis.colorbar = { ...plot.layout.coloraxis.colorbar, orientation: "h", y: 0, yanchor: "top" };
+      layout.margin.b = 48;
+    } else {
+      Object.assign(layout.xaxis, { dtick: 1, tickangle: -90 });
+      layout.yaxis.dtick = 1;
+    }
   }
   return layout;
 }
@@ -50,7 +59,12 @@ function layoutOf(plot, box) {
 function drawChart(box) {
   loadPlotly();
   const plot = JSON.parse(document.getElementById(box.id.replace("chart-", "plot-")).textContent);
-  Plotly.react(box, plot.data, layoutOf(plot, box), { displayModeBar: false, responsive: true });
+  for (const trace of plot.data) {
+    for (const bars of [trace.error_x, trace.error_y]) if (bars) bars.color = color("soft-text");
+  }
+  const layout = layoutOf(plot, box);
+  box.style.height = `${layout.height}px`;
+  Plotly.react(box, plot.data, layout, { displayModeBar: false, responsive: true });
   box.dataset.drawn = "yes";
 }
 
