@@ -41,9 +41,9 @@ def training_chart(curves: Mapping[str, Sequence[Step]]) -> Chart:
     )
     return Chart(
         "training",
-        "Log-likelihood of a training frame in each iteration of the Gaussian mixtures, in nats. Lines say "
-        "from where on there are more Gaussians a state; each has just been split in two there, which costs "
-        "a little at first. A fall anywhere else would be a fault.",
+        "Log-likelihood of a training frame in each iteration of the Gaussian mixtures, in nats. The numbers "
+        "above the axis are the Gaussians a state from there on; each has just been split in two, which costs a "
+        "little at first. A fall anywhere else would be a fault.",
         f"Curves that rise. {ends}.",
         plot_of(
             traces,
@@ -81,7 +81,7 @@ def _marks_of_sizes(steps: Sequence[Step]) -> dict[str, Any]:
                 "yref": "paper",
                 "yanchor": "bottom",
                 "showarrow": False,
-                "text": f"{sizes[n]} Gaussian{'s' if sizes[n] > 1 else ''}",
+                "text": str(sizes[n]),
             }
             for n in starts
         ],
