@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from asr.corpora.corpus import Corpus, Utterance
 from asr.files import storage_errors, write_text
@@ -170,4 +171,4 @@ def _write_beside(
                 continue  # named already, if it is one of those that are shown
         path = folder / file_name(place, name)
         path.write_bytes(content)
-        entry["audio"] = f"{folder.name}/{path.name}"
+        entry["audio"] = quote(f"{folder.name}/{path.name}")

@@ -19,6 +19,7 @@ from asr.scoring.scoring import WordAccuracy
 from foundation.arrays import Floats, Ints, Longs, Singles
 
 N_SAMPLE = 200  # utterances that the figures of phones and confidences are of
+MOST_FRAMES = 400_000  # that figures of phones are of: more than an hour
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Sample:
     def add(self, heard: Heard, labels: Ints | None) -> None:
         """Take an utterance in, with the phone (T,) of each frame, if that is known."""
         self.n_utterances += 1
-        if labels is not None:
+        if labels is not None and sum(map(len, self._labels)) < MOST_FRAMES:
             self._labels.append(labels)
             self._log_posteriors.append(heard.log_posteriors.astype(np.float32))
         pairs = align_words(heard.utterance.spoken, heard.hypothesis.text)

@@ -20,6 +20,7 @@ Bytes = NDArray[np.uint8]
 
 N_BANDS = 80
 COLUMNS_PER_S = 100
+MOST_COLUMNS = 6000  # of any picture: browsers and WebP have limits
 _WINDOW_S = 0.025
 _RANGE_DB = 65.0  # below the loudest point all is silence
 _WEBP_QUALITY = 70
@@ -38,9 +39,12 @@ def envelope(samples: Reals, n_columns: int) -> NDArray[np.int8]:
 
 
 def spectrogram(samples: Reals, sample_rate: int) -> Floats:
-    """Return the power in mel bands in decibels below the loudest, (N_BANDS, n_columns), low bands first."""
+    """Return the power in mel bands in decibels below the loudest, (N_BANDS, n_columns), low bands first.
+
+    There are `COLUMNS_PER_S` columns, fewer where they would be more than `MOST_COLUMNS` in all.
+    """
     window = np.hanning(round(_WINDOW_S * sample_rate))
-    hop = sample_rate // COLUMNS_PER_S
+    hop = max(sample_rate // COLUMNS_PER_S, -(-len(samples) // MOST_COLUMNS))
     n_fft = max(512, 1 << (len(window) - 1).bit_length()) * 2  # fine enough for the lowest bands
     transform = ShortTimeFFT(window, hop, sample_rate, mfft=n_fft, scale_to="magnitude")
     padded = np.pad(samples, (0, max(0, len(window) - len(samples))))
@@ -48,6 +52,17 @@ def spectrogram(samples: Reals, sample_rate: int) -> Floats:
     bands = mel_filterbank(N_BANDS, n_fft, sample_rate, MelBand(0.0, sample_rate / 2)).T @ power
     decibels = 10 * np.log10(np.maximum(bands, 1e-12))
     return np.asarray(decibels - decibels.max(), dtype=np.float64)
+
+
+def narrowed(columns: Floats) -> Floats:
+    """Return the largest value of each row in neighbouring columns, so that there are not too many columns.
+
+    >>> narrowed(np.array([[0.0, 1.0, 0.5]])).tolist()
+    [[0.0, 1.0, 0.5]]
+    """
+    width = columns.shape[1]
+    starts = np.unique(np.linspace(0, width, min(width, MOST_COLUMNS), endpoint=False).astype(int))
+    return np.asarray(np.maximum.reduceat(columns, starts, axis=1))
 
 
 def as_grey(decibels: Floats) -> Bytes:

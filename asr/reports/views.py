@@ -15,7 +15,7 @@ import numpy as np
 from acoustic.hmm.alignment import Alignment
 from asr.corpora.corpus import Utterance
 from asr.reports.hearing import Heard
-from asr.reports.sounds import COLUMNS_PER_S, as_grey, envelope, picture, spectrogram
+from asr.reports.sounds import COLUMNS_PER_S, as_grey, envelope, narrowed, picture, spectrogram
 from asr.scoring.edit_distance import WordPair, align_words
 from asr.text.forms import NOT_WORDS
 from foundation.arrays import Floats, Ints, Singles
@@ -147,7 +147,9 @@ def view(
         "posteriors": {
             "names": [phones[row] for row in rows],
             "end": round(len(posteriors) * shift_s, 3),
-            "picture": picture(np.round(255 * posteriors[:, rows].T).astype(np.uint8), lossless=True),
+            "picture": picture(
+                np.round(255 * narrowed(posteriors[:, rows].T)).astype(np.uint8), lossless=True
+            ),
         },
     }
 

@@ -121,6 +121,18 @@ def heard(trained: Path, tones: Path) -> Heard:
                 "against": "a=2",
             },
         ),
+        (
+            "report e",
+            "report",
+            (Path("e"),),
+            {"model": None, "out": None, "split": None, "utterances": 100, "audio": None},
+        ),
+        (
+            "report e --model m --out x.html --split dev --utterances 7 --audio beside",
+            "report",
+            (Path("e"),),
+            {"model": "m", "out": Path("x.html"), "split": "dev", "utterances": 7, "audio": "beside"},
+        ),
         ("clean e", "clean", (Path("e"),), {"yes": False}),
         ("clean e --yes", "clean", (Path("e"),), {"yes": True}),
         ("sparsity e", "sparsity", (Path("e"),), {"model": "npd", "sizes": [25, 50, 100, 200]}),
@@ -162,7 +174,7 @@ def test_options_reach_the_function(
 def test_each_verb_has_a_command() -> None:
     assert list(COMMANDS) == [
         *("demo", "train", "sweep", "decode", "align", "score", "evaluate"),
-        *("validate", "lexicon", "lm", "info", "sparsity", "clean"),
+        *("validate", "lexicon", "lm", "info", "sparsity", "report", "clean"),
     ]
 
 

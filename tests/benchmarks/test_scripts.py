@@ -25,6 +25,7 @@ SCRIPTS = (
     "outlook",
     "pair_training",
     "pronouncing",
+    "report_page",
     "pool_choice",
     "rivals",
     "sclite",

@@ -65,7 +65,7 @@ function drawChart(box) {
   const layout = layoutOf(plot, box);
   box.style.height = `${layout.height}px`;
   Plotly.react(box, plot.data, layout, { displayModeBar: false, responsive: true });
-  box.dataset.drawn = "yes";
+  box.dataset.drawn = Math.round(performance.now()); // milliseconds after the page was asked for
 }
 
 // Colours of maps: from nothing (the page itself) to much.

@@ -171,7 +171,7 @@ function pictureOf(data, playFrom) {
 function viewOf(entry, data) {
   const source = (data && data.audio) || entry.audio;
   const button = element("button", { type: "button", class: "play" }, "▶ Play");
-  const clock = element("output", { class: "clock" }, "");
+  const clock = element("span", { class: "clock", role: "timer" });
   let picture = { show: () => {} };
   const show = (seconds, plays) => {
     button.textContent = plays ? "❚❚ Pause" : "▶ Play";

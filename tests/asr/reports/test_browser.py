@@ -110,7 +110,7 @@ def test_a_clicked_word_is_heard_from_its_start(opened: Open, page_file: Path) -
 
 
 def test_sounds_beside_the_page_are_heard(opened: Open, compared: Path, tmp_path: Path) -> None:
-    page = opened(asr.report(compared, out=tmp_path / "ä b.html", utterances=1, audio="beside"))
+    page = opened(asr.report(compared, out=tmp_path / "ä #1 b%.html", utterances=1, audio="beside"))
     assert page.locator("#list li").count() == 5
     page.click("#list li:nth-child(5) .opener")  # without a picture, with its sound
     assert "No picture" in page.inner_text("#list li:nth-child(5) .view")

@@ -11,12 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 from asr.reports.sounds import (
+    MOST_COLUMNS,
     N_BANDS,
     as_flac,
     as_grey,
     data_url,
     envelope,
     file_name,
+    narrowed,
     picture,
     sounds_directory,
     spectrogram,
@@ -55,6 +57,18 @@ class TestSpectrogram:
     def test_silence_and_clicks(self) -> None:
         assert not spectrogram(np.zeros(RATE, dtype=np.float32), RATE).any()
         assert np.isfinite(spectrogram(NOISE[:10], RATE)).all()
+
+    def test_long_recordings_have_no_more_columns(self) -> None:
+        found = spectrogram(np.tile(NOISE[:8000], 200), 8000)
+        assert MOST_COLUMNS - 20 < found.shape[1] <= MOST_COLUMNS
+        assert found.max() == 0.0
+
+    def test_narrowed_columns_keep_what_stands_out(self) -> None:
+        columns = np.zeros((2, 3 * MOST_COLUMNS))
+        columns[1, 3 * 1234 + 2] = 5.0
+        found = narrowed(columns)
+        assert found.shape == (2, MOST_COLUMNS)
+        assert np.argwhere(found).tolist() == [[1, 1234]]
 
     def test_grey_levels_begin_at_the_highest_band(self) -> None:
         decibels = np.array([[0.0, -200.0], [-32.5, -65.0]])
