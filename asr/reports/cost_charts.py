@@ -42,7 +42,7 @@ def training_chart(curves: Mapping[str, Sequence[Step]]) -> Chart:
     return Chart(
         "training",
         "Log-likelihood of a training frame in each iteration of the Gaussian mixtures, in nats. The numbers "
-        "above the axis are the Gaussians a state from there on; each has just been split in two, which costs "
+        "above the axis are the Gaussians a state from there on; each was just split in two, which costs "
         "a little at first. A fall anywhere else would be a fault.",
         f"Curves that rise. {ends}.",
         plot_of(

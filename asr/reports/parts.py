@@ -20,14 +20,14 @@ class Table:
     rows : cells as they are shown; the first is the head of its row
     n_texts : how many columns from the left hold text; the others hold numbers
     marked : numbers of the rows that the rest of the page is about
-    is_of_words : the first two columns are words, by which the utterances can be filtered
+    n_words : how many columns from the left hold words, by which the utterances can be filtered
     """
 
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     n_texts: int = 1
-    is_of_words: bool = False
+    n_words: int = 0
     marked: tuple[int, ...] = ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from asr.files import read_json
@@ -13,7 +14,7 @@ from asr.reports.parts import Section, Table, interval, p_value, percent
 from asr.scoring.scoring import WordAccuracy
 from asr.sparsity import FILE as SPARSITY
 
-_MOST_CONFUSIONS = 30
+_MOST_ROWS = 30
 _GAP = "—"
 
 
@@ -122,7 +123,7 @@ def _words(chosen: Choice) -> Section:
         "words",
         "Words",
         f"What {chosen.model} makes of words on {chosen.split}. A button shows the utterances with the word.",
-        tables=(confusions_table(found),),
+        tables=(confusions_table(found), words_table(found)),
     )
 
 
@@ -130,12 +131,29 @@ def confusions_table(found: WordAccuracy) -> Table:
     """Return the errors that occur most often."""
     rows = tuple(
         (c.reference or _GAP, c.hypothesis or _GAP, _kind(c.reference, c.hypothesis), c.count)
-        for c in found.confusions[:_MOST_CONFUSIONS]
+        for c in found.confusions[:_MOST_ROWS]
     )
     n_kinds = len(found.confusions)
     more = f", the {len(rows)} most frequent of {n_kinds} kinds" if n_kinds > len(rows) else ""
+    return Table(f"Errors by word{more}", ("said", "heard", "error", "times"), rows, n_texts=3, n_words=2)
+
+
+def words_table(found: WordAccuracy) -> Table:
+    """Return the words that were said and not recognised most often."""
+    said: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    for spoken, heard in (pair for utterance in found.utterances for pair in utterance.pairs):
+        if spoken is not None:
+            said[spoken] += 1
+            wrong[spoken] += spoken != heard
+    worst = sorted((word for word in wrong if wrong[word]), key=lambda word: (-wrong[word], said[word], word))
+    rows = tuple(
+        (word, wrong[word], said[word], percent(100 * wrong[word] / said[word]))
+        for word in worst[:_MOST_ROWS]
+    )
+    more = f", the first {len(rows)} of {len(worst)}" if len(worst) > len(rows) else ""
     return Table(
-        f"Errors by word{more}", ("said", "heard", "error", "times"), rows, n_texts=3, is_of_words=True
+        f"Words not recognised{more}", ("said", "missed", "times said", "missed, %"), rows, n_words=1
     )
 
 

@@ -1,7 +1,7 @@
 "use strict";
 // The picture of one utterance: sound, spectrogram, words, phones, posteriors, one above the other on one time axis.
 
-const PIXELS_PER_S = 190;
+const PIXELS_PER_S = 230;
 
 /** A new element; children that are strings become text, never markup. */
 function element(tag, attributes = {}, ...children) {

@@ -37,7 +37,7 @@ class Elements(HTMLParser):
 
 
 def page(words: list[Any], **changes: Any) -> Page:
-    table = Table("caption " + EVIL, ("said", "heard", "times"), ((EVIL, QUOTE, 3),), 2, is_of_words=True)
+    table = Table("caption " + EVIL, ("said", "heard", "times"), ((EVIL, QUOTE, 3),), 2, n_words=2)
     chart = Chart("c", "caption", "spoken " + QUOTE, {"data": [{"name": EVIL}], "layout": {}}, table)
     lines = ({"id": "u1", "speaker": EVIL, "pairs": words},)
     section = Section("results", "Results", "intro " + EVIL, (table,), (chart,))

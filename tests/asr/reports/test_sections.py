@@ -12,7 +12,7 @@ from asr.reports.choice import Choice, Sample
 from asr.reports.finished import Finished
 from asr.reports.parts import Section
 from asr.reports.phones import StatePhones
-from asr.reports.sections import confusions_table, sections
+from asr.reports.sections import confusions_table, sections, words_table
 from asr.scoring.scoring import score
 
 
@@ -63,4 +63,10 @@ def test_confusions_name_what_went_wrong() -> None:
     found = score({"u": ["a", "b", "c"], "v": ["a", "b"]}, {"u": ["a", "x", "c", "d"], "v": ["a", "x"]})
     table = confusions_table(found)
     assert table.rows == (("b", "x", "substitution", 2), ("—", "d", "insertion", 1))
-    assert table.is_of_words
+    assert table.n_words == 2
+
+
+def test_words_that_are_missed_most_often_come_first() -> None:
+    said = {"u": ["a", "b", "c", "b"], "v": ["a", "b", "c"]}
+    found = score(said, {"u": ["a", "x", "c", "d"], "v": ["a", "b"]})
+    assert words_table(found).rows == (("b", 2, 3, "66.7"), ("c", 1, 2, "50.0"))
