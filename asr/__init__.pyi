@@ -9,6 +9,7 @@ from .leftovers import clean
 from .planning.plan import plan
 from .recipe import Recipe
 from .recognizer import Recognizer
+from .reports.report import report
 from .scoring.scoring import compare, score
 from .sparsity import sparsity
 from .sweeps import sweep
@@ -34,6 +35,7 @@ __all__ = [
     "lm",
     "plan",
     "read_corpus",
+    "report",
     "running_on",
     "score",
     "sparsity",

@@ -31,7 +31,7 @@ from foundation.errors import AsrError
 GROUPS = {
     "begin": ("doctor", "demo", "completion"),
     "data": ("validate", "lexicon", "lm"),
-    "models": ("plan", "train", "info", "sweep", "sparsity", "clean"),
+    "models": ("plan", "train", "info", "report", "sweep", "sparsity", "clean"),
     "recordings": ("decode", "align", "evaluate", "score"),
     "other tools": ("export", "import"),
 }
@@ -45,6 +45,7 @@ EXAMPLES = {
     "plan": "asr plan folder --corpus my_recordings",
     "train": "asr train folder --corpus my_recordings --out exp/mine",
     "info": "asr info exp/mine --measure my_recordings/anna/u01.wav",
+    "report": "asr report exp/mine",
     "sweep": "asr sweep folder --corpus my_recordings --out exp/sweep --set gmm.beam=200,300",
     "sparsity": "asr sparsity exp/mine --centers 25 50 100",
     "clean": "asr clean exp/mine --yes",
@@ -123,6 +124,7 @@ def command_line() -> CommandLine:
         _add_info,
         _add_sparsity,
         _add_plan,
+        _add_report,
         _add_clean,
         _add_doctor,
         _add_completion,
@@ -396,6 +398,29 @@ def _add_sparsity(verbs: Verbs) -> VerbParser:
         nargs="+",
         default=list(SPARSITY_SIZES),
         help=f"{', '.join(map(str, SPARSITY_SIZES))} by default",
+    )
+    return command
+
+
+def _add_report(verbs: Verbs) -> VerbParser:
+    command = verbs.add_parser(
+        "report", help="one page that shows what the models hear and where they go wrong"
+    )
+    command.add_argument("experiment", type=Path)
+    command.add_argument("--model", help="the model that is looked into; the best on dev by default")
+    command.add_argument("--out", type=Path, metavar="FILE.html", help="the page; EXP/report.html by default")
+    command.add_argument("--split", choices=("test", "dev"), help="test by default, where there is one")
+    command.add_argument(
+        "--utterances",
+        type=int,
+        default=100,
+        metavar="N",
+        help="show so many, the worst, with their sound (100)",
+    )
+    command.add_argument(
+        "--audio",
+        choices=("beside", "embed", "none"),
+        help="sounds beside the page, in it, or none; in it by default if they are small",
     )
     return command
 

@@ -69,6 +69,7 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
         "synthetic": "whether the recordings are not of people",
         "place": "path of `sweep.json`",
     },
+    "report": {"path": "the page that was made"},
     "decode": {
         "recording": "path",
         "text": "the words",

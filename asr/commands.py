@@ -37,6 +37,7 @@ from asr.leftovers import clean, format_leftovers
 from asr.model_info import format_info
 from asr.planning.plan import plan
 from asr.planning.table import plan_json, plan_table
+from asr.reports.report import report
 from asr.scoring.results import RESULTS
 from asr.sparsity import format_sparsity, sparsity
 from asr.stages.store import STAGES
@@ -329,6 +330,19 @@ def _plan(options: argparse.Namespace) -> int:
     return 0
 
 
+def _report(options: argparse.Namespace) -> int:
+    page = report(
+        options.experiment,
+        model=options.model,
+        out=options.out,
+        split=options.split,
+        utterances=options.utterances,
+        audio=options.audio,
+    )
+    _print(options, lambda: {"path": page}, lambda: str(page))
+    return 0
+
+
 def _clean(options: argparse.Namespace) -> int:
     leftovers = clean(options.experiment, yes=options.yes)
     _print(
@@ -369,6 +383,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "lm": _lm,
     "info": _info,
     "sparsity": _sparsity,
+    "report": _report,
     "clean": _clean,
     "plan": _plan,
 }

@@ -136,6 +136,18 @@ def heard(trained: Path, tones: Path) -> Heard:
                 "against": "a=2",
             },
         ),
+        (
+            "report e",
+            "report",
+            (Path("e"),),
+            {"model": None, "out": None, "split": None, "utterances": 100, "audio": None},
+        ),
+        (
+            "report e --model m --out x.html --split dev --utterances 7 --audio beside",
+            "report",
+            (Path("e"),),
+            {"model": "m", "out": Path("x.html"), "split": "dev", "utterances": 7, "audio": "beside"},
+        ),
         ("clean e", "clean", (Path("e"),), {"yes": False}),
         ("clean e --yes", "clean", (Path("e"),), {"yes": True}),
         ("sparsity e", "sparsity", (Path("e"),), {"model": "npd", "sizes": [25, 50, 100, 200]}),

@@ -26,6 +26,7 @@ SCRIPTS = (
     "pair_training",
     "plan",
     "pronouncing",
+    "report_page",
     "pool_choice",
     "rivals",
     "rm1_overlap",

@@ -1,0 +1,174 @@
+"""From a finished experiment to a page: gathers the parts, and keeps the sounds where they shall lie."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from asr.corpora.corpus import Corpus, Utterance
+from asr.files import storage_errors, write_text
+from asr.progress import progress_bar
+from asr.recognizer import Recognizer
+from asr.reports.accuracies import worst_first
+from asr.reports.choice import Choice, Sample, sample_of
+from asr.reports.finished import Finished
+from asr.reports.hearing import Heard, evaluated_recognizer, hear
+from asr.reports.page import Page, render
+from asr.reports.parts import interval, percent
+from asr.reports.phones import StatePhones
+from asr.reports.report import Audio
+from asr.reports.sections import sections
+from asr.reports.sounds import as_flac, data_url, file_name, sounds_directory
+from asr.reports.views import Plain, line, short, view
+from features.audio import read_audio
+from foundation.arrays import Singles
+from foundation.errors import AsrError
+
+logger = logging.getLogger(__name__)
+
+MOST_EMBEDDED = 10_000_000  # bytes of sound that are put into a page without being asked for
+
+
+def build(
+    directory: Path, page: Path, model: str | None, split: str | None, n_shown: int, audio: Audio | None
+) -> Path:
+    """Write the page, and perhaps the sounds beside it; return its path. Parameters as of `asr.report`."""
+    chosen = Choice.of(Finished.read(directory), model, split)
+    recognizer = evaluated_recognizer(chosen.finished, chosen.model, chosen.split, chosen.grammar)
+    lines = [
+        line(u.utterance_id, chosen.speakers[u.utterance_id], u.pairs) | _others(chosen, u.utterance_id)
+        for u in worst_first(chosen.accuracy.utterances)
+    ]
+    ids = [str(entry["id"]) for entry in lines]
+    sounds = _sounds(chosen.corpus, ids[:n_shown], recognizer.model.front_end.config.mfcc.sample_rate)
+    sample, views = _looked_into(chosen, recognizer, sample_of(ids), sounds)
+    with storage_errors(page):
+        page.parent.mkdir(parents=True, exist_ok=True)
+        _keep_sounds(chosen.corpus, lines, views, sounds, recognizer, page, audio)
+        found = Page(_title(chosen), _facts(chosen), tuple(sections(chosen, sample)), tuple(lines), views)
+        write_text(page, render(found))
+    return page
+
+
+def _title(chosen: Choice) -> str:
+    return f"{Path(str(chosen.finished.config['recipe'])).stem}: {chosen.model} on {chosen.split}"
+
+
+def _facts(chosen: Choice) -> tuple[tuple[str, str, str], ...]:
+    """Return what a person wants to know first: name, value, remark."""
+    found = chosen.accuracy
+    return (
+        ("Word accuracy", f"{percent(found.word_accuracy)} %", interval(found.interval)),
+        ("Errors", str(found.counts.errors), f"of {found.words:,} words"),
+        ("Right sentences", f"{percent(found.sentence_accuracy)} %", f"of {len(found.utterances):,}"),
+        ("Speakers", str(len(found.speakers)), f"in {chosen.split}"),
+        ("Model", chosen.model, f"grammar {chosen.grammar}"),
+    )
+
+
+def _others(chosen: Choice, name: str) -> Plain:
+    """Return what the other models have recognised in an utterance."""
+    found = {model: short(pairs[name]) for model, pairs in chosen.others.items() if name in pairs}
+    return {"others": found} if found else {}
+
+
+def _looked_into(
+    chosen: Choice, recognizer: Recognizer, wanted: Collection[str], sounds: dict[str, Singles]
+) -> tuple[Sample, dict[str, Plain]]:
+    """Return what a sample of the utterances says, and views of those whose sound is there."""
+    phones = StatePhones.of(recognizer.model.topology)
+    sample, views = Sample(phones), {}
+    front_end = recognizer.model.front_end
+    rate, shift_s = front_end.config.mfcc.sample_rate, front_end.frame_shift_s
+    for heard in _heard(chosen, recognizer, {*wanted, *sounds}, phones):
+        name, alignment = heard.utterance.utterance_id, heard.alignment
+        labels = None if alignment is None else phones.labels(alignment.labels())
+        if name in wanted:
+            sample.add(heard, labels)
+        if name in sounds:
+            views[name] = view(heard, sounds[name], rate, phones.names, labels, shift_s)
+    return sample, views
+
+
+def _heard(
+    chosen: Choice, recognizer: Recognizer, wanted: Collection[str], phones: StatePhones
+) -> Iterator[Heard]:
+    """Yield what is heard in some utterances; that it is not what the evaluation heard is logged."""
+    recognised = chosen.finished.recognised(chosen.model, chosen.split, chosen.grammar)
+    n_other = 0
+    for heard in hear(recognizer, chosen.finished.data(chosen.split), wanted, phones):
+        n_other += heard.hypothesis.text != tuple(recognised[heard.utterance.utterance_id])
+        yield heard
+    if n_other:
+        logger.warning(
+            "%d of %d utterances are recognised in other words now than in the evaluation: list and tables "
+            "show the evaluation's, the pictures of single utterances today's; run asr train again",
+            n_other,
+            len(wanted),
+        )
+
+
+def _sounds(corpus: Corpus, ids: Sequence[str], sample_rate: int) -> dict[str, Singles]:
+    """Return the samples of some utterances; those that cannot be read are counted."""
+    found, problems = {}, []
+    utterances = {u.utterance_id: u for u in corpus}
+    for name in progress_bar(iter(ids), len(ids), "recordings"):
+        try:
+            found[name] = _samples(utterances[name], sample_rate)
+        except AsrError as error:
+            problems.append(str(error))
+    if problems:
+        logger.warning("%d recording(s) cannot be shown, such as %s", len(problems), problems[0])
+    return found
+
+
+def _samples(utterance: Utterance, sample_rate: int) -> Singles:
+    return read_audio(utterance.audio_path, sample_rate, utterance.start_s, utterance.end_s)
+
+
+def _keep_sounds(
+    corpus: Corpus,
+    lines: Sequence[Plain],
+    views: dict[str, Plain],
+    sounds: dict[str, Singles],
+    recognizer: Recognizer,
+    page: Path,
+    audio: Audio | None,
+) -> None:
+    """Put sounds into the views, or beside the page with their paths in the lines of the list.
+
+    Beside the page there are those of all utterances, in it only those that are shown.
+    """
+    folder, rate = sounds_directory(page), recognizer.model.front_end.config.mfcc.sample_rate
+    for old in folder.glob("[0-9][0-9][0-9][0-9]*-*.flac"):  # of an earlier page in this place
+        old.unlink()
+    if audio == "none":
+        return
+    files = {name: as_flac(sounds[name], rate) for name in views}
+    if audio is None:
+        audio = "embed" if sum(map(len, files.values())) <= MOST_EMBEDDED else "beside"
+    if audio == "embed":
+        for name, content in files.items():
+            views[name]["audio"] = data_url(content, "audio/flac")
+        return
+    folder.mkdir(exist_ok=True)
+    _write_beside(corpus, lines, files, rate, folder)
+
+
+def _write_beside(
+    corpus: Corpus, lines: Sequence[Plain], files: dict[str, bytes], rate: int, folder: Path
+) -> None:
+    utterances = {u.utterance_id: u for u in corpus}
+    for place, entry in enumerate(progress_bar(iter(lines), len(lines), "sounds"), 1):
+        name = str(entry["id"])
+        content = files.get(name)
+        if content is None:
+            try:
+                content = as_flac(_samples(utterances[name], rate), rate)
+            except AsrError:
+                continue  # named already, if it is one of those that are shown
+        path = folder / file_name(place, name)
+        path.write_bytes(content)
+        entry["audio"] = quote(f"{folder.name}/{path.name}")

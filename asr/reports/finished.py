@@ -1,0 +1,164 @@
+"""What a finished experiment holds on disk, found without running any of its stages again.
+
+``EXP/used.json`` says which stages the results were made from; where it is missing (experiments of earlier
+versions), the newest output of each stage counts. The stages of a sweep's point lie in the sweep's directory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from asr.config import GrammarName
+from asr.corpora.corpus import Corpus, read_corpus
+from asr.corpora.speech_data import SpeechData, load_cepstra
+from asr.corpora.wording import read_wording
+from asr.errors import ConfigError, ExperimentError
+from asr.experiment import CONFIG
+from asr.files import as_train_wrote, read_json
+from asr.formats.transcripts import read_transcripts
+from asr.recognizer import DEFAULT_MODEL
+from asr.scoring.results import RESULTS, Result, read_results
+from asr.scoring.scoring import Transcripts
+from asr.stages.store import RECORD, STAGES
+from asr.stages.used import USED, read_used
+
+_STAGE = re.compile(r"(?P<name>[^.].*)-[0-9a-f]{12}")
+_EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The results of an experiment and the stages they were made from.
+
+    Attributes
+    ----------
+    directory : the experiment directory
+    results : rows of ``results.json``
+    stages : directory of each stage, by its name without the key
+    synthetic : whether the speech is synthetic
+    """
+
+    directory: Path
+    results: tuple[Result, ...]
+    stages: Mapping[str, Path]
+    synthetic: bool
+
+    @classmethod
+    def read(cls, directory: Path) -> Finished:
+        """Return what lies in an experiment directory that ``asr train`` has finished."""
+        results, root = read_results(directory), _root(directory)
+        stages = dict(_stages(root, directory))
+        if not results or not stages:
+            missing = "no stages" if results else "no results of dev or test"
+            raise ExperimentError(
+                f"{directory}: {missing}, expected those that asr train keeps there; run asr train again"
+            )
+        return cls(directory, results, stages, bool(read_json(directory / RESULTS).get("synthetic")))
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """What ``config.json`` says: recipe, preset, configuration."""
+        found: Mapping[str, Any] = read_json(self.directory / CONFIG)
+        return found
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models, in the order of the results."""
+        return tuple(dict.fromkeys(row.model for row in self.results))
+
+    def split(self, asked: str | None) -> str:
+        """Return the split that is asked for; test by default, dev where there is no test."""
+        known = sorted({row.split for row in self.results}, reverse=True)
+        return _one_of(self.directory, "results of split", asked, known, known[0])
+
+    def model(self, asked: str | None) -> str:
+        """Return the model that is asked for; by default the one that was best on dev."""
+        path = self.directory / DEFAULT_MODEL
+        best = str(read_json(path)["model"]) if path.is_file() else self.models[0]
+        return _one_of(self.directory, "model", asked, self.models, best)
+
+    def grammars(self, split: str) -> tuple[GrammarName, ...]:
+        """Return the grammars that a split was decoded with."""
+        return tuple(dict.fromkeys(row.grammar for row in self.results if row.split == split))
+
+    def stage(self, name: str) -> Path:
+        """Return the directory of a stage; that it is missing is an error."""
+        if name not in self.stages:
+            raise ExperimentError(
+                f"{self.directory}: no output of the stage {name}, expected it among {STAGES}; "
+                "run asr train again"
+            )
+        return self.stages[name]
+
+    def evaluation(self, model: str, split: str) -> Path:
+        """Return the stage that has decoded a split."""
+        return self.stage(f"{_EVALUATED_BY[split]}-{model}")
+
+    def recognised(self, model: str, split: str, grammar: str) -> Transcripts:
+        """Return the words that a model has recognised, by utterance."""
+        return read_transcripts(self.evaluation(model, split) / f"{grammar}.txt", "kaldi")
+
+    def corpus(self, split: str) -> Corpus:
+        """Return the utterances of a split in the words of the lexicon."""
+        return read_wording(read_corpus(self.stage("task") / split), self.stage("words") / f"{split}.json")
+
+    def data(self, split: str) -> SpeechData:
+        """Return the utterances of a split with their cepstra."""
+        return load_cepstra(self.corpus(split), self.stage(f"features-{split}"), split)
+
+    def made_from(self, stage: Path, label: str) -> Path:
+        """Return the stage whose output another one was made from, by the label of that input."""
+        wanted = _record(stage)["inputs"].get(label)
+        for path in self.stages.values():
+            if _record(path)["digest"] == wanted:
+                return path
+        raise ExperimentError(
+            f"{stage}: the {label} that it was made from is not there, expected it in {STAGES}; "
+            "run asr train again"
+        )
+
+    def records(self) -> dict[str, Mapping[str, Any]]:
+        """Return ``stage.json`` of each stage, by its name."""
+        return {name: _record(path) for name, path in self.stages.items()}
+
+
+def _record(stage: Path) -> Mapping[str, Any]:
+    record = read_json(stage / RECORD)
+    with as_train_wrote(stage / RECORD):
+        return {"inputs": dict(record["inputs"]), "digest": str(record["digest"]), **record}
+
+
+def _root(directory: Path) -> Path:
+    """Return the directory that holds the stages: the experiment's own, or that of its sweep."""
+    places = (directory, directory.resolve().parent.parent)
+    return next((place for place in places if (place / STAGES).is_dir()), directory)
+
+
+def _stages(root: Path, directory: Path) -> Iterator[tuple[str, Path]]:
+    """Yield names and directories of the stages in use, the newest of a name last."""
+    found = sorted((root / STAGES).glob(f"[!.]*/{RECORD}"), key=lambda path: path.stat().st_mtime_ns)
+    used = _used(root, directory)
+    for path in (record.parent for record in found):
+        match = _STAGE.fullmatch(path.name)
+        if match and (used is None or path.name in used):
+            yield match["name"], path
+
+
+def _used(root: Path, directory: Path) -> frozenset[str] | None:
+    """Return the stages of an experiment's results; None where nothing says which they are."""
+    if not (root / USED).is_file():
+        return None
+    name = (directory.resolve() / RESULTS).relative_to(root.resolve()).as_posix()
+    entry = read_used(root).get(name)
+    return entry.stages if entry else None
+
+
+def _one_of(directory: Path, what: str, asked: str | None, known: Any, default: str) -> str:
+    if asked is not None and asked not in known:
+        raise ConfigError(f'{directory}: no {what} "{asked}"; expected one of: {", ".join(known)}')
+    return asked or default

@@ -1,0 +1,51 @@
+"""The verb ``asr report``: one page of an experiment, for a browser, without a network."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from asr.errors import ConfigError
+
+Audio = Literal["beside", "embed", "none"]
+_PACKAGES = {"plotly": "plotly", "jinja2": "jinja2", "PIL": "pillow"}
+
+
+def report(
+    experiment: str | Path,
+    *,
+    model: str | None = None,
+    out: str | Path | None = None,
+    split: str | None = None,
+    utterances: int = 100,
+    audio: Audio | None = None,
+) -> Path:
+    """Return the path of a page that shows what the models of an experiment hear, and where they go wrong.
+
+    The page is one HTML file that needs no network. Results and words are those of the experiment; what the
+    model hears in single utterances is computed anew, which takes at most as long as the evaluation did.
+
+    Parameters
+    ----------
+    experiment : experiment directory that ``asr train`` has finished, or a point of a sweep
+    model : the model that is looked into; by default the one that was best on dev
+    out : the page; ``EXP/report.html`` by default
+    split : test or dev; test by default, where there is one
+    utterances : how many, from the worst on, are shown with their sound
+    audio : sounds lie ``beside`` the page in ``FILE_audio``, are in it (``embed``), or nowhere (``none``); by
+        default they are in it if they are small
+    """
+    missing = [package for name, package in _PACKAGES.items() if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f'report: needs {", ".join(missing)}, not installed; run: pip install "asr-sparse-kernel[report]"'
+        )
+    if utterances < 0:
+        raise ConfigError(f"report: utterances: expected 0 or more, got {utterances}; 100 is usual")
+    directory = Path(experiment)
+    page = Path(out) if out is not None else directory / "report.html"
+    building = import_module("asr.reports.building")  # it imports what the extra brings
+    found: Path = building.build(directory, page, model, split, utterances, audio)
+    return found

@@ -1,0 +1,260 @@
+"""The page in a browser: opened, clicked, filtered, heard, by mouse and by keyboard, by day and by night."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import asr
+from asr.reports.page import Page, render
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (the extra dev)")
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
+]
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+LOCAL = ("file:", "data:", "blob:")
+DOT = (  # a picture of one point
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAA"
+    "AgABSK+kcQAAAABJRU5ErkJggg=="
+)
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def page_file(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a page whose sounds are in it."""
+    out = tmp_path_factory.mktemp("page") / "page.html"
+    return asr.report(compared, model="gmm1", out=out, utterances=4, audio="embed")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(chromium: Any) -> Iterator[Open]:
+    """Return a function that opens a page; what it says on the console or asks of a network is an error."""
+    said: list[str] = []
+    contexts = []
+
+    def open_page(path: Path, width: int = 1280, height: int = 900, dark: bool = False) -> Any:
+        context = chromium.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda r: said.append(r.url) if not r.url.startswith(LOCAL) else None)
+        page.goto(path.as_uri())
+        page.wait_for_selector("#status:not(:empty)")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+def time_of(page: Any) -> float:
+    return float(page.evaluate("document.getElementById('audio').currentTime"))
+
+
+def ids_of(page: Any) -> list[str]:
+    return [str(text) for text in page.locator("#list .id").all_inner_texts()]
+
+
+def until(page: Any, condition: str) -> None:
+    """Wait for a condition; the page's policy keeps the driver's own way of waiting from evaluating it."""
+    for _ in range(400):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"not within 20 s: {condition}")
+
+
+def test_a_clicked_word_is_heard_from_its_start(opened: Open, page_file: Path) -> None:
+    page = opened(page_file)
+    page.click("#list li:nth-child(1) .opener")
+    page.wait_for_selector(".spectrogram[data-drawn]")
+    word = page.locator("[aria-label='words heard'] .spoken").last
+    start = float(word.get_attribute("data-start"))
+    assert start > 0.1
+    word.click()
+    until(page, f"document.getElementById('audio').currentTime > {start}")
+    until(page, "document.querySelector('.playhead i').hidden === false")
+    until(page, "document.getElementById('audio').ended")
+    assert time_of(page) == pytest.approx(
+        page.evaluate("document.getElementById('audio').duration"), abs=0.05
+    )
+    assert page.inner_text(".play") == "▶ Play"
+
+
+def test_sounds_beside_the_page_are_heard(opened: Open, compared: Path, tmp_path: Path) -> None:
+    page = opened(asr.report(compared, out=tmp_path / "ä #1 b%.html", utterances=1, audio="beside"))
+    assert page.locator("#list li").count() == 5
+    page.click("#list li:nth-child(5) .opener")  # without a picture, with its sound
+    assert "No picture" in page.inner_text("#list li:nth-child(5) .view")
+    page.click("#list li:nth-child(5) .play")
+    until(page, "document.getElementById('audio').currentTime > 0.05")
+    assert "page_audio" not in page.evaluate("document.getElementById('audio').src")
+
+
+def test_the_keyboard_alone_is_enough(opened: Open, page_file: Path) -> None:
+    page = opened(page_file)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    reach(page, "id", "word")
+    word = page.evaluate("lines[0].pairs.find((pair) => typeof pair === 'string')")
+    page.keyboard.type(word.lower())
+    assert all(word in text for text in page.locator(".words-of").all_inner_texts())
+    reach(page, "className", "opener")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+    reach(page, "className", "play")
+    reach(page, "tagName", "BUTTON")
+    first = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert first.startswith("said ")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
+    start = float(page.evaluate("document.activeElement.dataset.start"))
+    assert start > 0
+    page.keyboard.press("Enter")
+    until(page, f"document.getElementById('audio').currentTime >= {start}")
+    page.keyboard.press("Escape")
+    until(page, "document.getElementById('audio').paused")
+    page.keyboard.press("Home")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == first
+
+
+def reach(page: Any, what: str, value: str) -> None:
+    """Press Tab until an element with a property has the focus."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"document.activeElement.{what}") == value:
+            return
+    raise AssertionError(f"no {what} {value} within 60 steps")
+
+
+def test_filters_and_order(opened: Open, page_file: Path) -> None:
+    page = opened(page_file)
+    everything = ids_of(page)
+    assert len(everything) == 5
+    page.check("#only-errors")
+    assert ids_of(page) == everything[:3]
+    assert page.inner_text("#status") == "3 of 5 utterances"
+    page.select_option("#order", "name")
+    assert ids_of(page) == sorted(everything[:3])
+    page.click("#filters [type=reset]")
+    until(page, "document.getElementById('status').textContent.startsWith('5 of')")
+    assert ids_of(page) == everything
+    page.fill("#word", "no such word")
+    assert ids_of(page) == []
+    page.click("#words button.word >> nth=0")
+    word = page.inner_text("#words button.word >> nth=0")
+    assert page.input_value("#word") == word
+    assert ids_of(page) == [
+        name
+        for name, text in page.evaluate("lines.map((l) => [l.id, l.pairs.flat().join(' ')])")
+        if word in text.split()
+    ]
+    assert page.evaluate("document.activeElement.id") == "status"
+
+
+def test_charts_are_drawn_when_they_are_reached(opened: Open, page_file: Path) -> None:
+    page = opened(page_file)
+    boxes = page.locator(".chart")
+    for n in range(boxes.count()):
+        boxes.nth(n).scroll_into_view_if_needed()
+        page.wait_for_selector(f".chart >> nth={n} >> .main-svg >> nth=0")
+    assert page.locator(".chart[data-drawn]").count() == boxes.count() == 8
+
+
+def test_a_phone_has_no_need_to_scroll_sideways(opened: Open, page_file: Path) -> None:
+    page = opened(page_file, width=360, height=780)
+    page.click("#list li:nth-child(1) .opener")
+    page.wait_for_selector(".spectrogram[data-drawn]")
+    boxes = page.locator(".chart")
+    for n in range(boxes.count()):
+        boxes.nth(n).scroll_into_view_if_needed()
+        page.wait_for_selector(f".chart >> nth={n} >> .main-svg >> nth=0")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_night_and_day(opened: Open, page_file: Path) -> None:
+    def lightness(page: Any) -> int:
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in colour[4:-1].split(","))
+
+    page = opened(page_file, dark=True)
+    assert lightness(page) < 120
+    page.click("#list li:nth-child(1) .opener")
+    page.wait_for_selector(".spectrogram[data-drawn]")
+    corner = "document.querySelector('.spectrogram').getContext('2d').getImageData(0, 0, 1, 1).data[2]"
+    dark = page.evaluate(corner)
+    page.click("#theme")
+    assert page.inner_text("#theme") == "Theme: light"
+    assert lightness(page) > 700
+    until(page, f"{corner} > {dark + 60}")
+    page.click("#theme")
+    assert lightness(page) < 120
+    assert lightness(opened(page_file)) > 700
+
+
+def test_no_word_is_markup(opened: Open, tmp_path: Path) -> None:
+    evil = '<script>console.log("harm")</script><img src=x onerror=console.log(1)>'
+    view = {
+        "duration": 1.0,
+        "topHz": 4000,
+        "wave": "AAAA",
+        "spectrogram": DOT,
+        "said": [{"start": 0.0, "end": 1.0, "word": evil, "other": evil + "2"}],
+        "heard": [{"start": 0.0, "end": 1.0, "word": evil + "2", "other": evil, "sure": 0.5}],
+        "phones": [[0.0, 1.0, evil]],
+        "posteriors": {"names": [evil], "end": 1.0, "picture": DOT},
+    }
+    line = {"id": evil, "speaker": evil, "pairs": [evil, [evil, evil + "2"]], "others": {evil: [evil]}}
+    path = tmp_path / "evil.html"
+    path.write_text(render(Page(evil, ((evil, evil, evil),), (), (line,), {evil: view})), encoding="utf-8")
+    page = opened(path)
+    page.click("#list li:nth-child(1) .opener")
+    page.wait_for_selector(".spectrogram[data-drawn]")
+    assert page.inner_text("h1") == evil
+    assert page.locator("img").count() == 0
+    assert page.locator(".spoken span").all_inner_texts() == [evil, evil + "2"]
+
+
+def test_many_utterances_are_written_as_they_are_asked_for(opened: Open, tmp_path: Path) -> None:
+    lines = tuple(
+        {"id": f"u{n:05d}", "speaker": f"s{n % 7}", "pairs": ["yes", ["no", None]]} for n in range(5000)
+    )
+    path = tmp_path / "many.html"
+    path.write_text(render(Page("many", (), (), lines, {})), encoding="utf-8")
+    page = opened(path)
+    assert page.locator("#list li").count() == 40
+    page.click("#more")
+    assert page.locator("#list li").count() == 80
+    assert page.evaluate("document.activeElement.querySelector('.id').textContent") == "u00040"
+    page.select_option("#speaker", "s3")
+    assert page.inner_text("#status") == "714 of 5000 utterances"

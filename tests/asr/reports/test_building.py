@@ -1,0 +1,102 @@
+"""A whole page from a whole experiment: its data, its sounds, and that it gives nothing away."""
+
+import io
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import soundfile
+
+import asr
+from asr.reports import building
+from asr.reports.choice import Choice
+
+
+def scripts(page: Path) -> dict[str, Any]:
+    found = re.findall(
+        r'<script type="application/json" id="([^"]+)">(.*?)</script>', page.read_text("utf-8"), re.S
+    )
+    return {name: json.loads(text) for name, text in found}
+
+
+def test_the_worst_come_first_and_have_views(compared: Path, chosen: Choice, tmp_path: Path) -> None:
+    page = asr.report(compared, model="gmm1", out=tmp_path / "a" / "page.html", utterances=2, audio="none")
+    found = scripts(page)
+    lines = found["lines"]
+    errors = [sum(isinstance(pair, list) for pair in line["pairs"]) for line in lines]
+    assert errors == [1, 1, 1, 0, 0]
+    assert [line["view"] for line in lines] == [True, True, False, False, False]
+    assert {line["id"] for line in lines} == set(chosen.corpus.ids)
+    assert all(line["others"]["gmm2"] for line in lines)
+    assert {name for name in found if name.startswith("view-data")} == {"view-data-0", "view-data-1"}
+    utterance = next(u for u in chosen.corpus if u.utterance_id == lines[0]["id"])
+    assert tuple(w["word"] for w in found["view-data-0"]["said"]) == utterance.words
+    assert "audio" not in found["view-data-0"]
+    assert list((tmp_path / "a").iterdir()) == [page]
+
+
+def test_no_path_of_the_machine_is_in_it(compared: Path, tones: Path, tmp_path: Path) -> None:
+    text = asr.report(compared, out=tmp_path / "page.html", audio="none").read_text("utf-8")
+    for place in (compared.parent, tones, tmp_path, Path.home()):
+        assert str(place) not in text
+
+
+def test_sounds_in_the_page(compared: Path, tmp_path: Path) -> None:
+    page = asr.report(compared, out=tmp_path / "page.html", utterances=1)
+    found = scripts(page)
+    kind, _, content = found["view-data-0"]["audio"].partition(",")
+    assert kind == "data:audio/flac;base64"
+    import base64
+
+    samples, rate = soundfile.read(io.BytesIO(base64.b64decode(content)))
+    assert len(samples) / rate == pytest.approx(found["view-data-0"]["duration"], abs=1e-3)
+    assert list(tmp_path.iterdir()) == [page]
+
+
+def test_sounds_beside_the_page(
+    compared: Path, chosen: Choice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "MOST_EMBEDDED", 10)  # a page for which all is too large
+    folder = tmp_path / "page_audio"
+    folder.mkdir()
+    (folder / "0001-old.flac").write_bytes(b"of an earlier page")
+    (folder / "notes.txt").write_text("of a person")
+    page = asr.report(compared, out=tmp_path / "page.html", utterances=1)
+    lines = scripts(page)["lines"]
+    files = {p.name for p in folder.iterdir()}
+    assert files == {Path(line["audio"]).name for line in lines} | {"notes.txt"}
+    for line in lines:
+        utterance = next(u for u in chosen.corpus if u.utterance_id == line["id"])
+        assert soundfile.info(tmp_path / line["audio"]).duration == pytest.approx(
+            soundfile.info(utterance.audio_path).duration, abs=1e-3
+        )
+
+
+def test_other_words_than_in_the_evaluation_are_named(
+    compared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy = tmp_path / "exp"
+    shutil.copytree(compared, copy)
+    (text,) = (copy / "stages").glob("test-gmm1-*/bigram.txt")
+    first, *rest = text.read_text().splitlines(keepends=True)
+    text.write_text("".join([f"{first.split()[0]} MAUI MAUI MAUI MAUI\n", *rest]))
+    page = asr.report(copy, model="gmm1", audio="none")
+    assert page == copy / "report.html"
+    assert "1 of 5 utterances are recognised in other words now than in the evaluation" in caplog.text
+
+
+def test_recordings_that_are_gone_are_named(
+    compared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from features.errors import AudioError
+
+    def gone(*arguments: object) -> None:
+        raise AudioError("x.wav: no such file")
+
+    monkeypatch.setattr(building, "read_audio", gone)
+    found = scripts(asr.report(compared, out=tmp_path / "page.html", utterances=2, audio="beside"))
+    assert [line["view"] for line in found["lines"]] == [False] * 5
+    assert "2 recording(s) cannot be shown, such as x.wav: no such file" in caplog.text

@@ -1,0 +1,96 @@
+"""A page is one file that asks for nothing, and in which no word can be markup."""
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from asr.reports.page import Page, render
+from asr.reports.parts import Chart, Section, Table
+
+EVIL = "</script><script>alert(1)</script>"
+QUOTE = "\"'&<b>"
+
+
+class Elements(HTMLParser):
+    """Gathers elements, attributes and the text of scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: dict[str, str] = {}
+        self._script: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._script = dict(attrs).get("id") if tag == "script" else None
+
+    def handle_endtag(self, tag: str) -> None:
+        self._script = None
+
+    def handle_data(self, data: str) -> None:
+        if self._script:
+            self.scripts[self._script] = data
+
+
+def page(words: list[Any], **changes: Any) -> Page:
+    table = Table("caption " + EVIL, ("said", "heard", "times"), ((EVIL, QUOTE, 3),), 2, n_words=2)
+    chart = Chart("c", "caption", "spoken " + QUOTE, {"data": [{"name": EVIL}], "layout": {}}, table)
+    lines = ({"id": "u1", "speaker": EVIL, "pairs": words},)
+    section = Section("results", "Results", "intro " + EVIL, (table,), (chart,))
+    options = {"views": {"u1": {"word": EVIL}}, **changes}
+    return Page("title " + EVIL, (("name", EVIL, QUOTE),), (section,), lines, **options)
+
+
+def test_words_are_text_everywhere() -> None:
+    text = render(page([EVIL, [QUOTE, None], [None, "ä"]]))
+    found = Elements(text)
+    scripts = [attributes for tag, attributes in found.tags if tag == "script"]
+    assert [a["id"] for a in scripts if "id" in a] == ["plot-c", "lines", "view-data-0", "plotly"]
+    assert "alert(1)</script>" not in text
+    assert ("b", {}) not in found.tags
+    assert json.loads(found.scripts["lines"])[0]["pairs"] == [EVIL, [QUOTE, None], [None, "ä"]]
+    assert json.loads(found.scripts["view-data-0"]) == {"word": EVIL}
+    assert json.loads(found.scripts["plot-c"])["data"] == [{"name": EVIL}]
+    words = [a["data-word"] for tag, a in found.tags if tag == "button" and "data-word" in a]
+    assert words == [EVIL, QUOTE] * 2
+
+
+def test_nothing_is_asked_of_a_network() -> None:
+    found = Elements(render(page([])))
+    addresses = [a[name] for _, a in found.tags for name in ("src", "href", "action", "data") if name in a]
+    assert [a for a in addresses if a is not None and not re.match("#|data:,$", a)] == []
+    (policy,) = (a["content"] for _, a in found.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "http" not in policy
+
+
+def test_a_page_has_headings_landmarks_and_names() -> None:
+    found = Elements(render(page(["go"])))
+    tags = [tag for tag, _ in found.tags]
+    assert {"header", "nav", "main", "footer"} <= set(tags)
+    assert tags.count("h1") == 1
+    assert tags.count("table") == tags.count("caption") == 2
+    ids = [a["id"] for _, a in found.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    labelled = [a for _, a in found.tags if a.get("role") in ("img", "region")]
+    assert all(a.get("aria-label") for a in labelled)
+    for _, a in found.tags:
+        for name in ("aria-labelledby", "aria-describedby", "list"):
+            assert a.get(name) in (None, *ids)
+
+
+@pytest.mark.parametrize("views", [{}, {"u1": {}}])
+def test_lines_say_whether_there_is_a_view(views: dict[str, Any]) -> None:
+    found = Elements(render(page(["go"], views=views)))
+    assert [line["view"] for line in json.loads(found.scripts["lines"])] == [bool(views)]
+
+
+def test_the_library_of_charts_is_left_out_where_there_are_none() -> None:
+    without = Elements(render(Page("t", (), (), (), {})))
+    assert without.scripts.get("plotly", "") == ""
+    assert "plotly.js v" in Elements(render(page(["go"]))).scripts["plotly"]
