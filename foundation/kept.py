@@ -86,7 +86,7 @@ class InFile(Sequence[Singles]):
     def __reduce__(self) -> tuple[type[InBuffer], tuple[Bytes, list[Place]]]:
         """Return what another process makes the sequence of: all bytes, here mapped and not read."""
         is_empty = not any(math.prod(shape) for _, shape in self._places)
-        content = np.empty(0, np.uint8) if is_empty else np.memmap(self._file, np.uint8, "r")
+        content = np.empty(0, np.uint8) if is_empty else np.memmap(self._file, np.uint8, "c")
         return InBuffer, (content.view(np.ndarray), self._places)
 
 

@@ -99,12 +99,14 @@ def unpack(path: Path) -> Any:
 
 
 def unpack_trusted(path: Path, loads: Callable[..., Any] = pickle.loads) -> Any:
-    """Return a value of any kind from a file of one's own; its arrays are mapped and cannot be written to.
+    """Return a value of any kind from a file of one's own; its arrays are mapped.
 
-    ``loads`` reads the skeleton, as `pickle.loads` does.
+    What is written to them stays in this process. Arrays that could not be written to would be of another
+    type to compiled functions, which would be compiled once more for them. ``loads`` reads the skeleton, as
+    `pickle.loads` does.
     """
     with open(path, "rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     skeleton, buffers = _parts(memoryview(mapped), path, is_checked=False)
     return loads(skeleton, buffers=buffers)
 
