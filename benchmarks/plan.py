@@ -3,8 +3,8 @@
     python benchmarks/plan.py exp/an4 exp/fsdd exp/growth/iban-1 --page
     python benchmarks/plan.py exp/an4 --rm1 exp/rm1-sized/npd-10731-9000.json
 
-Real seconds are those of ``stages/*/stage.json`` (`seconds.cpu`), real peaks those of
-``growth-MODEL.json`` of experiments that `growth.py` has made, whose parts of a corpus are planned as they
+Real seconds are those of ``stages/*/stage.json`` (`seconds.cpu`), or with real peaks those of
+``growth-MODEL.json`` in experiments that `growth.py` has made, whose parts of a corpus are planned as they
 were cut. ``--rm1`` takes a record of `rm1_sized.py`: training of all pairs of 147 generated states. A ratio
 is plan / reality. Costs of other hours of a shared machine differ by a third or more: plan soon after the
 experiment, with as much other work on the machine, if the ratios are to say something about the plan. Stages
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from markdown import markdown_table
 from report import argument_parser, write_report
 
 from asr import info
+from asr.config import ExperimentConfig
 from asr.files import read_json
 from asr.planning.laws import BASE_MB
 from asr.planning.pair_costs import costs_by_size
@@ -32,9 +34,11 @@ from asr.planning.records import ModelPlan
 from asr.planning.sample import size_of
 from asr.planning.walk import GROUPS, Stage
 from asr.recipe import LoadedRecipe, load_recipe
+from asr.settings import with_settings
 from asr.sparsity import config_of
 from asr.stages.store import RECORD
 from asr.systems import find_system
+from asr.verbs import with_preset
 from recipes.tables.layout import write_section
 
 PAGE = Path("docs/results/plan.md")
@@ -47,11 +51,27 @@ def rows_of(experiment: Path) -> list[Row]:
     """Return a row for each model of a finished experiment: what was planned and what it took."""
     record = read_json(experiment / "config.json")
     names = sorted(path.name for path in (experiment / "models").iterdir())
-    systems = {name: find_system(name, record["preset"]) for name in names}
     corpus = Path(record["corpus"]) if record["corpus"] else None
-    loaded = as_cut(load_recipe(record["recipe"]), experiment)
-    plan = plan_of(loaded, corpus, config_of(record), systems, record["preset"], centers=())
-    return [row_of(experiment, planned) for planned in plan.models]
+    loaded, preset = as_cut(load_recipe(record["recipe"]), experiment), record["preset"]
+    found = []
+    for name in names:
+        config = config_of_model(experiment, name, loaded, preset) or config_of(record)
+        systems = {name: find_system(name, preset)}
+        (planned,) = plan_of(loaded, corpus, config, systems, preset, centers=()).models
+        found.append(row_of(experiment, planned))
+    return found
+
+
+def config_of_model(
+    experiment: Path, name: str, loaded: LoadedRecipe, preset: str
+) -> ExperimentConfig | None:
+    """Return what a model was trained with that `growth.py` has trained; other models may have had other
+    options."""
+    path = experiment / f"growth-{name}.json"
+    if not path.is_file():
+        return None
+    config = with_preset(loaded.recipe.config, preset, loaded.recipe.thesis)
+    return with_settings(config, read_json(path)["settings"])
 
 
 def as_cut(loaded: LoadedRecipe, experiment: Path) -> LoadedRecipe:
@@ -66,10 +86,15 @@ def as_cut(loaded: LoadedRecipe, experiment: Path) -> LoadedRecipe:
 def row_of(experiment: Path, planned: ModelPlan) -> Row:
     """Return what was planned for a model beside what it took."""
     made = {name: stage_of(experiment, name) for name in planned.stages}
-    seconds = {name: read_json(path / RECORD)["seconds"]["cpu"] for name, path in made.items() if path}
+    growth = experiment / f"growth-{planned.model}.json"
+    measured = read_json(growth)["stages"] if growth.is_file() else {}
+    seconds = {
+        name: measured[name]["cpu_s"] if name in measured else read_json(path / RECORD)["seconds"]["cpu"]
+        for name, path in made.items()
+        if path
+    }
     described = info(experiment, model=planned.model)
     description: dict[str, Any] = described.get("first", described)  # type: ignore[assignment]
-    growth = experiment / f"growth-{planned.model}.json"
     model = experiment / "models" / planned.model
     kept = sum(size_of(path) for path in made.values() if path) + size_of(model)
     return {
@@ -161,10 +186,11 @@ def groups_table(rows: Sequence[Row]) -> str:
 def summary(rows: Sequence[Row]) -> str:
     """Return how many totals lie within a factor of 1.5."""
     ratios = [planned / real for planned, real in (row["cpu_s"] for row in rows)]
+    load = os.getloadavg()[0]
     within = sum(abs(math.log(ratio)) <= math.log(1.5) for ratio in ratios)
     return (
         f"{within} of {len(ratios)} totals of CPU seconds are within a factor of 1.5; "
-        f"ratios from {min(ratios):.2f} to {max(ratios):.2f}."
+        f"ratios from {min(ratios):.2f} to {max(ratios):.2f}, planned at a load of {load:.0f}."
     )
 
 

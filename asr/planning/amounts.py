@@ -33,11 +33,11 @@ class PhoneCounts:
     Attributes
     ----------
     tokens : phone -> how often it is said
-    contexts : phone -> number of different contexts, within words, that it is said in
+    contexts : phone in its context within a word -> how often it is said
     """
 
     tokens: Mapping[str, int]
-    contexts: Mapping[str, int]
+    contexts: Mapping[Context, int]
 
 
 @dataclass(frozen=True)
@@ -147,21 +147,20 @@ def _seconds(utterance: Utterance) -> float:
 
 
 def phone_counts(transcripts: Iterable[Sequence[str]], lexicon: Lexicon) -> PhoneCounts:
-    """Return how often phones are said in some transcripts, and in how many contexts.
+    """Return how often phones, and phones in context, are said in some transcripts.
 
     >>> found = phone_counts([["TWO", "TWO"]], Lexicon({"TWO": [("T", "UW")]}))
-    >>> found.tokens["T"], found.contexts["UW"]
-    (2, 1)
+    >>> found.tokens["T"], found.contexts[Context("T", "UW", "#")]
+    (2, 2)
     """
     words = Counter(word for words in transcripts for word in words if word in lexicon)
     tokens: Counter[str] = Counter()
-    seen: set[Context] = set()
+    in_context: Counter[Context] = Counter()
     for word, n in words.items():
-        spoken = lexicon.pronunciations(word)[0]
-        seen.update(contexts(spoken))
-        for phone in spoken:
-            tokens[phone] += n
-    return PhoneCounts(tokens, Counter(context.phone for context in seen))
+        for context in contexts(lexicon.pronunciations(word)[0]):
+            tokens[context.phone] += n
+            in_context[context] += n
+    return PhoneCounts(tokens, in_context)
 
 
 def is_known(utterance: Utterance, lexicon: Lexicon) -> bool:

@@ -6,7 +6,7 @@ of Iban, recipes ``an4``, ``fsdd``, ``iban``. How well they hold elsewhere is in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.special import ndtr
@@ -15,9 +15,9 @@ from acoustic.hmm.tying import TyingConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from asr.planning.amounts import PhoneCounts
 
-# A leaf of a decision tree has 3.25 times the least number of frames, if there are contexts enough: AN4 has
-# 225 states where this gives 217, with dev 242 (247); FSDD 96 (96).
-_LEAF = 3.25
+# A context is a leaf of its tree if it has twice the least number of frames; of the others so many frames
+# make a leaf, too. AN4 has 225 states where this gives 231, with dev 242 (246), FSDD 96 (96).
+_LEAF = 2.0
 _N_POSITIONS = 3  # states of a phone
 
 # The frames of states are distributed log-normally with this deviation: of at most 4,000 frames a state, AN4
@@ -71,21 +71,26 @@ def tied_states(
     n_silent : states of silence
     """
     n_tokens = sum(phones.tokens.values())
-    n_roots = max(n_monophone - n_silent, 0)
     if not n_tokens:
         return n_monophone
     a_token = n_speech_frames / n_tokens / _N_POSITIONS
-    split = sum(
-        _N_POSITIONS * min(phones.contexts[phone], max(1.0, n * a_token / (_LEAF * config.min_frames)))
-        for phone, n in phones.tokens.items()
-    )
-    unsaid = n_roots - _N_POSITIONS * len(phones.tokens)
-    wanted = n_silent + round(split) + max(unsaid, 0)
+    found: dict[str, list[float]] = {}
+    for context, n in phones.contexts.items():
+        found.setdefault(context.phone, []).append(n * a_token)
+    n_leaves = sum(_n_leaves(frames, _LEAF * config.min_frames) for frames in found.values())
+    n_unsaid = n_monophone - n_silent - _N_POSITIONS * len(found)
+    wanted = n_silent + _N_POSITIONS * n_leaves + max(n_unsaid, 0)
     return max(min(wanted, config.max_states), n_monophone)
 
 
+def _n_leaves(frames: Sequence[float], enough: float) -> int:
+    """Return how many leaves contexts with so many frames each are expected to make."""
+    few = [n for n in frames if n < enough]
+    return max(len(frames) - len(few) + int(sum(few) / enough), 1)
+
+
 def frames_a_state(n_frames: float, n_states: int, most: float) -> float:
-    """Return the mean number of frames of a state of which at most so many are taken, (4.2) of a log-normal.
+    """Return the mean number of frames of a state, of which at most so many are taken.
 
     >>> round(frames_a_state(1000.0, 10, 1e6)), round(frames_a_state(1000.0, 10, 1.0))
     (100, 1)

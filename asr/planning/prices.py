@@ -242,7 +242,7 @@ class Prices:
     @property
     def _contexts_a_sampled_one(self) -> float:
         """How many times the contexts of the sample train has."""
-        return sum(self.amounts.phones.contexts.values()) / max(self.speech.n_contexts, 1)
+        return len(self.amounts.phones.contexts) / max(self.speech.n_contexts, 1)
 
     def _hybrid(self, stage: Stage) -> Seconds:
         """Return what discriminants cost: their projection, their frames, and they themselves."""

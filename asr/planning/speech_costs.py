@@ -206,7 +206,7 @@ class SpeechCosts:
     def n_contexts(self) -> int:
         """Number of contexts of phones in the sample."""
         found = phone_counts((u.spoken for u in self.sample.corpus), self.lexicon)
-        return sum(found.contexts.values())
+        return len(found.contexts)
 
     @cached_property
     def silence_share(self) -> float:

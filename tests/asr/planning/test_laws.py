@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from acoustic.hmm.contexts import Context
 from acoustic.hmm.tying import TyingConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from asr.planning.amounts import PhoneCounts
@@ -22,7 +23,12 @@ from asr.planning.laws import (
     tied_states,
 )
 
-PHONES = PhoneCounts({"A": 600, "B": 300, "C": 100}, {"A": 20, "B": 10, "C": 1})
+N_CONTEXTS = {"A": 20, "B": 10, "C": 1}
+TOKENS = {"A": 600, "B": 300, "C": 100}
+PHONES = PhoneCounts(
+    TOKENS,
+    {Context(str(k), p, "#"): TOKENS[p] // n for p, n in N_CONTEXTS.items() for k in range(n)},
+)
 N_MONOPHONE, N_SILENT = 12, 3
 
 
@@ -35,6 +41,12 @@ class TestTiedStates:
         assert states(1.0) == N_MONOPHONE
         assert states(1e12, max_states=1000) == N_SILENT + 3 * (20 + 10 + 1)
         assert states(1e12, max_states=50) == 50
+
+    def test_contexts_that_are_too_few_share_leaves(self) -> None:
+        # 3,000 frames are one a state of a token: 30 of each context of A and B, 100 of C's
+        found = states(3000.0, min_frames=15)
+        assert found == N_SILENT + 3 * (20 + 10 + 1)
+        assert states(3000.0, min_frames=20) == N_SILENT + 3 * (600 // 40 + 300 // 40 + 1)
 
     def test_more_frames_are_never_fewer_states(self) -> None:
         counts = [states(n) for n in np.geomspace(1e2, 1e8, 40)]
