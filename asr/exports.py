@@ -22,7 +22,7 @@ from asr.corpora.wording import worded
 from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import adapted, scored_speech
 from asr.errors import ConfigError, CorpusError
-from asr.files import storage_errors, write_text
+from asr.files import check_outside, storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
 from asr.formats.exports import EXPORTS
 from asr.formats.htk import write_models
@@ -86,6 +86,8 @@ def export(
         raise ConfigError(f"export: {what} as {format} is not known; expected one of: {', '.join(formats)}")
     if corpus is None and what != "model":
         raise ConfigError(f"export: {what} are of recordings; expected --corpus DIR")
+    if corpus is not None:
+        check_outside(out, corpus)
     recognizer = Recognizer.load(experiment, model, grammar)
     if what == "model":
         with storage_errors(Path(out)):

@@ -81,6 +81,15 @@ def as_train_wrote(path: Path) -> Iterator[None]:
         ) from error
 
 
+def check_outside(out: str | Path, corpus: str | Path) -> None:
+    """Raise an error if what is to be written would lie among a user's recordings."""
+    if Path(out).resolve().is_relative_to(Path(corpus).resolve()):
+        raise ConfigError(
+            f"{out}: lies in the corpus {corpus}; expected a place outside, or what is written there would "
+            "be taken for recordings, or take their place; choose another --out"
+        )
+
+
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file's bytes."""
     with open(path, "rb") as file:

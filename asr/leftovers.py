@@ -26,7 +26,7 @@ from asr.stages.used import USED, Used, read_used
 from asr.training.suspicious import SUSPICIOUS
 
 _STAGE = re.compile(r"(?P<name>[^.].*)-[0-9a-f]{12}")
-_HIDDEN_STAGE = re.compile(r"\.[^.].*-[0-9a-f]{12}\.(?P<partial>partial)|\.[^.].*\.(?P<blocks>blocks)")
+_HIDDEN_STAGE = re.compile(r"\.[^.].*-[0-9a-f]{12}\.(?:(?P<partial>partial)|(?P<blocks>blocks))")
 _FILES = (CONFIG, DEFAULT_MODEL, RESULTS, SPARSITY, SUSPICIOUS, SWEEP, USED)
 _WHY = {
     "partial": "output of a run that was killed or is under way",

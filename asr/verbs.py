@@ -17,7 +17,7 @@ from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
 from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
-from asr.files import read_json
+from asr.files import check_outside, read_json
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.language_model import LanguageModel, language_model, read_vocabulary
 from asr.model_info import model_info
@@ -101,11 +101,8 @@ def check_corpus(loaded: LoadedRecipe, corpus: str | Path | None, out: str | Pat
         return
     if not Path(corpus).exists():
         raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
-    if out is not None and Path(out).resolve().is_relative_to(Path(corpus).resolve()):
-        raise ConfigError(
-            f"{out}: lies in the corpus {corpus}; expected a place outside, or the next run would take what "
-            "this one writes for recordings; choose another --out"
-        )
+    if out is not None:
+        check_outside(out, corpus)
 
 
 def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:

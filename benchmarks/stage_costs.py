@@ -33,7 +33,7 @@ class MeasuringStore(StageStore):
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self.used: list[str] = []
+        self.asked_for: list[str] = []
         self.costs: dict[str, dict[str, float]] = {}
         if (root / COSTS).is_file():
             self.costs = read_json(root / COSTS)
@@ -55,8 +55,8 @@ class MeasuringStore(StageStore):
                 function(directory)
 
         output = super().run(name, measured, inputs=inputs, config=config, other_code=other_code)
-        if name not in self.used:
-            self.used.append(name)
+        if name not in self.asked_for:
+            self.asked_for.append(name)
         return output
 
     @contextmanager
@@ -97,7 +97,7 @@ class MeasuredExperiment(Experiment):
     def costs(self) -> dict[str, dict[str, float]]:
         """Return what the stages cost that were asked for, in their order."""
         known: dict[str, Any] = self.measuring.costs
-        return {name: known[name] for name in self.measuring.used if name in known}
+        return {name: known[name] for name in self.measuring.asked_for if name in known}
 
 
 def peak_mb() -> float:

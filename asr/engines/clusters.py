@@ -2,7 +2,7 @@
 
 A cluster's file is TOML::
 
-    kind = "slurm"          # local, or a class of dask-jobqueue: slurm, pbs, sge, lsf, oar, htcondor
+    kind = "slurm"          # local, or a class of dask-jobqueue: slurm, pbs, sge, lsf, oar
     jobs = 20               # how many jobs (of local: worker processes)
 
     [options]               # of the class; cores, memory and walltime are needed
@@ -37,7 +37,6 @@ JOBQUEUES = {
     "sge": "SGECluster",
     "lsf": "LSFCluster",
     "oar": "OARCluster",
-    "htcondor": "HTCondorCluster",
 }
 
 _CONNECT_S = 15.0
@@ -132,7 +131,7 @@ def _started(path: Path, kind: str, jobs: int, options: dict[str, Any]) -> Abstr
         made = getattr(_imported(module), name)
         if kind == "local":
             return made(n_workers=jobs, threads_per_worker=1, dashboard_address=":0", **options)  # type: ignore[no-any-return]
-        cluster = made(**jobqueue_options(path, options))
+        cluster = made(**jobqueue_options(path, options, kind))
         cluster.scale(jobs=jobs)
     except (TypeError, ValueError, OSError, RuntimeError) as error:
         raise ConfigError(f"{path}: [options]: {_first_cause(error)}; correct it") from error
@@ -143,14 +142,14 @@ def _first_cause(error: BaseException) -> BaseException:
     return error if error.__cause__ is None else _first_cause(error.__cause__)
 
 
-def jobqueue_options(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+def jobqueue_options(path: Path, options: Mapping[str, Any], kind: str = "slurm") -> dict[str, Any]:
     """Return the options of a dask-jobqueue cluster: a process a core, which ends before the wall time."""
     missing = [name for name in ("cores", "memory", "walltime") if name not in options]
     if missing:
         raise ConfigError(
             f"{path}: [options] lacks {', '.join(missing)}; expected cores, memory and walltime of a job"
         )
-    lifetime = _seconds(path, str(options["walltime"])) - _LIFETIME_MARGIN_S
+    lifetime = _seconds(path, str(options["walltime"]), kind) - _LIFETIME_MARGIN_S
     if lifetime <= 2 * _LIFETIME_STAGGER_S:
         raise ConfigError(
             f"{path}: walltime is {options['walltime']}, expected ten minutes or more, of which a worker "
@@ -166,17 +165,20 @@ def jobqueue_options(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _seconds(path: Path, walltime: str) -> int:
-    """Return the seconds of a wall time such as 04:00:00, 30:00 or 1-12:00:00."""
+def _seconds(path: Path, walltime: str, kind: str) -> int:
+    """Return the seconds of a wall time such as 04:00:00 or 1-12:00:00; LSF writes 04:00."""
     days, _, clock = walltime.rpartition("-")
     try:
-        parts = [int(days or 0), *map(int, clock.split(":"))]
+        parts = [*map(int, clock.split(":"))]
+        n_days = int(days or 0)
     except ValueError:
-        raise ConfigError(f'{path}: walltime is "{walltime}", expected HH:MM:SS; correct it') from None
-    hours_minutes_seconds = [0, 0, *parts[1:]][-3:]
-    return parts[0] * 86400 + sum(
-        n * unit for n, unit in zip(hours_minutes_seconds, (3600, 60, 1), strict=True)
-    )
+        parts = []
+    is_short = len(parts) == 2 and kind == "lsf"
+    if len(parts) != 3 and not is_short:
+        expected = "HH:MM" if kind == "lsf" else "HH:MM:SS or D-HH:MM:SS"
+        raise ConfigError(f'{path}: walltime is "{walltime}", expected {expected}; correct it')
+    hours, minutes, seconds = [*parts, 0][:3]
+    return ((24 * n_days + hours) * 60 + minutes) * 60 + seconds
 
 
 def _imported(module: str) -> Any:

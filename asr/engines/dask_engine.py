@@ -77,7 +77,10 @@ class DaskEngine:
 
     def n_workers(self) -> int:
         """Return how many workers there are now."""
-        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+        try:
+            return len(self.client.scheduler_info(n_workers=-1)["workers"])
+        except (*_LOST, OSError) as error:
+            raise self.lost(error) from error
 
     def lost(self, error: BaseException | None) -> ClusterError:
         """Return the error of a scheduler that is gone."""
@@ -94,11 +97,12 @@ class _Tasks:
     def __init__(self, engine: DaskEngine, blocks: Blocks) -> None:
         self.engine, self.blocks = engine, blocks
         self._of_block: dict[int, Task] = {}
+        self._together: frozenset[int] = frozenset()  # blocks whose task has others, too
         self._counted: set[str] = set()  # tasks whose processor time is known
 
     @cached_property
     def _function(self) -> Path:
-        return self.engine.written(self.blocks.function, self.blocks.root)
+        return self.engine.written(self.blocks.function, self.blocks.root.absolute())
 
     def submit(self, missing: Sequence[int]) -> None:
         """Hand out some blocks, neighbours together where there are many."""
@@ -109,7 +113,7 @@ class _Tasks:
 
     def _submit_together(self, part: Sequence[int]) -> None:
         key = f"{self.blocks.label}-{self.blocks.root.name}-{part[0]}-{uuid4().hex[:8]}"
-        work = [(self.blocks.items[n], str(self.blocks.path(n))) for n in part]
+        work = [(self.blocks.items[n], str(self.blocks.path(n).absolute())) for n in part]
         try:
             task = self.engine.client.submit(
                 compute, own_code(), str(self._function), work, key=key, pure=False
@@ -117,13 +121,15 @@ class _Tasks:
         except _LOST as error:
             raise self.engine.lost(error) from error
         self._of_block.update(dict.fromkeys(part, task))
+        self._together = self._together.union(part) if len(part) > 1 else self._together.difference(part)
 
     def results(self, n: int) -> list[Any] | Exception:
         """Return the results of a block, or the error of its last try."""
         path, n_tries, error = self.blocks.path(n), 0, None
         while True:
             if n in self._of_block:
-                n_tries, error = n_tries + 1, self._error_of(self._of_block[n])
+                error = self._error_of(self._of_block[n])
+                n_tries += n not in self._together  # where another may be to blame, it is no try of this one
                 if isinstance(error, AsrError):
                     raise error
             found = self._read(path, is_expected=n in self._of_block and error is None)
@@ -131,17 +137,20 @@ class _Tasks:
                 return found
             if n in self._of_block:
                 error = error or OSError(f"{path} does not appear")
-                logger.warning("%s: %s fails (%s)", self.blocks.label, self.blocks.describe(n), error)
+                if n_tries:
+                    logger.warning("%s: %s fails (%s)", self.blocks.label, self.blocks.describe(n), error)
                 if n_tries == N_TRIES:
                     return error
-            self._submit_together([n])  # alone: another block of its task may be the one to blame
+            self._submit_together([n])
 
     def _error_of(self, task: Task) -> Exception | None:
         """Return the error of a task, None when it is done; tell meanwhile if there are no workers."""
         while True:
             try:
                 cpu_s = task.result(timeout=_PATIENCE_S)
-            except (FutureTimeoutError, TimeoutError):
+            except (FutureTimeoutError, TimeoutError) as error:
+                if task.done():  # it is the task's own error
+                    return error
                 if self.engine.client.status != "running":
                     raise self.engine.lost(None) from None
                 if not self.engine.n_workers():

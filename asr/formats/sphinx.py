@@ -78,5 +78,10 @@ def _link(utterance: Utterance, out: Path) -> None:
     """Link a recording to its place below ``wav``."""
     link = out / "wav" / f"{_fileid(utterance)}{utterance.audio_path.suffix}"
     link.parent.mkdir(parents=True, exist_ok=True)
+    if link.exists() and not link.is_symlink():
+        raise CorpusError(
+            f"{link}: is there already and no link of an earlier export, expected a free place; choose "
+            "another directory"
+        )
     link.unlink(missing_ok=True)
     os.symlink(utterance.audio_path, link)

@@ -146,3 +146,11 @@ def test_the_same_export_gives_the_same_bytes(trained: Path, tones: Path, tmp_pa
         archives.append(done.path.read_bytes())
     assert archives[0] == archives[1]
     assert zipfile.ZipFile(done.path).testzip() is None
+
+
+def test_nothing_is_written_among_the_recordings(trained: Path, tones: Path) -> None:
+    before = sorted(tones.rglob("*"))
+    for out in (tones, tones / "new", tones / "speaker 1"):
+        with pytest.raises(ConfigError, match=r"lies in the corpus .* or take their place; choose"):
+            export(trained, what="transcripts", out=out, corpus=tones)
+    assert sorted(tones.rglob("*")) == before

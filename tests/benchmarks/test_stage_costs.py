@@ -42,7 +42,7 @@ def test_a_stage_is_charged_without_the_one_it_makes(tmp_path: Path) -> None:
         store.run("inner", inner)
 
     store.run("outer", outer)
-    assert store.used == ["inner", "outer"]
+    assert store.asked_for == ["inner", "outer"]
     assert store.costs["outer"]["cpu_s"] < store.costs["inner"]["cpu_s"] / 2
     assert_allclose(store.costs["inner"]["peak_mb"] - before, 200, rtol=0, atol=60)
     assert_allclose(store.costs["outer"]["peak_mb"] - before, 20, rtol=0, atol=60)
@@ -53,5 +53,5 @@ def test_costs_of_an_earlier_process_are_kept(tmp_path: Path) -> None:
     first.run("one", lambda directory: work(1, 1))
     again = MeasuringStore(tmp_path)
     again.run("one", lambda directory: pytest.fail("made again"))
-    assert again.used == ["one"]
+    assert again.asked_for == ["one"]
     assert again.costs == first.costs

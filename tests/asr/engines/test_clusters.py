@@ -101,11 +101,20 @@ class TestRefused:
 class TestJobs:
     @pytest.mark.parametrize(
         ("walltime", "lifetime"),
-        [("04:00:00", 14100), ("30:00", 1500), ("1-00:00:00", 86100), ("02:30:15", 8715)],
+        [("04:00:00", 14100), ("1-00:00:00", 86100), ("02:30:15", 8715)],
     )
     def test_workers_end_before_the_wall_time(self, walltime: str, lifetime: int) -> None:
         options = jobqueue_options(Path("c.toml"), {**SLURM, "walltime": walltime})
         assert options["worker_extra_args"] == ["--lifetime", f"{lifetime}s", "--lifetime-stagger", "120s"]
+
+    def test_lsf_writes_hours_and_minutes(self) -> None:
+        options = jobqueue_options(Path("c.toml"), {**SLURM, "walltime": "04:00"}, "lsf")
+        assert options["worker_extra_args"][1] == "14100s"
+
+    @pytest.mark.parametrize("walltime", ["04:00", "1-12", "1:2:3:4", "a:b:c", ""])
+    def test_others_are_not_guessed(self, walltime: str) -> None:
+        with pytest.raises(ConfigError, match=r"walltime is .* expected HH:MM:SS or D-HH:MM:SS"):
+            jobqueue_options(Path("c.toml"), {**SLURM, "walltime": walltime})
 
     def test_each_core_is_a_process(self) -> None:
         options = jobqueue_options(Path("c.toml"), SLURM)

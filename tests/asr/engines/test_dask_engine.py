@@ -144,17 +144,55 @@ def test_sequences_that_are_computed_or_in_a_file_go_to_the_workers(engine: Dask
         np.testing.assert_array_equal(found[n], np.full((n, 2), 2 * n, np.float32))
 
 
+FIRST = 1 + 3  # calls of a block that fails: among others in a task, then three times alone
+
+
 class TestFailures:
-    def test_a_block_is_tried_three_times_and_all_others_are_done(
+    def test_a_block_is_tried_three_times_alone_and_all_others_are_done(
         self, engine: DaskEngine, work: Path, calls: Calls
     ) -> None:
         expected = pytest.raises(BlockError, match=r"1 of 50 blocks failed 3 times: pair 21 \(ValueError")
         with checkpoints(work), expected:
             list(block_map(calls.noted(lambda n: n == 21), range(50), label="pairs", names="pair {}".format))
-        assert [calls.numbers.count(n) for n in range(50)] == [3 if n == 21 else 1 for n in range(50)]
+        assert [calls.numbers.count(n) for n in range(50)] == [FIRST if n == 21 else 1 for n in range(50)]
         with checkpoints(work):
             assert len(list(block_map(calls.noted(), range(50), label="pairs"))) == 50
-        assert [calls.numbers.count(n) for n in range(50)] == [4 if n == 21 else 1 for n in range(50)]
+        assert [calls.numbers.count(n) for n in range(50)] == [FIRST + 1 if n == 21 else 1 for n in range(50)]
+
+    def test_a_time_out_of_the_work_itself_is_its_error(self, engine: DaskEngine, work: Path) -> None:
+        def function(n: int) -> int:
+            raise TimeoutError("the file system does not answer")
+
+        expected = pytest.raises(
+            BlockError, match=r"2 of 2 blocks failed 3 times: 0 \(TimeoutError: the file"
+        )
+        with checkpoints(work), expected:
+            list(block_map(function, range(2), label="work"))
+
+    def test_neighbours_of_a_block_that_fails_are_not_blamed(
+        self, engine: DaskEngine, work: Path, calls: Calls, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with checkpoints(work), pytest.raises(BlockError, match="1 of 64 blocks failed"):
+            list(block_map(calls.noted(lambda n: n == 21), range(64), label="pairs", names="<{}>".format))
+        blamed = [record.getMessage() for record in caplog.records if "fails" in record.getMessage()]
+        assert blamed == ["pairs: <21> fails (cannot do 21)"] * 3
+
+    def test_the_directory_may_be_relative(
+        self, engine: DaskEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        sent: list[str] = []
+        submit = engine.client.submit
+
+        def noting(*given: Any, **options: Any) -> Any:
+            sent.extend([given[2], *(path for _, path in given[3])])
+            return submit(*given, **options)
+
+        monkeypatch.setattr(engine.client, "submit", noting)
+        with checkpoints(Path("work")):
+            assert list(block_map(lambda n: n + 1, range(3), label="work")) == [1, 2, 3]
+        assert len(sent) == 6
+        assert all(Path(path).is_absolute() for path in sent)
 
     def test_wrong_data_are_told_at_once(self, engine: DaskEngine, work: Path) -> None:
         def function(n: int) -> int:

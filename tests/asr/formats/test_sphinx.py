@@ -51,3 +51,13 @@ def test_what_sphinx_cannot_have(tmp_path: Path) -> None:
         write_sphinx({"": Corpus((utterance("u1", "A", tmp_path, end_s=1.0),))}, LEXICON, tmp_path)
     with pytest.raises(CorpusError, match=r'utterance id "u\(1\)"'):
         write_sphinx({"": Corpus((utterance("u(1)", "A", tmp_path),))}, LEXICON, tmp_path)
+
+
+def test_a_recording_is_not_replaced_by_a_link(tmp_path: Path) -> None:
+    place = tmp_path / "wav" / "anna b"
+    place.mkdir(parents=True)
+    corpus = Corpus((utterance("u1", "A", place),))
+    (place / "u1.flac").write_bytes(b"sound")
+    with pytest.raises(CorpusError, match=r"u1\.flac: is there already and no link .* another directory"):
+        write_sphinx({"train": corpus}, LEXICON, tmp_path)
+    assert (place / "u1.flac").read_bytes() == b"sound"

@@ -36,10 +36,14 @@ class TestEvenly:
 
     @pytest.mark.parametrize(("each_s", "n"), [(1000.0, 2), (0.01, 400), (10.0, 12)])
     def test_two_at_least_and_a_few_hundred_at_most(self, each_s: float, n: int) -> None:
-        assert len(evenly_by_length(utterances(1000), np.full(1000, each_s), 120.0)) == n
+        found = evenly_by_length(utterances(1000), np.full(1000, each_s), 120.0)
+        assert len(found) == len({u.utterance_id for u in found}) == n
+        assert {u.utterance_id for u in found} <= {u.utterance_id for u in utterances(1000)}
 
     def test_of_long_ones_a_stretch_counts(self) -> None:
-        assert len(evenly_by_length(utterances(100), np.full(100, 1000.0), 30.0, 2.5)) == 12
+        found = evenly_by_length(utterances(100), np.full(100, 1000.0), 30.0, 2.5)
+        assert len(found) == len({u.utterance_id for u in found}) == 30 / 2.5
+        assert {u.utterance_id for u in found} <= {u.utterance_id for u in utterances(100)}
 
     def test_what_cannot_be_read_is_not_taken(self) -> None:
         seconds = np.array([0.0, 3.0, 0.0])
