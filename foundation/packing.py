@@ -54,7 +54,21 @@ class DamagedFileError(ValueError):
     """A file that is not whole, not as it was written, or of another kind."""
 
 
-def pack(value: object, path: Path, dumps: Dumps = pickle.dumps) -> None:
+def _dumps(value: object, **options: Any) -> bytes:
+    with io.BytesIO() as file:
+        _Pickler(file, **options).dump(value)
+        return file.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Writes our errors by their kind and words, whatever other packages make of errors (tblib does)."""
+
+    def reducer_override(self, value: object) -> Any:
+        """Return how an error is made."""
+        return (type(value), value.args) if isinstance(value, AsrError) else NotImplemented
+
+
+def pack(value: object, path: Path, dumps: Dumps = _dumps) -> None:
     """Write a value to a file, whole or not at all; what was there before is replaced.
 
     ``dumps`` makes the skeleton, as `pickle.dumps` does.
