@@ -301,8 +301,12 @@ def _add_export(verbs: Verbs) -> VerbParser:
 def _add_import(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("import", help="make a model of HTK's HMMs, to decode and align with")
     command.add_argument("mmf", type=Path, metavar="MMF", help="master macro file with the HMMs, in text")
-    command.add_argument("--dictionary", type=Path, required=True, metavar="FILE")
-    command.add_argument("--out", type=Path, required=True, metavar="DIR")
+    command.add_argument(
+        "--dictionary", type=Path, required=True, metavar="FILE", help="pronunciations, as HTK reads them"
+    )
+    command.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="experiment directory to write"
+    )
     command.add_argument("--config", type=Path, metavar="FILE", help="of HCopy, which made the features")
     command.add_argument(
         "--grammar", type=Path, metavar="FILE", help=".slf, .jsgf or .arpa; any words by default"
@@ -406,7 +410,9 @@ def _add_report(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser(
         "report", help="one page that shows what the models hear and where they go wrong"
     )
-    command.add_argument("experiment", type=Path)
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
     command.add_argument("--model", help="the model that is looked into; the best on dev by default")
     command.add_argument("--out", type=Path, metavar="FILE.html", help="the page; EXP/report.html by default")
     command.add_argument("--split", choices=("test", "dev"), help="test by default, where there is one")
@@ -461,9 +467,7 @@ def _add_completion(verbs: Verbs) -> VerbParser:
 
 def _add_plan(verbs: Verbs) -> VerbParser:
     command = verbs.add_parser("plan", help="say what a training will cost, in time, memory and disk")
-    command.add_argument(
-        "recipe", help=f"one of {', '.join(built_in_recipes())}, or the path of a recipe script"
-    )
+    command.add_argument("recipe", help="as of train")
     command.add_argument("--corpus", type=Path, help="directory of the raw corpus")
     command.add_argument("--out", type=Path, help="experiment directory, to keep the prepared task for train")
     command.add_argument("--model", action="append", default=[], help="as of train; may be repeated")

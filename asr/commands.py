@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from asr import verbs
+from asr import progress, verbs
 from asr.config import check_text
 from asr.endings import say
 from asr.engines.clusters import running_on
@@ -167,7 +167,7 @@ def _align(options: argparse.Namespace) -> int:
     )
     if options.out is not None:
         n_aligned = sum(not isinstance(result, AsrError) for _, result in pairs)
-        say(f"{n_aligned} of {len(pairs)} utterances aligned: {options.out}")
+        progress.say(f"{n_aligned} of {len(pairs)} utterances aligned: {options.out}")
     return code
 
 

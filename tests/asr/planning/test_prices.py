@@ -142,9 +142,9 @@ class TestStages:
         assert cpu(found, "features-dev") == pytest.approx(dev * 1e-4)
         assert cpu(found, "features-train-warp-0.93") == pytest.approx(train * 1e-4)
         assert cpu(found, "start-none-dev") == pytest.approx((train + dev) * 3e-4, rel=1e-3)
-        assert cpu(found, "gmm-none-1") == pytest.approx(train * (4e-4 + 12 * 1e-3))
-        assert cpu(found, "gmm-none-8") == pytest.approx(train * (4e-4 + 12 * 8e-3))  # the last number holds
-        assert cpu(found, "gmm-none-16") == pytest.approx(train * (4e-4 + 12 * 16e-3))
+        assert cpu(found, "gmm-none-1") == pytest.approx(train * (4e-4 + 8 * 1e-3))
+        assert cpu(found, "gmm-none-8") == pytest.approx(train * (4e-4 + 14 * 8e-3))  # the last number holds
+        assert cpu(found, "gmm-none-16") == pytest.approx(train * (4e-4 + 14 * 16e-3))
         assert cpu(found, "alignment-8") == pytest.approx(train * 1e-3)
         # 30 utterances, each beside four transcripts of others
         fitting = 7e-4 + 4 * 8e-4
@@ -185,7 +185,7 @@ class TestStages:
     def test_missing_words(self, amounts: TaskAmounts) -> None:
         found = prices(amounts, "gmm")
         n_frames = amounts.n_frames(BOTH)
-        model = n_frames * (4e-4 + 12e-3 + 4e-4 + 8 * 2e-3)
+        model = n_frames * (4e-4 + 8e-3 + 4e-4 + 4 * 2e-3)
         aligned = sum(seconds for _, seconds in amounts.with_missing) * 100 * 1e-2
         n_said = sum(u.words.count("MAUI") for u, _ in amounts.with_missing)
         assert cpu(found, "pronunciations") == pytest.approx(
