@@ -1,7 +1,8 @@
 """What a finished experiment holds on disk, found without running any of its stages again.
 
-``EXP/used.json`` says which stages the results were made from; where it is missing (experiments of earlier
-versions), the newest output of each stage counts. The stages of a sweep's point lie in the sweep's directory.
+``EXP/used.json`` says which stages the results were made from: those of the last run that came to its end.
+Where it is missing (experiments of earlier versions), the newest output of each stage counts. The stages of a
+sweep's point lie in the sweep's directory.
 """
 
 from __future__ import annotations
@@ -155,7 +156,9 @@ def _used(root: Path, directory: Path) -> frozenset[str] | None:
         return None
     name = (directory.resolve() / RESULTS).relative_to(root.resolve()).as_posix()
     entry = read_used(root).get(name)
-    return entry.stages if entry else None
+    if entry is None:
+        return None
+    return entry.stages if entry.finished is None else entry.finished
 
 
 def _one_of(directory: Path, what: str, asked: str | None, known: Any, default: str) -> str:

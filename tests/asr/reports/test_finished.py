@@ -63,6 +63,22 @@ def test_only_stages_in_use_count(compared: Path, tmp_path: Path) -> None:
     assert Finished.read(copy).stage("test-gmm1").name == newest
 
 
+def test_stages_of_a_killed_run_do_not_count(compared: Path, tmp_path: Path) -> None:
+    """A later run with other settings has evaluated a model and was killed: the results are the earlier's."""
+    copy = tmp_path / "exp"
+    shutil.copytree(compared, copy)
+    evaluated = Finished.read(copy).stage("test-gmm1").name
+    shutil.copytree(copy / "stages" / evaluated, copy / "stages" / "test-gmm1-000000000000")
+    (copy / "stages" / "test-gmm1-000000000000" / "stage.json").touch()  # the newest
+    used = json.loads((copy / "used.json").read_text())
+    used["results.json"]["unfinished"] = ["test-gmm1-000000000000"]
+    (copy / "used.json").write_text(json.dumps(used))
+    assert Finished.read(copy).stage("test-gmm1").name == evaluated
+    used["results.json"] = {"unfinished": ["test-gmm1-000000000000"]}  # nothing says more
+    (copy / "used.json").write_text(json.dumps(used))
+    assert list(Finished.read(copy).stages) == ["test-gmm1"]
+
+
 def test_a_point_of_a_sweep_finds_the_stages_of_the_sweep(compared: Path, tmp_path: Path) -> None:
     sweep, point = tmp_path / "sweep", tmp_path / "sweep" / "points" / "a"
     point.mkdir(parents=True)
