@@ -79,9 +79,23 @@ class Finished:
 
     def model(self, asked: str | None) -> str:
         """Return the model that is asked for; by default the one that was best on dev."""
+        default = self._best_model() if asked is None else asked
+        return _one_of(self.directory, "model", asked, self.models, default)
+
+    def _best_model(self) -> str:
+        """Return the model that was best on dev, the first one where nothing says which it was."""
         path = self.directory / DEFAULT_MODEL
-        best = str(read_json(path)["model"]) if path.is_file() else self.models[0]
-        return _one_of(self.directory, "model", asked, self.models, best)
+        if not path.is_file():
+            return self.models[0]
+        record = read_json(path)
+        with as_train_wrote(path):
+            best = str(record["model"])
+        if best not in self.models:
+            raise ExperimentError(
+                f'{path}: no results of model "{best}", expected one of: {", ".join(self.models)}; '
+                "run asr train again, or choose with --model"
+            )
+        return best
 
     def grammars(self, split: str) -> tuple[GrammarName, ...]:
         """Return the grammars that a split was decoded with."""

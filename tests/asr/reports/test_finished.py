@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,25 @@ def test_an_experiment_is_needed(compared: Path, tmp_path: Path) -> None:
     shutil.copy(compared / "results.json", tmp_path)
     with pytest.raises(ExperimentError, match="no stages, expected those that asr train keeps there"):
         Finished.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", r"default\.json: not as asr train writes it \(KeyError: 'model'\)"),
+        ("[1]", r"default\.json: not as asr train writes it \(TypeError"),
+        ("null", r"default\.json: not as asr train writes it \(TypeError"),
+        ('{"model": "npd"}', 'no results of model "npd", expected one of: gmm1, gmm2; run asr train again'),
+    ],
+)
+def test_a_strange_default_model(finished: Finished, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "default.json").write_text(text)
+    strange = replace(finished, directory=tmp_path)
+    with pytest.raises(ExperimentError, match=said):
+        strange.model(None)
+    assert strange.model("gmm2") == "gmm2"
+    (tmp_path / "default.json").unlink()
+    assert strange.model(None) == "gmm1"
 
 
 def test_only_stages_in_use_count(compared: Path, tmp_path: Path) -> None:
