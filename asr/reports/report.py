@@ -46,6 +46,8 @@ def report(
         raise ConfigError(f"report: utterances: expected 0 or more, got {utterances}; 100 is usual")
     directory = Path(experiment)
     page = Path(out) if out is not None else directory / "report.html"
+    if page.is_dir():
+        raise ConfigError(f"--out: {page} is a directory, expected a file; choose another, such as page.html")
     building = import_module("asr.reports.building")  # it imports what the extra brings
     found: Path = building.build(directory, page, model, split, utterances, audio)
     return found
