@@ -35,7 +35,7 @@ def report(
     split : test or dev; test by default, where there is one
     utterances : how many, from the worst on, are shown with their sound
     audio : sounds lie ``beside`` the page in ``FILE_audio``, are in it (``embed``), or nowhere (``none``); by
-        default they are in it if they are small
+        default they are in it if they are small, or if a folder of that name is somebody else's
     """
     missing = [package for name, package in _PACKAGES.items() if find_spec(name) is None]
     if missing:
