@@ -26,12 +26,13 @@ from asr.version import DISTRIBUTION, package_version
 Severity = Literal["ok", "warning", "error"]
 
 LITTLE_MEMORY, LITTLE_DISK = 1_000_000_000, 1_000_000_000
-_MODULES = {"scikit-learn": "sklearn"}  # where the module's name is not the package's
+_MODULES = {"scikit-learn": "sklearn", "pillow": "PIL"}  # where the module's name is not the package's
 _FOR = {
     "demo": "asr demo",
     "english": "asr lexicon --english",
     "numerals": "--set text=en and other languages",
     "cluster": "--scheduler and --cluster",
+    "report": "asr report",
 }
 _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:>=\s*([\d.]+))?[^;]*(?:;\s*extra == ['\"](\w+)['\"])?")
 

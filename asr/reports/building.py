@@ -12,6 +12,7 @@ from asr.files import storage_errors, write_text
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
 from asr.reports.accuracies import worst_first
+from asr.reports.beside import SoundsBeside
 from asr.reports.choice import Choice, Sample, sample_of
 from asr.reports.finished import Finished
 from asr.reports.hearing import Heard, evaluated_recognizer, hear
@@ -20,7 +21,7 @@ from asr.reports.parts import interval, percent
 from asr.reports.phones import StatePhones
 from asr.reports.report import Audio
 from asr.reports.sections import sections
-from asr.reports.sounds import as_flac, data_url, file_name, sounds_directory
+from asr.reports.sounds import as_flac, data_url, file_name
 from asr.reports.views import Plain, line, short, view
 from features.audio import read_audio
 from foundation.arrays import Singles
@@ -35,6 +36,9 @@ def build(
     directory: Path, page: Path, model: str | None, split: str | None, n_shown: int, audio: Audio | None
 ) -> Path:
     """Write the page, and perhaps the sounds beside it; return its path. Parameters as of `asr.report`."""
+    beside = SoundsBeside(page)
+    if audio == "beside":
+        beside.check()
     chosen = Choice.of(Finished.read(directory), model, split)
     recognizer = evaluated_recognizer(chosen.finished, chosen.model, chosen.split, chosen.grammar)
     lines = [
@@ -46,9 +50,10 @@ def build(
     sample, views = _looked_into(chosen, recognizer, sample_of(ids), sounds)
     with storage_errors(page):
         page.parent.mkdir(parents=True, exist_ok=True)
-        _keep_sounds(chosen.corpus, lines, views, sounds, recognizer, page, audio)
+        _keep_sounds(chosen.corpus, lines, views, sounds, recognizer, beside, audio)
         found = Page(_title(chosen), _facts(chosen), tuple(sections(chosen, sample)), tuple(lines), views)
         write_text(page, render(found))
+        beside.remove_earlier()
     return page
 
 
@@ -134,34 +139,34 @@ def _keep_sounds(
     views: dict[str, Plain],
     sounds: dict[str, Singles],
     recognizer: Recognizer,
-    page: Path,
+    beside: SoundsBeside,
     audio: Audio | None,
 ) -> None:
     """Put sounds into the views, or beside the page with their paths in the lines of the list.
 
     Beside the page there are those of all utterances, in it only those that are shown.
     """
-    folder, rate = sounds_directory(page), recognizer.model.front_end.config.mfcc.sample_rate
-    for old in folder.glob("[0-9][0-9][0-9][0-9]*-*.flac"):  # of an earlier page in this place
-        old.unlink()
     if audio == "none":
         return
+    rate = recognizer.model.front_end.config.mfcc.sample_rate
     files = {name: as_flac(sounds[name], rate) for name in views}
     if audio is None:
-        audio = "embed" if sum(map(len, files.values())) <= MOST_EMBEDDED else "beside"
+        is_small = sum(map(len, files.values())) <= MOST_EMBEDDED
+        audio = "embed" if is_small or beside.is_foreign else "beside"
     if audio == "embed":
         for name, content in files.items():
             views[name]["audio"] = data_url(content, "audio/flac")
         return
-    folder.mkdir(exist_ok=True)
-    _write_beside(corpus, lines, files, rate, folder)
+    _write_beside(corpus, lines, files, rate, beside)
 
 
 def _write_beside(
-    corpus: Corpus, lines: Sequence[Plain], files: dict[str, bytes], rate: int, folder: Path
+    corpus: Corpus, lines: Sequence[Plain], files: dict[str, bytes], rate: int, beside: SoundsBeside
 ) -> None:
     utterances = {u.utterance_id: u for u in corpus}
-    for place, entry in enumerate(progress_bar(iter(lines), len(lines), "sounds"), 1):
+    names = [file_name(place, str(entry["id"])) for place, entry in enumerate(lines, 1)]
+    beside.begin(names)
+    for file, entry in zip(names, progress_bar(iter(lines), len(lines), "sounds"), strict=True):
         name = str(entry["id"])
         content = files.get(name)
         if content is None:
@@ -169,6 +174,5 @@ def _write_beside(
                 content = as_flac(_samples(utterances[name], rate), rate)
             except AsrError:
                 continue  # named already, if it is one of those that are shown
-        path = folder / file_name(place, name)
-        path.write_bytes(content)
-        entry["audio"] = quote(f"{folder.name}/{path.name}")
+        path = beside.write(file, content)
+        entry["audio"] = quote(f"{path.parent.name}/{path.name}")

@@ -1,7 +1,8 @@
 """What a finished experiment holds on disk, found without running any of its stages again.
 
-``EXP/used.json`` says which stages the results were made from; where it is missing (experiments of earlier
-versions), the newest output of each stage counts. The stages of a sweep's point lie in the sweep's directory.
+``EXP/used.json`` says which stages the results were made from: those of the last run that came to its end.
+Where it is missing (experiments of earlier versions), the newest output of each stage counts. The stages of a
+sweep's point lie in the sweep's directory.
 """
 
 from __future__ import annotations
@@ -78,9 +79,23 @@ class Finished:
 
     def model(self, asked: str | None) -> str:
         """Return the model that is asked for; by default the one that was best on dev."""
+        default = self._best_model() if asked is None else asked
+        return _one_of(self.directory, "model", asked, self.models, default)
+
+    def _best_model(self) -> str:
+        """Return the model that was best on dev, the first one where nothing says which it was."""
         path = self.directory / DEFAULT_MODEL
-        best = str(read_json(path)["model"]) if path.is_file() else self.models[0]
-        return _one_of(self.directory, "model", asked, self.models, best)
+        if not path.is_file():
+            return self.models[0]
+        record = read_json(path)
+        with as_train_wrote(path):
+            best = str(record["model"])
+        if best not in self.models:
+            raise ExperimentError(
+                f'{path}: no results of model "{best}", expected one of: {", ".join(self.models)}; '
+                "run asr train again, or choose with --model"
+            )
+        return best
 
     def grammars(self, split: str) -> tuple[GrammarName, ...]:
         """Return the grammars that a split was decoded with."""
@@ -155,7 +170,9 @@ def _used(root: Path, directory: Path) -> frozenset[str] | None:
         return None
     name = (directory.resolve() / RESULTS).relative_to(root.resolve()).as_posix()
     entry = read_used(root).get(name)
-    return entry.stages if entry else None
+    if entry is None:
+        return None
+    return entry.stages if entry.finished is None else entry.finished
 
 
 def _one_of(directory: Path, what: str, asked: str | None, known: Any, default: str) -> str:

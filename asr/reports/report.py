@@ -35,7 +35,7 @@ def report(
     split : test or dev; test by default, where there is one
     utterances : how many, from the worst on, are shown with their sound
     audio : sounds lie ``beside`` the page in ``FILE_audio``, are in it (``embed``), or nowhere (``none``); by
-        default they are in it if they are small
+        default they are in it if they are small, or if a folder of that name is somebody else's
     """
     missing = [package for name, package in _PACKAGES.items() if find_spec(name) is None]
     if missing:
@@ -46,6 +46,8 @@ def report(
         raise ConfigError(f"report: utterances: expected 0 or more, got {utterances}; 100 is usual")
     directory = Path(experiment)
     page = Path(out) if out is not None else directory / "report.html"
+    if page.is_dir():
+        raise ConfigError(f"--out: {page} is a directory, expected a file; choose another, such as page.html")
     building = import_module("asr.reports.building")  # it imports what the extra brings
     found: Path = building.build(directory, page, model, split, utterances, audio)
     return found

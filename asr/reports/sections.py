@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from asr.files import read_json
+from asr.files import as_train_wrote, read_json
 from asr.reports import accuracy_charts, cost_charts, phone_charts
 from asr.reports.accuracies import pairs_of_models, speaker_rows
 from asr.reports.choice import Choice, Sample
@@ -213,11 +213,14 @@ def _training(chosen: Choice) -> Iterator[Section]:
 def _sparsity(chosen: Choice) -> Section:
     path = chosen.finished.directory / SPARSITY
     if not path.is_file():
-        what = "Accuracy against the number of centres. No curve has been made yet; this makes it:"
-        command = f"asr sparsity {chosen.finished.directory.name} --model npd"
-        return Section("sparsity", "Sparsity", what, command=command)
+        what = (
+            "Accuracy against the number of centres. No curve has been made yet; this makes it, with the "
+            "experiment's directory for EXP:"
+        )
+        return Section("sparsity", "Sparsity", what, command="asr sparsity EXP")
     record = read_json(path)
-    chart = accuracy_charts.sparsity_chart(record["rows"], str(record["model"]))
+    with as_train_wrote(path):
+        chart = accuracy_charts.sparsity_chart(record["rows"], str(record["model"]))
     return Section("sparsity", "Sparsity", "How many centres the discriminants need.", charts=(chart,))
 
 

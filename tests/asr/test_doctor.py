@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -56,6 +57,15 @@ def test_packages_that_are_missing_old_or_broken(monkeypatch: pytest.MonkeyPatch
         "ok: optional extra english: not there (helper is not installed); for asr lexicon --english: "
         'pip install "asr-sparse-kernel[english]"' in others
     )
+
+
+def test_all_extras_for_users_are_looked_for() -> None:
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    extras = tomllib.loads(text)["project"]["optional-dependencies"]
+    assert set(doctor._FOR) == set(extras) - {"dev", "docs"}
+    for requirement in (r for extra in doctor._FOR for r in extras[extra]):
+        name, _, least = requirement.partition(">=")
+        assert doctor._fault(name, least) == ""  # the module's name is known
 
 
 def test_a_check_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 import soundfile
 
 import asr
+from asr.errors import ConfigError
 from asr.reports import building
 from asr.reports.choice import Choice
 
@@ -63,16 +64,34 @@ def test_sounds_beside_the_page(
     folder = tmp_path / "page_audio"
     folder.mkdir()
     (folder / "0001-old.flac").write_bytes(b"of an earlier page")
-    (folder / "notes.txt").write_text("of a person")
+    (folder / "asr-report.json").write_text('{"files": ["0001-old.flac"]}')
+    persons = {"notes.txt", "1272-128104-0000.flac"}
+    for name in persons:
+        (folder / name).write_text("of a person")
     page = asr.report(compared, out=tmp_path / "page.html", utterances=1)
     lines = scripts(page)["lines"]
-    files = {p.name for p in folder.iterdir()}
-    assert files == {Path(line["audio"]).name for line in lines} | {"notes.txt"}
+    written = {Path(line["audio"]).name for line in lines}
+    assert {p.name for p in folder.iterdir()} == written | persons | {"asr-report.json"}
+    assert {(folder / name).read_text() for name in persons} == {"of a person"}
     for line in lines:
         utterance = next(u for u in chosen.corpus if u.utterance_id == line["id"])
         assert soundfile.info(tmp_path / line["audio"]).duration == pytest.approx(
             soundfile.info(utterance.audio_path).duration, abs=1e-3
         )
+
+
+def test_a_folder_of_somebody_else(compared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "MOST_EMBEDDED", 10)
+    recording = tmp_path / "page_audio" / "1272-128104-0000.flac"
+    recording.parent.mkdir()
+    recording.write_bytes(b"of a person")
+    page = asr.report(compared, out=tmp_path / "page.html", utterances=1)
+    assert scripts(page)["view-data-0"]["audio"].startswith("data:audio/flac")
+    monkeypatch.setattr(building, "hear", None)  # nothing is decoded
+    with pytest.raises(ConfigError, match="page_audio: not a folder that asr report made"):
+        asr.report(compared, out=tmp_path / "page.html", audio="beside")
+    assert list(recording.parent.iterdir()) == [recording]
+    assert recording.read_bytes() == b"of a person"
 
 
 def test_other_words_than_in_the_evaluation_are_named(

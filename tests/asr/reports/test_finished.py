@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,25 @@ def test_an_experiment_is_needed(compared: Path, tmp_path: Path) -> None:
         Finished.read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", r"default\.json: not as asr train writes it \(KeyError: 'model'\)"),
+        ("[1]", r"default\.json: not as asr train writes it \(TypeError"),
+        ("null", r"default\.json: not as asr train writes it \(TypeError"),
+        ('{"model": "npd"}', 'no results of model "npd", expected one of: gmm1, gmm2; run asr train again'),
+    ],
+)
+def test_a_strange_default_model(finished: Finished, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "default.json").write_text(text)
+    strange = replace(finished, directory=tmp_path)
+    with pytest.raises(ExperimentError, match=said):
+        strange.model(None)
+    assert strange.model("gmm2") == "gmm2"
+    (tmp_path / "default.json").unlink()
+    assert strange.model(None) == "gmm1"
+
+
 def test_only_stages_in_use_count(compared: Path, tmp_path: Path) -> None:
     """An older output of a stage is not taken, whether a file says what is used or the times do."""
     copy = tmp_path / "exp"
@@ -61,6 +81,22 @@ def test_only_stages_in_use_count(compared: Path, tmp_path: Path) -> None:
     (copy / "used.json").unlink()
     (copy / "stages" / newest / "stage.json").touch()
     assert Finished.read(copy).stage("test-gmm1").name == newest
+
+
+def test_stages_of_a_killed_run_do_not_count(compared: Path, tmp_path: Path) -> None:
+    """A later run with other settings has evaluated a model and was killed: the results are the earlier's."""
+    copy = tmp_path / "exp"
+    shutil.copytree(compared, copy)
+    evaluated = Finished.read(copy).stage("test-gmm1").name
+    shutil.copytree(copy / "stages" / evaluated, copy / "stages" / "test-gmm1-000000000000")
+    (copy / "stages" / "test-gmm1-000000000000" / "stage.json").touch()  # the newest
+    used = json.loads((copy / "used.json").read_text())
+    used["results.json"]["unfinished"] = ["test-gmm1-000000000000"]
+    (copy / "used.json").write_text(json.dumps(used))
+    assert Finished.read(copy).stage("test-gmm1").name == evaluated
+    used["results.json"] = {"unfinished": ["test-gmm1-000000000000"]}  # nothing says more
+    (copy / "used.json").write_text(json.dumps(used))
+    assert list(Finished.read(copy).stages) == ["test-gmm1"]
 
 
 def test_a_point_of_a_sweep_finds_the_stages_of_the_sweep(compared: Path, tmp_path: Path) -> None:

@@ -22,6 +22,16 @@ def test_a_number_of_utterances(tmp_path: Path) -> None:
         asr.report(tmp_path, utterances=-1)
 
 
+def test_a_directory_is_no_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("asr.reports.building.build", None)  # nothing is begun
+    for out in (tmp_path, str(tmp_path)):
+        with pytest.raises(ConfigError, match=f"^--out: {tmp_path} is a directory, expected a file; [^\n]*$"):
+            asr.report("exp", out=out)
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(ConfigError, match=r"report\.html is a directory"):
+        asr.report(tmp_path)
+
+
 def test_the_page_lies_in_the_experiment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls = []
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from acoustic.hmm.topology import Topology
+from asr.errors import ExperimentError
 from asr.reports.choice import Choice, Sample
 from asr.reports.finished import Finished
 from asr.reports.parts import Section
@@ -46,7 +47,7 @@ def test_a_sparsity_curve_if_there_is_one(compared: Path, empty: Sample, tmp_pat
         found = sections(Choice.of(Finished.read(copy), None, None), empty)
         return next(section for section in found if section.key == "sparsity")
 
-    assert sparsity().command == "asr sparsity exp --model npd"
+    assert sparsity().command == "asr sparsity EXP"
     row = {
         "n_centers": 5,
         "distinct_centers": 9,
@@ -57,6 +58,15 @@ def test_a_sparsity_curve_if_there_is_one(compared: Path, empty: Sample, tmp_pat
     (copy / "sparsity.json").write_text(json.dumps({"model": "orols", "rows": [row]}))
     (chart,) = sparsity().charts
     assert "Word accuracy of orols on dev" in chart.caption
+    for wrong in (
+        "[]",
+        '{"model": "orols"}',
+        '{"model": "orols", "rows": []}',
+        '{"model": "m", "rows": [{}]}',
+    ):
+        (copy / "sparsity.json").write_text(wrong)
+        with pytest.raises(ExperimentError, match=r"sparsity\.json: not as asr train writes it"):
+            sparsity()
 
 
 def test_confusions_name_what_went_wrong() -> None:
