@@ -8,12 +8,15 @@ its blocks; results go to the files of the blocks, and only the processor time g
 
 from __future__ import annotations
 
+import ctypes
 import io
 import pickle
+import sys
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,6 +32,7 @@ from foundation.threads import one_worker
 Function = Callable[[Any], Any]
 
 _N_FUNCTIONS, _N_SHARED = 2, 2  # that a worker keeps at hand
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 
 class FilesForWorkers:
@@ -91,6 +95,20 @@ def _function(path: str) -> Function:
     return function
 
 
+@cache
+def _keep_freed_memory() -> None:
+    """Let glibc keep freed memory for the next array, as it does by itself.
+
+    Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536, so that every larger array would be mapped, and its
+    pages cleared, anew: that costs as much time again as the work.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):  # another C library
+            mallopt = ctypes.CDLL(None).mallopt
+            mallopt(_M_TRIM_THRESHOLD, 256 << 20)
+            mallopt(_M_MMAP_THRESHOLD, 32 << 20)  # the most that glibc takes
+
+
 def compute(code: str, function: str, blocks: Sequence[tuple[Sequence[Any], str]]) -> float:
     """Compute some blocks and return the processor seconds that took; a worker runs this.
 
@@ -105,6 +123,7 @@ def compute(code: str, function: str, blocks: Sequence[tuple[Sequence[Any], str]
             f"a worker runs {own_code()}, expected {code}, as the command does; install the same version for "
             "all of them, and start the workers again"
         )
+    _keep_freed_memory()
     started = time.process_time()
     with one_worker():
         for items, path in blocks:
