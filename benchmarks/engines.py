@@ -7,7 +7,8 @@
 ``threads:N`` is ``asr train --workers N``, ``dask:N`` a scheduler and N worker processes of one thread each
 on this machine, started as docs/cluster.md says, and ``--scheduler``. ``--before DIR`` trains with the code
 of another checkout as well, with as many threads as it takes by itself. Engines take turns, ``--repeats``
-times; medians are reported. First each checkout trains once for the compiler, which does not count.
+times; medians are reported. First each checkout trains once for the compiler, which does not count, unless
+``--compiled`` says that it has.
 
 CPU seconds are those of all stages, of the command and its workers together, as the experiments record them;
 wall seconds are those of the stages. The wall time means something only if nothing else runs. The digest is
@@ -163,6 +164,7 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", default=["threads:1", "threads:2", "dask:1", "dask:2"])
     parser.add_argument("--before", type=Path, help="checkout of other code")
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--compiled", action="store_true", help="each checkout has trained before")
     parser.add_argument("--page", type=Path, help="page whose section is written")
     parser.add_argument("--section", default="engines", help="name of the page's section")
     options = parser.parse_args()
@@ -174,7 +176,7 @@ def main() -> None:
     engines = [Engine.of(text) for text in options.engines]
     if options.before is not None:
         engines.insert(0, Engine("threads", 0, options.before.resolve()))
-    for checkout in dict.fromkeys(engine.checkout for engine in engines):
+    for checkout in dict.fromkeys(engine.checkout for engine in engines if not options.compiled):
         train(Engine("threads", 1, checkout), arguments)
     found: dict[str, list[dict[str, object]]] = {engine.name: [] for engine in engines}
     for n in range(options.repeats):
