@@ -138,7 +138,7 @@ def test_states_in_context(tmp_path: Path) -> None:
 
 def test_grammars_are_written_and_timed(tmp_path: Path) -> None:
     found = planner(tmp_path)
-    found.walk.task.prepared = SimpleNamespace(path=tmp_path)  # type: ignore[misc,assignment]
+    found.walk.task.prepared = SimpleNamespace(path=tmp_path)  # type: ignore[assignment]
     found.__dict__["_lexicon"] = LEXICON
     assert list(found._written) == ["loop", "bigram"]
     assert min(found._written.values()) >= 0
