@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from acoustic.emissions.hybrid import THESIS, HybridConfig
 from acoustic.emissions.one_vs_rest import KrlsConfig
-from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
-from asr.planning.generated import (
-    labelled_frames,
-    one_vs_rest_model,
-    pooled_machines,
-    rival_machines,
-    sparse_machines,
-    speech_like_frames,
-)
+from asr.planning.generated import pooled_machines, rival_machines, sparse_machines
 from asr.planning.pair_costs import PairTask, costs_by_size, pair_costs
 
 POOLS = PoolsConfig(n_centers=20)
@@ -32,37 +23,6 @@ def of_pools(task: PairTask = TASK, own: PoolsConfig = POOLS, **options: int):  
     found = pair_costs(task, HybridConfig(), own, n_workers=1, **options)
     assert found is not None
     return found
-
-
-class TestGenerated:
-    def test_frames_are_of_their_classes(self) -> None:
-        frames = labelled_frames(np.array([5, 1, 3]), 4)
-        assert np.bincount(frames.codes).tolist() == [5, 1, 3]
-        assert frames.x.shape == (9, 4)
-        assert set(frames.folds.tolist()) == {0, 1}
-        assert speech_like_frames(100, 7, 4).shape == (100, 4)
-
-    def test_rivals_are_the_nearest_classes(self) -> None:
-        machines = rival_machines(12, 5, 6, 20, 5.0)
-        assert (machines.n_classes, machines.n_pairs, machines.n_centers) == (12, 20, 60)
-        means = machines.prototypes.means.mean(axis=1)
-        distances = {(i, j): np.sum((means[i] - means[j]) ** 2) for i, j in all_pairs(12).tolist()}
-        taken = {tuple(pair) for pair in machines.pairs.tolist()}
-        of_taken = np.mean([distances[pair] for pair in taken])
-        assert of_taken < np.mean([d for pair, d in distances.items() if pair not in taken])
-
-    def test_each_pair_has_centres_of_both_its_classes(self) -> None:
-        machines = sparse_machines(4, 6, 40, 3, 5.0)
-        own = np.arange(40) * 4 // 40
-        for pair, slots in zip(machines.pairs, machines.slots, strict=True):
-            assert np.bincount(own[slots], minlength=4)[pair].tolist() == [3, 3]
-
-    @pytest.mark.parametrize("n_classes", [2, 5])
-    def test_models_score_frames(self, n_classes: int) -> None:
-        frames = speech_like_frames(10, n_classes, 4)
-        scores = one_vs_rest_model(n_classes, 8, 4, 5.0).log_likelihoods(frames)
-        assert scores.shape == (10, n_classes)
-        assert np.isfinite(scores).all()
 
 
 class TestPools:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,15 +102,6 @@ def test_table(found: Plan) -> None:
     assert "too much? Of the CPU time of all, these would save:" in text
     assert "  --model gmm2 " in text
     assert re.search(r"npd, 20 centres +npd, 50 centres +npd, 100 centres$", text, re.MULTILINE)
-
-
-def test_a_long_name_and_what_nobody_knows(found: Plan) -> None:
-    name = "sklearn:linear_model.LogisticRegression"
-    long = replace(found.models[0], model=name, not_predicted=f"training and scores of {name}, " + "x " * 40)
-    lines = plan_table(replace(found, models=(long,), others=())).splitlines()
-    assert max(map(len, lines)) <= 100
-    assert any(line.endswith(" …ogisticRegression") for line in lines)
-    assert any(line.startswith("not in these numbers: training and scores of") for line in lines)
 
 
 def test_with_out_the_task_is_there_for_training(tones: Path, tmp_path: Path) -> None:
