@@ -6,7 +6,7 @@ import math
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import TypeAlias, overload
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.arrays import Singles
+from foundation.computed import Computed
 
 Place: TypeAlias = tuple[int, tuple[int, ...]]  # first byte and shape of an array
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -83,38 +84,18 @@ class InFile(Sequence[Singles]):
             self._file.seek(start)
             return np.fromfile(self._file, np.float32, math.prod(shape)).reshape(shape)
 
-    def __reduce__(self) -> tuple[type[InBuffer], tuple[Bytes, list[Place]]]:
+    def __reduce__(self) -> tuple[Callable[..., Computed[Singles]], tuple[Bytes, list[Place]]]:
         """Return what another process makes the sequence of: all bytes, here mapped and not read."""
         is_empty = not any(math.prod(shape) for _, shape in self._places)
         content = np.empty(0, np.uint8) if is_empty else np.memmap(self._file, np.uint8, "c")
-        return InBuffer, (content.view(np.ndarray), self._places)
+        return _in_buffer, (content.view(np.ndarray), self._places)
 
 
-class InBuffer(Sequence[Singles]):
-    """The arrays of an `InFile` in another process.
+def _in_buffer(content: Bytes, places: Sequence[Place]) -> Computed[Singles]:
+    """Return the arrays of an `InFile` in another process, from the bytes of them all."""
 
-    Parameters
-    ----------
-    content : the bytes of all arrays
-    places : first byte and shape of each array
-    """
+    def array(n: int) -> Singles:
+        start, shape = places[n]
+        return content[start : start + 4 * math.prod(shape)].view(np.float32).reshape(shape)
 
-    def __init__(self, content: Bytes, places: list[Place]) -> None:
-        self._content, self._places = content, places
-
-    def __len__(self) -> int:
-        """Return the number of arrays."""
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, index: int) -> Singles: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Singles]: ...
-
-    def __getitem__(self, index: int | slice) -> Singles | Sequence[Singles]:
-        """Return an array, or all arrays of a slice."""
-        if isinstance(index, slice):
-            return [self[n] for n in range(len(self))[index]]
-        start, shape = self._places[index]
-        return self._content[start : start + 4 * math.prod(shape)].view(np.float32).reshape(shape)
+    return Computed(array, len(places))
