@@ -31,7 +31,8 @@ from foundation.errors import AsrError
 
 Task: TypeAlias = Any  # a future of distributed
 
-TASKS_A_WORKER = 8  # of each map, so that workers of different speed end at about the same time
+TASKS_A_WORKER = 16  # of each map at most, so that workers end at about the same time
+_WORTHWHILE_S = 0.25  # of work that a task has at least, where blocks are known to be small
 
 _LOST = (CancelledError, FutureCancelledError, asyncio.CancelledError, CommClosedError)  # with the scheduler
 _PATIENCE_S = 30.0  # between two looks at the workers
@@ -52,6 +53,7 @@ class DaskEngine:
     def __init__(self, client: Client, name: str) -> None:
         self.client, self.name = client, name
         self.cpu_elsewhere = 0.0
+        self.block_s: dict[str, float] = {}  # processor seconds of a block of the last task with a label
         self._files = FilesForWorkers()
 
     def results(self, blocks: Blocks, n_workers: int | None) -> Iterator[list[Any]]:
@@ -91,6 +93,17 @@ class DaskEngine:
         )
 
 
+def task_size(n_blocks: int, n_workers: int, block_s: float) -> int:
+    """Return how many neighbouring blocks are one task; it decides when they are done, and nothing else.
+
+    >>> task_size(150, 2, 0.5), task_size(27, 2, 0.01), task_size(3, 8, 0.01)
+    (5, 14, 1)
+    """
+    least = -(-n_blocks // (TASKS_A_WORKER * n_workers))
+    most = -(-n_blocks // n_workers)
+    return min(max(least, int(_WORTHWHILE_S / max(block_s, 1e-6))), most)
+
+
 class _Tasks:
     """The tasks of one map."""
 
@@ -107,7 +120,9 @@ class _Tasks:
     def submit(self, missing: Sequence[int]) -> None:
         """Hand out some blocks, neighbours together where there are many."""
         if missing:
-            size = -(-len(missing) // (TASKS_A_WORKER * max(self.engine.n_workers(), 1)))
+            size = task_size(
+                len(missing), max(self.engine.n_workers(), 1), self.engine.block_s.get(self.blocks.label, 1.0)
+            )
             for start in range(0, len(missing), size):
                 self._submit_together(missing[start : start + size])
 
@@ -163,6 +178,8 @@ class _Tasks:
                 if task.key not in self._counted:
                     self._counted.add(task.key)
                     self.engine.cpu_elsewhere += cpu_s
+                    n_blocks = sum(other is task for other in self._of_block.values())
+                    self.engine.block_s[self.blocks.label] = cpu_s / max(n_blocks, 1)
                 return None
 
     def _read(self, path: Path, *, is_expected: bool) -> list[Any] | None:
