@@ -3,7 +3,8 @@
 `block_map` is a map over items in blocks whose boundaries depend on nothing but the items. `step` is work
 that follows other work, such as one pass of a training. Within ``with checkpoints(directory)`` each block and
 each step leaves its result in a file when it is done, whole or not at all; another run of the same work, that
-is with the same directory, reads it there. What is computed is the same with files and without, for any
+is with the same directory, reads it there. (Threads write none for the first second of a map: files of blocks
+of milliseconds would cost too much of them.) What is computed is the same with files and without, for any
 number of workers, and for any `Engine`.
 
 The caller has to see to it that one directory belongs to one work: that what a function computes follows from
@@ -17,6 +18,8 @@ from __future__ import annotations
 
 import logging
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -35,6 +38,7 @@ Result = TypeVar("Result")
 Held = TypeVar("Held")
 
 N_TRIES = 3  # of a block that fails
+LOSS_S = 1.0  # processor time of a map whose blocks threads do not write: files would cost too much of it
 
 logger = logging.getLogger(__name__)
 
@@ -102,13 +106,38 @@ class Engine(Protocol):
         ...
 
 
-def compute_block(function: Callable[[Any], Any], items: Sequence[Any], path: Path) -> list[Any]:
+class _Unsaved:
+    """Counts the time of blocks whose results are not written: computing them again takes no longer."""
+
+    def __init__(self) -> None:
+        self._seconds, self._lock = 0.0, threading.Lock()
+
+    def is_worth_a_file(self, seconds: float) -> bool:
+        """Return whether a kill would lose more than `LOSS_S` of a map without this block's file."""
+        with self._lock:
+            self._seconds += seconds
+            return self._seconds > LOSS_S
+
+
+def always(seconds: float) -> bool:
+    """Return that results are written, whatever they took."""
+    return True
+
+
+def compute_block(
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    path: Path,
+    is_worth_a_file: Callable[[float], bool] = always,
+) -> list[Any]:
     """Return the results of a block, from its file if that is sound; otherwise compute and write them."""
     found: list[Any] | None = finished(path)
     if found is None:
+        started = time.thread_time()
         with _at(None):  # maps within have no files of their own
             found = [function(item) for item in items]
-        pack(found, path)
+        if is_worth_a_file(time.thread_time() - started):
+            pack(found, path)
     return found
 
 
@@ -138,7 +167,8 @@ class Threads:
     def results(self, blocks: Blocks, n_workers: int | None) -> Iterator[list[Any]]:
         """Yield the results of each block in order, see `Engine`."""
         failed: dict[int, Exception] = {}
-        attempts = parallel_map(partial(_attempt, blocks), range(len(blocks)), n_workers or self.n_workers)
+        attempt = partial(_attempt, blocks, _Unsaved())
+        attempts = parallel_map(attempt, range(len(blocks)), n_workers or self.n_workers)
         for n, found in enumerate(attempts):
             if isinstance(found, Exception):
                 failed[n] = found
@@ -147,11 +177,11 @@ class Threads:
         raise_failed(blocks, failed)
 
 
-def _attempt(blocks: Blocks, n: int) -> list[Any] | Exception:
+def _attempt(blocks: Blocks, unsaved: _Unsaved, n: int) -> list[Any] | Exception:
     """Return the results of a block, or the error of its last try."""
     for n_tries in range(1, N_TRIES + 1):
         try:
-            return compute_block(blocks.function, blocks.items[n], blocks.path(n))
+            return compute_block(blocks.function, blocks.items[n], blocks.path(n), unsaved.is_worth_a_file)
         except (AsrError, OSError, MemoryError):
             raise
         except Exception as error:

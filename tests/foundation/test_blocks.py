@@ -1,5 +1,6 @@
 import shutil
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -15,6 +16,11 @@ from foundation.blocks import (
     using,
 )
 from foundation.errors import AsrError
+
+
+@pytest.fixture(autouse=True)
+def every_block_has_a_file(monkeypatch):
+    monkeypatch.setattr("foundation.blocks.LOSS_S", -1.0)
 
 
 class Counted:
@@ -192,3 +198,22 @@ def test_shared_values_are_told_apart_by_identity():
     one, other = Shared([1]), Shared([1])
     assert one != other
     assert len({one, other}) == 2
+
+
+def test_the_first_moments_of_a_map_are_not_worth_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("foundation.blocks.LOSS_S", 0.05)
+
+    def work(n):
+        started = time.thread_time()
+        while time.thread_time() < started + 0.02:
+            pass
+        return n
+
+    with checkpoints(tmp_path):
+        assert list(block_map(work, range(6), label="work", n_workers=1)) == list(range(6))
+    assert sorted(p.name for p in (tmp_path / "0001-work-6").iterdir()) == [
+        "000002",
+        "000003",
+        "000004",
+        "000005",
+    ]

@@ -48,6 +48,7 @@ def test_blocks_that_are_read_make_the_same_models(
     settings: tuple[str, ...],
     tmp_path: Path,
     digests: Callable[[Path], dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     own = ("forward.n_centers=10",) if preset == "thesis" and model in ("npd", "orols") else ()
     options = [*settings, "hybrid.min_frames=5", *own]
@@ -56,6 +57,7 @@ def test_blocks_that_are_read_make_the_same_models(
         train("folder", corpus=tones, out=out, models=["gmm2", model], preset=preset, settings=options)
         return digests(out)
 
+    monkeypatch.setattr("foundation.blocks.LOSS_S", -1.0)
     engine = Rereading()
     with using(engine):
         found = trained(tmp_path / "reread")
