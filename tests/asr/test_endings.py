@@ -34,9 +34,16 @@ with stopped_at_once():
 NAMES = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
+# Tests under nohup, or behind an &, inherit that signals are ignored.
+AS_AT_A_TERMINAL = f"""
+import signal
+for name in {NAMES!r}: signal.signal(getattr(signal, name), signal.SIG_DFL)
+"""
+
+
 def started(*command: str, **options: object) -> "subprocess.Popen[str]":
     """Return a process that handles the signals as one that was started at a terminal."""
-    setup = "import signal\nfor s in (signal.SIGINT,): signal.signal(s, signal.default_int_handler)\n"
+    setup = f"{AS_AT_A_TERMINAL}signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     return subprocess.Popen(
         [sys.executable, "-c", setup + command[0], *command[1:]],
         stdout=subprocess.PIPE,
@@ -62,7 +69,7 @@ def test_a_run_cleans_up_and_says_one_line(name: str) -> None:
 
 def test_a_terminal_that_is_gone_does_not_change_the_exit_code() -> None:
     reader, writer = os.pipe()
-    setup = "import signal; signal.signal(signal.SIGPIPE, signal.SIG_IGN)\n"
+    setup = f"{AS_AT_A_TERMINAL}signal.signal(signal.SIGPIPE, signal.SIG_IGN)\n"
     command = [sys.executable, "-c", setup + RUN, "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writer, text=True) as process:
         os.close(writer)
