@@ -18,6 +18,7 @@ wall time, at a moment of its own, and another job takes its place; its results 
 from __future__ import annotations
 
 import importlib
+import logging
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -77,6 +78,7 @@ def running_on(
 def _connected(stack: ExitStack, address: Any, name: str) -> Engine:
     """Return the engine of a scheduler that has a worker."""
     distributed = _imported("distributed")
+    stack.enter_context(_silent("distributed"))
     try:
         client = stack.enter_context(distributed.Client(address, timeout=_CONNECT_S, set_as_default=False))
     except (OSError, TimeoutError, ValueError) as error:
@@ -88,6 +90,20 @@ def _connected(stack: ExitStack, address: Any, name: str) -> Engine:
     from asr.engines.dask_engine import DaskEngine
 
     return DaskEngine(client, name)
+
+
+@contextmanager
+def _silent(package: str) -> Iterator[None]:
+    """Keep a package from writing tracebacks to the terminal: what matters becomes an error of ours."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == package]
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 def _wait_for_workers(client: Client, name: str) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import threading
 from pathlib import Path
 
@@ -139,6 +140,14 @@ class TestJobs:
         assert "--lifetime 14100s --lifetime-stagger 120s" in script
         assert "MAX_SPILL=1GB" in script
         assert set(JOBQUEUES.values()) <= set(dir(jobqueue))
+
+
+def test_dask_says_nothing_meanwhile(tmp_path: Path) -> None:
+    before = logging.getLogger("distributed.client").level
+    path = written(tmp_path / "c.toml", 'kind = "local"\njobs = 1\n[options]\nprocesses = false\n')
+    with running_on(cluster=path):
+        assert not logging.getLogger("distributed.client").isEnabledFor(logging.CRITICAL)
+    assert logging.getLogger("distributed.client").level == before
 
 
 def test_a_local_cluster_from_a_file(tmp_path: Path) -> None:
