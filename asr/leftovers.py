@@ -21,11 +21,11 @@ from asr.recognizer import DEFAULT_MODEL, MODELS, POINTS
 from asr.scoring.points import SWEEP
 from asr.scoring.results import RESULTS
 from asr.sparsity import FILE as SPARSITY
+from asr.stages.keys import name_of
 from asr.stages.store import RECORD, STAGES, lock
 from asr.stages.used import USED, Used, read_used
 from asr.training.suspicious import SUSPICIOUS
 
-_STAGE = re.compile(r"(?P<name>[^.].*)-[0-9a-f]{12}")
 _HIDDEN_STAGE = re.compile(r"\.[^.].*-[0-9a-f]{12}\.(?:(?P<partial>partial)|(?P<blocks>blocks))")
 _FILES = (CONFIG, DEFAULT_MODEL, RESULTS, SPARSITY, SUSPICIOUS, SWEEP, USED)
 _WHY = {
@@ -187,14 +187,14 @@ def _entries(stages: Path) -> Iterator[Path]:
 
 def _stage_record(path: Path) -> dict[str, object] | None:
     """Return the record of a stage's directory; None if this is no such directory."""
-    match, record = _STAGE.fullmatch(path.name), path / RECORD
-    if match is None or not _is_directory(path) or record.is_symlink() or not record.is_file():
+    name, record = name_of(path.name), path / RECORD
+    if name is None or not _is_directory(path) or record.is_symlink() or not record.is_file():
         return None
     try:
         content = read_json(record)
     except ExperimentError:
         return None
-    return content if isinstance(content, dict) and content.get("stage") == match["name"] else None
+    return content if isinstance(content, dict) and content.get("stage") == name else None
 
 
 def _hidden_kind(path: Path) -> str | None:

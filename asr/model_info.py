@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from asr.corpora.sufficiency import Amount, said_duration
 from asr.files import read_json, said_size
 from asr.recognizer import DECODING, MODELS, Recognizer, model_directory
 from asr.scoring.results import RESULTS, Result, read_results
+from asr.stages.keys import name_of
 from asr.stages.store import STAGES, stage_cpu_s
 from asr.stages.used import USED, read_used
 from asr.training.suspicious import SUSPICIOUS
@@ -93,8 +93,7 @@ def _cpu_when_tested(
     if root is None or data is None or not n_grammars or not (root / USED).is_file():
         return None
     used = read_used(root).get(RESULTS)
-    name = re.compile(rf"test-{re.escape(model)}-[0-9a-f]{{12}}")
-    stages = [stage for stage in (used.finished or () if used else ()) if name.fullmatch(stage)]
+    stages = [stage for stage in (used.finished or () if used else ()) if name_of(stage) == f"test-{model}"]
     cpu_s = sum(stage_cpu_s(root / STAGES / stage) for stage in stages)
     seconds = 3600 * data.amounts["test"].hours * n_grammars
     return round(cpu_s / seconds, 4) if cpu_s and seconds else None

@@ -16,13 +16,12 @@ from asr.planning.pair_costs import PairCosts
 from asr.planning.search_costs import SearchCosts
 from asr.planning.speech_costs import SpeechCosts, aligner_components
 from asr.planning.walk import Stage
+from asr.stages.fitting import N_HEARD
 from asr.systems import GmmSystem, HybridSystem, System
 from asr.training.choice import N_CLASSES, values_of
+from asr.training.fit import N_WRONG_PAIRS, n_wrong_each
 from asr.training.heard_words import MOST_FRAMES
 from features.frontend import Projection
-
-_N_HEARD, _N_WRONG = 100, 600  # as `asr.stages.fitting` and `asr.training.fit` have them
-_MOST_WRONG = 4
 
 
 class Seconds(NamedTuple):
@@ -202,7 +201,7 @@ class Prices:
     def _fit(self, stage: Stage) -> Seconds:
         """Return what it costs to judge all transcripts, and to align some with those of others."""
         n_frames, n = self.amounts.n_frames(stage.splits), self.amounts.n_utterances(stage.splits)
-        n_wrong = min(n, _N_WRONG) * _wrong_ones(n)
+        n_wrong = min(n, N_WRONG_PAIRS) * n_wrong_each(n)
         scores = self.speech.scores("none", int(stage.what))
         own = self.speech.transformed(hybrid=False) + scores + self.speech.loop() + self.speech.sound()
         n_ways = 1 + n_wrong / max(n, 1)
@@ -213,8 +212,8 @@ class Prices:
     def _confidence(self, stage: Stage) -> Seconds:
         """Return what the same costs of a hundred utterances by the final model."""
         n, n_frames = self.amounts.n_utterances(self.final), self.amounts.n_frames(self.final)
-        heard = n_frames * min(1.0, _N_HEARD / max(n, 1))
-        n_ways = 1 + _wrong_ones(min(n, _N_HEARD))
+        heard = n_frames * min(1.0, N_HEARD / max(n, 1))
+        n_ways = 1 + n_wrong_each(min(n, N_HEARD))
         in_context = self._is_hybrid and self.config.hybrid.units != "phone"
         fitting = self.speech.fitting() + (n_ways - 1) * self.speech.fitting_others()
         a_frame = self.score + self.speech.loop(in_context=in_context) + fitting
@@ -317,11 +316,6 @@ class Prices:
 
 def _projection(stage: Stage) -> Projection:
     return "lda" if "lda" in stage.what.split("-") else "none"
-
-
-def _wrong_ones(n_utterances: int) -> int:
-    """Return with how many transcripts of others an utterance is aligned."""
-    return min(_MOST_WRONG, -(-_N_WRONG // max(n_utterances, 1)))
 
 
 def _serial(seconds: float) -> Seconds:

@@ -7,7 +7,6 @@ sweep's point lie in the sweep's directory.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,10 +24,10 @@ from asr.formats.transcripts import read_transcripts
 from asr.recognizer import DEFAULT_MODEL
 from asr.scoring.results import RESULTS, Result, read_results
 from asr.scoring.scoring import Transcripts
+from asr.stages.keys import name_of
 from asr.stages.store import RECORD, STAGES
 from asr.stages.used import USED, read_used
 
-_STAGE = re.compile(r"(?P<name>[^.].*)-[0-9a-f]{12}")
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split
 
 
@@ -159,9 +158,9 @@ def _stages(root: Path, directory: Path) -> Iterator[tuple[str, Path]]:
     found = sorted((root / STAGES).glob(f"[!.]*/{RECORD}"), key=lambda path: path.stat().st_mtime_ns)
     used = _used(root, directory)
     for path in (record.parent for record in found):
-        match = _STAGE.fullmatch(path.name)
-        if match and (used is None or path.name in used):
-            yield match["name"], path
+        name = name_of(path.name)
+        if name is not None and (used is None or path.name in used):
+            yield name, path
 
 
 def _used(root: Path, directory: Path) -> frozenset[str] | None:

@@ -16,7 +16,7 @@ from asr.training.fit import fit_curves, hear, save_curves
 from asr.training.gmm import usable_for_training
 from asr.training.suspicious import find_suspicious, read_suspicious, write_suspicious
 
-_N_HEARD = 100  # utterances that say how confident words of a model's alignments are
+N_HEARD = 100  # utterances that say how confident words of a model's alignments are
 
 
 class FittingStages:
@@ -103,7 +103,7 @@ class FittingStages:
         def compute(directory: Path) -> None:
             data, trained = self.usable(splits), load_model(model.path)
             beam = self.config.gmm.beam
-            heard = hear(data, trained, self.task.lexicon, beam, n_utterances=_N_HEARD)
+            heard = hear(data, trained, self.task.lexicon, beam, n_utterances=N_HEARD)
             save_curves(fit_curves(heard), directory)
 
         return self.store.run(

@@ -27,7 +27,8 @@ from foundation.arrays import Floats, Reals
 from foundation.blocks import block_map
 
 CURVES = "fit.json"
-_N_WRONG_PAIRS = 600  # enough for a curve; at most four for each utterance
+N_WRONG_PAIRS = 600  # enough for a curve
+_MOST_WRONG = 4  # for each utterance
 _N_NEAR = 25  # how many utterances of nearly the same number of phones a wrong transcript is drawn from
 
 Words = tuple[str, ...]
@@ -143,12 +144,17 @@ def _evenly(n: int, n_chosen: int | None) -> list[int]:
     return [k * n // n_chosen for k in range(n_chosen)]
 
 
+def n_wrong_each(n_utterances: int) -> int:
+    """Return with how many transcripts of others each of some utterances is aligned."""
+    return min(_MOST_WRONG, -(-N_WRONG_PAIRS // max(n_utterances, 1)))
+
+
 def _partners(texts: Sequence[Words], lexicon: Lexicon, chosen: Sequence[int]) -> dict[int, list[int]]:
     """Return for some of the utterances chosen those whose transcripts are aligned with them, too."""
     known = [[p for p in lexicon.spoken(words) if p is not None] for words in texts]
     n_phones = np.array([sum(min(map(len, p)) for p in ways) for ways in known])
-    n_each = min(4, -(-_N_WRONG_PAIRS // len(chosen))) if chosen else 0
-    with_partners = {chosen[k] for k in _evenly(len(chosen), _N_WRONG_PAIRS)}
+    n_each = n_wrong_each(len(chosen))
+    with_partners = {chosen[k] for k in _evenly(len(chosen), N_WRONG_PAIRS)}
     found: dict[int, list[int]] = {}
     for n in with_partners:
         near = np.argsort(np.abs(n_phones - n_phones[n]), kind="stable")

@@ -70,6 +70,6 @@ def test_numbers_that_are_said_twice() -> None:
     assert pair_costs._MOST_IN_GROUP == train_pools._MOST_CLASSES
     assert pair_costs._MEETING_FRAMES == prototypes._MEETING_FRAMES
     assert pair_costs._MOST_KRLS_CENTERS == one_vs_rest._MOST_CENTERS
-    assert prices._N_HEARD == fitting._N_HEARD
-    assert prices._N_WRONG == fit._N_WRONG_PAIRS
+    assert prices.N_HEARD == fitting.N_HEARD
+    assert prices.N_WRONG_PAIRS == fit.N_WRONG_PAIRS
     assert speech_costs._ALIGNER_COMPONENTS == models._ALIGNER_COMPONENTS

@@ -10,7 +10,16 @@ from acoustic.hmm.fit import FitCurve, Margins
 from asr import Recognizer
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
-from asr.training.fit import FitCurves, Heard, _partners, fit_curves, hear, load_curves, save_curves
+from asr.training.fit import (
+    FitCurves,
+    Heard,
+    _partners,
+    fit_curves,
+    hear,
+    load_curves,
+    n_wrong_each,
+    save_curves,
+)
 from decoder.lexicon import Lexicon
 
 
@@ -84,3 +93,10 @@ def test_partners_are_others_however_often_a_text_is_repeated() -> None:
     assert set(map(len, partners.values())) == {1}
     assert all((n < 300) != (k < 300) for n, others in partners.items() for k in others)
     assert _partners([("A",)] * 3, lexicon, range(3)) == {0: [], 1: [], 2: []}
+
+
+@pytest.mark.parametrize(
+    ("n", "each"), [(1, 4), (150, 4), (199, 4), (200, 3), (300, 2), (600, 1), (10_000, 1)]
+)
+def test_six_hundred_wrong_transcripts_at_most_four_each(n: int, each: int) -> None:
+    assert n_wrong_each(n) == each
