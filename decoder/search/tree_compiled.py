@@ -35,7 +35,9 @@ BY_WORD, BY_SILENCE = 0, 1  # how a context was reached; a silence may only foll
 START = -1  # leaf of the record of the sentence's start
 # Places in `Memory.counts`: the last four are the slot of the best token and the word end before it, the
 # boundary reached, and whether no token is left.
-N_ACTIVE, N_FREE, STAMP, N_REACHED, N_ENDS, FIRST_END, N_OFFERS, BEST_SLOT, OPEN_END, BOUNDARY, IS_DEAD = range(11)
+N_ACTIVE, N_FREE, STAMP, N_REACHED, N_ENDS, FIRST_END, N_OFFERS, BEST_SLOT, OPEN_END, BOUNDARY, IS_DEAD = (
+    range(11)
+)
 N_COUNTS = 11
 BEST, THRESHOLD = 0, 1  # places in `Memory.levels`: the best score, and that below which tokens are dropped
 HASH_FACTOR = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: D. Knuth, "The Art of Computer Programming" 3, 6.4
