@@ -6,6 +6,7 @@ from .errors import AsrError
 from .exports import export
 from .imports import import_model
 from .leftovers import clean
+from .live.stream import Partial, Stream, StreamConfig
 from .planning.plan import plan
 from .recipe import Recipe
 from .recognizer import Recognizer
@@ -19,8 +20,11 @@ __all__ = [
     "AsrError",
     "Corpus",
     "ExperimentConfig",
+    "Partial",
     "Recipe",
     "Recognizer",
+    "Stream",
+    "StreamConfig",
     "Utterance",
     "align",
     "align_corpus",
