@@ -12,10 +12,11 @@ knowledge, paired by recording.
 
 Latency is that of a microphone: a piece arrives when its last sample is spoken, and is worked on when the one
 before it is done. A word's partial latency is the time from its end (as finally recognised) until it is
-among the partial words to stay; its final latency, until its sentence is over. The latter holds the pause
-that ends sentences; recordings end before it, so one second of each recording's own background is put behind
-it. Times are wall times of one thread and say what the machine was doing, too; the processor time beside them
-says less of it.
+among the partial words to stay; it is negative where a word is known before it ends. The final latency is the
+time from the end of a sentence's last word until the sentence is over, the pause that ends it included.
+Recordings end before such a pause, so one second of each one's own background is put behind it. Times are
+wall times of one thread and say what the machine was doing, too; the processor time beside them says less of
+that.
 """
 
 from __future__ import annotations
@@ -46,6 +47,15 @@ PIECE_S = 0.1
 SIZES_S = (0.01, 0.1, 1.0, 1e6)  # of pieces, that must give the same words
 BACKGROUND_S = 1.0  # put behind each recording
 PERCENTILES = (50, 95, 99)
+PARTS = ("accuracy", "latency")
+DELAYS = {
+    "behind": "searched behind spoken",
+    "partial": "partial word behind its end",
+    "final": "end of a sentence behind its last word",
+    "work": "work for a piece",
+}
+ACCURACY_HEAD = ["model", "grammar", "known of the speaker", "word accuracy", "difference", "CPU × real time"]
+LATENCY_HEAD = ["model", "grammar", "seconds", *(f"{p} %" for p in PERCENTILES)]
 Texts = dict[str, tuple[str, ...]]
 
 
@@ -157,9 +167,9 @@ def _stream_one(stream, samples: Singles, sample_rate: int, found: Latencies) ->
         now |= {(w.word, round(w.start_s * 10)) for h in partial.finished for w in h.words}
         seen.append((clock, now))
         finals += [(clock, w) for h in partial.finished for w in h.words]
+        found.final += [clock - h.words[-1].end_s for h in partial.finished]
     stream.finish()
     for at, word in finals:
-        found.final.append(at - word.end_s)
         found.partial.append(_appeared(word, seen, at) - word.end_s)
 
 
@@ -218,6 +228,12 @@ def same_words(task: Task, recognizer: Recognizer) -> bool:
     return all(texts == found[0] for texts in found)
 
 
+def latency_rows(task: Task, recognizer: Recognizer, name: str, grammar: str) -> list[list[object]]:
+    """Return a row for each kind of delay."""
+    measured = latencies(task, recognizer)
+    return [[name, grammar, what, *percentiles(getattr(measured, key))] for key, what in DELAYS.items()]
+
+
 def main() -> None:
     parser = argument_parser(__doc__, __file__)
     parser.add_argument("experiment", type=Path)
@@ -225,38 +241,32 @@ def main() -> None:
     parser.add_argument("--recipe", default="an4")
     parser.add_argument("--split", default="test")
     parser.add_argument("--models", nargs="+", default=["gmm", "npd"])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--page", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as prepared:
         load_recipe(options.recipe).recipe.prepare(options.corpus, Path(prepared))
         corpus = read_corpus(Path(prepared) / options.split)
-    accuracy, late, same = [], [], {}
+    accuracy: list[list[object]] = []
+    late: list[list[object]] = []
+    same: dict[str, bool] = {}
     for name in options.models:
         for grammar in GRAMMARS:
             recognizer = Recognizer.load(options.experiment, model=name, grammar=grammar)
             task = Task(corpus, recognizer.model.front_end.config.mfcc.sample_rate)
-            accuracy += accuracy_rows(task, recognizer, name, grammar)
-            same[f"{name} {grammar}"] = same_words(task, recognizer)
-            measured = latencies(task, recognizer)
-            late += [
-                [name, grammar, what, *percentiles(getattr(measured, key))]
-                for key, what in (
-                    ("behind", "searched behind spoken"),
-                    ("partial", "partial word behind its end"),
-                    ("final", "final word behind its end"),
-                    ("work", "work for a piece"),
-                )
-            ]
-    head = ["model", "grammar", "known of the speaker", "word accuracy", "difference", "CPU × real time"]
-    late_head = ["model", "grammar", "seconds", *(f"{p} %" for p in PERCENTILES)]
-    print_table(head, accuracy)
-    print_table(late_head, late)
+            if "accuracy" in options.parts:
+                accuracy += accuracy_rows(task, recognizer, name, grammar)
+                same[f"{name} {grammar}"] = same_words(task, recognizer)
+            if "latency" in options.parts:
+                late += latency_rows(task, recognizer, name, grammar)
+    tables = {"accuracy": (ACCURACY_HEAD, accuracy), "latency": (LATENCY_HEAD, late)}
+    for part in options.parts:
+        print_table(*tables[part])
+        if options.page:
+            write_section(options.page, part, markdown_table(*tables[part]))
     print("pieces of 10 ms, 100 ms, 1 s and whole recordings give the same words:", same)
     report = {"accuracy": accuracy, "latency": late, "same words for all sizes of pieces": same}
     write_report(options.out, report)
-    if options.page:
-        write_section(options.page, "accuracy", markdown_table(head, accuracy))
-        write_section(options.page, "latency", markdown_table(late_head, late))
 
 
 if __name__ == "__main__":
