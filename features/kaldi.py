@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.errors import FeatureError
+from foundation.regular_files import check_regular
 
 Entry: TypeAlias = NDArray[Any]  # (T, D) or (T,) float32 or float64, or (T,) int32
 
@@ -36,7 +37,8 @@ def read_ark(path: str | os.PathLike[str]) -> Iterator[tuple[str, Entry]]:
     Raises
     ------
     FeatureError
-        The file is damaged, holds NaN, or what Kaldi keeps in other tables than of matrices and vectors.
+        The file is damaged, holds numbers that are not finite, or what Kaldi keeps in other tables than of
+        matrices and vectors.
     """
     path = Path(path)
     with _opened(path) as file:
@@ -112,6 +114,7 @@ class _Place:
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
+        check_regular(path)
         with open(path, "rb") as file:
             yield file
     except OSError as error:
@@ -148,7 +151,9 @@ def _read_target(target: str, key: str, where: str, directory: Path) -> Entry:
         raise FeatureError(f"{where}: {what}; write the index again (copy-feats)")
     name, _, offset = target.rpartition(":")
     name, start = (name, int(offset)) if name and offset.isdecimal() and len(offset) < 19 else (target, 0)
-    path = next((p for p in (Path(name), directory / name, directory / Path(name).name) if p.is_file()), None)
+    path = next(
+        (p for p in (Path(name), directory / name, directory / Path(name).name) if os.path.isfile(p)), None
+    )
     if path is None:
         raise FeatureError(f'{where}: archive "{name}" does not exist; restore it, or correct the path')
     with _opened(path) as file:
@@ -166,8 +171,9 @@ def _read_entry(file: BinaryIO, place: _Place) -> Entry:
         found = _integers(file, place)
     else:
         found = _read_binary(mark + file.read(2), file, place)
-    if found.dtype.kind == "f" and np.isnan(found).any():
-        raise place.error("NaN in it, expected numbers; compute it again")
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        what = "NaN" if np.isnan(found).any() else "an infinite number"
+        raise place.error(f"{what} in it, expected finite numbers; compute it again")
     return found
 
 

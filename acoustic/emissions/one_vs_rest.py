@@ -15,11 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from acoustic.discriminants.krls import KRLSClassifier
 from acoustic.emissions.state_priors import StatePriors
+from acoustic.errors import ParameterError
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point
 from acoustic.kernels.parameters import check_positive
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.class_frames import LabelledFrames
 from foundation.arrays import Flags, Floats, Longs, Singles
+from foundation.checks import check_highest
 
 logger = logging.getLogger(__name__)
 
@@ -95,6 +97,7 @@ class KrlsConfig:
 
     def __post_init__(self) -> None:
         check_positive("nu", self.nu)
+        check_highest(self, {"nu": 1e6}, ParameterError)
 
 
 def train_one_vs_rest(
