@@ -241,7 +241,7 @@ RECORDINGS = (
     b'"sampling_rate": 16000, "num_samples": 60, "duration": 0.00375}\n'
 )
 SUPERVISIONS = b"""{"id": "u1", "recording_id": "a", "start": 0.0, "duration": 0.002, "text": "YES"}
-{"id": "u2", "recording_id": "a", "start": 0.002, "duration": 0.001, "channel": 0, "text": "NO", "speaker": "s1"}
+{"id": "u2", "recording_id": "a", "start": 0.002, "duration": 0.001, "text": "NO", "speaker": "s1"}
 """
 FILEIDS = b"a\nb\n"
 TRANSCRIPTION = b"<s> YES </s> (a)\n<s> NO </s> (b)\n"

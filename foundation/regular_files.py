@@ -40,7 +40,7 @@ def check_regular(path: str | os.PathLike[str]) -> os.stat_result:
 
 
 def text_of(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file in UTF-8, line ends as ``\\n``; OSError or UnicodeDecodeError if it has none."""
+    """Return a file's text in UTF-8, line ends as ``\\n``; OSError or UnicodeDecodeError if it has none."""
     return content_of(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
