@@ -20,7 +20,7 @@ from acoustic.kernels.gaussian import CenteredGaussian, mean_point
 from acoustic.kernels.parameters import check_positive
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.class_frames import LabelledFrames
-from foundation.arrays import Flags, Floats, Longs, Singles
+from foundation.arrays import Flags, Floats, Longs, Singles, bounded
 from foundation.checks import check_highest
 
 logger = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class OneVsRestModel:
 
     def outputs(self, frames: Singles) -> Floats:
         """Return the outputs of all discriminants, (T, D) -> (T, K)."""
-        left = self._kernel.left(frames)
+        left = self._kernel.left(bounded(frames))
         outputs = np.empty((len(frames), len(self.biases)))
         for start in range(0, len(frames), _FRAMES_AT_ONCE):
             rows = slice(start, start + _FRAMES_AT_ONCE)
