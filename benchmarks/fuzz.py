@@ -241,7 +241,8 @@ def _give_up(signum: int, frame: FrameType | None) -> None:
 def _place_of(error: BaseException) -> str:
     """Return where an exception was raised, below the readers."""
     frames = traceback.extract_tb(error.__traceback__)
-    frame = next((f for f in reversed(frames) if "site-packages" not in f.filename), frames[-1])
+    own = (f for f in reversed(frames) if "site-packages" not in f.filename and f.name != _give_up.__name__)
+    frame = next(own, frames[-1])
     return f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
 
 

@@ -88,8 +88,12 @@ def read_audio(
     (n_samples,) float32
         Mean of the channels, in [-1, 1) but for the overshoot of a resampled, lossy or floating-point signal.
     """
-    blocks = list(audio_blocks(path, sample_rate, start_s, end_s))
-    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    try:
+        blocks = list(audio_blocks(path, sample_rate, start_s, end_s))
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    except MemoryError as error:
+        what = "needs more memory than there is"
+        raise AudioError(_line(Path(path), what, "a shorter one", "this", "cut it into pieces")) from error
 
 
 def audio_blocks(

@@ -1,4 +1,4 @@
-"""Whatever finite frames a model learns from or scores, its scores are finite and right to single precision."""
+"""Whatever finite frames a model learns from or scores: its scores are numbers, and the right ones."""
 
 from __future__ import annotations
 
@@ -168,8 +168,9 @@ def test_frames_of_which_a_classifier_says_nothing() -> None:
     assert_allclose(np.exp(found), [[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]], rtol=1e-12, atol=0)
 
 
-# --- single against double precision: scores agree within 1e-3 nats and 2e-5 of their size; measured were
-# 2e-4 nats of these models with a floor, 1e-5 of the size of scores without one, 2e-4 nats of mixtures of AN4
+# --- single against double precision: outputs agree within 1e-4 of the largest, scores of models with a floor
+# within 1e-3 nats, those of mixtures also within 2e-5 of their size. Measured were 2e-5, 2e-4, and of those
+# of AN4 2e-4 nats of 800. Without a floor steep curves enlarge the difference of the outputs without a bound.
 
 
 def ordinary(n: int = 200) -> np.ndarray:
@@ -204,7 +205,6 @@ def pairs_reference(machines, frames: np.ndarray) -> np.ndarray:
     return np.asarray(np.einsum("tpc,pc->tp", padded[:, machines.slots], machines.weights) + machines.biases)
 
 
-@pytest.mark.parametrize("config", ["best", "thesis"])
 @pytest.mark.parametrize(
     ("way", "reference"),
     [
@@ -214,10 +214,12 @@ def pairs_reference(machines, frames: np.ndarray) -> np.ndarray:
         ("svm", pairs_reference),
     ],
 )
-def test_discriminants_in_double_precision(way: str, config: str, reference) -> None:
-    model, frames = hybrid(way, config), ordinary()
-    log_odds = quadratics(reference(model.machines, frames), model.curves)
-    posteriors = coupled_log_posteriors(log_odds, model.machines.n_classes)
+def test_discriminants_in_double_precision(way: str, reference) -> None:
+    model, frames = hybrid(way), ordinary()
+    outputs = reference(model.machines, frames)
+    largest = np.abs(outputs).max()
+    assert_allclose(model.machines.outputs(frames), outputs, rtol=0, atol=1e-4 * largest)
+    posteriors = coupled_log_posteriors(quadratics(outputs, model.curves), model.machines.n_classes)
     posteriors -= np.logaddexp.reduce(posteriors, axis=1, keepdims=True)
     expected = model.states.scores(posteriors)
-    assert_allclose(model.log_likelihoods(frames), expected, rtol=2e-5, atol=1e-3)
+    assert_allclose(model.log_likelihoods(frames), expected, rtol=0, atol=1e-3)
