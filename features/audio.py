@@ -90,10 +90,14 @@ def read_audio(
     """
     try:
         blocks = list(audio_blocks(path, sample_rate, start_s, end_s))
-        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        samples = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
     except MemoryError as error:
         what = "needs more memory than there is"
         raise AudioError(_line(Path(path), what, "a shorter one", "this", "cut it into pieces")) from error
+    if not samples.size:  # of a few samples none may be left at a lower rate
+        at_rate = f"at least one at {sample_rate} Hz"
+        raise AudioError(_line(Path(path), "no samples", at_rate, 0, "record it again or leave it out"))
+    return samples
 
 
 def audio_blocks(

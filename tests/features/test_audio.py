@@ -350,6 +350,12 @@ def test_memory_that_is_not_there(write, monkeypatch):
         read_audio(write("a.wav"))
 
 
+def test_too_few_samples_for_another_rate(write):
+    path = write("a.wav", tone()[:1], 768_000)
+    with raises_line("no samples; expected at least one at 4000 Hz; got 0; record"):
+        read_audio(path, 4000)
+
+
 def test_no_samples(write):
     with raises_line("no samples; expected at least one; got 0; record"):
         read_audio(write("a.wav", np.zeros(0, dtype=np.float32)))
