@@ -231,7 +231,7 @@ def evaluate(
             len(heard),
             len(data.corpus),
         )
-    decoded = recognizer.decode(scored_speech(data.cepstra, data.speakers, recognizer.model))
+    decoded = recognizer.decode(scored_speech(data.cepstra, data.speakers, recognizer.model, data.corpus.ids))
     return accuracy_of(data.corpus, decoded), dict(zip(data.corpus.ids, decoded, strict=True))
 
 

@@ -14,7 +14,7 @@ from features.normalization import Scale, Standardizer, group_scales
 from features.projection import LinearProjection
 from features.recording import Recording
 from foundation.arrays import Singles
-from foundation.checks import check_choices, check_lowest
+from foundation.checks import check_choices, check_highest, check_lowest
 from foundation.computed import Computed
 
 Normalization = Literal["none", "utterance", "speaker", "global"]
@@ -53,6 +53,7 @@ class FrontEndConfig:
     def __post_init__(self) -> None:
         check_choices(self, FeatureError)
         check_lowest(self, {"context": 0, "n_components": 1, "prior_frames": 0}, FeatureError)
+        check_highest(self, {"context": 1000, "n_components": 10_000, "prior_frames": 1e12}, FeatureError)
 
     def check(self) -> None:
         """Raise FeatureError naming the field that cannot be used together with the others."""

@@ -15,11 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from acoustic.discriminants.krls import KRLSClassifier
 from acoustic.emissions.state_priors import StatePriors
+from acoustic.errors import ParameterError
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point
 from acoustic.kernels.parameters import check_positive
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.class_frames import LabelledFrames
-from foundation.arrays import Flags, Floats, Longs, Singles
+from foundation.arrays import Flags, Floats, Longs, Singles, bounded
+from foundation.checks import check_highest
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +66,7 @@ class OneVsRestModel:
 
     def outputs(self, frames: Singles) -> Floats:
         """Return the outputs of all discriminants, (T, D) -> (T, K)."""
-        left = self._kernel.left(frames)
+        left = self._kernel.left(bounded(frames))
         outputs = np.empty((len(frames), len(self.biases)))
         for start in range(0, len(frames), _FRAMES_AT_ONCE):
             rows = slice(start, start + _FRAMES_AT_ONCE)
@@ -95,6 +97,7 @@ class KrlsConfig:
 
     def __post_init__(self) -> None:
         check_positive("nu", self.nu)
+        check_highest(self, {"nu": 1e6}, ParameterError)
 
 
 def train_one_vs_rest(

@@ -11,7 +11,7 @@ from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
 from acoustic.pairs.iterative_coupling import CouplingName, recoupled
 from acoustic.pairs.machines import Machines
-from foundation.arrays import Floats, Reals, Singles
+from foundation.arrays import Floats, Reals, Singles, bounded
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PairwiseDiscriminantModel:
         """Return log P(class | frame), (T, D) -> (T, K)."""
         # The machines couple in single precision, log odds within ±80: enough for posteriors with a floor.
         if self.coupling == "price" and self.states.floor is not None:
-            return self.machines.log_posteriors(self.curves, frames, n_workers)
+            return self.machines.log_posteriors(self.curves, bounded(frames), n_workers)
         log_odds = self.log_odds(frames, n_workers)
         coupled = coupled_log_posteriors(log_odds, self.machines.n_classes)
         coupled -= np.logaddexp.reduce(coupled, axis=1, keepdims=True)
@@ -56,7 +56,7 @@ class PairwiseDiscriminantModel:
 
     def log_odds(self, frames: Singles, n_workers: int | None = 1) -> Floats:
         """Return the log odds of class i against class j for all pairs i < j, (T, D) -> (T, P)."""
-        return quadratics(self.machines.outputs(frames, n_workers), self.curves)
+        return quadratics(self.machines.outputs(bounded(frames), n_workers), self.curves)
 
     def log_likelihoods(self, frames: Singles) -> Singles:
         """Return log p(frame | state), up to a constant per frame: (T, D) float32 -> (T, S) float32."""

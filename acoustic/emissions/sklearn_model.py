@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from acoustic.discriminants.files import find_class
 from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import ModelError
-from foundation.arrays import Floats, Singles
+from foundation.arrays import Floats, Singles, bounded
 
 PREFIX = "sklearn:"
 
@@ -38,8 +38,11 @@ class SklearnModel:
         """Return log P(class | frame), (T, D) -> (T, K)."""
         if not len(frames):
             return np.empty((0, len(self.states.log_priors)))
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.classifier.predict_proba(frames)), dtype=np.float64)
+        with np.errstate(all="ignore"):
+            found = np.asarray(self.classifier.predict_proba(bounded(frames)), dtype=np.float64)
+            # Where a classifier finds no number, or no class possible, it says nothing about the frame.
+            is_known = np.isfinite(found).all(axis=1) & (found.sum(axis=1) > 0)
+            return np.log(np.where(is_known[:, None], found, 1.0 / found.shape[1]))
 
     def log_likelihoods(self, frames: Singles) -> Singles:
         """Return log p(frame | state), up to a constant per frame: (T, D) float32 -> (T, S) float32."""

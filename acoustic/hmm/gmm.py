@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from acoustic.errors import ModelError
-from foundation.arrays import Floats, Integers, Ints, Singles
+from foundation.arrays import Floats, Integers, Ints, Singles, bounded
 
 _BLOCK_ROWS = 1024  # frames × components; their scores stay in the second-level cache
 _MIN_OCCUPANCY = 3.0  # frames below which a component keeps its mean and variance (HTK's MINEGS)
@@ -124,6 +124,7 @@ class GmmModel:
 
 def _component_scores(frames: Singles, linear: Singles, constants: Singles) -> Singles:
     """Return weights (2D, G, U) times [x, x²], plus constants (G, U), (T, G, U)."""
+    frames = bounded(frames)
     scores = np.concatenate([frames, frames * frames], axis=1) @ linear.reshape(len(linear), -1)
     scores += constants.reshape(-1)
     return scores.reshape(len(frames), *constants.shape)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from asr.config import GrammarName
-from asr.files import read_json, write_json
+from asr.files import as_train_wrote, read_json, write_json
 from asr.scoring.scoring import WordAccuracy
 
 RESULTS = "results.json"
@@ -67,8 +67,9 @@ def write_results(results: Sequence[Result], directory: Path, *, synthetic: bool
 
 def read_results(directory: Path) -> tuple[Result, ...]:
     """Return the rows of ``results.json``."""
-    rows = read_json(directory / RESULTS)["results"]
-    return tuple(Result(**{**row, "interval": tuple(row["interval"])}) for row in rows)
+    record = read_json(directory / RESULTS)
+    with as_train_wrote(directory / RESULTS):
+        return tuple(Result(**{**row, "interval": tuple(row["interval"])}) for row in record["results"])
 
 
 def format_results(results: Sequence[Result], *, synthetic: bool = False) -> str:

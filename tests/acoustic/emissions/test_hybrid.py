@@ -259,7 +259,7 @@ def test_a_classifier_that_cannot_be_stored_without_pickle(tmp_path: Path) -> No
 def test_errors_name_what_to_change() -> None:
     with pytest.raises(TrainingError, match='units is "triphone", expected one of: phone, context'):
         HybridConfig(units="triphone")
-    with pytest.raises(TrainingError, match="sigma: expected above 0, got 0"):
+    with pytest.raises(TrainingError, match="sigma: expected 1e-6 to 1e6, got 0"):
         HybridConfig(sigma=0)
     with pytest.raises(ModelError, match='outputs is "left-out", expected one of: fitted, loo, held-out'):
         Calibration("left-out")
