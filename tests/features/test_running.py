@@ -171,5 +171,5 @@ def test_without_statistics_of_training_there_is_nothing_to_begin_with():
 
 def test_samples_that_are_none_are_refused():
     running = RunningFrames(FRONT_ENDS["none"])
-    with pytest.raises(FeatureError, match="expected finite numbers"):
+    with pytest.raises(FeatureError, match="expected a finite number"):
         running.accept(np.full(10, np.nan, np.float32))

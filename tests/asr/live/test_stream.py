@@ -190,7 +190,7 @@ def test_nothing_at_all(recognizer: Recognizer) -> None:
     [
         (np.zeros((160, 2), np.float32), "mix the channels down"),
         (np.zeros(160, np.int16), "divide int16 by 32768"),
-        (np.full(160, np.inf, np.float32), "expected finite numbers"),
+        (np.full(160, np.inf, np.float32), "expected a finite number"),
     ],
 )
 def test_wrong_samples_change_nothing(
