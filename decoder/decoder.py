@@ -25,6 +25,17 @@ from decoder.search.viterbi import search
 from decoder.search.word_ends import SearchResult, trace
 from foundation.arrays import Floats
 
+# Far beyond what is of use; above, scores overflow or tables fill the memory.
+_MOST = {
+    "lm_scale": 1e6,
+    "word_penalty": 1e9,
+    "silence_log_prob": 1e9,
+    "max_active": 1 << 31,
+    "n_best": 100_000,
+    "posterior_scale": 1e6,
+    "frame_shift_s": 10.0,
+}
+
 
 @dataclass(frozen=True)
 class DecoderConfig:
@@ -82,6 +93,12 @@ class DecoderConfig:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise DecodingError(f"{name}: expected more than 0, got {value}; correct the configuration")
+        for name, most in _MOST.items():
+            value = getattr(self, name)
+            if value is not None and not abs(value) <= most:
+                raise DecodingError(
+                    f"{name}: expected at most {most:g}, got {value:g}; correct the configuration"
+                )
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ ENERGY_SCALE = 0.1  # HTK's ESCALE
 # HTK writes a log energy of -1e10 for digital silence, which would swallow every statistic. This is 50 dB
 # below the least energy of a frame of integers that is not silent: with energy_normalize nothing differs.
 ENERGY_FLOOR = 1e-5
+# Far beyond what is of use; above, a window or a filter bank would fill the memory.
+HIGHEST_RATE, LONGEST_WINDOW, MOST_CHANNELS = 1_000_000, 1 << 17, 1000
 # Frames computed at once: the work space stays in the processor's cache, and hours of audio need no more.
 BLOCK_FRAMES = 512
 
@@ -285,10 +287,22 @@ def check_config(config: MfccConfig) -> None:
             )
     band, nyquist = config.band, config.sample_rate / 2
     requirements = (
-        ("sample_rate", config.sample_rate > 0, "a positive number of Hz"),
-        ("window_ms", config.window_samples >= 2, "a window of at least 2 samples"),
-        ("shift_ms", config.shift_samples >= 1, "a shift of at least 1 sample"),
-        ("n_channels", config.n_channels >= 1, "at least 1"),
+        (
+            "sample_rate",
+            0 < config.sample_rate <= HIGHEST_RATE,
+            f"a positive number of Hz, {HIGHEST_RATE:,} at most",
+        ),
+        (
+            "window_ms",
+            2 <= config.window_samples <= LONGEST_WINDOW,
+            f"a window of 2 to {LONGEST_WINDOW:,} samples",
+        ),
+        (
+            "shift_ms",
+            1 <= config.shift_samples <= LONGEST_WINDOW,
+            f"a shift of 1 to {LONGEST_WINDOW:,} samples",
+        ),
+        ("n_channels", 1 <= config.n_channels <= MOST_CHANNELS, f"at least 1, at most {MOST_CHANNELS:,}"),
         ("n_cepstra", 1 <= config.n_cepstra < max(config.n_channels, 2), "1 to n_channels - 1"),
         ("lifter", config.lifter >= 0, "0 (none) or more"),
         ("preemphasis", 0 <= config.preemphasis <= 1, "0 to 1"),
@@ -298,7 +312,7 @@ def check_config(config: MfccConfig) -> None:
             config.low_hz < band.high_hz <= nyquist,
             f"above low_hz and at most {nyquist:g} (half sample_rate)",
         ),
-        ("delta_window", config.delta_window >= 1, "at least 1"),
+        ("delta_window", 1 <= config.delta_window <= MOST_CHANNELS, f"1 to {MOST_CHANNELS:,}"),
         ("derivatives", config.derivatives in (0, 1, 2), "0, 1 or 2"),
         ("warp", 0.5 <= config.warp <= 2.0, "0.5 to 2"),
     )
