@@ -65,7 +65,7 @@ def _value(kind: Any, item: object, error: type[AsrError], where: str) -> Any:
     if is_dataclass(kind) and isinstance(kind, type):
         return record_of(kind, item, error, f"{where}.")
     origin, inner = get_origin(kind), get_args(kind)
-    if origin in (tuple, Sequence) and isinstance(item, list):
+    if origin in (tuple, Sequence) and isinstance(item, list | tuple):
         of_each = [inner[0]] * len(item) if origin is Sequence or inner[1:] == (...,) else list(inner)
         if len(of_each) == len(item):
             parts = zip(of_each, item, strict=True)

@@ -1,8 +1,7 @@
 """The classes whose objects files of models may hold: each by name, so that no file has another one imported.
 
 Of scikit-learn these are estimators that predict in numpy alone. Those whose compiled code trusts what was
-fitted, as trees and libsvm do, are left out: a damaged file could end the interpreter. The nearest neighbours
-are in it, for `check_restored` looks at what their compiled code trusts.
+fitted, as trees, libsvm and nearest neighbours do, are left out: a damaged file could end the interpreter.
 """
 
 from __future__ import annotations
@@ -10,10 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
-
-import numpy as np
-
-from acoustic.errors import ModelError
 
 OWN: Mapping[str, tuple[str, ...]] = {
     "acoustic.discriminants.curves": ("QuadraticCurve",),
@@ -49,7 +44,7 @@ SCIKIT_LEARN: Mapping[str, tuple[str, ...]] = {  # by the public package
     ),
     "sklearn.multiclass": ("OneVsOneClassifier", "OneVsRestClassifier"),
     "sklearn.naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
-    "sklearn.neighbors": ("KNeighborsClassifier", "NearestCentroid"),
+    "sklearn.neighbors": ("NearestCentroid",),
     "sklearn.neural_network": ("MLPClassifier", "MLPRegressor"),
     "sklearn.pipeline": ("Pipeline",),
     "sklearn.preprocessing": (
@@ -88,16 +83,3 @@ def check_restored(restored: Any) -> None:
     """Raise ModelError if what compiled code would trust in an object from a file is not to be trusted."""
     if hasattr(restored, "check"):
         restored.check()
-    if type(restored).__name__ == "KNeighborsClassifier":
-        codes, classes, points = (vars(restored)[name] for name in ("_y", "classes_", "_fit_X"))
-        is_sound = (
-            all(isinstance(array, np.ndarray) for array in (codes, classes, points))
-            and codes.dtype.kind == "i"
-            and points.ndim == 2
-            and codes.shape == points.shape[:1]
-            and ((codes >= 0) & (codes < len(classes))).all()
-        )
-        if not is_sound:
-            raise ModelError(
-                "KNeighborsClassifier: expected a known class for each point, got others; train again"
-            )
