@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from acoustic.errors import ModelError
 from foundation.array_checks import check_array
 from foundation.arrays import Flags, Floats, Integers, Reals, Singles
 from foundation.blocks import block_map
+from foundation.compiled import njit
 from foundation.computed import Computed
 
 PRIOR_FRAMES = 100.0  # weight of the prior, in frames; the same for GMMs and hybrids

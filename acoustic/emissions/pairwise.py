@@ -86,7 +86,8 @@ class PairwiseDiscriminantModel:
 
     def log_odds(self, frames: Singles, n_workers: int | None = 1) -> Floats:
         """Return the log odds of class i against class j for all pairs i < j, (T, D) -> (T, P)."""
-        return quadratics(self.machines.outputs(frames, n_workers), self.curves)
+        found: Floats = quadratics(self.machines.outputs(frames, n_workers), self.curves)
+        return found
 
     def log_likelihoods(self, frames: Singles) -> Singles:
         """Return log p(frame | state), up to a constant per frame: (T, D) float32 -> (T, S) float32."""

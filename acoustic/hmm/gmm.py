@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
 from acoustic.errors import ModelError
 from foundation.array_checks import check_array
 from foundation.arrays import Floats, Integers, Ints, Singles
+from foundation.compiled import njit
 
 _BLOCK_ROWS = 1024  # frames × components; their scores stay in the second-level cache
 _MIN_OCCUPANCY = 3.0  # frames below which a component keeps its mean and variance (HTK's MINEGS)
@@ -158,7 +158,7 @@ def log_sum_components(components: Singles) -> Singles:
     top, summed = _sum_components(components)
     np.log(summed, out=summed)
     summed += top
-    return summed
+    return np.asarray(summed)
 
 
 @njit(nogil=True, cache=True, fastmath=_INEXACT)

@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from acoustic.errors import ModelError
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point
@@ -22,6 +21,7 @@ from acoustic.pairs.coupling import couple_sides, log_posteriors_of_sums
 from acoustic.pairs.machines import LEAST_SIGMA, for_blocks_of_frames
 from foundation.array_checks import check_array, check_number, check_starts
 from foundation.arrays import Floats, Ints, Reals, Singles, Tensors
+from foundation.compiled import njit
 
 _TENSORS = ("centers", "starts", "weights", "biases")
 
