@@ -210,7 +210,8 @@ class Experiment:
     def _write_config(self, models: Sequence[str]) -> None:
         corpus = str(self.corpus_dir.absolute()) if self.corpus_dir else None
         record = {"recipe": self.loaded.name, "corpus": corpus, "models": models, "preset": self.preset}
-        write_json(self.out / CONFIG, {**record, "config": self.config})
+        script = {"script": self.loaded.script} if self.loaded.script else {}
+        write_json(self.out / CONFIG, {**record, **script, "config": self.config})
 
 
 def _stretches(corpus: Corpus) -> set[tuple[str, float]]:

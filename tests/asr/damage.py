@@ -1,6 +1,6 @@
 """Small recognisers of every kind of model, and seeded damage to their files.
 
-Run as a script, ``python tests/asr/damage.py KIND N [SEED]``, it damages one kind so many times.
+Run as a script, ``python tests/asr/damage.py KIND N [SEED]``, it damages a kind, or ``all``, so many times.
 """
 
 from __future__ import annotations
@@ -288,23 +288,30 @@ def outcome(directory: Path) -> str:
     return "works"
 
 
-def main() -> None:
-    """Damage one kind many times; print what failed, and how many did what."""
-    kind, n, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0
-    counts = {"works": 0, "is refused": 0, "FAILED": 0}
+def trial(kind: str, seeds: range, counts: dict[str, int]) -> None:
+    """Damage a recogniser of one kind many times; print what failed, and count what happened."""
     with TemporaryDirectory() as place:
         source, target = Path(place) / "whole", Path(place) / "damaged"
         write(kind, source)
         use(source)
-        for seed in range(first, first + n):
+        for seed in seeds:
             done = damage(source, target, seed)
-            print(f"{seed} {done}", file=sys.stderr, flush=True)  # the last line, should the interpreter end
+            # The last line tells which it was, should the interpreter end.
+            print(f"{kind} {seed} {done}", file=sys.stderr, flush=True)
             try:
                 counts["works" if outcome(target) == "works" else "is refused"] += 1
             except Exception:
                 counts["FAILED"] += 1
-                print(f"FAILED {seed} {done}: {traceback.format_exc(limit=-4)}", flush=True)
-    print(kind, counts, flush=True)
+                print(f"FAILED {kind} {seed} {done}: {traceback.format_exc(limit=-4)}", flush=True)
+
+
+def main() -> None:
+    """Try one kind or all of them; the last line says how often what happened."""
+    kind, n, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    counts = {"works": 0, "is refused": 0, "FAILED": 0}
+    for number, name in enumerate(KINDS if kind == "all" else (kind,)):
+        trial(name, range(first + number * n, first + (number + 1) * n), counts)
+    print(json.dumps(counts))
 
 
 if __name__ == "__main__":
