@@ -197,13 +197,30 @@ def tried(estimator: Any, method: str, x: Any) -> NDArray[Any]:
         ) from error
 
 
-def _check_prediction(estimator: Any) -> None:
-    """Raise ModelError if an estimator cannot predict a point."""
-    n_features = getattr(estimator, "n_features_in_", None)
-    if n_features is None or not hasattr(estimator, "predict"):
-        return
-    if not isinstance(n_features, int | np.integer) or not 1 <= n_features <= MOST_FEATURES:
+def n_features_of(estimator: Any) -> int:
+    """Return the number of columns of the points that an estimator from a file was fitted to; 0 if unknown.
+
+    Raises
+    ------
+    ModelError : it is no number of columns
+    """
+    try:
+        found = getattr(estimator, "n_features_in_", 0)
+    except Exception as error:  # a pipeline asks its first step
         raise ModelError(
-            f"n_features_in_: expected 1 to {MOST_FEATURES}, got {str(n_features)[:60]}; restore the file"
+            f"{type(estimator).__name__}: its number of columns cannot be told ({first_line(error)}), "
+            "expected an estimator as it was fitted; train again or restore the file"
+        ) from error
+    if not isinstance(found, int | np.integer) or not 0 <= found <= MOST_FEATURES:
+        raise ModelError(
+            f"n_features_in_: expected 1 to {MOST_FEATURES}, got {str(found)[:60]}; train again or restore "
+            "the file"
         )
-    tried(estimator, "predict", np.zeros((1, int(n_features))))
+    return int(found)
+
+
+def _check_prediction(estimator: Any) -> None:
+    """Raise ModelError if an estimator that knows how many columns points have cannot predict one."""
+    n_features = n_features_of(estimator)
+    if n_features and hasattr(type(estimator), "predict"):
+        tried(estimator, "predict", np.zeros((1, n_features)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
-from acoustic.discriminants.files import MOST_FEATURES, tried
+from acoustic.discriminants.files import n_features_of, tried
 from acoustic.discriminants.storable import storable_class
 from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import ModelError
@@ -40,13 +40,13 @@ class SklearnModel:
     @property
     def n_features(self) -> int:
         """Number D of columns of the frames; 0 if the classifier does not say."""
-        return int(getattr(self.classifier, "n_features_in_", 0))
+        return n_features_of(self.classifier)
 
     def check(self) -> None:
         """Raise ModelError unless the classifier has a posterior for each class of the priors."""
         self.states.check()
         n_features, n_classes = self.n_features, len(self.states.log_priors)
-        check_number("n_features_in_", n_features, ModelError, lowest=1, highest=MOST_FEATURES)
+        check_number("n_features_in_", n_features, ModelError, lowest=1)
         found = tried(self.classifier, "predict_proba", np.zeros((2, n_features), dtype=np.float32))
         if found.shape != (2, n_classes):
             raise ModelError(
