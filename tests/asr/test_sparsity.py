@@ -95,7 +95,7 @@ def test_no_script_is_run_that_the_user_does_not_name(script: Path, tmp_path: Pa
 
 def test_the_script_that_is_named_is_run(script: Path, tmp_path: Path) -> None:
     write_config(tmp_path / "exp", recipe="mine", script="somewhere/else.py")
-    with pytest.raises(AsrError):  # it prepares nothing
+    with pytest.raises(AsrError, match=r"train"):  # it prepares nothing
         sparsity(tmp_path / "exp", recipe=script)
     assert (tmp_path / "executed").exists()
 

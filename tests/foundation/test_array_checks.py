@@ -19,6 +19,8 @@ def changed(value: float) -> NDArray[np.float64]:
 
 
 def test_what_fits() -> None:
+    with pytest.raises(AsrError, match="x: expected"):  # the others differ in one thing each
+        check_array("x", GOOD, np.float64, (3, 3), AsrError)
     check_array("x", GOOD, np.float64, (3, 2), AsrError)
     check_array("x", GOOD, np.float64, (None, 2), AsrError, lowest=0, highest=5)
     check_array("x", GOOD[:0], np.float64, (None, 2), AsrError)
@@ -47,6 +49,8 @@ def test_what_does_not_fit(array: NDArray[np.float64], said: str) -> None:
 @pytest.mark.parametrize("starts", [[0, 2, 2, 7], [0, 7]])
 def test_places_that_rise(starts: list[int]) -> None:
     check_starts("starts", np.array(starts, np.int32), 7, AsrError)
+    with pytest.raises(AsrError, match="starts: expected"):
+        check_starts("starts", np.array(starts, np.int32), 8, AsrError)
 
 
 @pytest.mark.parametrize("starts", [[], [0], [0, 6], [1, 7], [0, 8, 7], [0, 5, 3, 7], [0, -1, 7]])

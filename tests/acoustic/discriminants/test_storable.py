@@ -1,5 +1,6 @@
 """Files of models name classes: those of the lists are found, and for other names nothing is imported."""
 
+import json
 import sys
 
 import numpy as np
