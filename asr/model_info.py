@@ -90,7 +90,9 @@ def _cpu_when_tested(
 ) -> float | None:
     """Return CPU seconds for a second of the test set and a grammar, without those for the cepstra."""
     n_grammars = sum(row.split == "test" for row in rows)
-    if root is None or data is None or not n_grammars or not (root / USED).is_file():
+    if root is None or data is None or "test" not in data.amounts or not n_grammars:
+        return None
+    if not (root / USED).is_file():
         return None
     used = read_used(root).get(RESULTS)
     stages = [stage for stage in (used.finished or () if used else ()) if name_of(stage) == f"test-{model}"]

@@ -61,8 +61,8 @@ def _code_of(function: Callable[..., Any]) -> Any:
     """Return the place of a function's code."""
     try:
         return _KeptCode(function)
-    except (RuntimeError, OSError) as error:  # numba's words for that it knows no place
-        return _NoPlace(str(error))
+    except (RuntimeError, OSError):  # numba knows no place
+        return _NoPlace()
 
 
 class _CodeFiles(IndexDataCacheFile):
@@ -138,12 +138,9 @@ class _KeptCode(FunctionCache):
 class _NoPlace(NullCache):
     """No place for a function's code; the first function that is compiled says so."""
 
-    def __init__(self, why: str) -> None:
-        self.why = why
-
     def save_overload(self, sig: Any, data: Any) -> None:
         """Say that nothing is kept."""
-        _tell(self.why)
+        _tell("no directory for it can be written")
 
 
 @contextlib.contextmanager
