@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import ScoredSpeech, adapted, decode_all
 from asr.decoding.stretches import speech_in_stretches
 from asr.errors import ConfigError, CorpusError, ExperimentError
-from asr.files import as_train_wrote, read_json, write_json
+from asr.files import as_train_wrote, read_json, read_object, write_json
 from asr.live.stream import Stream, StreamConfig, StreamParts
 from asr.text.forms import Word, WordForms
 from asr.training.fit import load_curves
@@ -36,6 +36,7 @@ from features.errors import AudioError
 from features.recording import UNCUT_S, Recording
 from foundation.arrays import Singles
 from foundation.errors import AsrError, did_you_mean
+from foundation.records import record_of
 from foundation.threads import parallel_map, single_threaded_libraries
 
 DECODING = "decoding.json"
@@ -90,6 +91,8 @@ class Recognizer:
         name, config, first = _decoding_options(path / DECODING, grammar)
         lexicon = Lexicon.read(path / LEXICON)
         acoustic_model = load_model(path)
+        for options in (config, first):
+            _check_shift(path, options, acoustic_model.front_end.frame_shift_s)
         decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)
         if acoustic_model.adaptation is not None and first is None:
             raise ExperimentError(
@@ -97,9 +100,12 @@ class Recognizer:
                 "adapts to speakers; run asr train again"
             )
         first_pass = None if first is None else decoder.with_config(**asdict(first))
-        wording = read_json(path / WORDING)
+        wording = read_object(path / WORDING)
         with as_train_wrote(path / WORDING):
-            text, spelling = str(wording["text"]), dict(wording["spelling"])
+            found = record_of(
+                _Wording, wording | {"spelling": list(wording["spelling"].items())}, ExperimentError
+            )
+            text, spelling = found.text, dict(found.spelling)
         return cls(
             path.name,
             acoustic_model,
@@ -314,16 +320,35 @@ def _default_model(directory: Path, models: Sequence[str]) -> str:
 
 def _decoding_options(path: Path, grammar: str | None) -> tuple[str, DecoderConfig, DecoderConfig | None]:
     """Return the grammar's name (the default if None), its decoder options and those of the first pass."""
-    record = read_json(path)
+    record = read_object(path)
     with as_train_wrote(path):
         name = grammar or str(record["default_grammar"])
         configs, firsts = (
-            {known: DecoderConfig(**options) for known, options in dict(found).items()}
+            {
+                known: record_of(DecoderConfig, options, ExperimentError, f"{known}.")
+                for known, options in dict(found).items()
+            }
             for found in (record["grammars"], record.get("first_pass", {}))
         )
     if name not in configs:
         raise _not_one_of(path.parent, "grammar", name, list(configs))
     return name, configs[name], firsts.get(name)
+
+
+class _Wording(NamedTuple):
+    """What the file of wording holds."""
+
+    text: str
+    spelling: Sequence[tuple[str, str]]
+
+
+def _check_shift(directory: Path, options: DecoderConfig | None, frame_shift_s: float) -> None:
+    """Raise an error unless the decoder counts time by the frames that the front end makes."""
+    if options is not None and abs(options.frame_shift_s - frame_shift_s) > 1e-3 * frame_shift_s:
+        raise ExperimentError(
+            f"{directory / DECODING}: frame_shift_s is {options.frame_shift_s:g}, expected the "
+            f"{frame_shift_s:g} s of the front end; train again or restore the file"
+        )
 
 
 def _not_one_of(directory: Path, what: str, name: str, known: Sequence[str]) -> ConfigError:

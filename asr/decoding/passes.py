@@ -57,10 +57,9 @@ def emission_scores(frames: Sequence[Singles], model: AcousticModel) -> Scores:
     are many.
     """
     if isinstance(frames, Computed):
-        return frames.map(model.emissions.log_likelihoods)
-    emissions = model.emissions
+        return frames.map(model.scores)
     found = block_map(
-        lambda n: emissions.log_likelihoods(frames[n]),
+        lambda n: model.scores(frames[n]),
         range(len(frames)),
         BLOCK_UTTERANCES,
         label="scores",

@@ -156,7 +156,7 @@ class Stream:
     def _hear(self, frames: Singles) -> None:
         """Move on by a block of frames (T, D)."""
         adapted = self._speaker.adapted(frames)
-        self._sentence.take(frames, self._parts.model.emissions.log_likelihoods(adapted))
+        self._sentence.take(frames, self._parts.model.scores(adapted))
         self._open = self._sentence.partial()
         if self._is_over():
             found = self._end_sentence()
