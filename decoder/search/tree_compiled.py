@@ -217,8 +217,8 @@ def end(graph: TreeGraph, rules: Rules, memory: Memory, ends: Ends) -> Ends:
         return ends
     counts[N_ENDS] = counts[FIRST_END]
     _clear_reached(memory)
-    ends = _end_words(graph, memory, ends, rules, -np.inf)
-    return ends
+    found: Ends = _end_words(graph, memory, ends, rules, -np.inf)
+    return found
 
 
 @njit(nogil=True, cache=True)

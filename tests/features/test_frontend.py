@@ -125,7 +125,7 @@ class TestRefused:
         ("config", "message"),
         [
             (FrontEndConfig(projection="lda", context=1), "n_components: expected at most 39 .*, got 60"),
-            (FrontEndConfig(MfccConfig(n_channels=0)), "n_channels: expected at least 1, at most 1,000"),
+            (FrontEndConfig(MfccConfig(n_channels=0)), "n_channels: expected at least 1"),
         ],
     )
     def test_before_the_first_recording(self, config: FrontEndConfig, message: str) -> None:
