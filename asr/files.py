@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from asr.errors import ConfigError, ExperimentError
+from foundation.writing import write_whole
 
 
 def as_plain(value: object) -> Any:
@@ -42,18 +42,8 @@ def check_target(path: Path, option: str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file whole or not at all: what was there before stays until the new one is complete."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with open(partial, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    """Write a UTF-8 file whole or not at all, see `foundation.writing.whole_file`."""
+    write_whole(path, text.encode())
 
 
 def read_json(path: Path) -> Any:
@@ -106,14 +96,24 @@ def directory_digest(directory: Path, *, without: str = "") -> str:
 def file_stem(name: str) -> str:
     """Return the name of a file for an id: what no file name can have is written ``%2F``, ids differ still.
 
+    The end of an id that is too long for a file name is replaced by its hash.
+
     >>> file_stem("anna-01"), file_stem("../a/b"), file_stem("50%")
     ('anna-01', '%2E.%2Fa%2Fb', '50%25')
+    >>> file_stem("a" * 1000)[-20:]
+    'aaa%41edece42d63e8d9'
     """
     found = _NOT_IN_NAMES.sub(lambda match: f"%{ord(match[0]):02X}", name)
-    return f"%2E{found[1:]}" if found.startswith(".") else found
+    found = f"%2E{found[1:]}" if found.startswith(".") else found
+    as_bytes = found.encode(errors="surrogateescape")
+    if len(as_bytes) <= _LONGEST_STEM:
+        return found
+    digest = hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()
+    return f"{as_bytes[: _LONGEST_STEM - 17].decode(errors='ignore')}%{digest[:16]}"
 
 
 _NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f]')
+_LONGEST_STEM = 220  # bytes: a suffix, and the name of a file that is not whole yet, fit behind it
 TEXT_SUFFIXES = (
     *(
         ".txt",

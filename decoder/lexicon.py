@@ -19,6 +19,7 @@ from types import MappingProxyType
 from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
 from foundation.errors import did_you_mean
+from foundation.writing import write_whole
 
 Pronunciation = tuple[str, ...]
 
@@ -136,7 +137,7 @@ class Lexicon:
     def write(self, path: str | Path) -> None:
         """Write what `format` returns."""
         try:
-            Path(path).write_text(self.format(), encoding="utf-8", newline="\n")
+            write_whole(path, self.format().encode())
         except OSError as error:
             raise LexiconError(
                 f"{path}: cannot write the lexicon ({error.strerror}); "

@@ -22,6 +22,7 @@ from safetensors.numpy import save
 from sklearn.base import BaseEstimator
 
 from acoustic.errors import ModelError
+from foundation.writing import write_whole
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -35,7 +36,7 @@ _HEADER = "estimator"
 def save_estimator(estimator: Any, path: str | Path) -> None:
     """Write a fitted estimator as one safetensors file, its description in the header."""
     tensors, description = pack_estimator(estimator)
-    Path(path).write_bytes(save(tensors, metadata={_HEADER: json.dumps(description)}))
+    write_whole(path, save(tensors, metadata={_HEADER: json.dumps(description)}))
 
 
 def load_estimator(path: str | Path) -> Any:
