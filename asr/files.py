@@ -114,40 +114,6 @@ def file_stem(name: str) -> str:
 
 _NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f]')
 _LONGEST_STEM = 220  # bytes: a suffix, and the name of a file that is not whole yet, fit behind it
-TEXT_SUFFIXES = (
-    *(
-        ".txt",
-        ".dic",
-        ".lm",
-        ".arpa",
-        ".jsgf",
-        ".slf",
-        ".csv",
-        ".tsv",
-        ".jsonl",
-        ".fileids",
-        ".transcription",
-    ),
-    *(".textgrid", ".eaf", ".stm", ".ctm", ".srt", ".vtt"),
-)
-
-
-def source_digest(source: Path) -> str:
-    """Return a hash of a user's raw corpus: small text files by content, others by name, size and time.
-
-    Reading every recording of a large corpus to check that nothing changed would take more time than it
-    saves. Of a corpus that is given by a table, what is beside the table counts, but nothing below.
-    """
-    lines = []
-    directory = source if source.is_dir() else source.parent
-    files = directory.rglob("*") if source.is_dir() else directory.iterdir()
-    for path in sorted(files, key=lambda p: p.as_posix()):
-        if path.is_file() and not path.name.startswith("."):
-            stat = path.stat()
-            by_content = path.suffix.lower() in (*TEXT_SUFFIXES, "") and stat.st_size < 1 << 24
-            mark = file_digest(path) if by_content else f"{stat.st_size} {stat.st_mtime_ns}"
-            lines.append(f"{path.relative_to(directory).as_posix()} {mark}")
-    return text_digest("\n".join(lines))
 
 
 def text_digest(text: str) -> str:
