@@ -168,7 +168,8 @@ class _Hook:
 
     def _happens(self, n: int) -> None:
         fault = self.fault
-        assert fault is not None
+        if fault is None:
+            return
         if fault.kind == "slow":
             time.sleep(SLOW_S)
         elif n == fault.at and fault.kind == "kill":

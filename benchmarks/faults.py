@@ -3,8 +3,8 @@
     nice python benchmarks/faults.py --out benchmarks/measured/faults.json
 
 For each fault a training of a tiny corpus of tones begins in an empty directory, meets the fault, and is
-given again as the same command until it ends. Counted are faults after which (1) all files have the bytes of a run
-without faults, (2) no finished stage was made again, (3) nothing that could be read as finished was
+given again as the same command until it ends. Counted are faults after which (1) all files have the bytes of
+a run without faults, (2) no finished stage was made again, (3) nothing that could be read as finished was
 half-written, (4) the command ended with the exit code and the one line that belong to the fault.
 
 Signals are SIGKILL, SIGTERM and SIGINT in turn; every fifth kill is followed by a clock that jumps to 1970 or
