@@ -56,7 +56,7 @@ class Component:
 def components(package: str = PACKAGE, extras: Sequence[str] = ()) -> dict[str, Component]:
     """Return a package and all it needs, directly or not, by name.
 
-    An extra's packages are in it if the extra is asked for; packages that a marker leaves out, or that are not
+    An extra's packages are in it if the extra is asked for; those that a marker leaves out, or that are not
     installed, never are.
     """
     found: dict[str, Component] = {}

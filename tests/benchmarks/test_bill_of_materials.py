@@ -64,3 +64,13 @@ def test_the_bill_refers_to_what_is_in_it_and_is_the_same_each_time(tmp_path: Pa
     assert {ref for entry in found["dependencies"] for ref in entry["dependsOn"]} <= references
     assert all(part["licenses"][0]["license"]["name"] for part in parts)
     assert bill(components(extras=["english"])) == found
+
+
+def test_each_dependency_has_its_reason() -> None:
+    decision = (ROOT / "docs/adr/0019-dependencies.md").read_text(encoding="utf-8")
+    requirements = [
+        *PROJECT["dependencies"],
+        *(r for extra in PROJECT["optional-dependencies"].values() for r in extra),
+    ]
+    names = {Requirement(line).name for line in requirements} - {PACKAGE, "scipy-stubs", "types-tqdm"}
+    assert [name for name in sorted(names) if name not in decision] == []
