@@ -24,7 +24,7 @@ PAGE = HERE.parent / "docs/trust.md"
 FUZZ_COLUMNS = ("inputs", "results", "errors", "crashes", "hangs")
 FAULT_COLUMNS = {
     "faults": "faults",
-    "reached": "met",
+    "reached": "took effect",
     "same_bytes": "same bytes in the end",
     "finished_kept": "nothing finished made again",
     "nothing_half": "nothing half-written visible",
@@ -53,7 +53,7 @@ def faults(report: Report) -> str:
     wrong = [f"- {line}" for line in report["wrong"]] or ["Nothing went wrong in any of them."]
     return "\n".join(
         [
-            f"Models {' and '.join(report['models'])}, seed {report['seed']}, {len(stages)} different stages.",
+            f"Models {' and '.join(report['models'])}, seed {report['seed']}, {len(stages)} stages.",
             "",
             markdown_table(("a training", *FAULT_COLUMNS.values()), rows),
             "",
