@@ -30,14 +30,31 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     earlier = _status(path)
     if earlier is not None and stat.S_ISDIR(earlier.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if (earlier is not None and not stat.S_ISREG(earlier.st_mode)) or _is_open_file(path):
-        with open(path, "wb") as file:
+    is_file = earlier is None or stat.S_ISREG(earlier.st_mode)
+    place = _replaced(path, earlier) if is_file and not _is_open_file(path) else _as_it_is(path)
+    try:
+        with place as file:
             yield file
-        return
+    except OSError as error:
+        if error.errno and not error.filename:  # that of a full disk has none
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def _as_it_is(path: Path) -> Iterator[BinaryIO]:
+    """Yield what is at a path, to write into it."""
+    with open(path, "wb") as file:
+        yield file
+
+
+@contextmanager
+def _replaced(path: Path, earlier: os.stat_result | None) -> Iterator[BinaryIO]:
+    """Yield a file that takes the place of one behind a path, or of none, when it is whole."""
     target = Path(os.path.realpath(path))
     partial = target.with_name(partial_name(target.name))
-    partial.unlink(missing_ok=True)  # of a killed run; or a link that somebody has put there
     try:
+        partial.unlink(missing_ok=True)  # of a killed run; or a link that somebody has put there
         with open(partial, "xb") as file:
             yield file
             file.flush()
@@ -45,6 +62,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 os.chmod(partial, stat.S_IMODE(earlier.st_mode))
             os.fsync(file.fileno())
         os.replace(partial, target)
+    except OSError as error:
+        if error.filename == str(partial):
+            error.filename, error.filename2 = str(path), None
+        raise
     finally:
         partial.unlink(missing_ok=True)
 

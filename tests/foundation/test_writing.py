@@ -33,7 +33,7 @@ def test_what_fails_leaves_what_was_there(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(f"foundation.writing.os.{function}", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=f"No space left on device: '{path}'"):
         write_whole(path, b"new")
     assert path.read_bytes() == b"earlier"
     assert os.listdir(tmp_path) == ["a"]
@@ -69,6 +69,16 @@ def test_a_directory_is_an_error(tmp_path: Path) -> None:
             write_whole(path, b"new")
 
 
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=f"No such file or directory: '{tmp_path}/none/a'"):
+        write_whole(tmp_path / "none/a", b"new")
+
+
+def test_an_error_of_numpy_keeps_its_words(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"\A1000 requested and 10 written\Z"), whole_file(tmp_path / "a"):
+        raise OSError("1000 requested and 10 written")
+
+
 def test_permissions_stay(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.touch(mode=0o600)
@@ -101,7 +111,7 @@ def test_a_named_pipe_is_written_into(tmp_path: Path) -> None:
 def test_a_device_is_written_into_and_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "null").symlink_to("/dev/null")
     write_whole(tmp_path / "null", b"new")
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
         write_whole("/dev/full", b"new")
     assert Path("/dev/full").is_char_device()
     assert Path("/dev/null").is_char_device()
