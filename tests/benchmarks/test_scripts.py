@@ -10,6 +10,7 @@ SCRIPTS = (
     "an4_decoding",
     "an4_folds",
     "an4_training",
+    "bill_of_materials",
     "calibration",
     "compact_kernel",
     "compare_checkouts",
@@ -17,6 +18,7 @@ SCRIPTS = (
     "discriminants",
     "discriminants_choice",
     "emission",
+    "faults",
     "fsdd",
     "growth",
     "house",
@@ -38,6 +40,7 @@ SCRIPTS = (
     "suspicious",
     "table_4_2",
     "training_memory",
+    "trust",
     "tuning",
 )
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
