@@ -40,7 +40,6 @@ SCRIPTS = (
     "suspicious",
     "table_4_2",
     "training_memory",
-    "trust",
     "tuning",
 )
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
