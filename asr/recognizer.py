@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -21,7 +22,9 @@ from asr.config import GrammarName
 from asr.corpora.speech_data import warn_of_low_rates
 from asr.corpora.wording import PLAIN, forms_for
 from asr.decoding.grammars import read_grammar
-from asr.decoding.passes import ScoredSpeech, adapted, decode_all
+from asr.decoding.judging import Judge, heard, tell_of_no_speech
+from asr.decoding.passes import Judged, ScoredSpeech, adapted, decode_all
+from asr.decoding.rejection import USUAL, Rejection
 from asr.decoding.stretches import speech_in_stretches
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.files import as_train_wrote, read_json, write_json
@@ -44,6 +47,8 @@ DEFAULT_MODEL = "default.json"
 POINTS = "points"  # of a sweep, each with models of its own
 _UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Recognizer:
@@ -60,6 +65,7 @@ class Recognizer:
     text : how transcripts are read (`asr.config.ExperimentConfig`)
     spelling : words that are always written in one way, other than the lexicon's
     word_curve : how probable an aligned word is by how well it fits; None if the corpus did not tell
+    rejection : which words count as spoken; None keeps all
     """
 
     name: str
@@ -71,6 +77,7 @@ class Recognizer:
     text: str = PLAIN
     spelling: Mapping[str, str] = field(default_factory=dict)
     word_curve: FitCurve | None = None
+    rejection: Rejection | None = None
 
     @classmethod
     def load(cls, directory: str | Path, model: str | None = None, grammar: str | None = None) -> Recognizer:
@@ -112,10 +119,34 @@ class Recognizer:
         """Return the same recogniser with other decoder options (`decoder.DecoderConfig`)."""
         return replace(self, decoder=self.decoder.with_config(**changes))
 
+    def with_rejection(self, threshold: float = 0.5) -> Recognizer:
+        """Return the same recogniser, which leaves out what are no words of the grammar.
+
+        These are words that fit their frames as words of other transcripts do, by the curve that training
+        has learned.
+
+        Parameters
+        ----------
+        threshold : words that were spoken with a lower probability are left out, between 0 and 1
+        """
+        if not 0 < threshold < 1:
+            raise ConfigError(
+                f"rejection: expected a probability between 0 and 1, got {threshold}; the higher it is, the "
+                "more words are left out"
+            )
+        if self.word_curve is None:
+            logger.warning("%s: its training data were too few to tell how spoken words fit", self.name)
+        log_odds = float(np.log(threshold / (1 - threshold)))
+        return replace(self, rejection=Rejection.of_curve(self.word_curve or USUAL, log_odds))
+
     def transcribe(self, recording: str | Path | Singles) -> Hypothesis:
-        """Return what is said in a recording, given as a path or as samples (T,) at the model's rate."""
+        """Return what is said in a recording, given as a path or as samples (T,) at the model's rate.
+
+        Where nothing is spoken there are no words, and ``no_speech`` says why.
+        """
         with single_threaded_libraries():
             found = self._heard([self._recording(recording)], [""])[0]
+        tell_of_no_speech("samples" if isinstance(recording, np.ndarray) else recording, found)
         return self.as_written(found)
 
     def transcribe_all(
@@ -131,7 +162,11 @@ class Recognizer:
         usable = [r for r in read if not isinstance(r, AsrError)]
         speakers = ["" if same_speaker else str(n) for n in range(len(usable))]
         decoded = iter(self._heard(usable, speakers))
-        return [r if isinstance(r, AsrError) else self.as_written(next(decoded)) for r in read]
+        found = [r if isinstance(r, AsrError) else self.as_written(next(decoded)) for r in read]
+        for recording, hypothesis in zip(recordings, found, strict=True):
+            if isinstance(hypothesis, Hypothesis):
+                tell_of_no_speech(recording, hypothesis)
+        return found
 
     @cached_property
     def forms(self) -> WordForms | None:
@@ -154,15 +189,29 @@ class Recognizer:
 
     def decode(self, speech: ScoredSpeech) -> list[Hypothesis]:
         """Return the lexicon's words for each recording, frames adapted if the model does that."""
+        return self._decode(speech, None if self.rejection is None else self._judge.kept)
+
+    def _decode(self, speech: ScoredSpeech, judged: Judged | None) -> list[Hypothesis]:
+        """Return the hypothesis of each recording after it is judged."""
         if self.first_pass is not None:
             speech = adapted(speech, self.model, self.first_pass, self.lexicon)
-        return decode_all(speech.scores, self.decoder)
+        return decode_all(speech.scores, self.decoder, judged)
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge(self.model, self.lexicon, self.rejection)
 
     def _heard(self, recordings: Sequence[Recording], speakers: Sequence[str]) -> list[Hypothesis]:
+        """Return the lexicon's words for each recording, none where nothing is spoken."""
+        return heard(recordings, speakers, self._in_stretches)
+
+    def _in_stretches(self, recordings: Sequence[Recording], speakers: Sequence[str]) -> list[Hypothesis]:
         """Return the lexicon's words for each recording, decoded stretch by stretch if it is long."""
         speech = speech_in_stretches(recordings, speakers, self.model)
         return speech.joined(
-            self.decode(speech.scored), self.model.front_end.frame_shift_s, self.decoder.config.n_best
+            self._decode(speech.scored, self._judge.spoken),
+            self.model.front_end.frame_shift_s,
+            self.decoder.config.n_best,
         )
 
     def align(self, recording: str | Path | Singles, words: Sequence[str]) -> Alignment:

@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 Found = TypeVar("Found")
 Scores = Sequence[Singles]
+Judged = Callable[[Hypothesis, Singles], Hypothesis]
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,11 @@ def heard_states(scores: Singles, words: Sequence[str], lexicon: Lexicon, model:
         return nothing
 
 
-def decode_all(scores: Scores, decoder: Decoder) -> list[Hypothesis]:
-    """Return the hypothesis of each recording."""
-    return _each(decoder.decode, scores, "decoding")
+def decode_all(scores: Scores, decoder: Decoder, judged: Judged | None = None) -> list[Hypothesis]:
+    """Return the hypothesis of each recording, or what becomes of it if it is judged by its scores."""
+    if judged is None:
+        return _each(decoder.decode, scores, "decoding")
+    return _each(lambda found: judged(decoder.decode(found), found), scores, "decoding")
 
 
 def _each(function: Callable[[Singles], Found], scores: Scores, label: str) -> list[Found]:

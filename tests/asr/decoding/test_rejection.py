@@ -1,4 +1,4 @@
-"""Evidence by hand on scores that say which phone is spoken; words are kept by it and by nothing else."""
+"""Words are kept by the odds of their evidence and by nothing else."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 
 from acoustic import AcousticModel, GmmModel, Topology
 from acoustic.hmm.fit import FitCurve
-from asr.decoding.rejection import NO_EVIDENCE, Evidence, Rejection, evidence_of
+from asr.decoding.evidence import Evidence, evidence_of
+from asr.decoding.rejection import Rejection
 from decoder import Hypothesis, HypothesisWord, Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.mfcc import MfccConfig
@@ -14,9 +15,8 @@ from features.mfcc import MfccConfig
 LEXICON = Lexicon({"AB": [("a", "b")], "BA": [("b", "a")]})
 TOPOLOGY = Topology.monophones("ab", n_states=1)  # sil, a and b are states 0, 1 and 2
 FRONT_END = FrontEnd(FrontEndConfig(MfccConfig(n_cepstra=2, energy=False, derivatives=0), normalize="none"))
-MODEL = AcousticModel(
-    FRONT_END, TOPOLOGY, GmmModel(np.zeros((3, 1)), np.zeros((3, 1, 2)), np.ones((3, 1, 2))), np.ones(3)
-)
+GMM = GmmModel(np.zeros((3, 1)), np.zeros((3, 1, 2)), np.ones((3, 1, 2)))
+MODEL = AcousticModel(FRONT_END, TOPOLOGY, GMM, np.ones(3))
 
 
 def spoken(states, strength=20.0):
@@ -32,40 +32,67 @@ def word(name, start, end):
 SCORES = spoken([0, 1, 1, 2, 2, 0, 2, 2, 2, 2, 0])  # "ab", then four frames of "b"
 RIGHT, WRONG = word("AB", 1, 5), word("BA", 6, 10)
 FOUND = Hypothesis((RIGHT, WRONG), -1.0, True, (Hypothesis((), -2.0, True),))
+CURVE = FitCurve(slope=0.4, offset=2.0)
 
 
-def test_evidence_by_hand():
-    right, wrong = evidence_of(FOUND.words, SCORES, MODEL, LEXICON)
-    assert right == Evidence(0.0, 0.0)
-    assert_allclose(wrong, (-5.0, -20.0), rtol=1e-12, atol=0)  # one frame of four has to be an "a"
+class TestEvidence:
+    def test_by_hand(self):
+        right, wrong = evidence_of(FOUND.words, SCORES, MODEL, LEXICON)
+        length = np.log(2)
+        rest = (length, length**2, 20.0, 20.0, 20 / 3)  # of three states the tenth best is the last
+        assert_allclose(right, (0, 0, 0, 0, *rest), rtol=1e-12, atol=0)
+        # One frame of four has to be an "a".
+        assert_allclose(wrong, (-5, -20, -5, -20, *rest), rtol=1e-12, atol=0)
+
+    def test_any_phones_are_a_path_and_best_states_are_not(self):
+        topology = Topology.monophones("ab", n_states=2)
+        model = AcousticModel(
+            FRONT_END,
+            topology,
+            GmmModel(np.zeros((6, 1)), np.zeros((6, 1, 2)), np.ones((6, 1, 2))),
+            np.ones(6),
+        )
+        states = [2, 3, 5, 4]  # a forwards, b backwards: no path through phones has both of its states
+        scores = np.zeros((4, 6))
+        scores[np.arange(4), states] = 20.0
+        (found,) = evidence_of([word("AB", 0, 4)], scores, model, LEXICON)
+        assert found is not None
+        assert_allclose(found.best_margin, -10.0, rtol=1e-12, atol=0)  # both frames of b
+        assert -10.0 < found.margin <= 0.0
+
+    def test_too_few_frames_tell_nothing(self):
+        assert evidence_of([word("AB", 1, 2)], SCORES, MODEL, LEXICON) == [None]
+        assert evidence_of([], np.empty((0, 3)), MODEL, LEXICON) == []
 
 
-def test_words_below_the_threshold_go_with_the_alternatives():
-    kept = Rejection(threshold=-4.9).kept(FOUND, SCORES, MODEL, LEXICON)
-    assert kept == Hypothesis((RIGHT,), -1.0, True)
-    assert Rejection(threshold=-5.0).kept(FOUND, SCORES, MODEL, LEXICON).words == (RIGHT, WRONG)
+class TestRejection:
+    def test_words_below_the_threshold_go_with_the_alternatives(self):
+        kept = Rejection.of_curve(CURVE, threshold=0.01).kept(FOUND, SCORES, MODEL, LEXICON)
+        assert (kept.text, kept.alternatives) == (("AB",), ())
+        assert (kept.log_score, kept.complete) == (-1.0, True)
+        kept = Rejection.of_curve(CURVE, threshold=-0.01).kept(FOUND, SCORES, MODEL, LEXICON)
+        assert kept.text == ("AB", "BA")
 
+    def test_times_stay_and_the_confidence_is_the_probability(self):
+        kept = Rejection.of_curve(CURVE, threshold=-np.inf).kept(FOUND, SCORES, MODEL, LEXICON)
+        assert [(w.start_s, w.end_s) for w in kept.words] == [(w.start_s, w.end_s) for w in FOUND.words]
+        assert_allclose([w.confidence for w in kept.words], [1 / (1 + np.exp(-2)), 0.5], rtol=1e-12, atol=0)
 
-def test_the_worst_phone_counts_by_its_weight():
-    rejection = Rejection(threshold=-12.4, phone_weight=0.5)
-    assert_allclose(rejection.score(Evidence(-5.0, -20.0)), -12.5, rtol=1e-12, atol=0)
-    assert rejection.kept(FOUND, SCORES, MODEL, LEXICON).text == ("AB",)
+    def test_each_kind_of_evidence_counts_by_its_weight(self):
+        rejection = Rejection(0.0, Evidence(margin=2.0, phone_margin=0.5, level=-1.0), 3.0, {"BA": 10.0})
+        evidence = Evidence(margin=-5.0, phone_margin=-20.0, level=4.0, contrast=100.0)
+        assert rejection.log_odds("AB", evidence) == -10 - 10 - 4 + 3
+        assert rejection.log_odds("BA", evidence) == -10 - 10 - 4 + 3 + 10
 
+    def test_fillers_are_dropped(self):
+        found = Hypothesis((word("~1", 0, 1), RIGHT, word("~2", 5, 6)), 0.0, True)
+        assert Rejection.of_curve(CURVE).kept(found, SCORES, MODEL, LEXICON).text == ("AB",)
 
-def test_confidence_is_what_the_curve_makes_of_the_score():
-    curve = FitCurve(slope=0.4, offset=2.0)
-    kept = Rejection(threshold=-np.inf, curve=curve).kept(FOUND, SCORES, MODEL, LEXICON)
-    assert_allclose([w.confidence for w in kept.words], [1 / (1 + np.exp(-2)), 0.5], rtol=1e-12, atol=0)
+    @pytest.mark.parametrize("threshold", [0.0, -1e9])
+    def test_a_word_of_fewer_frames_than_states_is_never_kept(self, threshold):
+        short = Hypothesis((word("AB", 1, 2),), 0.0, True)
+        assert Rejection.of_curve(CURVE, threshold).kept(short, SCORES, MODEL, LEXICON).words == ()
 
-
-@pytest.mark.parametrize("phone_weight", [0.0, 0.5])
-def test_a_word_of_fewer_frames_than_phones_is_never_kept(phone_weight):
-    short = word("AB", 1, 2)
-    assert evidence_of([short], SCORES, MODEL, LEXICON) == [NO_EVIDENCE]
-    rejection = Rejection(threshold=-1e9, phone_weight=phone_weight)
-    assert rejection.kept(Hypothesis((short,), 0.0, True), SCORES, MODEL, LEXICON).words == ()
-
-
-def test_nothing_recognised_stays_so():
-    nothing = Hypothesis((), 0.0, True)
-    assert Rejection(threshold=0.0).kept(nothing, np.empty((0, 3)), MODEL, LEXICON) == nothing
+    def test_nothing_recognised_stays_so(self):
+        nothing = Hypothesis((), 0.0, True)
+        assert Rejection.of_curve(CURVE).kept(nothing, np.empty((0, 3)), MODEL, LEXICON) == nothing
