@@ -23,6 +23,7 @@ from asr.corpora.speech_data import warn_of_low_rates
 from asr.corpora.wording import PLAIN, forms_for
 from asr.decoding.grammars import read_grammar
 from asr.decoding.judging import Judge, heard, tell_of_no_speech
+from asr.decoding.keywords import Keywords, read_keywords
 from asr.decoding.passes import Judged, ScoredSpeech, adapted, decode_all
 from asr.decoding.rejection import USUAL, Rejection
 from asr.decoding.stretches import speech_in_stretches
@@ -44,6 +45,7 @@ TRAINED_ON = "trained_on.json"  # ids of the utterances
 WORDING = "wording.json"  # how transcripts are read, and words written
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
+SPOTTING = "keywords"  # in place of a grammar's name
 POINTS = "points"  # of a sweep, each with models of its own
 _UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
 
@@ -66,6 +68,7 @@ class Recognizer:
     spelling : words that are always written in one way, other than the lexicon's
     word_curve : how probable an aligned word is by how well it fits; None if the corpus did not tell
     rejection : which words count as spoken; None keeps all
+    keywords : words that the model finds among other sounds, once ``asr keywords`` has chosen them
     """
 
     name: str
@@ -78,6 +81,7 @@ class Recognizer:
     spelling: Mapping[str, str] = field(default_factory=dict)
     word_curve: FitCurve | None = None
     rejection: Rejection | None = None
+    keywords: Keywords | None = None
 
     @classmethod
     def load(cls, directory: str | Path, model: str | None = None, grammar: str | None = None) -> Recognizer:
@@ -113,6 +117,7 @@ class Recognizer:
             text,
             spelling,
             load_curves(path).word,
+            keywords=read_keywords(path),
         )
 
     def with_options(self, **changes: Any) -> Recognizer:
@@ -138,6 +143,21 @@ class Recognizer:
             logger.warning("%s: its training data were too few to tell how spoken words fit", self.name)
         log_odds = float(np.log(threshold / (1 - threshold)))
         return replace(self, rejection=Rejection.of_curve(self.word_curve or USUAL, log_odds))
+
+    def spotting(self) -> Recognizer:
+        """Return the same recogniser, which finds keywords and nothing else.
+
+        The words and the threshold are those that ``asr keywords`` has chosen. Frames are not adapted, for
+        other people may speak.
+        """
+        if self.keywords is None:
+            raise ExperimentError(
+                f"{self.name}: no keywords are chosen, expected some; run asr keywords EXP --words …"
+            )
+        decoder = self.keywords.decoder(self.lexicon, self.model.topology, self.decoder.config)
+        return replace(
+            self, grammar=SPOTTING, decoder=decoder, first_pass=None, rejection=self.keywords.rejection
+        )
 
     def transcribe(self, recording: str | Path | Singles) -> Hypothesis:
         """Return what is said in a recording, given as a path or as samples (T,) at the model's rate.

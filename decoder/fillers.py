@@ -38,7 +38,7 @@ def fillers(topology: Topology, words: Iterable[str]) -> Fillers:
         )
         if phone not in SILENCES
     ]
-    first = dict(reversed(chains))  # of several units with the same states the first one
+    first = dict(reversed(chains))  # of several units that share all states the first one
     names = [f"{mark}{n}" for n in range(len(first))]
     # In contexts a word of one phone is that phone between the edges of the word.
     units = [Context(EDGE, name, EDGE).name for name in names] if topology.is_contextual else names
@@ -61,14 +61,14 @@ def _free_mark(words: Iterable[str]) -> str:
 
 
 def keyword_decoder(
-    keywords: Iterable[str], gain: float, lexicon: Lexicon, topology: Topology, config: DecoderConfig
+    keywords: Iterable[str], filler_cost: float, lexicon: Lexicon, topology: Topology, config: DecoderConfig
 ) -> Decoder:
     """Return a decoder of keywords among fillers; which of its words are fillers, the lexicon tells.
 
     Parameters
     ----------
     keywords : words of the lexicon
-    gain : what a keyword gains over fillers, in nats (`KeywordLoop`)
+    filler_cost : what each filler and silence costs, in nats; the more, the more keywords are found
     lexicon : pronunciations
     topology : that of the model
     config : options of the decoder; weights of grammars, words and silences are not used
@@ -78,7 +78,14 @@ def keyword_decoder(
     of_fillers = Lexicon({name: [(name,)] for name in found.names})
     return Decoder(
         chosen.merged(of_fillers),
-        KeywordLoop(chosen.words, found.names, gain),
+        KeywordLoop(chosen.words, found.names, filler_cost),
         found.topology,
-        replace(config, lm_scale=1.0, word_penalty=0.0, silence_log_prob=0.0, n_best=1, confidence=False),
+        replace(
+            config,
+            lm_scale=1.0,
+            word_penalty=0.0,
+            silence_log_prob=-filler_cost,
+            n_best=1,
+            confidence=False,
+        ),
     )

@@ -20,6 +20,8 @@ from foundation.arrays import Reals
 
 FAINTEST_DB = -90.0  # of the loudest part of a recording; one step of 16 bits to and fro has -88
 STEADIEST_DB = 2.0  # between loud and soft parts of a recording
+BRIEFLY_STEADIEST_DB = 0.5  # of a recording that may be one vowel
+BRIEF_S = 0.3
 _SMOOTHED = 5  # frames whose mean power is taken
 _BEAM = 400.0
 
@@ -37,7 +39,8 @@ def why_not_heard(recording: Recording) -> str:
     soft, loud, loudest = _levels_db(recording.powers)
     if loudest < FAINTEST_DB:
         return f"its loudest part has {loudest:.0f} dB of full scale"
-    if loud - soft < STEADIEST_DB:
+    is_brief = len(recording) * recording.config.shift_ms < 1000 * BRIEF_S
+    if loud - soft < (BRIEFLY_STEADIEST_DB if is_brief else STEADIEST_DB):
         return f"its sound is steady within {loud - soft:.1f} dB"
     return ""
 
