@@ -22,6 +22,7 @@ FAINTEST_DB = -90.0  # of the loudest part of a recording; one step of 16 bits t
 STEADIEST_DB = 2.0  # between loud and soft parts of a recording
 BRIEFLY_STEADIEST_DB = 0.5  # of a recording that may be one vowel
 BRIEF_S = 0.3
+_TOO_BRIEF_S = 0.1  # to tell; hardly any word fits in
 _SMOOTHED = 5  # frames whose mean power is taken
 _BEAM = 400.0
 
@@ -39,8 +40,9 @@ def why_not_heard(recording: Recording) -> str:
     soft, loud, loudest = _levels_db(recording.powers)
     if loudest < FAINTEST_DB:
         return f"its loudest part has {loudest:.0f} dB of full scale"
-    is_brief = len(recording) * recording.config.shift_ms < 1000 * BRIEF_S
-    if loud - soft < (BRIEFLY_STEADIEST_DB if is_brief else STEADIEST_DB):
+    duration_s = len(recording) * recording.config.shift_ms / 1000
+    limit = BRIEFLY_STEADIEST_DB if duration_s < BRIEF_S else STEADIEST_DB
+    if loud - soft < limit and duration_s >= _TOO_BRIEF_S:
         return f"its sound is steady within {loud - soft:.1f} dB"
     return ""
 

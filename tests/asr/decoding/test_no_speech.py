@@ -54,6 +54,10 @@ def test_a_brief_recording_may_be_one_steady_vowel():
     assert why_not_heard(recording(0.1 * HISS[:2400] * np.linspace(1.0, 1.15, 2400))) == ""
 
 
+def test_a_few_frames_tell_nothing():
+    assert why_not_heard(recording(0.1 * HISS[:600])) == ""
+
+
 def spoken(states):
     scores = np.zeros((len(states), 6))
     scores[np.arange(len(states)), states] = 20.0
