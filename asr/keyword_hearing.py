@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
-from asr.corpora.corpus import is_kaldi_directory, read_corpus
+from asr.corpora.corpus import Corpus, Utterance, is_kaldi_directory, read_corpus
 from asr.corpora.layouts.audio_files import folder_speaker, id_of, recordings
-from asr.corpora.speech_data import usable_cepstra
+from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
 from asr.decoding.evidence import evidence_of
 from asr.decoding.passes import scored_speech
@@ -24,7 +26,9 @@ from asr.recognizer import TRAINED_ON, Recognizer
 from asr.scoring.detection import Spoken, hits
 from asr.training.rejection import Candidate
 from decoder.decoder import Decoder, Hypothesis
-from features.audio import audio_blocks
+from decoder.lexicon import Lexicon
+from features.audio import audio_blocks, read_audio
+from features.frontend import FrontEnd
 from features.recording import Recording
 from foundation.arrays import Singles
 from foundation.errors import AsrError
@@ -42,11 +46,13 @@ class Piece:
     scores : computes its emission scores (T, S)
     group : its speaker, where that is known
     words : what is said in it; none of other recordings
+    is_backwards : whether it is speech played backwards: rules are learned from it, but not thresholds
     """
 
     scores: Callable[[], Singles]
     group: str
     words: tuple[str, ...] = ()
+    is_backwards: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class HeardPiece:
     ----------
     found : of each decoder the keywords that it finds
     n_spoken : number of keywords that are said in it
-    seconds : its duration
+    seconds : its duration, 0 of speech backwards
     """
 
     found: tuple[tuple[Candidate, ...], ...]
@@ -65,8 +71,10 @@ class HeardPiece:
     seconds: float
 
 
-def pieces_of_corpus(recognizer: Recognizer, corpus: str | Path, directory: Path) -> list[Piece]:
-    """Return the utterances of a transcribed corpus."""
+def pieces_of_corpus(
+    recognizer: Recognizer, corpus: str | Path, directory: Path, *, with_backwards: bool = False
+) -> list[Piece]:
+    """Return the utterances of a transcribed corpus, on request once more backwards."""
     speech, _ = worded(read_corpus(corpus), recognizer.forms)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     if errors:
@@ -82,11 +90,31 @@ def pieces_of_corpus(recognizer: Recognizer, corpus: str | Path, directory: Path
             len(data.corpus),
             corpus,
         )
-    scored = scored_speech(data.cepstra, data.speakers, recognizer.model)
+    found = [(data, False)]
+    if with_backwards:
+        found.append((_backwards(data.corpus, recognizer.model.front_end), True))
+    return [piece for each, is_back in found for piece in _utterances(recognizer, each, str(corpus), is_back)]
+
+
+def _backwards(corpus: Corpus, front_end: FrontEnd) -> SpeechData:
+    """Return speech played backwards: the same voices and rooms, and hardly any words."""
+
+    def one(utterance: Utterance) -> Singles:
+        rate = front_end.config.mfcc.sample_rate
+        samples = read_audio(utterance.audio_path, rate, utterance.start_s, utterance.end_s)
+        return front_end.cepstra(np.ascontiguousarray(samples[::-1]))
+
+    return SpeechData(corpus, tuple(parallel_map(one, corpus.utterances)))
+
+
+def _utterances(recognizer: Recognizer, data: SpeechData, name: str, is_backwards: bool) -> list[Piece]:
+    """Return the utterances of a corpus, adapted if the recogniser does that."""
+    scored = recognizer.adapted(scored_speech(data.cepstra, data.speakers, recognizer.model))
 
     def piece(n: int) -> Piece:
         utterance = data.corpus.utterances[n]
-        return Piece(lambda: scored.scores[n], f"{corpus}/{utterance.speaker}", utterance.words)
+        words = () if is_backwards else utterance.words
+        return Piece(lambda: scored.scores[n], f"{name}/{utterance.speaker}", words, is_backwards)
 
     return [piece(n) for n in range(len(data.corpus))]
 
@@ -113,7 +141,7 @@ def _stretches(recognizer: Recognizer, file: Path, root: Path) -> Iterator[Piece
     except AsrError as error:
         logger.warning("%s: left out: %s", file, error)
         return
-    scores = speech_in_stretches([recording], [""], model).scored.scores
+    scores = recognizer.adapted(speech_in_stretches([recording], [""], model).scored).scores
     for n in range(len(scores)):
         yield Piece(lambda n=n: scores[n], f"{root}/{folder_speaker(name, id_of(name))}")  # type: ignore[misc]
 
@@ -127,11 +155,12 @@ def hear(
         scores = piece.scores()
         spoken = _spoken(recognizer, scores, piece.words, chosen)
         found = tuple(
-            tuple(_candidates(recognizer, scores, decoder.decode(scores), spoken, piece.group))
+            tuple(_candidates(recognizer, scores, decoder.decode(scores), spoken, piece))
             for decoder in decoders
         )
         n_spoken = sum(word in chosen for word in piece.words)
-        return HeardPiece(found, n_spoken, len(scores) * recognizer.model.front_end.frame_shift_s)
+        seconds = 0.0 if piece.is_backwards else len(scores) * recognizer.model.front_end.frame_shift_s
+        return HeardPiece(found, n_spoken, seconds)
 
     return list(progress_bar(parallel_map(one, pieces), len(pieces), "keywords"))
 
@@ -153,11 +182,18 @@ def _spoken(
 
 
 def _candidates(
-    recognizer: Recognizer, scores: Singles, found: Hypothesis, spoken: Sequence[Spoken], group: str
+    recognizer: Recognizer, scores: Singles, found: Hypothesis, spoken: Sequence[Spoken], piece: Piece
 ) -> Iterator[Candidate]:
-    """Yield the keywords that were found, with their evidence."""
+    """Yield the keywords that were found, with their evidence; of speech backwards those it may not hold."""
     words = [word for word in found.words if word.word in recognizer.lexicon]
+    if piece.is_backwards:
+        words = [word for word in words if not _is_palindrome(recognizer.lexicon, word.word)]
     evidence = evidence_of(words, scores, recognizer.model, recognizer.lexicon)
     is_spoken = hits([Spoken(w.word, w.start_s, w.end_s) for w in words], spoken)
     for word, of_word, hit in zip(words, evidence, is_spoken, strict=True):
-        yield Candidate(word.word, of_word, hit, group)
+        yield Candidate(word.word, of_word, hit, piece.group, is_counted=not piece.is_backwards)
+
+
+def _is_palindrome(lexicon: Lexicon, word: str) -> bool:
+    """Return whether a word sounds much the same backwards."""
+    return any(p == p[::-1] for p in lexicon.pronunciations(word))

@@ -83,13 +83,14 @@ def keywords(
     if not words:
         raise ConfigError("keywords: got no words, expected one or more; give them with --words")
     wanted = Wanted(false_alarms, detection)
-    recognizer, directory = Recognizer.load(experiment, model), model_directory(Path(experiment), model)
+    directory = model_directory(Path(experiment), model)
+    recognizer = replace(Recognizer.load(experiment, model), first_pass=None)  # other people may speak
     chosen = tuple(dict.fromkeys(word.word for text in words for word in recognizer.read(text)))
     fallback = Rejection.of_curve(recognizer.word_curve or USUAL)
     untried = [Keywords(chosen, cost, fallback) for cost in FILLER_COSTS]
     acoustic, config = recognizer.model, recognizer.decoder.config
     decoders = [each.decoder(recognizer.lexicon, acoustic.topology, config) for each in untried]
-    pieces = [*pieces_of_corpus(recognizer, corpus, directory)]
+    pieces = [*pieces_of_corpus(recognizer, corpus, directory, with_backwards=True)]
     for place in other:
         pieces += pieces_of_others(recognizer, Path(place), directory)
     heard = hear(recognizer, pieces, chosen, decoders)
@@ -112,7 +113,8 @@ def _trial(
     n_spoken, hours = sum(h.n_spoken for h in heard), sum(h.seconds for h in heard) / 3600
     candidates = [candidate for h in heard for candidate in h.found[place]]
     rule, odds = learn_rejection(candidates, untried.words, untried.rejection)
-    is_hit = np.array([c.is_spoken for c in candidates], dtype=bool)
+    counted = np.array([c.is_counted for c in candidates], dtype=bool)
+    is_hit, odds = np.array([c.is_spoken for c in candidates], dtype=bool)[counted], odds[counted]
     threshold = wanted.threshold(odds, is_hit, n_spoken, hours)
     return ChosenKeywords(
         model,

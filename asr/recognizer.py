@@ -213,9 +213,13 @@ class Recognizer:
 
     def _decode(self, speech: ScoredSpeech, judged: Judged | None) -> list[Hypothesis]:
         """Return the hypothesis of each recording after it is judged."""
-        if self.first_pass is not None:
-            speech = adapted(speech, self.model, self.first_pass, self.lexicon)
-        return decode_all(speech.scores, self.decoder, judged)
+        return decode_all(self.adapted(speech).scores, self.decoder, judged)
+
+    def adapted(self, speech: ScoredSpeech) -> ScoredSpeech:
+        """Return the speech with frames adapted to its speakers, if the model does that."""
+        if self.first_pass is None:
+            return speech
+        return adapted(speech, self.model, self.first_pass, self.lexicon)
 
     @cached_property
     def _judge(self) -> Judge:

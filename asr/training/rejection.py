@@ -34,12 +34,14 @@ class Candidate:
     evidence : how well it fits; None where it has too few frames
     is_spoken : whether it was spoken there
     group : speaker, or the recording of an unknown one
+    is_counted : whether thresholds are chosen by it, too
     """
 
     word: str
     evidence: Evidence | None
     is_spoken: bool
     group: str
+    is_counted: bool = True
 
 
 def learn_rejection(
