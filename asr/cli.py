@@ -276,7 +276,13 @@ def _add_keywords(verbs: Verbs) -> VerbParser:
     command.add_argument(
         "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
     )
-    command.add_argument("--words", nargs="+", required=True, metavar="WORD", help="the keywords")
+    command.add_argument(
+        "--words",
+        nargs="+",
+        default=[],
+        metavar="WORD",
+        help="the keywords; without any a rule for decode --reject is learned",
+    )
     command.add_argument(
         "--corpus",
         type=Path,

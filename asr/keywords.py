@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from asr.decoding.keywords import KEYWORDS, Keywords
+from asr.decoding.keywords import KEYWORDS, REJECTION, Keywords
 from asr.decoding.rejection import USUAL, Rejection
-from asr.errors import ConfigError, CorpusError
+from asr.errors import CorpusError
 from asr.files import read_json, write_json
 from asr.keyword_hearing import HeardPiece, hear, pieces_of_corpus, pieces_of_others
 from asr.recognizer import Recognizer, model_directory
@@ -28,6 +28,7 @@ from asr.training.rejection import learn_rejection
 from foundation.errors import listed
 
 FILLER_COSTS = (5.0, 10.0, 15.0, 20.0, 30.0)  # of which the best on dev is taken
+_KEPT = 98.0  # percent of the words recognised right
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class ChosenKeywords:
 
 def keywords(
     experiment: str | Path,
-    words: Sequence[str],
+    words: Sequence[str] = (),
     *,
     corpus: str | Path,
     other: Sequence[str | Path] = (),
@@ -66,13 +67,16 @@ def keywords(
 ) -> ChosenKeywords:
     """Choose keywords of a model and the threshold of their odds, and write ``keywords.json`` beside it.
 
-    What decides is learned from words found in the corpus and in the other recordings; the threshold and
-    the curve are of odds by rules that were learned from other speakers (`asr.training.rejection`).
+    What decides is learned from words found in the corpus, in the corpus played backwards, and in the other
+    recordings; the threshold and the curve are of odds by rules that were learned from other speakers
+    (`asr.training.rejection`), and of recordings played forwards.
 
     Parameters
     ----------
     experiment : experiment directory, or a model's own
-    words : the keywords, in the model's lexicon
+    words : the keywords, in the model's lexicon; without any, what is learned is a rule for the words of the
+        grammar (``rejection.json``, for ``decode --reject``), and detection is the share of the words
+        recognised right that are kept, 98 % by default
     corpus : transcribed speech with the keywords, that did not train the model
     other : directories of recordings, or single ones, without any keyword: other speech, and noise; of a
         Kaldi directory the transcripts say where keywords are
@@ -80,24 +84,26 @@ def keywords(
     detection : wanted share of keywords that are found, in percent, instead of a rate of false alarms
     model : name; by default the one that was best on dev
     """
-    if not words:
-        raise ConfigError("keywords: got no words, expected one or more; give them with --words")
-    wanted = Wanted(false_alarms, detection)
-    directory = model_directory(Path(experiment), model)
-    recognizer = replace(Recognizer.load(experiment, model), first_pass=None)  # other people may speak
-    chosen = tuple(dict.fromkeys(word.word for text in words for word in recognizer.read(text)))
+    wanted, directory = Wanted(false_alarms, detection), model_directory(Path(experiment), model)
+    recognizer = Recognizer.load(experiment, model)
     fallback = Rejection.of_curve(recognizer.word_curve or USUAL)
-    untried = [Keywords(chosen, cost, fallback) for cost in FILLER_COSTS]
-    acoustic, config = recognizer.model, recognizer.decoder.config
-    decoders = [each.decoder(recognizer.lexicon, acoustic.topology, config) for each in untried]
+    chosen = tuple(dict.fromkeys(word.word for text in words for word in recognizer.read(text)))
+    if chosen:
+        recognizer = replace(recognizer, first_pass=None)  # other people may speak
+        untried = [Keywords(chosen, cost, fallback) for cost in FILLER_COSTS]
+        lexicon, topology, config = recognizer.lexicon, recognizer.model.topology, recognizer.decoder.config
+        decoders = [each.decoder(lexicon, topology, config) for each in untried]
+    else:
+        untried, decoders = [Keywords((), 0.0, fallback)], [recognizer.decoder]
+        wanted = Wanted(detection=_KEPT) if wanted == Wanted() else wanted
     pieces = [*pieces_of_corpus(recognizer, corpus, directory, with_backwards=True)]
     for place in other:
         pieces += pieces_of_others(recognizer, Path(place), directory)
-    heard = hear(recognizer, pieces, chosen, decoders)
+    heard = hear(recognizer, pieces, chosen or recognizer.lexicon.words, decoders)
     if not any(h.n_spoken for h in heard):
         raise CorpusError(
-            f"{corpus}: none of the keywords is in its transcripts, expected some: {listed(chosen)}; "
-            "give a corpus in which they are said"
+            f"{corpus}: none of these words is in its transcripts, expected some: "
+            f"{listed(chosen or recognizer.lexicon.words)}; give a corpus in which they are said"
         )
     trials = [_trial(recognizer.name, each, n, heard, wanted) for n, each in enumerate(untried)]
     best = min(trials, key=lambda trial: (wanted.shortfall(trial.point), trial.keywords.filler_cost))
@@ -110,11 +116,12 @@ def _trial(
     model: str, untried: Keywords, place: int, heard: Sequence[HeardPiece], wanted: Wanted
 ) -> ChosenKeywords:
     """Return what one of the decoders, given by its place, reaches with a rule of its own."""
-    n_spoken, hours = sum(h.n_spoken for h in heard), sum(h.seconds for h in heard) / 3600
+    hours = sum(h.seconds for h in heard) / 3600
     candidates = [candidate for h in heard for candidate in h.found[place]]
     rule, odds = learn_rejection(candidates, untried.words, untried.rejection)
     counted = np.array([c.is_counted for c in candidates], dtype=bool)
     is_hit, odds = np.array([c.is_spoken for c in candidates], dtype=bool)[counted], odds[counted]
+    n_spoken = sum(h.n_spoken for h in heard) if untried.words else int(is_hit.sum())
     threshold = wanted.threshold(odds, is_hit, n_spoken, hours)
     return ChosenKeywords(
         model,
@@ -163,9 +170,9 @@ def as_record(found: ChosenKeywords) -> dict[str, Any]:
 
 
 def _write(found: ChosenKeywords, directory: Path, experiment: Path) -> None:
-    """Write ``keywords.json`` beside the model, and a row of ``results.json`` where there is one."""
+    """Write ``keywords.json`` or ``rejection.json``, and a row of ``results.json`` where there is one."""
     record = as_record(found)
-    write_json(directory / KEYWORDS, record)
+    write_json(directory / (KEYWORDS if found.keywords.words else REJECTION), record)
     path = experiment / RESULTS
     if path.is_file():
         results = read_json(path)
@@ -175,7 +182,7 @@ def _write(found: ChosenKeywords, directory: Path, experiment: Path) -> None:
 
 def format_keywords(found: ChosenKeywords) -> str:
     """Return what was chosen and the curve as plain text for people."""
-    words = ", ".join(found.keywords.words)
+    words = ", ".join(found.keywords.words) or "words recognised right"
     head = ("threshold", "detected", "%", "95 % interval", "false alarms", "an hour", "95 % interval")
     points = sorted({*found.curve, found.point}, key=lambda point: -point.threshold)
     rows = [head, *map(_cells, points)]

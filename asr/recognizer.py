@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import logging
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -23,7 +22,7 @@ from asr.corpora.speech_data import warn_of_low_rates
 from asr.corpora.wording import PLAIN, forms_for
 from asr.decoding.grammars import read_grammar
 from asr.decoding.judging import Judge, heard, tell_of_no_speech
-from asr.decoding.keywords import Keywords, read_keywords
+from asr.decoding.keywords import REJECTION, Keywords, read_keywords
 from asr.decoding.passes import Judged, ScoredSpeech, adapted, decode_all
 from asr.decoding.rejection import USUAL, Rejection
 from asr.decoding.stretches import speech_in_stretches
@@ -49,8 +48,6 @@ SPOTTING = "keywords"  # in place of a grammar's name
 POINTS = "points"  # of a sweep, each with models of its own
 _UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
 
-logger = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True)
 class Recognizer:
@@ -69,6 +66,7 @@ class Recognizer:
     word_curve : how probable an aligned word is by how well it fits; None if the corpus did not tell
     rejection : which words count as spoken; None keeps all
     keywords : words that the model finds among other sounds, once ``asr keywords`` has chosen them
+    rule : which words count as spoken when that is asked for, once ``asr keywords`` has learned it
     """
 
     name: str
@@ -82,6 +80,7 @@ class Recognizer:
     word_curve: FitCurve | None = None
     rejection: Rejection | None = None
     keywords: Keywords | None = None
+    rule: Rejection | None = None
 
     @classmethod
     def load(cls, directory: str | Path, model: str | None = None, grammar: str | None = None) -> Recognizer:
@@ -95,7 +94,7 @@ class Recognizer:
         """
         path = model_directory(Path(directory), model)
         name, config, first = _decoding_options(path / DECODING, grammar)
-        lexicon = Lexicon.read(path / LEXICON)
+        lexicon, rule = Lexicon.read(path / LEXICON), read_keywords(path, REJECTION)
         acoustic_model = load_model(path)
         decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)
         if acoustic_model.adaptation is not None and first is None:
@@ -118,31 +117,20 @@ class Recognizer:
             spelling,
             load_curves(path).word,
             keywords=read_keywords(path),
+            rule=None if rule is None else rule.rejection,
         )
 
     def with_options(self, **changes: Any) -> Recognizer:
         """Return the same recogniser with other decoder options (`decoder.DecoderConfig`)."""
         return replace(self, decoder=self.decoder.with_config(**changes))
 
-    def with_rejection(self, threshold: float = 0.5) -> Recognizer:
-        """Return the same recogniser, which leaves out what are no words of the grammar.
+    def with_rejection(self) -> Recognizer:
+        """Return the same recogniser, which leaves out words that were probably not spoken.
 
-        These are words that fit their frames as words of other transcripts do, by the curve that training
-        has learned.
-
-        Parameters
-        ----------
-        threshold : words that were spoken with a lower probability are left out, between 0 and 1
+        The rule is the one that ``asr keywords`` has learned without keywords; before that, a rough one of
+        how well words of the training data fit.
         """
-        if not 0 < threshold < 1:
-            raise ConfigError(
-                f"rejection: expected a probability between 0 and 1, got {threshold}; the higher it is, the "
-                "more words are left out"
-            )
-        if self.word_curve is None:
-            logger.warning("%s: its training data were too few to tell how spoken words fit", self.name)
-        log_odds = float(np.log(threshold / (1 - threshold)))
-        return replace(self, rejection=Rejection.of_curve(self.word_curve or USUAL, log_odds))
+        return replace(self, rejection=self.rule or Rejection.of_curve(self.word_curve or USUAL))
 
     def spotting(self) -> Recognizer:
         """Return the same recogniser, which finds keywords and nothing else.

@@ -50,7 +50,15 @@ HEAD = (
     ),
     *("test itself an hour", "at 95 % of test: iban", "noise"),
 )
-REJECTION_HEAD = ("sounds", "model", "minutes", "words a minute", "with --reject", "without speech")
+REJECTION_HEAD = (
+    "sounds",
+    "model",
+    "minutes",
+    "words a minute",
+    "rough rule",
+    "learned rule",
+    "without speech",
+)
 
 
 def main() -> None:
@@ -181,6 +189,11 @@ def interval(pair):
 def rejection(options, data, corpus, model):
     """Yield what words a recogniser finds in sounds, and how many of them are left after rejection."""
     plain = Recognizer.load(options.experiments / corpus, model)
+    own = data / "models" / model
+    shutil.rmtree(own, ignore_errors=True)
+    shutil.copytree(model_directory(options.experiments / corpus, model), own)
+    keywords(own, corpus=data / corpus / "dev", other=[data / "iban" / "A", data / "noise" / corpus / "A"])
+    learned = Recognizer.load(own)
     sounds = {
         "test": [u.audio_path for u in read_corpus(data / corpus / "test")],
         "iban": sorted((data / "iban" / "B").glob("*/*.wav"))[:60],
@@ -188,7 +201,7 @@ def rejection(options, data, corpus, model):
     for folder in sorted((data / "noise" / corpus / "B").iterdir()):
         sounds[f"noise {folder.name}"] = [folder / "noise.wav"]
     for name, files in sounds.items():
-        found = [r.transcribe_all(files) for r in (plain, plain.with_rejection())]
+        found = [r.transcribe_all(files) for r in (plain, plain.with_rejection(), learned.with_rejection())]
         minutes = sum(audio_info(file).duration_s for file in files) / 60
         n_words = [sum(len(h.words) for h in hypotheses) for hypotheses in found]
         yield {
@@ -196,7 +209,8 @@ def rejection(options, data, corpus, model):
             "model": model,
             "minutes": minutes,
             "words_a_minute": n_words[0] / minutes,
-            "with_reject": n_words[1] / minutes,
+            "with_rough_rule": n_words[1] / minutes,
+            "with_learned_rule": n_words[2] / minutes,
             "without_speech": sum(bool(h.no_speech) for h in found[0]),
         }
 

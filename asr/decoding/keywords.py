@@ -14,6 +14,7 @@ from decoder.fillers import keyword_decoder
 from decoder.lexicon import Lexicon
 
 KEYWORDS = "keywords.json"
+REJECTION = "rejection.json"  # the rule for the words of any grammar, in the same form without keywords
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ class Keywords:
         return keyword_decoder(self.words, self.filler_cost, lexicon, topology, config)
 
 
-def read_keywords(directory: Path) -> Keywords | None:
+def read_keywords(directory: Path, name: str = KEYWORDS) -> Keywords | None:
     """Return the keywords of a model's directory; None where none have been chosen."""
-    path = directory / KEYWORDS
+    path = directory / name
     if not path.is_file():
         return None
     record = read_json(path)

@@ -42,8 +42,12 @@ class Rejection:
 
     @classmethod
     def of_curve(cls, curve: FitCurve, threshold: float = 0.0) -> Rejection:
-        """Return the rule that a curve of margins makes; with threshold 0, more probable than not is kept."""
-        return cls(threshold, Evidence(margin=curve.slope), curve.offset)
+        """Return a rule for who has learned none, in the measure of a curve that training has learned.
+
+        The curve tells words of other transcripts, put where they do not belong. A search finds better ones:
+        a word is kept if it is at most half as far from the best states as those that the curve is unsure of.
+        """
+        return cls(threshold, Evidence(best_margin=curve.slope), curve.offset / 2)
 
     def log_odds(self, word: str, evidence: Evidence | None) -> float:
         """Return the log odds that a word was spoken; -inf where it has too few frames to be."""

@@ -67,16 +67,21 @@ class TestEvidence:
 
 class TestRejection:
     def test_words_below_the_threshold_go_with_the_alternatives(self):
-        kept = Rejection.of_curve(CURVE, threshold=0.01).kept(FOUND, SCORES, MODEL, LEXICON)
+        kept = Rejection.of_curve(CURVE, threshold=-0.99).kept(FOUND, SCORES, MODEL, LEXICON)
         assert (kept.text, kept.alternatives) == (("AB",), ())
         assert (kept.log_score, kept.complete) == (-1.0, True)
-        kept = Rejection.of_curve(CURVE, threshold=-0.01).kept(FOUND, SCORES, MODEL, LEXICON)
+        kept = Rejection.of_curve(CURVE, threshold=-1.01).kept(FOUND, SCORES, MODEL, LEXICON)
         assert kept.text == ("AB", "BA")
 
     def test_times_stay_and_the_confidence_is_the_probability(self):
         kept = Rejection.of_curve(CURVE, threshold=-np.inf).kept(FOUND, SCORES, MODEL, LEXICON)
         assert [(w.start_s, w.end_s) for w in kept.words] == [(w.start_s, w.end_s) for w in FOUND.words]
-        assert_allclose([w.confidence for w in kept.words], [1 / (1 + np.exp(-2)), 0.5], rtol=1e-12, atol=0)
+        assert_allclose(
+            [w.confidence for w in kept.words],
+            [1 / (1 + np.exp(-1)), 1 / (1 + np.exp(1))],
+            rtol=1e-12,
+            atol=0,
+        )
 
     def test_each_kind_of_evidence_counts_by_its_weight(self):
         rejection = Rejection(0.0, Evidence(margin=2.0, phone_margin=0.5, level=-1.0), 3.0, {"BA": 10.0})
