@@ -68,18 +68,18 @@ def main() -> None:
     parser.add_argument("--iban", type=Path, required=True, help="clone of sarahjuan/iban")
     parser.add_argument("--experiments", type=Path, required=True, help="directory of an4 and fsdd")
     parser.add_argument("--models", nargs="+", default=["npd"])
+    parser.add_argument("--tasks", type=int, nargs="+", help="only these, counted from 0")
     parser.add_argument("--minutes", type=float, default=60.0, help="of each half of Iban")
     parser.add_argument("--false-alarms", type=float, help="wanted on dev, instead of 95 % detection")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         data = Path(name)
         prepare(options, data)
-        found = [
-            measured(label, data, options, corpus, words, model)
-            for model in options.models
-            for label, corpus, words in TASKS
-        ]
-        print_table(HEAD, [row(result) for result in found])
+        found = []
+        for label, corpus, words in TASKS if options.tasks is None else [TASKS[n] for n in options.tasks]:
+            for model in options.models:
+                found.append(measured(label, data, options, corpus, words, model))
+                print_table(HEAD, [row(found[-1])])
         rejected = [
             r
             for m in options.models

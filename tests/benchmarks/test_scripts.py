@@ -20,6 +20,7 @@ SCRIPTS = (
     "fsdd",
     "growth",
     "house",
+    "keywords",
     "large_vocabulary",
     "long_recordings",
     "outlook",
