@@ -4,9 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 
 from asr import AsrError, Recognizer
 from asr.errors import ConfigError
+from decoder import Hypothesis
 from features.audio import read_audio
 
 
@@ -58,6 +60,41 @@ class TestTranscribe:
         sure = recognizer.with_options(confidence=True).transcribe(tones / "speaker 0/0.wav")
         assert all(word.confidence is not None and 0 <= word.confidence <= 1 for word in sure.words)
         assert recognizer.decoder.config.confidence is False
+
+
+class TestNoSpeech:
+    @pytest.fixture
+    def sounds(self) -> dict[str, np.ndarray]:
+        rng = np.random.default_rng(0)
+        return {
+            "constant": np.full(16000, 0.1, np.float32),
+            "vanishing": (1e-6 * rng.normal(size=16000)).astype(np.float32),
+            "hiss": (0.1 * rng.normal(size=16000)).astype(np.float32),
+            "hum": (0.1 * np.sin(np.arange(16000) / 50)).astype(np.float32),
+        }
+
+    def test_no_words_and_why(self, recognizer: Recognizer, sounds: dict[str, np.ndarray]) -> None:
+        for name, samples in sounds.items():
+            found = recognizer.transcribe(samples)
+            assert found.words == (), name
+            assert found.no_speech.startswith(("its sound is steady", "its loudest part")), name
+
+    def test_the_others_are_decoded_as_before(
+        self,
+        recognizer: Recognizer,
+        sounds: dict[str, np.ndarray],
+        tones: Path,
+        tmp_path: Path,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        hiss = tmp_path / "hiss.wav"
+        soundfile.write(hiss, sounds["hiss"], 16000)
+        speech = [tones / "speaker 2/0.wav", tones / "speaker 2/1.wav"]
+        found = recognizer.transcribe_all([speech[0], hiss, speech[1]], same_speaker=True)
+        assert found[0::2] == recognizer.transcribe_all(speech, same_speaker=True)
+        assert isinstance(found[1], Hypothesis)
+        assert found[1].text == ()
+        assert f"{hiss}: no speech in it, so no words: its sound is steady" in caplog.text
 
 
 class TestLoad:
