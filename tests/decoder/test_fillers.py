@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from acoustic import Topology
-from decoder import DecoderConfig, GrammarError, Lexicon, LexiconError
+from decoder import DecoderConfig, Lexicon, LexiconError
 from decoder.fillers import fillers, keyword_decoder
-from decoder.grammars.keyword_loop import KeywordLoop
-from decoder.testing import check_grammar
 
 LEXICON = Lexicon({"AB": [("a", "b")], "BA": [("b", "a")], "ABBA": [("a", "b", "b", "a")]})
 TOPOLOGY = Topology.monophones("ab", n_states=1)  # sil, a and b are states 0, 1 and 2
@@ -72,24 +70,3 @@ class TestFillers:
 
     def test_no_word_begins_like_a_filler(self):
         assert fillers(TOPOLOGY, ["~", "~~a"]).names == ("~~~0", "~~~1")
-
-
-class TestKeywordLoop:
-    def test_it_is_a_grammar(self):
-        found = fillers(TOPOLOGY, LEXICON.words)
-        lexicon = LEXICON.merged(Lexicon({name: [(name,)] for name in found.names}))
-        check_grammar(KeywordLoop(["AB", "BA"], found.names, 5.0), lexicon)
-
-    def test_what_it_gives(self):
-        tables = KeywordLoop(["B", "A"], ["~0"], 5.0).compile({"A", "B", "~0"})
-        assert tables.words == ("A", "B", "~0")
-        assert tables.sentence_log_prob(["~0", "A", "B", "~0"]) == -10.0
-        assert tables.sentence_log_prob([]) == 0.0
-
-    def test_none_and_both(self):
-        with pytest.raises(GrammarError, match="expected at least one keyword, got none"):
-            KeywordLoop([], ["~0"], 5.0)
-        with pytest.raises(GrammarError, match='"A" is both a keyword and a filler'):
-            KeywordLoop(["A"], ["A"], 5.0)
-        with pytest.raises(GrammarError, match="expected fillers that cost 0 or more, got -1"):
-            KeywordLoop(["A"], ["~0"], -1.0)
