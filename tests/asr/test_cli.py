@@ -401,7 +401,7 @@ class TestSlips:
 class TestQuiet:
     def test_warnings_are_not_said_and_errors_are(self, run: Run, trained: Path, tmp_path: Path) -> None:
         low = tmp_path / "low.wav"
-        soundfile.write(low, 0.1 * np.random.default_rng(0).normal(size=8000), 8000)
+        soundfile.write(low, 0.1 * np.hanning(8000) * np.random.default_rng(0).normal(size=8000), 8000)
         code, words, errors = run("decode", trained, low, "nowhere.wav")
         assert (code, len(errors.splitlines())) == (2, 2)
         assert run("decode", trained, low, "nowhere.wav", "--quiet") == (
