@@ -188,7 +188,7 @@ def interval(pair):
 
 def rejection(options, data, corpus, model):
     """Yield what words a recogniser finds in sounds, and how many of them are left after rejection."""
-    plain = Recognizer.load(options.experiments / corpus, model)
+    plain = replace(Recognizer.load(options.experiments / corpus, model), rule=None)
     own = data / "models" / model
     shutil.rmtree(own, ignore_errors=True)
     shutil.copytree(model_directory(options.experiments / corpus, model), own)
