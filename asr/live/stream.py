@@ -209,6 +209,7 @@ class Stream:
                 end_s=word.end_s + start_s,
             )
             for word in self._open.words
+            if word.word in self._parts.lexicon  # what is not is a filler among keywords
         )
 
     def _as_written(self, found: Hypothesis) -> Hypothesis:
