@@ -6,11 +6,13 @@ from .errors import AsrError
 from .exports import export
 from .imports import import_model
 from .leftovers import clean
+from .listen import listen
 from .planning.plan import plan
 from .recipe import Recipe
 from .recognizer import Recognizer
 from .reports.report import report
 from .scoring.scoring import compare, score
+from .serving.serve import serve
 from .sparsity import sparsity
 from .sweeps import sweep
 from .verbs import align, align_corpus, decode, demo, evaluate, info, lm, suspicious, train
@@ -32,12 +34,14 @@ __all__ = [
     "export",
     "import_model",
     "info",
+    "listen",
     "lm",
     "plan",
     "read_corpus",
     "report",
     "running_on",
     "score",
+    "serve",
     "sparsity",
     "suspicious",
     "sweep",
