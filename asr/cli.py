@@ -293,7 +293,7 @@ def _add_serve(verbs: Verbs) -> VerbParser:
         "serve",
         help="a page on this machine to talk, to transcribe recordings, and to make a recogniser",
         description="Serve a page in the browser, for this machine alone: words appear while one speaks, "
-        "recordings are transcribed and aligned. Where there is no model yet, commands are recorded on the page "
+        "recordings are transcribed and aligned. Without a model, commands are recorded on the page "
         "and a recogniser is trained from them. Ends with Ctrl-C. Needs the extra serve.",
     )
     command.add_argument(
