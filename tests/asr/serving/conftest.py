@@ -57,9 +57,7 @@ class Running:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def ask(
-        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
-    ) -> Answer:
+    def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
         """Return the answer to a request; a dictionary is sent as JSON."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         given = {"content-type": "application/octet-stream"} | (headers or {})
@@ -105,8 +103,8 @@ def start(trained: Path, tmp_path: Path) -> Iterator[Start]:
     """Return a function that starts a server of the tone language's model, with limits of one's own."""
     contexts = []
 
-    def begin(limits: Limits | None = None, *, ready: bool = True, experiment: Path | None = None) -> Running:
-        served = Served(trained if ready else experiment or tmp_path / "exp" / "new")
+    def begin(limits: Limits | None = None, *, ready: bool = True, served: Served | None = None) -> Running:
+        served = served or Served(trained if ready else tmp_path / "exp" / "new")
         if ready:
             served.load()
         context = running(Server(served, tmp_path / "takes", limits))
