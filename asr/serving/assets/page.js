@@ -3,6 +3,7 @@ import { complain, json } from "./api.js";
 import { leaveCommands, setUpCommands } from "./commands.js";
 import { setUpFiles } from "./files.js";
 import { leaveTalk, setUpTalk } from "./talk.js";
+import { redraw } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
 const TABS = ["talk", "files", "commands"];
@@ -37,7 +38,9 @@ function setUpTheme() {
     if (theme === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
     $("theme").textContent = `Theme: ${theme}`;
+    redraw();
   };
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   $("theme").addEventListener("click", () => {
     theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
     localStorage.setItem("theme", theme);

@@ -1,6 +1,12 @@
 // A waveform with the words, and perhaps the phones, below it.
 
 const PER_SECOND = 110; // least pixels of a second
+const shown = new WeakMap(); // samples by canvas
+
+/** Draw all waveforms again, in the colours of now. */
+export function redraw() {
+  for (const canvas of document.querySelectorAll(".lanes canvas")) draw(canvas, shown.get(canvas));
+}
 
 export function timeline(samples, rate, words, phones) {
   const seconds = samples.length / rate;
@@ -16,6 +22,7 @@ export function timeline(samples, rate, words, phones) {
   head.hidden = true;
   lanes.append(head);
   box.append(lanes);
+  shown.set(canvas, samples);
   new ResizeObserver(() => draw(canvas, samples)).observe(canvas);
   box.at = (time) => {
     head.hidden = time === null;

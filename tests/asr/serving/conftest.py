@@ -128,20 +128,30 @@ def spoken(tones: Path) -> Path:
     return tones / "speaker 0" / "0.wav"
 
 
-def wav(samples: Any, rate: int = 16000, **options: Any) -> bytes:
-    """Return samples as a WAV file."""
-    file = io.BytesIO()
-    soundfile.write(file, samples, rate, format="WAV", **options)
-    return file.getvalue()
+@pytest.fixture(scope="session")
+def sound_file() -> Callable[..., bytes]:
+    """Return a function that gives samples as the bytes of a WAV file."""
+
+    def of(samples: Any, rate: int = 16000) -> bytes:
+        file = io.BytesIO()
+        soundfile.write(file, samples, rate, format="WAV")
+        return file.getvalue()
+
+    return of
 
 
-def word_sound(seed: int = 0, seconds: float = 1.2, level: float = 0.3, noise: float = 1e-3) -> Any:
-    """Return a tone between quiet parts (n,), as a word would be."""
-    rng = np.random.default_rng(seed)
-    t = np.arange(round(seconds * 16000)) / 16000
-    inside = (t > 0.3 * seconds) & (t < 0.7 * seconds)
-    tone = level * np.sin(2 * np.pi * (300 + 40 * seed) * t) * inside
-    return (tone + noise * rng.normal(size=t.size)).astype(np.float32)
+@pytest.fixture(scope="session")
+def word_sound() -> Callable[..., Any]:
+    """Return a function that gives a tone between quiet parts, as a word would be."""
+
+    def of(seed: int = 0, rate: int = 16000) -> Any:
+        rng = np.random.default_rng(seed)
+        t = np.arange(round(1.2 * rate)) / rate
+        inside = (t > 0.4) & (t < 0.8)
+        tone = 0.3 * np.sin(2 * np.pi * (300 + 40 * seed) * t) * inside
+        return (tone + 1e-3 * rng.normal(size=t.size)).astype(np.float32)
+
+    return of
 
 
 @pytest.fixture
