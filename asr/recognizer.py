@@ -25,6 +25,7 @@ from asr.decoding.passes import ScoredSpeech, adapted, decode_all
 from asr.decoding.stretches import speech_in_stretches
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.files import as_train_wrote, read_json, write_json
+from asr.live.stream import Stream, StreamConfig, StreamParts
 from asr.text.forms import Word, WordForms
 from asr.training.fit import load_curves
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
@@ -133,6 +134,17 @@ class Recognizer:
         decoded = iter(self._heard(usable, speakers))
         return [r if isinstance(r, AsrError) else self.as_written(next(decoded)) for r in read]
 
+    def stream(self, sample_rate: int | None = None, config: StreamConfig | None = None) -> Stream:
+        """Return a stream that recognises one speaker's speech while it is spoken.
+
+        Parameters
+        ----------
+        sample_rate : samples per second of what the stream will be given; None is the model's own rate
+        config : when sentences end, `StreamConfig()` by default
+        """
+        parts = StreamParts(self.model, self.lexicon, self.decoder, lambda found, _: found, self._written)
+        return Stream(parts, sample_rate, config)
+
     @cached_property
     def forms(self) -> WordForms | None:
         """The forms in which transcripts may write the words; None if they are taken as they stand."""
@@ -148,9 +160,13 @@ class Recognizer:
         """Return a hypothesis with the words as people write them, where there is one way to."""
         if not self.spelling:
             return hypothesis
-        words = tuple(replace(w, word=self.spelling.get(w.word, w.word)) for w in hypothesis.words)
+        words = tuple(replace(w, word=self._written(w.word)) for w in hypothesis.words)
         others = tuple(map(self.as_written, hypothesis.alternatives))
         return replace(hypothesis, words=words, alternatives=others)
+
+    def _written(self, word: str) -> str:
+        """Return a word of the lexicon as people write it."""
+        return self.spelling.get(word, word)
 
     def decode(self, speech: ScoredSpeech) -> list[Hypothesis]:
         """Return the lexicon's words for each recording, frames adapted if the model does that."""

@@ -5,10 +5,12 @@ from .grammars.ngram import NGram
 from .grammars.word_loop import WordLoop
 from .grammars.word_pair import WordPairGrammar
 from .lexicon import Lexicon
+from .stream import DecoderStream, PartialHypothesis, PartialWord
 
 __all__ = [
     "Decoder",
     "DecoderConfig",
+    "DecoderStream",
     "DecodingError",
     "Grammar",
     "GrammarError",
@@ -18,6 +20,8 @@ __all__ = [
     "Lexicon",
     "LexiconError",
     "NGram",
+    "PartialHypothesis",
+    "PartialWord",
     "WordLoop",
     "WordPairGrammar",
 ]

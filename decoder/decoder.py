@@ -20,9 +20,9 @@ from decoder.search.network import Network
 from decoder.search.networks import choose_network
 from decoder.search.rescoring import WeighedLattice
 from decoder.search.tree_network import TreeNetwork
-from decoder.search.tree_search import BEAM_SHARE, MAX_ACTIVE, tree_search
-from decoder.search.viterbi import search
-from decoder.search.word_ends import SearchResult, trace
+from decoder.search.tree_search import BEAM_SHARE, MAX_ACTIVE, TreeSearch
+from decoder.search.viterbi import WordSearch
+from decoder.search.word_ends import Search, SearchResult, trace
 from foundation.arrays import Floats
 
 
@@ -177,11 +177,20 @@ class Decoder:
         DecodingError
             The matrix has another number of columns than the topology has states, or holds NaN or +inf.
         """
-        config = self.config
-        wants_lattice = config.confidence or config.n_best > 1
-        result = self._search(scores, float(config.lattice_beam) if wants_lattice else -np.inf)
+        matrix = check_scores(scores, self.network.n_states)
+        search = self.search(len(matrix))
+        search.advance(matrix)
+        return self.outcome(search)
+
+    def search(self, n_frames: int = 0) -> Search:
+        """Return a search that has not begun, for about so many frames; `outcome` is what comes of it."""
+        return self._search(float(self.config.lattice_beam) if self._wants_lattice else -np.inf, n_frames)
+
+    def outcome(self, search: Search) -> Hypothesis:
+        """Return the best words for the scores that a `search` was given, which is over then."""
+        config, result = self.config, search.end()
         best = self._hypothesis(result)
-        if not wants_lattice:
+        if not self._wants_lattice:
             return best
         lattice = build_lattice(self.network.arc_table, result, self._weights, float(config.lattice_beam))
         alternatives = self._alternatives(lattice, best) if config.n_best > 1 else ()
@@ -202,7 +211,10 @@ class Decoder:
         beam : word ends this much worse than the best path at a frame are not in the lattice, in nats
         max_edges_per_frame : the beam is halved until the lattice has no more edges than that on average
         """
-        result, weights = self._search(scores, beam), self._weights
+        matrix = check_scores(scores, self.network.n_states)
+        search = self._search(beam, len(matrix))
+        search.advance(matrix)
+        result, weights = search.end(), self._weights
         lattice = build_lattice(self.network.arc_table, result, weights, beam, max_edges_per_frame)
         return self._hypothesis(result), WeighedLattice(lattice, weights, self.network.words)
 
@@ -211,16 +223,20 @@ class Decoder:
         config = self.config
         return Weights(float(config.lm_scale), float(config.word_penalty), float(config.silence_log_prob))
 
-    def _search(self, scores: ArrayLike, record_beam: float) -> SearchResult:
-        """Return the outcome of the search that belongs to the network."""
-        matrix, beam = check_scores(scores, self.network.n_states), float(self.config.beam)
-        max_active = self.config.max_active
+    @property
+    def _wants_lattice(self) -> bool:
+        return self.config.confidence or self.config.n_best > 1
+
+    def _search(self, record_beam: float, n_frames: int) -> Search:
+        """Return a new search of the kind that belongs to the network."""
+        beam, max_active = float(self.config.beam), self.config.max_active
         if isinstance(self.network, TreeNetwork):
             if max_active is None:
                 max_active = MAX_ACTIVE if beam < np.inf else 0
             pruning = Pruning(BEAM_SHARE * beam, int(max_active), record_beam)
-            return tree_search(self.network, matrix, self._weights, pruning)
-        return search(self.network, matrix, self._weights, Pruning(beam, int(max_active or 0), record_beam))
+            return TreeSearch(self.network, self._weights, pruning)
+        pruning = Pruning(beam, int(max_active or 0), record_beam)
+        return WordSearch(self.network, self._weights, pruning, n_frames)
 
     def _hypothesis(self, result: SearchResult) -> Hypothesis:
         """Return the words on the best path of a search."""

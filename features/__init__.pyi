@@ -7,6 +7,8 @@ from .kaldi import read_ark, read_scp, write_ark
 from .mfcc import MfccConfig, mfcc, n_frames, static_mfcc
 from .normalization import Standardizer, normalize, normalize_groups
 from .projection import LinearProjection, fit_lda, splice
+from .resampling import Resampler
+from .running import RunningConfig, RunningFrames
 from .stream import MfccStream
 
 __all__ = [
@@ -20,6 +22,9 @@ __all__ = [
     "LinearProjection",
     "MfccConfig",
     "MfccStream",
+    "Resampler",
+    "RunningConfig",
+    "RunningFrames",
     "Standardizer",
     "add_derivatives",
     "audio_info",

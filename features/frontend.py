@@ -137,7 +137,7 @@ class FrontEnd:
             known = self._global_scale() if config.normalize == "global" else None
             return {group: known for group, _ in pieces}
         prior = self.standardizer if config.normalize == "speaker" else None
-        used = ((group, self._used(frames)) for group, frames in pieces)
+        used = ((group, self.used(frames)) for group, frames in pieces)
         found = group_scales(
             used, variance=config.normalize_variance, prior=prior, prior_frames=config.prior_frames
         )
@@ -161,14 +161,14 @@ class FrontEnd:
         scale = self.scales(("", recording.cepstra(*piece)) for piece in bounds).get("")
         return Computed(lambda n: self.frames(recording, scale, *bounds[n]), len(bounds))
 
-    def _used(self, cepstra: Singles) -> Singles:
-        """Return the columns that are normalised."""
+    def used(self, cepstra: Singles) -> Singles:
+        """Return the columns of `cepstra` (T, 39) that are normalised."""
         if self.config.projection != "none" and not self.config.keep_cepstra:
             return cepstra[:, : self.config.mfcc.n_static]
         return cepstra
 
     def _normalized(self, cepstra: Singles, scale: Scale | None) -> Singles:
-        used = self._used(cepstra)
+        used = self.used(cepstra)
         return np.ascontiguousarray(used, dtype=np.float32) if scale is None else scale.apply(used)
 
     def _projected(self, normalized: Singles) -> Singles:

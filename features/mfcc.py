@@ -149,7 +149,7 @@ def whole_static(static: Singles, n_samples: int, config: MfccConfig) -> Singles
             f"{config.sample_rate} Hz); leave the utterance out or join it to its neighbour"
         )
     if config.energy and config.energy_normalize:
-        static[:, -1] = _normalized_energy(static[:, -1])
+        static[:, -1] = normalized_energy(static[:, -1], static[:, -1].max())
     return static
 
 
@@ -163,9 +163,8 @@ def n_frames(n_samples: int, config: MfccConfig = MfccConfig()) -> int:
     return 0 if beyond_first < 0 else beyond_first // config.shift_samples + 1
 
 
-def _normalized_energy(log_energy: Singles) -> Singles:
+def normalized_energy(log_energy: Singles, loudest: float) -> Singles:
     """Return HTK's ENORMALISE of a log energy track: 1 at the loudest frame, floored 50 dB below it."""
-    loudest = log_energy.max()
     floor = loudest - SILENCE_FLOOR_DB * np.log(10.0) / 10.0
     normalized: Singles = (1.0 - (loudest - np.maximum(log_energy, floor)) * ENERGY_SCALE).astype(np.float32)
     return normalized

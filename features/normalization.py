@@ -50,6 +50,12 @@ class Moments:
         self.mean = self.mean + shift * (piece.shape[0] / total)
         self.count = total
 
+    def fade(self, most: int) -> None:
+        """Let all frames so far count as no more than so many."""
+        if self.count > most:
+            self._squares *= most / self.count
+            self.count = most
+
     def smoothed(self, prior: Standardizer, prior_frames: float) -> tuple[Floats, Floats]:
         """Return mean and standard deviation ``(D,)`` as if so many frames of the prior had come, too.
 

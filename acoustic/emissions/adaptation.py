@@ -141,7 +141,7 @@ def speaker_transforms(
         spoken.setdefault(speaker, []).append(n)
 
     def one(utterances: list[int]) -> Transform:
-        return _best_transform(_statistics(((frames[n], states[n]) for n in utterances), targets), targets)
+        return transform_of(statistics_of(((frames[n], states[n]) for n in utterances), targets), targets)
 
     found = block_map(lambda speaker: one(spoken[speaker]), list(spoken), label="adaptation")
     return dict(zip(spoken, found, strict=True))
@@ -154,19 +154,38 @@ def fit_transform(frames: Singles, states: Integers, targets: AdaptationTargets)
     (w_i − e_i) P (w_i − e_i)ᵀ] / σ_i² over the rows w_i of [A, b], one row after the other (Gales 1998,
     (40) to (45), with the prior P). It starts from the identity, and det A stays positive.
     """
-    return _best_transform(_statistics([(frames, states)], targets), targets)
+    return transform_of(statistics_of([(frames, states)], targets), targets)
 
 
-class _Statistics(NamedTuple):
-    """The number of a speaker's frames, and with the prior Σ ξ ξᵀ (D + 1, D + 1) and Σ μ ξᵀ (D, D + 1)."""
+class Statistics(NamedTuple):
+    """What a transform is estimated from: the number of frames x of a speaker in states of means μ, and sums.
+
+    Attributes
+    ----------
+    n_frames : number of frames
+    second : (D + 1, D + 1) Σ ξ ξᵀ with ξ = [x, 1]
+    toward : (D, D + 1) Σ μ ξᵀ
+    """
 
     n_frames: float
     second: Floats
     toward: Floats
 
+    def plus(self, other: Statistics) -> Statistics:
+        """Return the statistics of the frames of both."""
+        return Statistics(
+            self.n_frames + other.n_frames, self.second + other.second, self.toward + other.toward
+        )
 
-def _best_transform(statistics: _Statistics, targets: AdaptationTargets) -> Transform:
-    count, second, toward = statistics
+    def at_most(self, n_frames: float) -> Statistics:
+        """Return statistics that count as no more than so many frames."""
+        share = min(n_frames / max(self.n_frames, 1.0), 1.0)
+        return Statistics(self.n_frames * share, self.second * share, self.toward * share)
+
+
+def transform_of(statistics: Statistics, targets: AdaptationTargets) -> Transform:
+    """Return the transform of `fit_transform` from the statistics of the frames."""
+    count, second, toward = statistics.plus(Statistics(0.0, targets.prior, targets.prior[:-1]))
     n_columns = targets.n_columns
     rows = np.eye(n_columns, n_columns + 1)
     is_singular = np.linalg.matrix_rank(second, hermitian=True) <= n_columns  # constant frames
@@ -229,7 +248,7 @@ def _sweep(
             rows[i, d] = settled[i, d] + alpha * direction[d]
 
 
-def _statistics(utterances: Iterable[tuple[Singles, Integers]], targets: AdaptationTargets) -> _Statistics:
+def statistics_of(utterances: Iterable[tuple[Singles, Integers]], targets: AdaptationTargets) -> Statistics:
     """Return the statistics of frames (T, D or more) in states that are used; utterances are read once."""
     count, n_columns = 0, targets.n_columns
     second, toward = np.zeros((n_columns + 1, n_columns + 1)), np.zeros((n_columns, n_columns + 1))
@@ -238,7 +257,7 @@ def _statistics(utterances: Iterable[tuple[Singles, Integers]], targets: Adaptat
         second += extended.T @ extended
         toward += targets.means[states].T @ extended
         count += len(frames)
-    return _Statistics(float(count), second + targets.prior, toward + targets.prior[:-1])
+    return Statistics(float(count), second, toward)
 
 
 def _used(

@@ -25,6 +25,9 @@ from foundation.arrays import Flags, Floats, Ints, Longs
 
 BY_WORD, BY_SILENCE = 0, 1  # how a context was reached; a silence may only follow a word or the start
 START_CHAIN = -1  # chain of the record of the sentence's start
+# Places in `Tokens.counts` and `Tokens.levels`.
+N_REACHED, N_ACTIVE, STAMP, N_RECORDS, FIRST_RECORD, BEST_CHAIN, OPEN_RECORD, BOUNDARY, IS_DEAD = range(9)
+THRESHOLD, RECORD_THRESHOLD = 0, 1
 NO_NAN = {"nnan", "nsz"}  # scores are never NaN: no +inf can meet a -inf
 
 
@@ -106,7 +109,12 @@ class Records(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Working memory of one search: the state of every node, chain and context."""
+    """Working memory of one search: the state of every node, chain and context.
+
+    ``counts`` are the numbers of contexts reached, active chains, stamps and records; of the records before
+    the last boundary; the chain of the best token and the record before that token; the boundary reached;
+    and whether no token is left. ``levels`` are the scores below which chains and records are dropped.
+    """
 
     scores: Floats  # (n_nodes,) best score that ends in the node
     predecessors: Ints  # (n_nodes,) record before that path's token
@@ -125,47 +133,82 @@ class Tokens(NamedTuple):
     waiting_contexts: Ints  # (Q,) context the token comes from
     waiting_scores: Floats  # (Q,) score of the token with backoff weights
     stamps: Longs  # (W,) mark of the words that a waiting token may not enter
+    counts: Longs  # (9,) see `N_REACHED` and its neighbours
+    levels: Floats  # (2,) see `THRESHOLD` and its neighbour
 
 
 @njit(nogil=True, cache=True)
-def viterbi(
+def begin(tokens: Tokens, start_context: int) -> None:
+    """Let new ``tokens`` (`decoder.search.tokens`) stand at the start of a sentence."""
+    tokens.context_scores[start_context, BY_WORD] = 0.0
+    tokens.context_records[start_context, BY_WORD] = 0
+    tokens.is_reached[start_context] = True
+    tokens.reached[0] = start_context
+    tokens.counts[N_REACHED] = tokens.counts[N_RECORDS] = tokens.counts[FIRST_RECORD] = 1
+    tokens.counts[BEST_CHAIN] = START_CHAIN
+    tokens.levels[:] = -np.inf
+
+
+@njit(nogil=True, cache=True)
+def advance(
     graph: SearchGraph,
-    start_context: int,
     scores: Floats,
     weights: Weights,
     pruning: Pruning,
     tokens: Tokens,
     records: Records,
-) -> tuple[Records, int, int, int]:
-    """Return the records, their number, the last boundary reached and the record before the best token there.
+) -> Records:
+    """Move on by the frames of some scores (T, S); return the records, which may have grown.
 
-    ``tokens`` and ``records`` are new ones (`decoder.search.tokens`).
+    Once no token is left, nothing changes any more.
     """
-    n_frames = scores.shape[0]
-    n_records = 1
-    tokens.context_scores[start_context, BY_WORD] = 0.0
-    tokens.context_records[start_context, BY_WORD] = 0
-    tokens.is_reached[start_context] = True
-    tokens.reached[0] = start_context
-    n_reached, n_active, open_record, threshold = 1, 0, 0, -np.inf
-    stamp = 0
-    for frame in range(n_frames):
-        n_active, stamp = enter(graph, tokens, n_reached, n_active, stamp, weights, threshold)
+    counts, levels = tokens.counts, tokens.levels
+    for frame in range(scores.shape[0]):
+        if counts[IS_DEAD]:
+            break
+        n_active, counts[STAMP] = enter(
+            graph, tokens, counts[N_REACHED], counts[N_ACTIVE], counts[STAMP], weights, levels[THRESHOLD]
+        )
         best_chain = _move(graph, tokens, n_active, scores[frame])
         if best_chain < 0:
-            return records, n_records, frame, open_record
+            counts[IS_DEAD] = 1
+            break
         best = tokens.chain_scores[best_chain]
-        open_record = _best_predecessor(graph, tokens, best_chain)
-        threshold = _threshold(tokens, n_active, best, pruning)
-        n_active = _prune(graph, tokens, n_active, threshold)
-        if len(records.scores) < n_records + n_active:
-            records = _grow(records, n_active)
-        _clear_contexts(tokens, n_reached)
-        floor = threshold if frame + 1 < n_frames else -np.inf  # pruning saves nothing after the last frame
-        n_records, n_reached = _leave(
-            graph, tokens, n_active, records, n_records, frame + 1, floor, best - pruning.record_beam
-        )
-    return records, n_records, n_frames, open_record
+        counts[BEST_CHAIN] = best_chain
+        counts[OPEN_RECORD] = _best_predecessor(graph, tokens, best_chain)
+        levels[THRESHOLD] = _threshold(tokens, n_active, best, pruning)
+        levels[RECORD_THRESHOLD] = best - pruning.record_beam
+        counts[N_ACTIVE] = _prune(graph, tokens, n_active, levels[THRESHOLD])
+        if len(records.scores) < counts[N_RECORDS] + counts[N_ACTIVE]:
+            records = _grow(records, counts[N_ACTIVE])
+        counts[BOUNDARY] += 1
+        counts[FIRST_RECORD] = counts[N_RECORDS]
+        _end_words(graph, tokens, records, levels[THRESHOLD])
+    return records
+
+
+@njit(nogil=True, cache=True)
+def end(graph: SearchGraph, tokens: Tokens, records: Records) -> None:
+    """Write the records of the last boundary without pruning, which saves nothing after the last frame."""
+    if tokens.counts[BOUNDARY] and not tokens.counts[IS_DEAD]:
+        _end_words(graph, tokens, records, -np.inf)
+
+
+@njit(nogil=True, cache=True)
+def _end_words(graph: SearchGraph, tokens: Tokens, records: Records, threshold: float) -> None:
+    """Write the records of the boundary, in place of those written of it before."""
+    counts = tokens.counts
+    _clear_contexts(tokens, counts[N_REACHED])
+    counts[N_RECORDS], counts[N_REACHED] = _leave(
+        graph,
+        tokens,
+        counts[N_ACTIVE],
+        records,
+        counts[FIRST_RECORD],
+        counts[BOUNDARY],
+        threshold,
+        tokens.levels[RECORD_THRESHOLD],
+    )
 
 
 @njit(nogil=True, cache=True, fastmath=NO_NAN)

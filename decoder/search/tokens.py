@@ -33,6 +33,8 @@ def new_tokens(graph: SearchGraph) -> Tokens:
         waiting_contexts=np.zeros(n_waiting, dtype=np.int32),
         waiting_scores=np.zeros(n_waiting, dtype=np.float64),
         stamps=np.zeros(n_words, dtype=np.int64),
+        counts=np.zeros(9, dtype=np.int64),
+        levels=np.full(2, -np.inf),
     )
 
 

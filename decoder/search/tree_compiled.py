@@ -33,8 +33,13 @@ from foundation.arrays import Flags, Floats, Ints, Longs
 
 BY_WORD, BY_SILENCE = 0, 1  # how a context was reached; a silence may only follow a word or the start
 START = -1  # leaf of the record of the sentence's start
-N_ACTIVE, N_FREE, STAMP, N_REACHED, N_ENDS, FIRST_END, N_OFFERS = range(7)  # places in `Memory.counts`
-N_COUNTS = 7
+# Places in `Memory.counts`: the last four are the slot of the best token and the word end before it, the
+# boundary reached, and whether no token is left.
+N_ACTIVE, N_FREE, STAMP, N_REACHED, N_ENDS, FIRST_END, N_OFFERS, BEST_SLOT, OPEN_END, BOUNDARY, IS_DEAD = (
+    range(11)
+)
+N_COUNTS = 11
+BEST, THRESHOLD = 0, 1  # places in `Memory.levels`: the best score, and that below which tokens are dropped
 HASH_FACTOR = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: D. Knuth, "The Art of Computer Programming" 3, 6.4
 
 
@@ -120,6 +125,7 @@ class Memory(NamedTuple):
     reached: Ints  # (C,) list of contexts reached at this boundary
     is_reached: Flags  # (C,)
     counts: Longs  # (N_COUNTS,) see `N_ACTIVE` and its neighbours
+    levels: Floats  # (2,) see `BEST` and its neighbour
 
 
 class Offers(NamedTuple):
@@ -154,27 +160,33 @@ class Ends(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def tree_viterbi(
-    graph: TreeGraph,
-    start_context: int,
-    scores: Floats,
-    rules: Rules,
-    memory: Memory,
-    offers: Offers,
-    ends: Ends,
-) -> tuple[Ends, int, int, int]:
-    """Return the word ends, their number, the last boundary reached and the one before the best token there.
-
-    ``memory``, ``offers`` and ``ends`` are new ones (`decoder.search.tree_memory`).
-    """
-    n_frames = scores.shape[0]
+def begin(memory: Memory, start_context: int) -> None:
+    """Let new ``memory`` (`decoder.search.tree_memory`) stand at the start of a sentence."""
     counts = memory.counts
     counts[N_ENDS] = counts[FIRST_END] = 1
+    counts[BEST_SLOT] = -1
+    memory.levels[:] = -np.inf
     memory.context_scores[start_context, BY_WORD] = 0.0
     memory.context_ends[start_context, BY_WORD] = 0
     _reach(memory, start_context)
-    open_end, threshold, floor = 0, -np.inf, -np.inf
-    for frame in range(n_frames):
+
+
+@njit(nogil=True, cache=True)
+def advance(
+    graph: TreeGraph, scores: Floats, rules: Rules, memory: Memory, offers: Offers, ends: Ends
+) -> tuple[Memory, Offers, Ends]:
+    """Move on by the frames of some scores (T, S); return what it has been given, which may have grown.
+
+    Once no token is left, nothing changes any more.
+    """
+    counts, levels = memory.counts, memory.levels
+    for frame in range(scores.shape[0]):
+        if counts[IS_DEAD]:
+            break
+        threshold, floor = levels[THRESHOLD], -np.inf
+        if counts[BEST_SLOT] >= 0:  # as many tokens more as the limit dropped would be dropped again
+            stay = _best_stay(graph, memory, counts[BEST_SLOT], scores[frame])
+            floor = stay - (levels[BEST] - threshold)
         offers = _with_space(graph, memory, offers)
         counts[N_OFFERS] = 0
         _advance(graph, memory, offers, scores[frame], threshold, floor)
@@ -184,20 +196,28 @@ def tree_viterbi(
         _accept(graph, memory, offers, rules, threshold, floor)
         best_slot = _move(graph, memory, scores[frame])
         if best_slot < 0:
-            return ends, counts[N_ENDS], frame, open_end
-        best = memory.best[best_slot]
-        open_end = memory.ends[best_slot, np.argmax(memory.scores[best_slot])]
-        threshold = _threshold(memory, best, rules)
-        _prune(memory, graph.final_log_probs.size, threshold)
+            counts[IS_DEAD] = 1
+            break
+        counts[BEST_SLOT] = best_slot
+        counts[OPEN_END] = memory.ends[best_slot, np.argmax(memory.scores[best_slot])]
+        levels[BEST] = memory.best[best_slot]
+        levels[THRESHOLD] = _threshold(memory, levels[BEST], rules)
+        _prune(memory, graph.final_log_probs.size, levels[THRESHOLD])
+        counts[BOUNDARY] += 1
         _clear_reached(memory)
-        is_last = frame + 1 == n_frames  # pruning saves nothing after the last frame
-        ends = _end_words(
-            graph, memory, ends, frame + 1, rules, -np.inf if is_last else threshold, best - rules.record_beam
-        )
-        if not is_last:
-            # As many tokens more as the limit dropped would be dropped again.
-            floor = _best_stay(graph, memory, best_slot, scores[frame + 1]) - (best - threshold)
-    return ends, counts[N_ENDS], n_frames, open_end
+        ends = _end_words(graph, memory, ends, rules, levels[THRESHOLD])
+    return memory, offers, ends
+
+
+@njit(nogil=True, cache=True)
+def end(graph: TreeGraph, rules: Rules, memory: Memory, ends: Ends) -> Ends:
+    """Return the word ends with those of the last boundary not pruned: that saves nothing any more."""
+    counts = memory.counts
+    if counts[IS_DEAD] or not counts[BOUNDARY]:
+        return ends
+    counts[N_ENDS] = counts[FIRST_END]
+    _clear_reached(memory)
+    return _end_words(graph, memory, ends, rules, -np.inf)
 
 
 @njit(nogil=True, cache=True)
@@ -489,6 +509,7 @@ def _with_room(memory: Memory, n_more: int) -> Memory:
         memory.reached,
         memory.is_reached,
         counts,
+        memory.levels,
     )
     for slot in range(old, size):
         grown.free[counts[N_FREE]] = slot
@@ -662,12 +683,10 @@ def _end_words(
     graph: TreeGraph,
     memory: Memory,
     ends: Ends,
-    boundary: int,
     rules: Rules,
     threshold: float,
-    record_threshold: float,
 ) -> Ends:
-    """Write the word ends of a boundary; return the word ends, which may have grown."""
+    """Write the word ends of the boundary; return the word ends, which may have grown."""
     offsets, units, log_advance = graph.unit_offsets, graph.node_units, graph.unit_log_advance
     leaf_first, own_stop = graph.leaf_first, graph.own_stop
     arc_offsets, leaves, arc_contexts = graph.arc_offsets, graph.arc_leaves, graph.arc_contexts
@@ -676,6 +695,7 @@ def _end_words(
     active, nodes, all_scores, ahead = memory.active, memory.nodes, memory.scores, memory.ahead
     contexts, arc_first, arc_stop = memory.contexts, memory.arc_first, memory.arc_stop
     token_ends, counts = memory.ends, memory.counts
+    boundary, record_threshold = counts[BOUNDARY], memory.levels[BEST] - rules.record_beam
     counts[FIRST_END] = counts[N_ENDS]
     for i in range(counts[N_ACTIVE]):
         slot = active[i]

@@ -37,6 +37,7 @@ def new_memory(graph: TreeGraph) -> Memory:
         reached=np.zeros(n_contexts, dtype=np.int32),
         is_reached=np.zeros(n_contexts, dtype=np.bool_),
         counts=counts,
+        levels=np.full(2, -np.inf),
     )
 
 

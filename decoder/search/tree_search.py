@@ -4,15 +4,79 @@ from __future__ import annotations
 
 import numpy as np
 
+from decoder.search import tree_compiled
 from decoder.search.compiled import Pruning, Weights
-from decoder.search.tree_compiled import START, Ends, Rules, tree_viterbi
+from decoder.search.tree_compiled import START, Ends, Rules
 from decoder.search.tree_memory import new_ends, new_memory, new_offers
 from decoder.search.tree_network import TreeNetwork
-from decoder.search.word_ends import SearchResult, WordEnds, best_result, final_scores
+from decoder.search.word_ends import OpenPath, SearchResult, WordEnds, best_result, final_scores, open_path
 from foundation.arrays import Floats, Longs
 
 BEAM_SHARE = 0.6  # of the beam that paths need which are compared without look-ahead
 MAX_ACTIVE = 5000  # tokens in a frame, if nothing else is said
+
+
+class TreeSearch:
+    """A search over a prefix tree that moves on frame by frame.
+
+    Parameters
+    ----------
+    network, weights, pruning : what is searched, and how
+    look_ahead : changes what is pruned, never a score
+    """
+
+    def __init__(
+        self, network: TreeNetwork, weights: Weights, pruning: Pruning, *, look_ahead: bool = True
+    ) -> None:
+        self._network = network
+        self._rules = Rules(*weights, *pruning, look_ahead=weights.lm_scale if look_ahead else 0.0)
+        self._memory, self._offers = new_memory(network.graph), new_offers()
+        self._ends = new_ends(network.start_context)
+        tree_compiled.begin(self._memory, network.start_context)
+
+    def advance(self, scores: Floats) -> None:
+        """Move on by the frames of some log emission scores (T, S) float64."""
+        self._memory, self._offers, self._ends = tree_compiled.advance(
+            self._network.graph, scores, self._rules, self._memory, self._offers, self._ends
+        )
+
+    def open_path(self) -> OpenPath:
+        """Return the best path up to here; the word it is in is known where no other begins like it."""
+        counts, leaf_words = self._memory.counts, self._network.leaf_words
+        return open_path(
+            lambda end: int(leaf_words[self._ends.leaves[end]]),
+            self._ends.boundaries,
+            self._ends.predecessors,
+            int(counts[tree_compiled.OPEN_END]),
+            self._open_word(int(counts[tree_compiled.BEST_SLOT])),
+            int(counts[tree_compiled.BOUNDARY]),
+            bool(counts[tree_compiled.IS_DEAD]),
+        )
+
+    def _open_word(self, slot: int) -> int | None:
+        """Return the word of the token in a slot, None if there are several."""
+        graph = self._network.graph
+        if slot < 0:
+            return None
+        node = self._memory.nodes[slot]
+        words = set(self._network.leaf_words[graph.leaf_first[node] : graph.leaf_stop[node]].tolist())
+        return words.pop() if len(words) == 1 else None
+
+    def end(self) -> SearchResult:
+        """Return the word ends and the best path; the search is over then."""
+        graph, counts, rules = self._network.graph, self._memory.counts, self._rules
+        self._ends = tree_compiled.end(graph, rules, self._memory, self._ends)
+        ends = _chosen(self._ends, np.arange(counts[tree_compiled.N_ENDS]))
+        open_end = int(counts[tree_compiled.OPEN_END])
+        if rules.record_beam > -np.inf:
+            ends, open_end = _without_repetitions(ends, open_end)
+        return best_result(
+            _word_ends(self._network, ends),
+            int(counts[tree_compiled.BOUNDARY]),
+            not counts[tree_compiled.IS_DEAD],
+            open_end,
+            final_scores(graph.final_log_probs, rules.lm_scale),
+        )
 
 
 def tree_search(
@@ -22,27 +86,9 @@ def tree_search(
 
     ``look_ahead`` changes what is pruned, never a score.
     """
-    graph = network.graph
-    rules = Rules(*weights, *pruning, look_ahead=weights.lm_scale if look_ahead else 0.0)
-    ends, n_ends, last_boundary, open_end = tree_viterbi(
-        graph,
-        network.start_context,
-        scores,
-        rules,
-        new_memory(graph),
-        new_offers(),
-        new_ends(network.start_context),
-    )
-    ends = _chosen(ends, np.arange(n_ends))
-    if pruning.record_beam > -np.inf:
-        ends, open_end = _without_repetitions(ends, open_end)
-    return best_result(
-        _word_ends(network, ends),
-        last_boundary,
-        len(scores),
-        open_end,
-        final_scores(graph.final_log_probs, weights.lm_scale),
-    )
+    found = TreeSearch(network, weights, pruning, look_ahead=look_ahead)
+    found.advance(scores)
+    return found.end()
 
 
 def _without_repetitions(ends: Ends, open_end: int) -> tuple[Ends, int]:

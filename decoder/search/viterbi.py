@@ -13,27 +13,67 @@ from __future__ import annotations
 
 import numpy as np
 
-from decoder.search.compiled import START_CHAIN, Pruning, Records, Weights, viterbi
+from decoder.search import compiled
+from decoder.search.compiled import START_CHAIN, Pruning, Records, Weights
 from decoder.search.network import Network
 from decoder.search.tokens import cut, new_records, new_tokens
-from decoder.search.word_ends import SearchResult, WordEnds, best_result, final_scores
+from decoder.search.word_ends import OpenPath, SearchResult, WordEnds, best_result, final_scores, open_path
 from foundation.arrays import Floats
+
+
+class WordSearch:
+    """A search over a network of word instances that moves on frame by frame.
+
+    Parameters
+    ----------
+    network, weights, pruning : what is searched, and how
+    n_frames : how many frames are expected; there may be more
+    """
+
+    def __init__(self, network: Network, weights: Weights, pruning: Pruning, n_frames: int = 0) -> None:
+        self._network, self._weights, self._pruning = network, weights, pruning
+        self._tokens, self._records = new_tokens(network.graph), new_records(n_frames)
+        compiled.begin(self._tokens, network.start_context)
+
+    def advance(self, scores: Floats) -> None:
+        """Move on by the frames of some log emission scores (T, S) float64."""
+        self._records = compiled.advance(
+            self._network.graph, scores, self._weights, self._pruning, self._tokens, self._records
+        )
+
+    def open_path(self) -> OpenPath:
+        """Return the best path up to here."""
+        counts, chain_words = self._tokens.counts, self._network.graph.chain_words
+        best = int(counts[compiled.BEST_CHAIN])
+        return open_path(
+            lambda record: int(chain_words[self._records.chains[record]]),
+            self._records.ends,
+            self._records.predecessors,
+            int(counts[compiled.OPEN_RECORD]),
+            None if best == START_CHAIN else int(chain_words[best]),
+            int(counts[compiled.BOUNDARY]),
+            bool(counts[compiled.IS_DEAD]),
+        )
+
+    def end(self) -> SearchResult:
+        """Return the word ends and the best path; the search is over then."""
+        network, counts = self._network, self._tokens.counts
+        compiled.end(network.graph, self._tokens, self._records)
+        boundary = int(counts[compiled.BOUNDARY])
+        return best_result(
+            _word_ends(network, cut(self._records, int(counts[compiled.N_RECORDS]))),
+            boundary,
+            not counts[compiled.IS_DEAD],
+            int(counts[compiled.OPEN_RECORD]),
+            final_scores(network.graph.final_log_probs, self._weights.lm_scale),
+        )
 
 
 def search(network: Network, scores: Floats, weights: Weights, pruning: Pruning) -> SearchResult:
     """Return the word ends and the best path through a (T, S) float64 matrix of log emission scores."""
-    graph = network.graph
-    tokens, records = new_tokens(graph), new_records(len(scores))
-    records, n_records, last_boundary, open_record = viterbi(
-        graph, network.start_context, scores, weights, pruning, tokens, records
-    )
-    return best_result(
-        _word_ends(network, cut(records, n_records)),
-        last_boundary,
-        len(scores),
-        open_record,
-        final_scores(graph.final_log_probs, weights.lm_scale),
-    )
+    found = WordSearch(network, weights, pruning, len(scores))
+    found.advance(scores)
+    return found.end()
 
 
 def _word_ends(network: Network, records: Records) -> WordEnds:

@@ -6,11 +6,14 @@ end here, and lattices, n-best lists and confidences begin here.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from foundation.arrays import Floats, Ints
+
+SILENCE = -1  # word of silences
 
 
 class WordEnds(NamedTuple):
@@ -59,6 +62,42 @@ class ArcTable(NamedTuple):
     final_log_probs: Floats
 
 
+class OpenPath(NamedTuple):
+    """The best path of a search under way.
+
+    Attributes
+    ----------
+    words : words and silences (word id, start boundary, end boundary) that have ended, in order of time; the
+        id of a silence is -1
+    open_word : the word it is in, -1 = silence, None where that is not yet known or nothing was searched
+    open_start : where that begins
+    boundary : the boundary reached
+    is_dead : whether no path is left
+    """
+
+    words: tuple[tuple[int, int, int], ...]
+    open_word: int | None
+    open_start: int
+    boundary: int
+    is_dead: bool
+
+
+class Search(Protocol):
+    """A search that moves on frame by frame."""
+
+    def advance(self, scores: Floats) -> None:
+        """Move on by the frames of some log emission scores (T, S) float64."""
+        ...
+
+    def open_path(self) -> OpenPath:
+        """Return the best path up to here; nothing changes."""
+        ...
+
+    def end(self) -> SearchResult:
+        """Return the outcome; the search is over then."""
+        ...
+
+
 class SearchResult(NamedTuple):
     """Outcome of a search.
 
@@ -77,7 +116,7 @@ class SearchResult(NamedTuple):
 
 
 def best_result(
-    records: WordEnds, last_boundary: int, n_frames: int, open_record: int, final_log_scores: Floats
+    records: WordEnds, last_boundary: int, is_alive: bool, open_record: int, final_log_scores: Floats
 ) -> SearchResult:
     """Return the outcome of a search that reached a boundary.
 
@@ -88,18 +127,44 @@ def best_result(
     ----------
     records : all word ends
     last_boundary : the boundary reached
-    n_frames : number T of frames
+    is_alive : whether that is behind the last frame
     open_record : the record before the best token there
     final_log_scores : (C,) float64, score of ending the sentence in each context, -inf where it may not end
     """
     at_end = np.flatnonzero(records.ends == last_boundary)
-    if last_boundary == n_frames and len(at_end):
+    if is_alive and len(at_end):
         totals = records.scores[at_end] + final_log_scores[records.contexts[at_end]]
         if totals.max() > -np.inf:
             best = int(at_end[totals.argmax()])
             return SearchResult(records, best, True, float(totals.max()))
     best = int(at_end[records.scores[at_end].argmax()]) if len(at_end) else int(open_record)
     return SearchResult(records, best, False, float(records.scores[best]))
+
+
+def open_path(
+    word_of: Callable[[int], int],
+    ends: Ints,
+    predecessors: Ints,
+    last: int,
+    open_word: int | None,
+    boundary: int,
+    is_dead: bool,
+) -> OpenPath:
+    """Return the best path of a search under way from the record before its best token.
+
+    Parameters
+    ----------
+    word_of : function from a record to its word, -1 = silence
+    ends, predecessors : (R,) as in `WordEnds`
+    last : the record before the best token
+    open_word, boundary, is_dead : as in `OpenPath`
+    """
+    open_start, words = int(ends[last]), []
+    while last > 0:
+        before = int(predecessors[last])
+        words.append((word_of(last), int(ends[before]), int(ends[last])))
+        last = before
+    return OpenPath(tuple(reversed(words)), open_word, open_start, boundary, is_dead)
 
 
 def final_scores(final_log_probs: Floats, lm_scale: float) -> Floats:

@@ -27,17 +27,25 @@ def test_trace_gives_the_records_of_a_path_in_order_of_time(records):
 
 
 def test_the_sentence_ends_in_the_best_context_that_allows_it(records):
-    found = best_result(records, 3, 3, 0, np.array([-0.5, -np.inf]))
+    found = best_result(records, 3, True, 0, np.array([-0.5, -np.inf]))
     assert (found.best, found.complete, found.log_score) == (2, True, -2.5)
-    found = best_result(records, 3, 3, 0, np.array([-0.5, -0.2]))
+    found = best_result(records, 3, True, 0, np.array([-0.5, -0.2]))
     assert (found.best, found.complete, found.log_score) == (1, True, -1.2)
 
 
 def test_without_a_complete_path_the_best_partial_one_is_taken(records):
     nowhere = np.full(2, -np.inf)
-    assert best_result(records, 3, 3, 0, nowhere)[1:] == (1, False, -1.0)  # ends a word at the last boundary
-    assert best_result(records, 3, 5, 0, np.zeros(2))[1:] == (1, False, -1.0)  # frames are left
-    assert best_result(records, 5, 9, 2, np.zeros(2))[1:] == (2, False, -2.0)  # the words of the best token
+    assert best_result(records, 3, True, 0, nowhere)[1:] == (
+        1,
+        False,
+        -1.0,
+    )  # ends a word at the last boundary
+    assert best_result(records, 3, False, 0, np.zeros(2))[1:] == (1, False, -1.0)  # frames are left
+    assert best_result(records, 5, False, 2, np.zeros(2))[1:] == (
+        2,
+        False,
+        -2.0,
+    )  # the words of the best token
 
 
 def test_final_scores_are_scaled_and_nothing_becomes_possible():

@@ -1,0 +1,1 @@
+"""Recordings that are still going on: words while they are spoken."""

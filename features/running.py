@@ -1,0 +1,211 @@
+"""The front end for audio that arrives piece by piece, normalised by what has been heard so far.
+
+A whole recording is normalised by its own loudest frame, mean and variance, which a stream does not know yet.
+It starts from those of the training speakers and follows its speaker: mean and variance are smoothed with the
+prior as those of a short recording are, and the loudness of speech is guessed from that of the background
+until some has been heard.
+
+Frames are computed in blocks that begin at the same frames however the samples arrive, so that all pieces
+give the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from features.errors import FeatureError
+from features.frontend import FrontEnd
+from features.mfcc import MfccPlan, check_samples, mfcc_plan, n_frames, normalized_energy, static_frames
+from features.normalization import Moments, Scale
+from features.recording import Recording
+from foundation.arrays import Reals, Singles
+
+_BACKGROUND = 1.5  # how many of the training frames' deviations the background is less loud than their mean
+_ENERGY_PER_NAT = 0.1  # of the normalised energy
+
+
+@dataclass(frozen=True)
+class RunningConfig:
+    """How a stream is cut and normalised.
+
+    Attributes
+    ----------
+    block_frames : frames computed at once
+    memory_s : how much of the past mean and variance follow
+    """
+
+    block_frames: int = 5
+    memory_s: float = 60.0
+
+
+class RunningFrames:
+    """Turns samples that arrive piece by piece into the input frames of a model.
+
+    Parameters
+    ----------
+    front_end : front end of the model
+    config : how the stream is cut and normalised
+
+    Examples
+    --------
+    >>> from features.frontend import FrontEndConfig
+    >>> running = RunningFrames(FrontEnd(FrontEndConfig(normalize="none")))
+    >>> noise = np.random.default_rng(0).normal(size=16000).astype(np.float32)
+    >>> sum(len(block) for block in running.accept(noise)), sum(len(block) for block in running.finish())
+    (91, 7)
+    """
+
+    def __init__(self, front_end: FrontEnd, config: RunningConfig = RunningConfig()) -> None:
+        mfcc = front_end.config.mfcc
+        if front_end.standardizer is None and front_end.config.normalize != "none":
+            raise FeatureError(
+                "normalize: expected the statistics of training speakers to begin a stream with, got "
+                f'"{front_end.config.normalize}" without any; train with --set normalize=speaker'
+            )
+        self.front_end, self.config = front_end, config
+        self._plan: MfccPlan = mfcc_plan(mfcc)
+        derived = mfcc.delta_window * mfcc.derivatives
+        spliced = 0 if front_end.projection is None else front_end.projection.context
+        self._look_ahead = max(derived, spliced)
+        self._margin = derived + spliced
+        self._loudness = Loudness(front_end)
+        self._moments = RunningMoments(front_end, config.memory_s)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Stand before the first sample of a recording."""
+        self._samples: Singles = np.empty(0, dtype=np.float32)
+        self._n_to_skip = 0  # samples yet to come that lie between two windows
+        self._static = np.empty((0, self._plan.config.n_static), dtype=np.float32)  # the last ones
+        self._n_given = 0  # of the frames in `_static`
+
+    @property
+    def look_ahead_s(self) -> float:
+        """How much later than its last sample a frame can be given out, in seconds."""
+        return (self._look_ahead + self.config.block_frames - 1) * self.front_end.frame_shift_s
+
+    def accept(self, samples: Reals) -> list[Singles]:
+        """Return the blocks of frames (T, D) float32 that are ready after (n_samples,) more samples."""
+        check_samples(samples)
+        self._samples = np.concatenate([self._samples, samples.astype(np.float32, copy=False)])
+        mfcc, size = self._plan.config, self.config.block_frames
+        length = (size - 1) * mfcc.shift_samples + mfcc.window_samples
+        blocks, start = [], self._n_to_skip
+        while len(self._samples) - start >= length:
+            self._take(static_frames(self._samples[start : start + length], self._plan))
+            start += size * mfcc.shift_samples
+            blocks.append(self._given_out(len(self._static) - self._look_ahead))
+        self._n_to_skip = max(start - len(self._samples), 0)
+        self._samples = self._samples[start:]
+        return [block for block in blocks if len(block)]
+
+    def finish(self) -> list[Singles]:
+        """Return the blocks of frames that waited for what follows; the next samples begin a new recording.
+
+        What is known of the speaker stays.
+        """
+        rest = self._samples[self._n_to_skip :]
+        if n_frames(rest.size, self._plan.config):
+            self._take(static_frames(rest, self._plan))
+        block = self._given_out(len(self._static))
+        self._begin()
+        return [block] if len(block) else []
+
+    def forget(self) -> None:
+        """Forget the speaker, and the recording under way."""
+        self._loudness, self._moments = (
+            Loudness(self.front_end),
+            RunningMoments(self.front_end, self.config.memory_s),
+        )
+        self._begin()
+
+    def _take(self, static: Singles) -> None:
+        self._static = np.concatenate([self._static, static])
+        if self._plan.config.energy and self._plan.config.energy_normalize:
+            self._moments.shift_energy(self._loudness.hear(static[:, -1]))
+
+    def _given_out(self, stop: int) -> Singles:
+        """Return the frames not yet given out up to one of `_static`; forget what none will need."""
+        start = self._n_given
+        if stop <= start:
+            return np.empty((0, 0), dtype=np.float32)
+        heard = Recording(self._plan.config, self._loudness.normalized(self._static), np.empty(0, np.float32))
+        self._moments.add(self.front_end.used(heard.cepstra(start, stop)))
+        frames = self.front_end.frames(heard, self._moments.scale, start, stop)
+        n_forgotten = max(stop - self._margin, 0)
+        self._static, self._n_given = self._static[n_forgotten:], stop - n_forgotten
+        return frames
+
+
+class Loudness:
+    """The log energy of the loudest frame of a speaker, guessed from the background until there is speech.
+
+    In training, the loudest frame of a recording has the normalised energy 1. The prior of the front end
+    tells how far below that its background is, as a rule.
+    """
+
+    def __init__(self, front_end: FrontEnd) -> None:
+        self._config = front_end.config.mfcc
+        self._loudest, self._quietest = -np.inf, np.inf
+        self._range = _speech_above_background(front_end)
+
+    @property
+    def level(self) -> float:
+        """The log energy that counts as the loudest."""
+        return max(self._loudest, self._quietest + self._range)
+
+    def hear(self, log_energy: Singles) -> float:
+        """Take in the log energies (T,) of further frames; return by how much the level has risen."""
+        before = self.level if self._loudest > -np.inf else None
+        self._loudest = max(self._loudest, float(log_energy.max()))
+        self._quietest = min(self._quietest, float(log_energy.min()))
+        return 0.0 if before is None else self.level - before
+
+    def normalized(self, static: Singles) -> Singles:
+        """Return static features (T, n_static) with the energy normalised, if the configuration says so."""
+        if not (self._config.energy and self._config.energy_normalize):
+            return static
+        found = static.copy()
+        found[:, -1] = normalized_energy(static[:, -1], self.level)
+        return found
+
+
+def _speech_above_background(front_end: FrontEnd) -> float:
+    """Return by how many nats the loudest speech is louder than the background, in training."""
+    prior, place = front_end.standardizer, front_end.config.mfcc.n_static - 1
+    if prior is None:
+        return 0.0
+    background = prior.mean_[place] - _BACKGROUND * prior.scale_[place]
+    return max(float(1.0 - background) / _ENERGY_PER_NAT, 0.0)
+
+
+class RunningMoments:
+    """Mean and variance of the frames heard so far, smoothed with the training speakers'."""
+
+    def __init__(self, front_end: FrontEnd, memory_s: float) -> None:
+        config = front_end.config
+        self._config, self._prior = config, front_end.standardizer
+        self._most = max(round(memory_s / front_end.frame_shift_s), 1)
+        self._heard = Moments()
+
+    def add(self, frames: Singles) -> None:
+        """Take in frames (T, D)."""
+        self._heard.add(frames)
+        self._heard.fade(self._most)
+
+    def shift_energy(self, rise: float) -> None:
+        """Let all frames so far have been less loud, since the loudest frame is louder by so many nats."""
+        if self._heard.count and rise:
+            self._heard.mean[self._config.mfcc.n_static - 1] -= _ENERGY_PER_NAT * rise
+
+    @property
+    def scale(self) -> Scale | None:
+        """How the next frames are normalised; None for not at all."""
+        if self._prior is None:
+            return None
+        if self._config.normalize == "global":
+            return Scale(self._prior.mean_, self._prior.scale_)
+        mean, deviation = self._heard.smoothed(self._prior, self._config.prior_frames)
+        return Scale(mean, deviation if self._config.normalize_variance else np.ones_like(deviation))
