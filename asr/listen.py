@@ -14,9 +14,11 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 
 from asr.errors import ConfigError
+from asr.live.stream import Partial
 from asr.recognizer import Recognizer
-from asr.serving.streams import Partial, open_stream
+from asr.serving.streams import open_stream
 from decoder.decoder import Hypothesis, HypothesisWord
+from decoder.stream import PartialWord
 from features.audio import audio_blocks, audio_info
 from foundation.arrays import Singles
 
@@ -37,7 +39,7 @@ class Heard:
     """
 
     kind: Literal["partial", "final"]
-    words: tuple[HypothesisWord, ...]
+    words: tuple[HypothesisWord, ...] | tuple[PartialWord, ...]
     heard_s: float
 
 

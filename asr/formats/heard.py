@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from decoder.decoder import HypothesisWord
+    from decoder.stream import PartialWord
+
+    Words = Sequence[HypothesisWord] | Sequence[PartialWord]
 
 _CLEAR = "\r\x1b[K"
 
 
-def heard_json(kind: str, words: Sequence[HypothesisWord], heard_s: float) -> str:
+def heard_json(kind: str, words: Words, heard_s: float) -> str:
     """Return one line of JSON."""
     rows = [
         {
             "word": w.word,
             "start_s": round(w.start_s, 3),
             "end_s": round(w.end_s, 3),
-            "confidence": None if w.confidence is None else round(w.confidence, 4),
+            "confidence": _rounded(getattr(w, "confidence", None)),
         }
         for w in words
     ]
@@ -32,7 +35,11 @@ def heard_json(kind: str, words: Sequence[HypothesisWord], heard_s: float) -> st
     )
 
 
-def heard_text(kind: str, words: Sequence[HypothesisWord], width: int | None) -> str:
+def _rounded(confidence: float | None) -> float | None:
+    return None if confidence is None else round(confidence, 4)
+
+
+def heard_text(kind: str, words: Words, width: int | None) -> str:
     """Return what is written to a terminal so many characters wide, or to a file (None): final lines alone.
 
     A partial sentence stands on a line of its own that the next one replaces; its end is shown if it is long.

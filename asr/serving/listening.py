@@ -18,10 +18,11 @@ import numpy as np
 from fastapi import APIRouter
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
+from asr.live.stream import Stream
 from asr.serving.refusals import BAD, BUSY, Refusal
 from asr.serving.sound_queue import SoundQueue
 from asr.serving.state import Server
-from asr.serving.streams import Stream, open_stream, sentence_of, words_of
+from asr.serving.streams import open_stream, sentence_of, words_of
 from foundation.arrays import Singles
 from foundation.errors import AsrError
 

@@ -45,4 +45,5 @@ class Served:
         noise = np.random.default_rng(0).normal(size=found.model.front_end.config.mfcc.sample_rate) * 1e-3
         with suppress(AsrError):  # there are no words in noise
             found.transcribe(noise.astype(np.float32))
+            found.stream().accept(noise.astype(np.float32))
         self._recognizer = found

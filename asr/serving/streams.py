@@ -1,48 +1,18 @@
-"""Words while one speaks: what a stream of a recogniser gives, as messages for clients see it."""
+"""Words while one speaks, as clients see them."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from asr.formats.hypotheses import json_words
+from asr.live.stream import Partial, Stream
 from asr.recognizer import Recognizer
-from asr.serving.buffered import BufferedStream
-from decoder.decoder import Hypothesis, HypothesisWord
-from foundation.arrays import Singles
-
-
-class Partial(Protocol):
-    """What is known after some more sound."""
-
-    @property
-    def words(self) -> tuple[HypothesisWord, ...]:
-        """The words of the sentence under way."""
-
-    @property
-    def finished(self) -> tuple[Hypothesis, ...]:
-        """The sentences that have ended with this sound."""
-
-    @property
-    def heard_s(self) -> float:
-        """Seconds of sound since the stream began."""
-
-
-class Stream(Protocol):
-    """Sound in, words out, for one speaker; times are seconds from the stream's beginning."""
-
-    def accept(self, samples: Singles) -> Partial:
-        """Return what is known after more samples (n,)."""
-
-    def finish(self) -> Hypothesis:
-        """Return the rest; what comes next is a new recording of the same speaker."""
-
-    def reset(self) -> None:
-        """Forget the speaker."""
+from decoder.decoder import Hypothesis
 
 
 def open_stream(recognizer: Recognizer, sample_rate: int) -> Stream:
-    """Return a stream of a recogniser for sound of any rate."""
-    return BufferedStream(recognizer, sample_rate)
+    """Return a stream of a recogniser, for one client and sound of any rate."""
+    return recognizer.stream(sample_rate)
 
 
 def words_of(partial: Partial) -> list[dict[str, Any]]:

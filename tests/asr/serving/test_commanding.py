@@ -36,7 +36,10 @@ def test_what_is_lacking(tmp_path: Path, word_sound: Any) -> None:
         "off: 2 of 3 takes",
         "9 takes in all, expected at least 10",
     ]
-    assert lacking([take for take in takes.all() if take.prompt == "on"][:1], ["on"])[1] == "1 prompt(s), expected at least 2"
+    assert (
+        lacking([take for take in takes.all() if take.prompt == "on"][:1], ["on"])[1]
+        == "1 prompt(s), expected at least 2"
+    )
     takes.add("off", word_sound(10), 16000)
     assert lacking(takes.all(), ["on", "off"]) == []
 

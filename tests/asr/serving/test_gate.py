@@ -77,8 +77,8 @@ def test_strangers_are_refused_before_anything_is_read(started: Any) -> None:
     preflight = started.ask("OPTIONS", "/api/transcribe", headers={"origin": "http://evil.example"})
     assert preflight.status == 403
     place = f"ws://127.0.0.1:{started.port}/api/listen"
-    foreign_page = connect(place, origin=Origin("http://evil.example"), proxy=None)
-    with pytest.raises(InvalidStatus, match="403"), foreign_page:
+    stranger = Origin("http://evil.example")
+    with pytest.raises(InvalidStatus, match="403"), connect(place, origin=stranger, proxy=None):
         pass
     with connect(place, origin=Origin(started.address), proxy=None) as own:
         own.send("[]")
