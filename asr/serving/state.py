@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from asr.serving.answers import Bounds
 from asr.serving.limits import Limits
+from asr.serving.refusals import BAD, Refusal
 from asr.serving.served import Served
 from asr.serving.takes import Takes
 from asr.serving.training import Training
@@ -67,8 +68,13 @@ class Server:
     async def compute(self, request: Request, function: Callable[[], Result]) -> Result:
         """Return what a function returns, from a thread; given up when the client has gone away."""
         work = asyncio.ensure_future(self.workers.run(function))
-        async with in_background(_until_gone(request, work)):
-            return await within(self.limits.answer_s, work)
+        async with in_background(_until_gone(request, work)) as gone:
+            try:
+                return await within(self.limits.answer_s, work)
+            except asyncio.CancelledError:
+                if not gone.done():  # the server itself ends
+                    raise
+                raise Refusal("the client went away before the answer", BAD) from None
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
