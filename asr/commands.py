@@ -6,6 +6,7 @@ For a person it prints text; with ``--json`` one record for programs (`asr.forma
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -359,8 +360,10 @@ def _clean(options: argparse.Namespace) -> int:
 
 def _serve(options: argparse.Namespace) -> int:
     def ready(address: str, has_model: bool) -> None:
-        text = f"{address}\n" + ("" if has_model else "there is no model yet: record commands on the page\n")
-        print(records.to_json({"address": address, "ready": has_model}) if options.json else text, flush=True)
+        # One line, for whoever reads it does not wait for the end.
+        print(json.dumps({"address": address, "ready": has_model}) if options.json else address, flush=True)
+        if not has_model:
+            progress.say("there is no model yet: record commands on the page, and train there")
         progress.say("stop with Ctrl-C")
 
     serve(

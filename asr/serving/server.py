@@ -65,6 +65,8 @@ def run(
     if has_model(experiment, model):
         served.load()
     with listening_socket(host, port) as listening:
+        if line := warning_of(host):
+            logger.warning("%s", line)
         server = uvicorn_server(Server(served, folder, limits), host)
         when_ready(address_of(listening, host), served.is_ready)
         asyncio.run(server.serve(sockets=[listening]))
