@@ -138,7 +138,7 @@ class Conversation:
         self._queue = SoundQueue(sample_rate, server.limits.behind_s)
         self._shown: list[dict[str, Any]] = []
         self._said_s = 0.0
-        self._heard_s = 0.0
+        self._rate, self._n_samples = sample_rate, 0  # of the recording under way
 
     async def say(self, message: dict[str, Any]) -> None:
         """Send a message; a client that does not take it in time is left."""
@@ -182,22 +182,27 @@ class Conversation:
 
     async def _hear(self, samples: Singles) -> None:
         partial = await self._server.workers.run(lambda: self._stream.accept(samples))
-        self._heard_s = partial.heard_s
+        self._n_samples += samples.size
         for hypothesis in partial.finished:
             await self._final(sentence_of(hypothesis))
         words, now_s = words_of(partial), time.monotonic()
         if words != self._shown or now_s - self._said_s > SAID_EVERY_S:
             self._shown, self._said_s = words, now_s
-            await self.say({"type": "partial", "words": words, "heard_s": round(self._heard_s, 3)})
+            await self.say({"type": "partial", "words": words, "heard_s": self._heard_s})
+
+    @property
+    def _heard_s(self) -> float:
+        """Seconds of the recording that the recogniser was given."""
+        return round(self._n_samples / self._rate, 3)
 
     async def _final(self, sentence: dict[str, Any]) -> None:
         if sentence["words"]:
-            await self.say({"type": "final", **sentence, "heard_s": round(self._heard_s, 3)})
+            await self.say({"type": "final", **sentence, "heard_s": self._heard_s})
 
     async def _obey(self, command: str) -> None:
         if command == "finish":
             await self._final(sentence_of(await self._server.workers.run(self._stream.finish)))
-            await self.say({"type": "done", "heard_s": round(self._heard_s, 3)})
+            await self.say({"type": "done", "heard_s": self._heard_s})
         else:
             await self._server.workers.run(self._stream.reset)
-        self._shown, self._heard_s = [], 0.0
+        self._shown, self._n_samples = [], 0

@@ -21,6 +21,7 @@ SCRIPTS = (
     "growth",
     "house",
     "large_vocabulary",
+    "load",
     "long_recordings",
     "outlook",
     "pair_training",
