@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -107,25 +108,31 @@ async def _read(socket: Any, found: Stream, started: float) -> None:
 
 async def read_nothing(address: str, sound: np.ndarray, rate: int, seconds: float) -> str:
     """Send sound as fast as it is taken and read no answer; return how that ended."""
+    reader, writer = await asyncio.open_connection(*address.split(":"), limit=1024)
     try:
-        reader, writer = await asyncio.open_connection(*address.split(":"), limit=1024)
-        key = "dGhlIHNhbXBsZSBub25jZQ=="
-        head = f"GET /api/listen HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        writer.write(f"{head}Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode())
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(_frame(json.dumps({"sample_rate": rate}).encode(), 1))
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            for begin in range(0, len(sound), rate):
-                writer.write(_frame(sound[begin : begin + rate].tobytes(), 2))
-                async with asyncio.timeout(max(0.1, end - time.monotonic())):
+        async with asyncio.timeout(seconds):
+            await _upgrade(address, reader, writer)
+            writer.write(_frame(json.dumps({"sample_rate": rate}).encode(), 1))
+            while True:
+                for begin in range(0, len(sound), rate):
+                    writer.write(_frame(sound[begin : begin + rate].tobytes(), 2))
                     await writer.drain()
-        writer.close()
     except TimeoutError:
         return "held back until the end"
     except OSError as error:
         return f"closed: {type(error).__name__}"
-    return "everything was taken"
+    finally:
+        writer.transport.abort()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+async def _upgrade(address: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Ask for a WebSocket and wait for the answer."""
+    head = f"GET /api/listen HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    writer.write((head + key).encode())
+    await reader.readuntil(b"\r\n\r\n")
 
 
 def _frame(payload: bytes, kind: int) -> bytes:
