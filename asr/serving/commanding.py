@@ -1,7 +1,7 @@
 """How commands are learned from a few takes: enough of each, units of their own, what suits little data.
 
 Each word has units of its own in place of letters or phones: with five takes of ten digits by one speaker
-that is right for 99 words of 100 where letters are for 97 (``docs/howto/live.md``).
+that is right for 97.4 words of 100 where letters are for 95.3 (``docs/howto/live.md``).
 """
 
 from __future__ import annotations
