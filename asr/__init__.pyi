@@ -7,6 +7,7 @@ from .exports import export
 from .imports import import_model
 from .leftovers import clean
 from .listen import listen
+from .live.stream import Partial, Stream, StreamConfig
 from .planning.plan import plan
 from .recipe import Recipe
 from .recognizer import Recognizer
@@ -21,8 +22,11 @@ __all__ = [
     "AsrError",
     "Corpus",
     "ExperimentConfig",
+    "Partial",
     "Recipe",
     "Recognizer",
+    "Stream",
+    "StreamConfig",
     "Utterance",
     "align",
     "align_corpus",

@@ -459,6 +459,7 @@ def _add_sparsity(verbs: Verbs) -> VerbParser:
         "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
     )
     command.add_argument("--model", default="npd", help="npd (default) or orols")
+    command.add_argument("--recipe", help="the recipe script, if one trained the experiment")
     command.add_argument(
         "--centers",
         type=int,

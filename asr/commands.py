@@ -312,7 +312,7 @@ def _info(options: argparse.Namespace) -> int:
 
 
 def _sparsity(options: argparse.Namespace) -> int:
-    rows = sparsity(options.experiment, model=options.model, sizes=options.centers)
+    rows = sparsity(options.experiment, model=options.model, sizes=options.centers, recipe=options.recipe)
     _print(
         options,
         lambda: {"model": options.model, "rows": rows},

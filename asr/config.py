@@ -24,6 +24,7 @@ ChosenName = Literal[
     "hybrid.sigma", "forward.n_centers", "forward.tol", "forward.epsilon", "svm.cost", "krls.nu"
 ]
 
+_LARGEST_WEIGHT, _MOST_VALUES = 1_000_000, 1000
 _LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z]{2,4})?")
 
 
@@ -128,6 +129,9 @@ class TuningConfig:
             values = getattr(self, name)
             if not values or not all(map(math.isfinite, values)):
                 raise ConfigError(f"{name}: expected one finite number or more, got {values}; change it")
+            if max(map(abs, values)) > _LARGEST_WEIGHT or len(values) > _MOST_VALUES:
+                expected = f"at most {_MOST_VALUES} numbers within ±{_LARGEST_WEIGHT:,}"
+                raise ConfigError(f"{name}: expected {expected}, got {str(values)[:100]}; change it")
         if min(self.lm_scales) < 0:
             raise ConfigError(f"lm_scales: expected numbers from 0 on, got {self.lm_scales}; change it")
 

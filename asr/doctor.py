@@ -212,6 +212,13 @@ def _compiled_code() -> Iterator[Finding]:
             f"compiled code: {place} cannot be written, so that each run would compile again",
             "set NUMBA_CACHE_DIR to a directory of yours",
         )
+    if not state.n_functions:
+        yield Finding(
+            "error",
+            "compiled code: there is no directory that can be written, so that each run compiles again",
+            "set NUMBA_CACHE_DIR to a directory of yours",
+        )
+        return
     rest = state.n_functions - state.n_current
     when = f"; {rest} will be compiled when they are first used, seconds each" if rest else ""
     said = f"compiled code: {state.n_current} of {state.n_functions} functions are up to date{when}"

@@ -22,7 +22,7 @@ from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.data_record import DataRecord, write_data
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.sufficiency import amount_of, judgement
-from asr.files import read_json, storage_errors, write_json
+from asr.files import read_object, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
 from asr.logs import log_file
 from asr.progress import say
@@ -187,7 +187,7 @@ class Experiment:
     def _warn_of_another_corpus(self) -> None:
         """Warn that results of another corpus are about to be replaced."""
         path = self.out / CONFIG
-        before = read_json(path).get("corpus") if path.is_file() else None
+        before = read_object(path).get("corpus") if path.is_file() else None
         if before is not None and self.corpus_dir is not None and before != str(self.corpus_dir.absolute()):
             logger.warning("%s was trained from %s; its results and models are replaced", self.out, before)
 
@@ -210,7 +210,8 @@ class Experiment:
     def _write_config(self, models: Sequence[str]) -> None:
         corpus = str(self.corpus_dir.absolute()) if self.corpus_dir else None
         record = {"recipe": self.loaded.name, "corpus": corpus, "models": models, "preset": self.preset}
-        write_json(self.out / CONFIG, {**record, "config": self.config})
+        script = {"script": self.loaded.script} if self.loaded.script else {}
+        write_json(self.out / CONFIG, {**record, **script, "config": self.config})
 
 
 def _stretches(corpus: Corpus) -> set[tuple[str, float]]:

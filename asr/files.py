@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from asr.errors import ConfigError, ExperimentError
+from foundation.errors import AsrError
+from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
 
 
 def as_plain(value: object) -> Any:
@@ -59,7 +61,7 @@ def write_text(path: Path, text: str) -> None:
 def read_json(path: Path) -> Any:
     """Return the content of a JSON file; a missing or broken file raises an error of one line."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parsed_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ExperimentError(
             f"{path}: not found, expected a file that asr wrote; check the directory"
@@ -70,15 +72,28 @@ def read_json(path: Path) -> Any:
         ) from None
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object that a JSON file holds; anything else in it raises an error of one line."""
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise ExperimentError(
+            f"{path}: holds a {type(content).__name__}, expected an object that asr wrote; "
+            "run asr train again"
+        )
+    return content
+
+
 @contextmanager
 def as_train_wrote(path: Path) -> Iterator[None]:
     """Turn what is missing or wrong in the content of a file that was read into an error of one line."""
     try:
         yield
-    except (KeyError, TypeError, ValueError) as error:
+    except CONTENT_ERRORS as error:
         raise ExperimentError(
-            f"{path}: not as asr train writes it ({type(error).__name__}: {error}); train again"
+            f"{path}: not as asr train writes it ({type(error).__name__}: {first_line(error)}); train again"
         ) from error
+    except AsrError as error:  # what a record says of the values that it cannot have
+        raise error if str(path) in str(error) else type(error)(f"{path}: {error}") from error
 
 
 def check_outside(out: str | Path, corpus: str | Path) -> None:

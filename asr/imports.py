@@ -28,6 +28,7 @@ from decoder.grammars.word_loop import WordLoop
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, Normalization
 from foundation.errors import listed
+from foundation.regular_files import content_of
 
 
 def import_model(
@@ -93,7 +94,7 @@ def import_model(
 def _text(path: str | Path) -> str:
     """Return the text of a file of HTK, or an error of one line."""
     try:
-        return decoded(Path(path).read_bytes()).replace("\r\n", "\n")
+        return decoded(content_of(path)).replace("\r\n", "\n")
     except OSError as error:
         raise ConfigError(
             f"{path}: cannot be read ({error.strerror}), expected a file of HTK; check the path"

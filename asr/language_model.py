@@ -7,7 +7,6 @@ it; with them ``<unk>`` stands for the others. The out-of-vocabulary rate is of 
 
 from __future__ import annotations
 
-import gzip
 import unicodedata
 import zlib
 from collections import Counter
@@ -25,6 +24,7 @@ from asr.text.forms import NOT_WORDS, Word, WordForms, forms_of_text
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, UNKNOWN
 from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
+from foundation.regular_files import content_of, text_of, unpacked
 
 KALDI_TEXT = "text"  # the name of the file whose lines begin with ids
 Sentence = tuple[Word, ...]
@@ -113,8 +113,8 @@ def read_lines(source: Path, split: str) -> list[str]:
             raise CorpusError(f"{source}: has no {split}, expected one; give the directory of a split")
         return [" ".join(utterance.words) for utterance in corpus]
     try:
-        data = source.read_bytes()
-        found = (gzip.decompress(data) if source.suffix == ".gz" else data).decode("utf-8-sig")
+        data = content_of(source)
+        found = (unpacked(data) if source.suffix == ".gz" else data).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise CorpusError(f"{source}: expected UTF-8 text, got {error}; convert the file to UTF-8") from error
     except (OSError, EOFError, zlib.error) as error:
@@ -168,7 +168,7 @@ def fit(ngram: NGram, sentences: Sequence[Sentence]) -> Fit:
 def read_vocabulary(path: Path) -> tuple[str, ...]:
     """Return the words of a list, one a line, or of a lexicon."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = text_of(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(
             f"{path}: cannot be read ({error}), expected a lexicon or a list of words; check the path"

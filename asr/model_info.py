@@ -13,13 +13,13 @@ from acoustic.emissions.kinds import describe
 from acoustic.hmm.contexts import base_phone
 from asr.corpora.data_record import DataRecord, read_data
 from asr.corpora.sufficiency import Amount, said_duration
-from asr.files import read_json, said_size
+from asr.files import read_object, said_size
 from asr.recognizer import DECODING, MODELS, Recognizer, model_directory
-from asr.scoring.results import RESULTS, Result, read_results
+from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.stages.keys import name_of
 from asr.stages.store import STAGES, stage_cpu_s
 from asr.stages.used import USED, read_used
-from asr.training.suspicious import SUSPICIOUS
+from asr.training.suspicious import SUSPICIOUS, read_suspicious
 from features.audio import audio_info
 
 _WIDTH = 100
@@ -63,11 +63,11 @@ def model_info(
         "sample_rate": acoustic.front_end.config.mfcc.sample_rate,
         "front_end": acoustic.front_end.config,
         "text": recognizer.text,
-        "grammars": list(read_json(directory / DECODING)["grammars"]),
+        "grammars": list(read_object(directory / DECODING)["grammars"]),
         "grammar": recognizer.grammar,
         "decoder": recognizer.decoder.config,
         "results": rows,
-        "synthetic": None if root is None else bool(read_json(root / RESULTS)["synthetic"]),
+        "synthetic": None if root is None else is_synthetic(root),
         "tested_cpu_s_per_s": _cpu_when_tested(root, recognizer.name, data, rows),
         "measured": None if measure is None else _measured(recognizer, Path(measure)),
     }
@@ -82,7 +82,7 @@ def _root_of(directory: Path) -> Path | None:
 
 def _n_suspicious(root: Path) -> int | None:
     path = root / SUSPICIOUS
-    return len(read_json(path)["suspicious"]) if path.is_file() else None
+    return len(read_suspicious(root)[0]) if path.is_file() else None
 
 
 def _cpu_when_tested(
@@ -90,7 +90,9 @@ def _cpu_when_tested(
 ) -> float | None:
     """Return CPU seconds for a second of the test set and a grammar, without those for the cepstra."""
     n_grammars = sum(row.split == "test" for row in rows)
-    if root is None or data is None or not n_grammars or not (root / USED).is_file():
+    if root is None or data is None or "test" not in data.amounts or not n_grammars:
+        return None
+    if not (root / USED).is_file():
         return None
     used = read_used(root).get(RESULTS)
     stages = [stage for stage in (used.finished or () if used else ()) if name_of(stage) == f"test-{model}"]

@@ -51,11 +51,15 @@ class Recipe:
 
 @dataclass(frozen=True)
 class LoadedRecipe:
-    """A recipe with its name and the text it was read from (of an installed one: which code it is)."""
+    """A recipe with its name and the text it was read from (of an installed one: which code it is).
+
+    ``script`` is the path of a script that is not among the package's own or installed ones.
+    """
 
     name: str
     recipe: Recipe
     source: str
+    script: Path | None = None
 
 
 def load_recipe(name_or_path: str) -> LoadedRecipe:
@@ -82,7 +86,13 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
         raise ExperimentError(
             f"{name_or_path}: no recipe in it; expected RECIPE = asr.Recipe(prepare=…); add one"
         )
-    return LoadedRecipe(name, recipe, path.read_text(encoding="utf-8"))
+    script = None if name_or_path in built_in_recipes() else path.absolute()
+    return LoadedRecipe(name, recipe, path.read_text(encoding="utf-8"), script)
+
+
+def is_known_recipe(name: object) -> bool:
+    """Return whether this is the name of a recipe of the package or of an installed one, and no path."""
+    return name in (*built_in_recipes(), *installed_recipes())
 
 
 def _load_installed(entry: EntryPoint) -> LoadedRecipe:

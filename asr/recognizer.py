@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from acoustic.emissions.alignment import BLOCK_FRAMES, Frames, align_frames, align_with_margins
 from acoustic.emissions.model_files import AcousticModel, load_model, save_model
+from acoustic.errors import ModelError
 from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.fit import FitCurve
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
@@ -24,16 +25,18 @@ from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import ScoredSpeech, adapted, decode_all
 from asr.decoding.stretches import speech_in_stretches
 from asr.errors import ConfigError, CorpusError, ExperimentError
-from asr.files import as_train_wrote, read_json, write_json
+from asr.files import as_train_wrote, read_json, read_object, write_json
 from asr.live.stream import Stream, StreamConfig, StreamParts
 from asr.text.forms import Word, WordForms
 from asr.training.fit import load_curves
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from features.audio import audio_blocks
+from features.errors import AudioError
 from features.recording import UNCUT_S, Recording
 from foundation.arrays import Singles
 from foundation.errors import AsrError, did_you_mean
+from foundation.records import record_of
 from foundation.threads import parallel_map, single_threaded_libraries
 
 DECODING = "decoding.json"
@@ -43,6 +46,7 @@ WORDING = "wording.json"  # how transcripts are read, and words written
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
 POINTS = "points"  # of a sweep, each with models of its own
+_OF_ONE = (AsrError, ArithmeticError, MemoryError)  # what one recording may raise
 _UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
 
 
@@ -87,6 +91,8 @@ class Recognizer:
         name, config, first = _decoding_options(path / DECODING, grammar)
         lexicon = Lexicon.read(path / LEXICON)
         acoustic_model = load_model(path)
+        for options in (config, first):
+            _check_shift(path, options, acoustic_model.front_end.frame_shift_s)
         decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)
         if acoustic_model.adaptation is not None and first is None:
             raise ExperimentError(
@@ -94,9 +100,12 @@ class Recognizer:
                 "adapts to speakers; run asr train again"
             )
         first_pass = None if first is None else decoder.with_config(**asdict(first))
-        wording = read_json(path / WORDING)
+        wording = read_object(path / WORDING)
         with as_train_wrote(path / WORDING):
-            text, spelling = str(wording["text"]), dict(wording["spelling"])
+            found = record_of(
+                _Wording, wording | {"spelling": list(wording["spelling"].items())}, ExperimentError
+            )
+            text, spelling = found.text, dict(found.spelling)
         return cls(
             path.name,
             acoustic_model,
@@ -129,10 +138,12 @@ class Recognizer:
         """
         warn_of_low_rates(map(Path, recordings), self.model.front_end.config.mfcc.sample_rate)
         read = list(parallel_map(self._recording_or_error, list(recordings)))
-        usable = [r for r in read if not isinstance(r, AsrError)]
+        named = zip(map(str, recordings), read, strict=True)
+        usable = [(name, r) for name, r in named if isinstance(r, Recording)]
         speakers = ["" if same_speaker else str(n) for n in range(len(usable))]
-        decoded = iter(self._heard(usable, speakers))
-        return [r if isinstance(r, AsrError) else self.as_written(next(decoded)) for r in read]
+        decoded = iter(self._heard_or_errors(usable, speakers))
+        found = [next(decoded) if isinstance(r, Recording) else r for r in read]
+        return [f if isinstance(f, AsrError) else self.as_written(f) for f in found]
 
     def stream(self, sample_rate: int | None = None, config: StreamConfig | None = None) -> Stream:
         """Return a stream that recognises one speaker's speech while it is spoken.
@@ -172,7 +183,7 @@ class Recognizer:
         """Return the lexicon's words for each recording, frames adapted if the model does that."""
         if self.first_pass is not None:
             speech = adapted(speech, self.model, self.first_pass, self.lexicon)
-        return decode_all(speech.scores, self.decoder)
+        return decode_all(speech.scores, self.decoder, speech.names)
 
     def _heard(self, recordings: Sequence[Recording], speakers: Sequence[str]) -> list[Hypothesis]:
         """Return the lexicon's words for each recording, decoded stretch by stretch if it is long."""
@@ -180,6 +191,32 @@ class Recognizer:
         return speech.joined(
             self.decode(speech.scored), self.model.front_end.frame_shift_s, self.decoder.config.n_best
         )
+
+    def _heard_or_errors(
+        self, recordings: Sequence[tuple[str, Recording]], speakers: Sequence[str]
+    ) -> list[Hypothesis | AsrError]:
+        """Return the words of each named recording; one that cannot be decoded does not cost the others."""
+        given = [recording for _, recording in recordings]
+        try:
+            return list(self._heard(given, speakers))
+        except _OF_ONE:
+            errors = [self._error_of(*named) for named in recordings]
+            if not any(errors):
+                raise
+        good = [n for n, error in enumerate(errors) if error is None]
+        again = iter(self._heard([given[n] for n in good], [speakers[n] for n in good]))
+        return [next(again) if error is None else error for error in errors]
+
+    def _error_of(self, name: str, recording: Recording) -> AsrError | None:
+        """Return why a recording cannot be decoded by itself, None if it can."""
+        try:
+            self._heard([recording], [""])
+        except AsrError as error:
+            return type(error)(f"{name}: {error}")
+        except _OF_ONE as error:
+            what = f"{type(error).__name__}: {error}; expected a recording that can be scored; leave it out"
+            return ModelError(f"{name}: {what}")
+        return None
 
     def align(self, recording: str | Path | Singles, words: Sequence[str]) -> Alignment:
         """Return where each word, phone and state of a transcript lies in a recording."""
@@ -237,6 +274,8 @@ class Recognizer:
             return self._recording(recording)
         except AsrError as error:
             return error if str(recording) in str(error) else type(error)(f"{recording}: {error}")
+        except MemoryError:
+            return AudioError(f"{recording}: needs more memory than there is; cut it into pieces")
 
 
 def model_directory(directory: Path, model: str | None) -> Path:
@@ -281,16 +320,35 @@ def _default_model(directory: Path, models: Sequence[str]) -> str:
 
 def _decoding_options(path: Path, grammar: str | None) -> tuple[str, DecoderConfig, DecoderConfig | None]:
     """Return the grammar's name (the default if None), its decoder options and those of the first pass."""
-    record = read_json(path)
+    record = read_object(path)
     with as_train_wrote(path):
         name = grammar or str(record["default_grammar"])
         configs, firsts = (
-            {known: DecoderConfig(**options) for known, options in dict(found).items()}
+            {
+                known: record_of(DecoderConfig, options, ExperimentError, f"{known}.")
+                for known, options in dict(found).items()
+            }
             for found in (record["grammars"], record.get("first_pass", {}))
         )
     if name not in configs:
         raise _not_one_of(path.parent, "grammar", name, list(configs))
     return name, configs[name], firsts.get(name)
+
+
+class _Wording(NamedTuple):
+    """What the file of wording holds."""
+
+    text: str
+    spelling: Sequence[tuple[str, str]]
+
+
+def _check_shift(directory: Path, options: DecoderConfig | None, frame_shift_s: float) -> None:
+    """Raise an error unless the decoder counts time by the frames that the front end makes."""
+    if options is not None and abs(options.frame_shift_s - frame_shift_s) > 1e-3 * frame_shift_s:
+        raise ExperimentError(
+            f"{directory / DECODING}: frame_shift_s is {options.frame_shift_s:g}, expected the "
+            f"{frame_shift_s:g} s of the front end; train again or restore the file"
+        )
 
 
 def _not_one_of(directory: Path, what: str, name: str, known: Sequence[str]) -> ConfigError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,9 +14,9 @@ from acoustic.emissions.model_files import load_model
 from asr.config import ExperimentConfig
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment
-from asr.files import read_json, storage_errors, write_json
+from asr.files import as_train_wrote, read_object, storage_errors, write_json
 from asr.logs import log_file
-from asr.recipe import load_recipe
+from asr.recipe import is_known_recipe, load_recipe
 from asr.settings import known_keys, section_of, with_settings
 from asr.stages.store import StageStore
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
@@ -44,7 +45,11 @@ class SparsityRow:
 
 
 def sparsity(
-    experiment: str | Path, *, model: str = "npd", sizes: Sequence[int] = SPARSITY_SIZES
+    experiment: str | Path,
+    *,
+    model: str = "npd",
+    sizes: Sequence[int] = SPARSITY_SIZES,
+    recipe: str | Path | None = None,
 ) -> tuple[SparsityRow, ...]:
     """Train a model of an experiment anew with other numbers of centres, and score it on dev.
 
@@ -55,13 +60,15 @@ def sparsity(
     experiment : experiment directory that ``asr train`` has finished
     model : a hybrid whose pairs have centres: npd, orols or pools
     sizes : numbers of centres
+    recipe : name or script of the recipe; needed if a script trained the experiment, for none is run because
+        a file of the experiment names it
     """
     out = Path(experiment)
-    record = read_json(out / "config.json")
+    record = read_object(out / "config.json")
     system = find_system(model, record.get("preset", "best"))
     if not isinstance(system, HybridSystem) or section_of(system) not in ("pools", "forward"):
         raise ConfigError(f'model "{model}" has no number of centres to change; expected npd, orols or pools')
-    store, first = StageStore(out), _recorded(out, record)
+    store, first = StageStore(out), _recorded(out, record, recipe)
     with store.locked(), storage_errors(out), log_file(out / LOG), store.used.counted_for(out / FILE):
         store.tell_of_other_code()
         rows = tuple(_rows(first, store, model, system, sizes))
@@ -92,13 +99,24 @@ def config_of(record: Mapping[str, Any]) -> ExperimentConfig:
     return with_settings(ExperimentConfig(), settings)
 
 
-def _recorded(out: Path, record: Mapping[str, Any]) -> Experiment:
+def _recorded(out: Path, record: Mapping[str, Any], recipe: str | Path | None) -> Experiment:
     """Return the experiment that ``config.json`` describes."""
+    path = out / "config.json"
     try:
-        config, loaded, corpus = config_of(record), load_recipe(record["recipe"]), record["corpus"]
-    except KeyError as error:
-        raise ExperimentError(f"{out / 'config.json'}: no {error}; run asr train again") from None
-    return Experiment(loaded, Path(corpus) if corpus else None, out, config, record["preset"])
+        with as_train_wrote(path):
+            config, recorded, script = config_of(record), record["recipe"], record.get("script")
+            corpus, preset = record["corpus"], record["preset"]
+            corpus = Path(corpus) if corpus else None
+    except ExperimentError as error:
+        if isinstance(error.__cause__, KeyError):
+            raise ExperimentError(f"{path}: no {error.__cause__}; run asr train again") from None
+        raise
+    if recipe is None and (script or not is_known_recipe(recorded)):
+        raise ExperimentError(
+            f"{out}: trained by a recipe script, which is run only if you name it, expected "
+            f"--recipe {shlex.quote(str(script or f'{recorded}.py')[:300])}; add that"
+        )
+    return Experiment(load_recipe(str(recipe or recorded)), corpus, out, config, preset)
 
 
 def _rows(

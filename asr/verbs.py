@@ -17,7 +17,7 @@ from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
 from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
-from asr.files import check_outside, read_json
+from asr.files import as_train_wrote, check_outside, read_json
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.language_model import LanguageModel, language_model, read_vocabulary
 from asr.model_info import model_info
@@ -224,14 +224,15 @@ def evaluate(
         head = f"{corpus}: {len(errors)} recording(s) cannot be used, expected none; correct or remove them"
         raise CorpusError("\n".join([head, *map(str, errors.values())]))
     trained_on = model_directory(Path(experiment), model) / TRAINED_ON
-    heard = set(data.corpus.ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
+    with as_train_wrote(trained_on):
+        heard = set(data.corpus.ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
     if heard:
         logger.warning(
             "%d of these %d utterances trained this model (by their ids): this is not a test",
             len(heard),
             len(data.corpus),
         )
-    decoded = recognizer.decode(scored_speech(data.cepstra, data.speakers, recognizer.model))
+    decoded = recognizer.decode(scored_speech(data.cepstra, data.speakers, recognizer.model, data.corpus.ids))
     return accuracy_of(data.corpus, decoded), dict(zip(data.corpus.ids, decoded, strict=True))
 
 

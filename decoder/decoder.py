@@ -25,6 +25,17 @@ from decoder.search.viterbi import WordSearch
 from decoder.search.word_ends import Search, SearchResult, trace
 from foundation.arrays import Floats
 
+# Sums of more would be infinite in single precision, or ask for more words than there is memory.
+_LARGEST = {
+    "lm_scale": 1e6,
+    "word_penalty": 1e9,
+    "silence_log_prob": 1e9,
+    "posterior_scale": 1e6,
+    "frame_shift_s": 10.0,
+    "n_best": 100_000,
+    "max_active": 2**31 - 1,
+}
+
 
 @dataclass(frozen=True)
 class DecoderConfig:
@@ -77,6 +88,12 @@ class DecoderConfig:
             if value is not None and not value >= low:
                 raise DecodingError(
                     f"{name}: expected at least {low}, got {value}; correct the configuration"
+                )
+        for name, most in _LARGEST.items():
+            value = getattr(self, name)
+            if value is not None and abs(value) > most:
+                raise DecodingError(
+                    f"{name}: expected {most:,} at most, got {value}; correct the configuration"
                 )
         for name in ("frame_shift_s", "posterior_scale"):
             value = getattr(self, name)

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
 from foundation.errors import did_you_mean
+from foundation.regular_files import text_of
 
 Pronunciation = tuple[str, ...]
 
@@ -231,7 +232,7 @@ def _normalised(word: str) -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return text_of(path)
     except OSError as error:
         raise LexiconError(
             f"{path}: cannot read the lexicon ({error.strerror}); check the path and its permissions"

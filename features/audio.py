@@ -19,14 +19,26 @@ import soxr
 from features.containers import missing_bytes, sphere_compression, with_sizes_filled_in
 from features.errors import AudioError
 from features.ffmpeg import is_for_ffmpeg, open_decoded
+from features.limits import (
+    HIGHEST_RATE_HZ,
+    LONGEST_S,
+    LOWEST_RATE_HZ,
+    MOST_SAMPLES_A_BYTE,
+    describe_sample,
+    first_unusable,
+    is_usual_rate,
+)
 from features.mp3 import FRAME_SAMPLES, unstated_length
 from foundation.arrays import Singles
+from foundation.regular_files import check_regular
 
 # Tables of segments are rounded to a hundredth of a second or so: that far past the end is not a mistake.
 SEGMENT_SLACK_S = 0.1
 # A decoder may swallow its delay from the ends of an MP3.
 MP3_SLACK = 2 * FRAME_SAMPLES
 BLOCK_SAMPLES = 1 << 18
+_FEW_CHANNELS = 8  # of more, fewer samples are read at once
+_RATES = f"{LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz"
 
 
 @dataclass(frozen=True)
@@ -74,10 +86,18 @@ def read_audio(
     Returns
     -------
     (n_samples,) float32
-        Mean of the channels, in [-1, 1) but for the overshoot of a resampled or lossy signal.
+        Mean of the channels, in [-1, 1) but for the overshoot of a resampled, lossy or floating-point signal.
     """
-    blocks = list(audio_blocks(path, sample_rate, start_s, end_s))
-    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    try:
+        blocks = list(audio_blocks(path, sample_rate, start_s, end_s))
+        samples = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    except MemoryError as error:
+        what = "needs more memory than there is"
+        raise AudioError(_line(Path(path), what, "a shorter one", "this", "cut it into pieces")) from error
+    if not samples.size:  # of a few samples none may be left at a lower rate
+        at_rate = f"at least one at {sample_rate} Hz"
+        raise AudioError(_line(Path(path), "no samples", at_rate, 0, "record it again or leave it out"))
+    return samples
 
 
 def audio_blocks(
@@ -88,10 +108,8 @@ def audio_blocks(
 ) -> Iterator[Singles]:
     """Yield the samples of `read_audio`, which has the same parameters, in blocks of some seconds."""
     path = Path(path)
-    if sample_rate is not None and sample_rate <= 0:
-        raise AudioError(
-            _line(path, "sample rate", "a positive number of Hz", sample_rate, "ask for another")
-        )
+    if sample_rate is not None and not is_usual_rate(sample_rate):
+        raise AudioError(_line(path, "sample rate", _RATES, f"{sample_rate:g}", "ask for another"))
     with _open(path) as file:
         start, stop = _segment(path, file, start_s, end_s)
         blocks = _mono_blocks(path, file, start, stop)
@@ -113,10 +131,27 @@ def _open(path: Path) -> soundfile.SoundFile:
         raise AudioError(_not_audio(path, reason)) from error
     except TypeError as error:  # soundfile wants a rate and a format for the name *.raw
         raise AudioError(_not_audio(path, "samples without a header")) from error
-    if file.frames == 0:
+    try:
+        _check_header(path, file)
+    except AudioError:
         file.close()
-        raise AudioError(_line(path, "no samples", "at least one", 0, "record it again or leave it out"))
+        raise
     return file
+
+
+def _check_header(path: Path, file: soundfile.SoundFile) -> None:
+    """Raise AudioError if a header says what no recording is like, before anything is made of that size."""
+    if file.frames <= 0:
+        raise AudioError(_line(path, "no samples", "at least one", 0, "record it again or leave it out"))
+    if not is_usual_rate(file.samplerate):
+        cure = "correct the header (sox -r RATE IN OUT)"
+        raise AudioError(_line(path, "damaged header", _RATES, f"{file.samplerate} Hz", cure))
+    if file.frames > MOST_SAMPLES_A_BYTE * path.stat().st_size and not is_for_ffmpeg(path):
+        raise AudioError(_truncated(path, f"{file.frames} samples", f"{path.stat().st_size} bytes"))
+    if file.frames > LONGEST_S * file.samplerate:
+        hours = f"{file.frames / file.samplerate / 3600:.0f} hours"
+        expected = f"at most {LONGEST_S / 3600:.0f} hours"
+        raise AudioError(_line(path, "too long", expected, hours, "cut it into pieces"))
 
 
 def _sound_file(path: Path) -> soundfile.SoundFile:
@@ -134,7 +169,7 @@ def _sound_file(path: Path) -> soundfile.SoundFile:
 def _check_is_file(path: Path) -> None:
     cure = "check the path"
     try:
-        size = path.stat().st_size
+        size = check_regular(path).st_size
         if path.is_dir():
             raise AudioError(_line(path, "not a recording", "an audio file", "a directory", cure))
         if size == 0:
@@ -192,14 +227,15 @@ def _segment(path: Path, file: soundfile.SoundFile, start_s: float, end_s: float
 def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> Iterator[Singles]:
     """Yield the mean of the channels of some samples."""
     n_samples, n_read = stop - start, 0
+    at_once = max(BLOCK_SAMPLES * _FEW_CHANNELS // max(file.channels, _FEW_CHANNELS), 1)
     try:
-        file.seek(start)
+        _go_to(file, start, at_once)
         while n_read < n_samples:
-            n_wanted = min(BLOCK_SAMPLES, n_samples - n_read)
+            n_wanted = min(at_once, n_samples - n_read)
             block = file.read(n_wanted, dtype="float32", always_2d=True)
             if len(block):
                 mono = block[:, 0] if file.channels == 1 else block.mean(axis=1)
-                _check_finite(path, mono, n_read)
+                _check_samples(path, mono, n_read)
                 yield mono
             n_read += len(block)
             if len(block) < n_wanted:
@@ -214,6 +250,16 @@ def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -
         raise AudioError(_line(path, "no samples", "at least one", 0, "record it again or leave it out"))
 
 
+def _go_to(file: soundfile.SoundFile, start: int, at_once: int) -> None:
+    """Go to a sample; some codings (GSM 6.10) can only be read from the beginning on."""
+    try:
+        if start:
+            file.seek(start)
+    except soundfile.LibsndfileError:
+        while start > 0 and (n_read := len(file.read(min(start, at_once), dtype="float32"))):
+            start -= n_read
+
+
 def _resampled(blocks: Iterator[Singles], from_rate: int, to_rate: int) -> Iterator[Singles]:
     """Yield the samples at another rate, the same as if all were resampled at once."""
     stream = soxr.ResampleStream(from_rate, to_rate, 1, dtype="float32", quality="HQ")
@@ -222,18 +268,13 @@ def _resampled(blocks: Iterator[Singles], from_rate: int, to_rate: int) -> Itera
     yield stream.resample_chunk(np.empty(0, dtype=np.float32), last=True)
 
 
-def _check_finite(path: Path, samples: Singles, n_before: int) -> None:
-    if not np.isfinite(samples).all():
-        where = int(np.flatnonzero(~np.isfinite(samples))[0])
-        raise AudioError(
-            _line(
-                path,
-                f"sample {n_before + where}",
-                "a finite number",
-                samples[where],
-                "repair or leave it out",
-            )
-        )
+def _check_samples(path: Path, samples: Singles, n_before: int) -> None:
+    where = first_unusable(samples)
+    if where is not None:
+        value = samples[where]
+        cure = "divide integers by 32768, repair it or leave it out"
+        what = f"sample {n_before + where}"
+        raise AudioError(_line(path, what, describe_sample(value), f"{value:g}", cure))
 
 
 def _not_audio(path: Path, reason: str) -> str:

@@ -12,7 +12,10 @@ from typing import BinaryIO
 # From here on a size in a header is a placeholder: ffmpeg (0xFFFFFFFF), sox (0x7FFFF000) and arecord
 # (0x80000000) write one when they cannot go back to fill in the length.
 STREAM_SIZE = 0x7FFF0000
+_IN_DS64 = 0xFFFFFFFF
 SPHERE_MAGIC = b"NIST_1A\n"
+_LONGEST_SPHERE_HEADER = 1 << 20  # bytes
+WAVE64_MAGIC = b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb"
 OGG_PAGE_HEADER = 27
 OGG_LARGEST_PAGE = 65307
 
@@ -23,6 +26,10 @@ def missing_bytes(path: Path) -> tuple[int, int] | None:
         magic = file.read(12)
         if magic[:4] in (b"RIFF", b"FORM"):
             sizes = _chunk_sizes(file, magic)
+        elif magic[:4] == b"RF64":
+            sizes = _rf64_sizes(file)
+        elif magic == WAVE64_MAGIC:
+            sizes = _wave64_sizes(file)
         elif magic[:4] == b".snd":
             sizes = _au_sizes(file)
         elif magic[:8] == SPHERE_MAGIC:
@@ -75,6 +82,36 @@ def _chunk_sizes(file: BinaryIO, magic: bytes) -> tuple[int, int] | None:
     return None
 
 
+def _rf64_sizes(file: BinaryIO) -> tuple[int, int] | None:
+    """Return (promised, held) of the audio of an RF64, whose chunk ``ds64`` tells the size in 64 bits."""
+    end = file.seek(0, 2)
+    file.seek(12)
+    promised = None
+    for name, start, size in _chunks(file, "<"):
+        if name == b"ds64":
+            fields = file.read(16)
+            promised = struct.unpack("<Q", fields[8:])[0] if len(fields) == 16 else None
+            file.seek(start)
+        elif name == b"data":
+            told = promised if size == _IN_DS64 else size
+            return None if told is None or _IN_DS64 > told >= STREAM_SIZE else (told, end - start)
+    return None
+
+
+def _wave64_sizes(file: BinaryIO) -> tuple[int, int] | None:
+    """Return (promised, held) of the audio of a Wave64: names of 16 bytes, sizes that include the header."""
+    end = file.seek(0, 2)
+    position = file.seek(40)
+    while len(header := file.read(24)) == 24:
+        size = struct.unpack("<Q", header[16:])[0]
+        if header[:4] == b"data":
+            return size - 24, end - position - 24
+        if size < 24 or position + size > end:
+            return None
+        position = file.seek(position + (size + 7) // 8 * 8)
+    return None
+
+
 def _chunks(file: BinaryIO, order: str) -> Iterator[tuple[bytes, int, int]]:
     """Yield name, start of content and size of each chunk from the file's position on."""
     while len(header := file.read(8)) == 8:
@@ -112,7 +149,9 @@ def _sphere_fields(file: BinaryIO) -> dict[str, str]:
     file.seek(len(SPHERE_MAGIC))
     length = file.read(8).decode("latin-1").strip()
     file.seek(0)
-    header = file.read(int(length) if length.isdigit() else 1024).decode("latin-1")
+    # Not isdigit, which takes superscripts for digits.
+    n_bytes = min(int(length), _LONGEST_SPHERE_HEADER) if length.isdecimal() else 1024
+    header = file.read(n_bytes).decode("latin-1")
     fields = dict(re.findall(r"^(\w+) -\w+ (.*?)\s*$", header.partition("end_head")[0], flags=re.MULTILINE))
     return fields | {"header_bytes": length}
 

@@ -14,7 +14,7 @@ from features.normalization import Scale, Standardizer, group_scales
 from features.projection import LinearProjection
 from features.recording import Recording
 from foundation.arrays import Singles
-from foundation.checks import check_choices, check_lowest
+from foundation.checks import check_choices, check_highest, check_lowest
 from foundation.computed import Computed
 
 Normalization = Literal["none", "utterance", "speaker", "global"]
@@ -53,6 +53,7 @@ class FrontEndConfig:
     def __post_init__(self) -> None:
         check_choices(self, FeatureError)
         check_lowest(self, {"context": 0, "n_components": 1, "prior_frames": 0}, FeatureError)
+        check_highest(self, {"context": 1000, "n_components": 10_000, "prior_frames": 1e12}, FeatureError)
 
     def check(self) -> None:
         """Raise FeatureError naming the field that cannot be used together with the others."""
@@ -75,6 +76,34 @@ class FrontEnd:
 
     def __post_init__(self) -> None:
         self.config.check()
+
+    def check(self) -> None:
+        """Raise FeatureError unless what was learned fits the configuration."""
+        config = self.config
+        if (config.projection == "none") != (self.projection is None):
+            raise FeatureError(
+                f'projection is "{config.projection}", expected its matrix with it, and none without; '
+                "train again"
+            )
+        if config.normalize == "global" and self.standardizer is None:
+            raise FeatureError("standardizer: expected one for global normalisation, got none; train again")
+        if self.standardizer is not None:
+            self.standardizer.check(self.n_normalized)
+        if self.projection is not None:
+            self.projection.check(config.mfcc.n_static)
+
+    @property
+    def n_normalized(self) -> int:
+        """Number of columns that are normalised."""
+        is_static = self.config.projection != "none" and not self.config.keep_cepstra
+        return self.config.mfcc.n_static if is_static else self.config.mfcc.n_features
+
+    @property
+    def n_columns(self) -> int:
+        """Number D of columns of the model's input frames."""
+        if self.projection is None:
+            return self.n_normalized
+        return self.projection.n_components + (self.n_normalized if self.config.keep_cepstra else 0)
 
     @property
     def frame_shift_s(self) -> float:
@@ -163,9 +192,7 @@ class FrontEnd:
 
     def used(self, cepstra: Singles) -> Singles:
         """Return the columns of `cepstra` (T, 39) that are normalised."""
-        if self.config.projection != "none" and not self.config.keep_cepstra:
-            return cepstra[:, : self.config.mfcc.n_static]
-        return cepstra
+        return cepstra[:, : self.n_normalized]
 
     def _normalized(self, cepstra: Singles, scale: Scale | None) -> Singles:
         used = self.used(cepstra)

@@ -11,6 +11,7 @@ import numpy as np
 
 from features.errors import FeatureError
 from foundation.arrays import Reals, Singles
+from foundation.regular_files import content_of
 
 HEADER = struct.Struct(">iihh")
 PERIOD_UNIT_S = 1e-7
@@ -52,7 +53,7 @@ def read_htk(path: str | os.PathLike[str]) -> HtkFile:
     """
     path = Path(path)
     try:
-        content = path.read_bytes()
+        content = content_of(path)
     except OSError as error:
         raise FeatureError(
             f"{path}: cannot be read; expected an HTK file; got {error.strerror}; check it"
@@ -65,6 +66,12 @@ def read_htk(path: str | os.PathLike[str]) -> HtkFile:
     frames = (
         _decompressed(path, body, n_samples, sample_bytes) if "C" in letters else _floats(body, sample_bytes)
     )
+    if not np.isfinite(frames).all():
+        row, column = np.argwhere(~np.isfinite(frames))[0]
+        raise FeatureError(
+            f"{path}: {frames[row, column]} in frame {row}, column {column}; expected finite numbers; "
+            "compute the features again"
+        )
     kind = "_".join([base, *(letter for letter in letters if letter not in "CK")])
     return HtkFile(frames, period * PERIOD_UNIT_S, kind)
 
@@ -169,5 +176,6 @@ def _decompressed(path: Path, body: bytes, n_samples: int, sample_bytes: int) ->
         )
     scale, bias = np.frombuffer(body, dtype=">f4", count=2 * n_columns).reshape(2, n_columns)
     stored = np.frombuffer(body, dtype=">i2", offset=8 * n_columns).reshape(n_samples - 4, n_columns)
-    frames: Singles = ((stored + bias) / scale).astype(np.float32)
+    with np.errstate(all="ignore"):  # `read_htk` refuses what is not finite
+        frames: Singles = ((stored + bias) / scale).astype(np.float32)
     return frames

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.errors import FeatureError
+from foundation.regular_files import check_regular
 
 Entry: TypeAlias = NDArray[Any]  # (T, D) or (T,) float32 or float64, or (T,) int32
 
@@ -36,7 +37,8 @@ def read_ark(path: str | os.PathLike[str]) -> Iterator[tuple[str, Entry]]:
     Raises
     ------
     FeatureError
-        The file is damaged, holds NaN, or what Kaldi keeps in other tables than of matrices and vectors.
+        The file is damaged, holds NaN (logarithms may be infinite), or what Kaldi keeps in other tables than
+        of matrices and vectors.
     """
     path = Path(path)
     with _opened(path) as file:
@@ -112,6 +114,7 @@ class _Place:
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
+        check_regular(path)
         with open(path, "rb") as file:
             yield file
     except OSError as error:
@@ -148,7 +151,9 @@ def _read_target(target: str, key: str, where: str, directory: Path) -> Entry:
         raise FeatureError(f"{where}: {what}; write the index again (copy-feats)")
     name, _, offset = target.rpartition(":")
     name, start = (name, int(offset)) if name and offset.isdecimal() and len(offset) < 19 else (target, 0)
-    path = next((p for p in (Path(name), directory / name, directory / Path(name).name) if p.is_file()), None)
+    path = next(
+        (p for p in (Path(name), directory / name, directory / Path(name).name) if os.path.isfile(p)), None
+    )
     if path is None:
         raise FeatureError(f'{where}: archive "{name}" does not exist; restore it, or correct the path')
     with _opened(path) as file:
@@ -265,7 +270,8 @@ def _read_text(file: BinaryIO, place: _Place) -> Entry:
         raise place.error("expected rows of one length, got several; write the archive again")
     # Kaldi begins a matrix on a new line, a vector on that of the bracket.
     is_vector = bool(first.strip()) or not parsed
-    return np.concatenate([np.zeros(0), *parsed] if is_vector else [parsed]).astype(np.float32)
+    with np.errstate(over="ignore"):  # as large as single precision goes
+        return np.concatenate([np.zeros(0), *parsed] if is_vector else [parsed]).astype(np.float32)
 
 
 def _numbers(row: bytes, place: _Place) -> NDArray[np.float64]:

@@ -17,8 +17,16 @@ from scipy.fft import rfft
 from features.derivatives import add_derivatives
 from features.errors import FeatureError
 from features.filterbank import MelBand, cepstral_matrix, mel_filterbank
+from features.limits import (
+    HIGHEST_RATE_HZ,
+    LOWEST_RATE_HZ,
+    describe_sample,
+    first_unusable,
+    is_usual_rate,
+)
 from features.matrix_product import serial_product
 from foundation.arrays import Reals, Singles
+from foundation.checks import check_highest, check_lowest
 
 INT16_SCALE = 32768.0
 MEL_FLOOR = 1.0  # HTK's MELFLOOR
@@ -27,6 +35,8 @@ ENERGY_SCALE = 0.1  # HTK's ESCALE
 # HTK writes a log energy of -1e10 for digital silence, which would swallow every statistic. This is 50 dB
 # below the least energy of a frame of integers that is not silent: with energy_normalize nothing differs.
 ENERGY_FLOOR = 1e-5
+_MOST_SAMPLES = 1 << 16  # of a window
+_HIGHEST = {"window_ms": 1000, "shift_ms": 1000, "n_channels": 256, "lifter": 1000, "delta_window": 1000}
 # Frames computed at once: the work space stays in the processor's cache, and hours of audio need no more.
 BLOCK_FRAMES = 512
 
@@ -267,10 +277,12 @@ def check_samples(samples: Reals) -> None:
         )
     if not np.issubdtype(samples.dtype, np.floating):
         raise FeatureError(f"samples: expected floats in [-1, 1), got {samples.dtype}; divide int16 by 32768")
-    if not np.isfinite(samples).all():
-        where = int(np.flatnonzero(~np.isfinite(samples))[0])
+    where = first_unusable(samples)
+    if where is not None:
+        value = samples[where]
         raise FeatureError(
-            f"samples: expected finite numbers, got {samples[where]} at {where}; repair the audio"
+            f"samples: expected {describe_sample(value)}, got {value:g} at {where}; "
+            "divide integers by 32768, or repair the audio"
         )
 
 
@@ -282,10 +294,17 @@ def check_config(config: MfccConfig) -> None:
             raise FeatureError(
                 f"{field.name}: expected a finite number, got {value}; change it in MfccConfig"
             )
+    if not is_usual_rate(config.sample_rate):
+        expected = f"{LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz"
+        raise FeatureError(
+            f"sample_rate: expected {expected}, got {config.sample_rate}; change it in MfccConfig"
+        )
+    check_lowest(config, {"window_ms": 0, "shift_ms": 0}, FeatureError)
+    check_highest(config, _HIGHEST, FeatureError)
     band, nyquist = config.band, config.sample_rate / 2
     requirements = (
-        ("sample_rate", config.sample_rate > 0, "a positive number of Hz"),
         ("window_ms", config.window_samples >= 2, "a window of at least 2 samples"),
+        ("window_ms", config.window_samples <= _MOST_SAMPLES, f"at most {_MOST_SAMPLES} samples"),
         ("shift_ms", config.shift_samples >= 1, "a shift of at least 1 sample"),
         ("n_channels", config.n_channels >= 1, "at least 1"),
         ("n_cepstra", 1 <= config.n_cepstra < max(config.n_channels, 2), "1 to n_channels - 1"),

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from features.errors import FeatureError
+from foundation.array_checks import check_array
 from foundation.arrays import Floats, Reals, Singles
 
 # A component whose spread is this small a share of its size varies by float32 rounding alone.
 CONSTANT_RATIO = 1e-6
+_LEAST_SCALE = 1e-12  # of a model file, where the least of a component that varies is its square
 
 
 class Moments:
@@ -107,6 +109,13 @@ class Standardizer:
         standardizer.mean_ = np.asarray(mean, dtype=np.float64)
         standardizer.scale_ = np.asarray(scale, dtype=np.float64)
         return standardizer
+
+    def check(self, n_columns: int) -> None:
+        """Raise FeatureError unless the statistics are of so many columns, and deviations above 0."""
+        check_array("standardizer.mean", self.mean_, np.float64, (n_columns,), FeatureError)
+        check_array(
+            "standardizer.scale", self.scale_, np.float64, (n_columns,), FeatureError, lowest=_LEAST_SCALE
+        )
 
     def transform(self, frames: Reals) -> Singles:
         """Return standardised frames, ``(T, D)`` float32."""

@@ -13,6 +13,7 @@ from scipy.linalg import eigh
 from features.errors import FeatureError
 from features.matrix_product import serial_product
 from features.normalization import check_frames
+from foundation.array_checks import check_array
 from foundation.arrays import Floats, Integers, Reals, Singles
 from foundation.threads import single_threaded_libraries
 
@@ -69,6 +70,14 @@ class LinearProjection:
     def n_components(self) -> int:
         """Columns of the result."""
         return int(self.matrix.shape[1])
+
+    def check(self, n_static: int) -> None:
+        """Raise FeatureError unless the map takes windows of frames of so many columns."""
+        n_spliced = n_static * (2 * self.context + 1)
+        check_array("projection.matrix", self.matrix, np.float32, (n_spliced, None), FeatureError)
+        check_array("projection.offset", self.offset, np.float32, (self.n_components,), FeatureError)
+        if not self.n_components:
+            raise FeatureError("projection.matrix: expected columns, got none; train again")
 
     def transform(self, frames: Reals) -> Singles:
         """Return projected frames, ``(T, R)`` float32, of ``(T, D)`` ones."""

@@ -6,9 +6,8 @@ import numpy as np
 import soxr
 
 from features.errors import FeatureError
+from features.limits import HIGHEST_RATE_HZ, LOWEST_RATE_HZ, is_usual_rate
 from foundation.arrays import Reals, Singles
-
-LOWEST_HZ, HIGHEST_HZ = 4_000, 768_000
 
 
 class Resampler:
@@ -28,9 +27,9 @@ class Resampler:
 
     def __init__(self, from_rate: int, to_rate: int) -> None:
         for rate in (from_rate, to_rate):
-            if not LOWEST_HZ <= rate <= HIGHEST_HZ:
+            if not is_usual_rate(rate):
                 raise FeatureError(
-                    f"sample_rate: expected {LOWEST_HZ} to {HIGHEST_HZ} Hz, got {rate}; "
+                    f"sample_rate: expected {LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz, got {rate}; "
                     "pass the rate of the recording"
                 )
         self._stream = None

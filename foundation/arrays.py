@@ -22,6 +22,17 @@ Flags: TypeAlias = NDArray[np.bool_]
 Tensors: TypeAlias = dict[str, NDArray[Any]]  # by the names under which a file holds them
 
 
+FARTHEST = np.float32(1e6)
+
+
+def bounded(frames: Reals) -> Reals:
+    """Return the frames with values beyond ±1e6 brought to that, so that their squares have finite sums.
+
+    Features are some hundreds at most; what is far beyond is as far from every state as what is here.
+    """
+    return np.asarray(np.clip(frames, -FARTHEST, FARTHEST))
+
+
 def half_precision(numbers: Reals) -> Singles:
     """Return the numbers rounded to what half precision holds; only to single where they are too large."""
     with np.errstate(over="ignore"):

@@ -31,6 +31,17 @@ def check_lowest(config: object, lowest: Mapping[str, float], error: type[AsrErr
             raise error(f"{name}: expected at least {number}, got {value}; change it")
 
 
+def check_highest(config: object, highest: Mapping[str, float], error: type[AsrError]) -> None:
+    """Raise the error if a field is above the number given for it, or not a number; None is not looked at.
+
+    The numbers are far from what anybody needs: they keep a slip of the keyboard from asking for more memory
+    or time than there is.
+    """
+    for name, number in highest.items():
+        if (value := getattr(config, name)) is not None and not value <= number:
+            raise error(f"{name}: expected at most {number:,}, got {value}; change it")
+
+
 @cache
 def _choices(kind: type) -> dict[str, tuple[Any, ...]]:
     """Return the fields whose type is a Literal, with its values; reading types takes half a millisecond."""

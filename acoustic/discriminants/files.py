@@ -3,15 +3,15 @@
 The attributes of an estimator are written: arrays, numbers, texts, lists, dictionaries and further
 estimators. ``loo_decision_`` is left out, as it has the size of the training set and predictions do not need
 it; random generators among the parameters become None. An estimator with other objects, for example trees
-compiled in C, cannot be stored and raises an error. Reading makes only objects of scikit-learn's estimators
-and of `acoustic.discriminants`, from installed modules; nothing in the files is executed.
+compiled in C, cannot be stored and raises an error. Reading makes only objects of the classes that
+`acoustic.discriminants.storable` lists; no file has anything else imported, and nothing in it is executed.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib import import_module
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from sklearn.base import BaseEstimator
 
+from acoustic.discriminants.storable import check_restored, path_of, storable_class
 from acoustic.errors import ModelError
+from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
 
 Tensors = dict[str, NDArray[Any]]
 
 _PLAIN = (bool, int, float, str, np.ndarray, np.generic, tuple, list, dict, BaseEstimator)
-_OWN = ("acoustic.discriminants.", "acoustic.kernels.", "acoustic.pairs.")
+MOST_FEATURES = 100_000
 _GENERATORS = (np.random.RandomState, np.random.Generator)
 _AS_LARGE_AS_THE_TRAINING_SET = "loo_decision_"
 _HEADER = "estimator"
@@ -47,13 +49,19 @@ def load_estimator(path: str | Path) -> Any:
     """
     try:
         with safe_open(path, framework="numpy") as file:
-            description = json.loads((file.metadata() or {})[_HEADER])
+            description = parsed_json((file.metadata() or {})[_HEADER])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+    except (OSError, SafetensorError, *CONTENT_ERRORS) as error:
         raise ModelError(
-            f"{path}: {error}; expected a file that save_estimator wrote; check the path or restore it"
+            f"{path}: {first_line(error)}; expected a file that save_estimator wrote; check the path or "
+            "restore it"
         ) from error
-    return unpack_estimator(tensors, description)
+    try:
+        estimator = unpack_estimator(tensors, description)
+        _check_prediction(estimator)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from error
+    return estimator
 
 
 def pack_estimator(estimator: Any) -> tuple[Tensors, dict[str, Any]]:
@@ -63,8 +71,20 @@ def pack_estimator(estimator: Any) -> tuple[Tensors, dict[str, Any]]:
 
 
 def unpack_estimator(tensors: Mapping[str, NDArray[Any]], description: Mapping[str, Any]) -> Any:
-    """Return the estimator that `pack_estimator` described."""
-    return _restored(description, tensors)
+    """Return the estimator that `pack_estimator` described.
+
+    Raises
+    ------
+    ModelError : the description is damaged, or names a class that is not on the lists of
+        `acoustic.discriminants.storable`
+    """
+    try:
+        return _restored(description, tensors)
+    except CONTENT_ERRORS as error:
+        raise ModelError(
+            f"the estimator's description is damaged ({type(error).__name__}: {first_line(error)}), expected "
+            "it as save_estimator writes it; train again or restore the file"
+        ) from error
 
 
 def _described(value: Any, tensors: Tensors, where: str) -> Any:
@@ -97,9 +117,13 @@ def _described(value: Any, tensors: Tensors, where: str) -> Any:
         ]
         return {"dict": parts}
     cls = type(value)
-    if isinstance(value, BaseEstimator) or cls.__module__.startswith(_OWN):
-        state = {k: _described(v, tensors, f"{where}.{k}") for k, v in vars(value).items() if _is_kept(k, v)}
-        return {"class": f"{cls.__module__}.{cls.__qualname__}", "state": state}
+    if isinstance(value, BaseEstimator) or storable_class(path_of(cls)) is cls:
+        names = [f.name for f in fields(cls)] if is_dataclass(cls) else list(vars(value))
+        kept = {name: getattr(value, name) for name in names if _is_kept(name, vars(value)[name])}
+        state = {k: _described(v, tensors, f"{where}.{k}") for k, v in kept.items()}
+        if storable_class(path_of(cls)) is not cls:
+            raise _cannot_store(where, f"a {path_of(cls)}, which is not among the classes that can be read")
+        return {"class": path_of(cls), "state": state}
     raise _cannot_store(where, f"a {type(value).__name__}")
 
 
@@ -123,16 +147,29 @@ def _restored(value: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:
         return _found_class(value["record"])(*parts) if "record" in value else parts
     if "dict" in value:
         return {_restored(k, tensors): _restored(v, tensors) for k, v in value["dict"]}
-    cls = _found_class(value["class"])
-    estimator = object.__new__(cls)
-    vars(estimator).update({k: _restored(v, tensors) for k, v in value["state"].items()})
-    return estimator
+    cls: Any = _found_class(value["class"])
+    state = value["state"]
+    if is_dataclass(cls):  # made as it is anywhere else; other attributes are what it had computed
+        restored = _made(cls, {f.name: _restored(state[f.name], tensors) for f in fields(cls)})
+    else:
+        restored = object.__new__(cls)
+        vars(restored).update({k: _restored(v, tensors) for k, v in state.items()})
+    check_restored(restored)
+    return restored
 
 
-def _found_class(path: str) -> Any:
-    cls = find_class(path)
+def _made(cls: Any, values: dict[str, Any]) -> Any:
+    return cls(**values)
+
+
+def _found_class(path: object) -> Any:
+    cls = storable_class(path) if isinstance(path, str) else None
     if cls is None:
-        raise ModelError(f"{path}: no such scikit-learn estimator; install the package it comes from")
+        raise ModelError(
+            f"{str(path)[:100]}: not among the classes that files of models may hold, expected one of "
+            "acoustic.discriminants or scikit-learn (docs/discriminants.md lists them); train again with "
+            "such a class, or restore the file"
+        )
     return cls
 
 
@@ -143,12 +180,47 @@ def _cannot_store(where: str, what: str) -> ModelError:
     )
 
 
-def find_class(path: str) -> Any:
-    """Return the estimator class of ``module.Class``, None if there is none."""
-    module, _, name = path.rpartition(".")
+def tried(estimator: Any, method: str, x: Any) -> NDArray[Any]:
+    """Return what a method of an estimator from a file makes of points (M, D).
+
+    Raises
+    ------
+    ModelError : it fails, as that of an estimator that does not fit together
+    """
     try:
-        found = getattr(import_module(module), name, None) if module else None
-    except ImportError:
-        return None
-    is_known = isinstance(found, type) and (issubclass(found, BaseEstimator) or module.startswith(_OWN))
-    return found if is_known else None
+        with np.errstate(all="ignore"):
+            return np.asarray(getattr(estimator, method)(x))
+    except Exception as error:  # whatever code of other packages makes of a state that cannot be
+        raise ModelError(
+            f"{type(estimator).__name__}.{method} fails ({type(error).__name__}: {first_line(error)}); "
+            "expected an estimator as it was fitted; train again or restore the file"
+        ) from error
+
+
+def n_features_of(estimator: Any) -> int:
+    """Return the number of columns of the points that an estimator from a file was fitted to; 0 if unknown.
+
+    Raises
+    ------
+    ModelError : it is no number of columns
+    """
+    try:
+        found = getattr(estimator, "n_features_in_", 0)
+    except Exception as error:  # a pipeline asks its first step
+        raise ModelError(
+            f"{type(estimator).__name__}: its number of columns cannot be told ({first_line(error)}), "
+            "expected an estimator as it was fitted; train again or restore the file"
+        ) from error
+    if not isinstance(found, int | np.integer) or not 0 <= found <= MOST_FEATURES:
+        raise ModelError(
+            f"n_features_in_: expected 1 to {MOST_FEATURES}, got {str(found)[:60]}; train again or restore "
+            "the file"
+        )
+    return int(found)
+
+
+def _check_prediction(estimator: Any) -> None:
+    """Raise ModelError if an estimator that knows how many columns points have cannot predict one."""
+    n_features = n_features_of(estimator)
+    if n_features and hasattr(type(estimator), "predict"):
+        tried(estimator, "predict", np.zeros((1, n_features)))

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numba import njit
 from scipy.linalg import solve_triangular
 
 from acoustic.discriminants.expansion import gram_block, gram_diagonal
@@ -28,6 +27,7 @@ from acoustic.kernels.leave_one_out import basis_left_out_residuals
 from acoustic.kernels.parameters import check_not_negative, check_whole
 from acoustic.kernels.selection import select_greedily
 from foundation.arrays import Flags, Floats, Longs
+from foundation.compiled import njit
 
 LooStopping = Literal["loo", "loo_error", "size"]
 

@@ -13,7 +13,6 @@ import warnings
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import pinv
 from sklearn.exceptions import ConvergenceWarning
@@ -27,6 +26,7 @@ from acoustic.discriminants.moments import ClassMoments, class_moments, linear_c
 from acoustic.errors import ParameterError
 from acoustic.kernels.parameters import check_not_negative, check_whole
 from foundation.arrays import Floats, Longs
+from foundation.compiled import njit
 
 Schedule = Literal["inverse", "constant"]
 

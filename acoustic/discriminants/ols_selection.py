@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-from numba import njit
 from scipy.linalg import solve_triangular
 
 from acoustic.discriminants.expansion import gram_block, gram_diagonal
@@ -34,6 +33,7 @@ from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.selection import select_greedily
 from foundation.arrays import Flags, Floats, Longs
+from foundation.compiled import njit
 
 OlsAlgorithm = Literal["chen", "billings_lee", "nair"]
 

@@ -14,17 +14,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from acoustic.errors import ModelError
+from foundation.array_checks import check_array
 from foundation.arrays import Flags, Floats, Integers, Reals, Singles
 from foundation.blocks import block_map
+from foundation.compiled import njit
 from foundation.computed import Computed
 
 PRIOR_FRAMES = 100.0  # weight of the prior, in frames; the same for GMMs and hybrids
 _SWEEPS = 50
 _ENOUGH = 1e-7  # least gain of a sweep over the rows, in nats a frame; with less the iteration ends
 _LEAST_VARIANCE = 1e-6
+_EQUAL = 1e-6  # share of the largest entry by which the prior may miss symmetry
 _FRAMES_AT_ONCE = 1 << 14
 
 
@@ -61,6 +63,8 @@ class AdaptationTargets:
     prior: Floats
 
     def __post_init__(self) -> None:
+        if self.means.ndim != 2 or not self.means.size:
+            raise ModelError(f"adaptation: means have shape {self.means.shape}, expected (S, D); train again")
         n_states, n_columns = self.means.shape
         expected = {
             "variances": (n_columns,),
@@ -72,6 +76,22 @@ class AdaptationTargets:
                 raise ModelError(
                     f"adaptation: {name} has shape {getattr(self, name).shape}, expected {shape}; train again"
                 )
+
+    def check(self) -> None:
+        """Raise ModelError unless all numbers are finite, variances above 0, and the prior is one."""
+        shape, n = self.means.shape, self.n_columns
+        check_array("adaptation.means", self.means, np.float64, shape, ModelError)
+        check_array(
+            "adaptation.variances", self.variances, np.float64, (n,), ModelError, lowest=_LEAST_VARIANCE / 2
+        )
+        check_array("adaptation.is_used", self.is_used, np.bool_, shape[:1], ModelError)
+        check_array("adaptation.prior", self.prior, np.float64, (n + 1, n + 1), ModelError)
+        scale = np.abs(self.prior).max()
+        least = np.linalg.eigvalsh(self.prior)[0]
+        if np.abs(self.prior - self.prior.T).max() > _EQUAL * scale or least < -_EQUAL * scale:
+            raise ModelError(
+                "adaptation.prior: expected a symmetric sum of squares, got another matrix; train again"
+            )
 
     @property
     def n_columns(self) -> int:
@@ -185,12 +205,25 @@ class Statistics(NamedTuple):
 
 def transform_of(statistics: Statistics, targets: AdaptationTargets) -> Transform:
     """Return the transform of `fit_transform` from the statistics of the frames."""
-    count, second, toward = statistics.plus(Statistics(0.0, targets.prior, targets.prior[:-1]))
+    with_prior = statistics.plus(Statistics(0.0, targets.prior, targets.prior[:-1]))
+    count, second, _ = with_prior
     n_columns = targets.n_columns
     rows = np.eye(n_columns, n_columns + 1)
     is_singular = np.linalg.matrix_rank(second, hermitian=True) <= n_columns  # constant frames
     if not count or is_singular:
         return Transform(rows[:, :-1], rows[:, -1])
+    try:
+        return _climbed(rows, with_prior, targets)
+    except np.linalg.LinAlgError:
+        raise ModelError(
+            "adaptation: no transform of a speaker can be computed, expected targets as asr train makes "
+            "them; train again or restore the file"
+        ) from None
+
+
+def _climbed(rows: Floats, statistics: Statistics, targets: AdaptationTargets) -> Transform:
+    """Return the transform that is reached from the rows of the identity, which are overwritten."""
+    count, second, toward = statistics
     inverse = np.asarray(np.linalg.inv(second), dtype=np.float64)
     settled = toward @ inverse  # the rows if the determinant did not count
     likelihood = -np.inf

@@ -42,7 +42,7 @@ def align_frames(
         if isinstance(emissions, GmmModel):
             yield from (emissions.log_likelihoods(block, states) for block in blocks)
         else:
-            yield from (emissions.log_likelihoods(block)[:, states] for block in blocks)
+            yield from (model.scores(block)[:, states] for block in blocks)
 
     n_frames = sum(map(len, blocks))
     return align_in_blocks(scores, n_frames, graph, model.topology, states=states, beam=beam)[0]
@@ -59,7 +59,7 @@ def align_with_margins(
     def scores() -> Iterator[Reals]:
         loops[:], highest[:] = [BestPath(loop.states.astype(np.int64), loop, model.topology, beam)], []
         for block in blocks:
-            found = model.emissions.log_likelihoods(block)
+            found = model.scores(block)
             loops[0].take(found)
             highest.append(found.max(axis=1))
             yield found

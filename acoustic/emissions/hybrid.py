@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-import numpy as np
-
 from acoustic.emissions.aligned_frames import AlignedFrames
 from acoustic.emissions.kinds import find_kind
 from acoustic.emissions.one_vs_rest import KrlsConfig, train_one_vs_rest
@@ -28,7 +26,7 @@ from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
 from features.frontend import Projection
 from foundation.arrays import Floats
-from foundation.checks import check_choices, check_lowest
+from foundation.checks import check_choices, check_highest, check_lowest
 from foundation.threads import Watch, unwatched
 
 logger = logging.getLogger(__name__)
@@ -36,6 +34,13 @@ logger = logging.getLogger(__name__)
 Units = Literal["phone", "context", "cross-word"]
 Adaptation = Literal["none", "cmllr"]
 
+_HIGHEST = {
+    "max_frames": 10**9,
+    "min_frames": 10**9,
+    "prior_scale": 1000,
+    "gmm_weight": 1000,
+    "seed": 2**32 - 1,  # of scikit-learn's estimators
+}
 _HELD_OUT = Calibration("held-out", "logistic")
 
 
@@ -84,12 +89,14 @@ class HybridConfig:
         check_choices(self, TrainingError)
         lowest = {"max_frames": 2, "min_frames": 1, "prior_scale": 0, "gmm_weight": 0, "seed": 0}
         check_lowest(self, lowest, TrainingError)
+        check_highest(self, _HIGHEST, TrainingError)
         if not all(0.5 < warp < 2 and warp != 1 for warp in self.warps):
             raise TrainingError(
                 f"warps: expected numbers near 1, as 0.92,1.08, got {self.warps}; change them"
             )
-        if not 0 < self.sigma < np.inf:
-            raise TrainingError(f"sigma: expected above 0, got {self.sigma}; change it")
+        # In single precision its square must be neither 0 nor infinite.
+        if not 1e-6 <= self.sigma <= 1e6:
+            raise TrainingError(f"sigma: expected 1e-6 to 1e6, got {self.sigma}; change it")
 
     @property
     def floor(self) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ def find_kind(name: str) -> EmissionKind:
         return BUILT_IN[name]
     for entry in entry_points(group=GROUP):
         if entry.name == name:
-            kind = entry.load()
+            kind = _loaded(entry)
             if not isinstance(kind, EmissionKind):
                 raise ModelError(
                     f"entry point {entry.value} ({GROUP}): expected an "
@@ -90,6 +90,17 @@ def find_kind(name: str) -> EmissionKind:
         f'emission model of kind "{name}" is not known, expected one of: {known}; '
         "install the package it comes from"
     )
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    """Return what an installed package registers."""
+    try:
+        return entry.load()
+    except Exception as error:
+        raise ModelError(
+            f"emission model of kind {entry.name}: {entry.value} fails on import "
+            f"({type(error).__name__}: {error}); install its package again, or ask its author"
+        ) from error
 
 
 def plugin_names() -> list[str]:
@@ -125,18 +136,12 @@ def _pack_states(states: StatePriors) -> tuple[Tensors, Options]:
 
 
 def _unpack_states(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> StatePriors:
-    states = StatePriors(
+    return StatePriors(
         tensors["states.class_of_state"],
         tensors["states.log_priors"],
         float(options["prior_scale"]),
         None if options["floor"] is None else float(options["floor"]),
     )
-    if not np.max(states.class_of_state, initial=-1) < len(states.log_priors):
-        raise ModelError(
-            f"expected states of {len(states.log_priors)} classes, got some of class "
-            f"{states.class_of_state.max()}; train again"
-        )
-    return states
 
 
 def _below(prefix: str, tensors: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
@@ -158,15 +163,6 @@ def _unpack_pairwise(
     prefix, layout = _LAYOUTS[options["centers"]]
     machines = layout.from_tensors(_below(prefix, tensors), float(options["sigma"]))
     states, curves = _unpack_states(tensors, options), tensors["pairwise.curves"]
-    n_classes = len(states.log_priors)
-    n_pairs = (
-        machines.n_pairs if machines.layout == RivalMachines.layout else n_classes * (n_classes - 1) // 2
-    )
-    if (len(curves), machines.n_pairs, machines.n_classes) != (n_pairs, n_pairs, n_classes):
-        raise ModelError(
-            f"expected curves and biases of {n_pairs} pairs of {n_classes} classes, got {len(curves)} and "
-            f"{machines.n_pairs} of {machines.n_classes}; train again"
-        )
     chosen_by = str(options.get("chosen_by", ""))  # older models do not say it
     return PairwiseDiscriminantModel(
         machines, curves, states, options["coupling"], int(options["n_coupled"]), chosen_by
@@ -212,11 +208,6 @@ def _unpack_combined(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, 
         for name in ("first", "second")
     )
     states = tensors["combined.second_states"]
-    if len(states) != first.n_states or not np.max(states, initial=-1) < second.n_states:
-        raise ModelError(
-            f"expected a state of the second model for each of {first.n_states}, got {len(states)}; "
-            "train again"
-        )
     columns = int(options["first_stop"]), int(options["second_start"])
     return CombinedModel(first, second, *columns, float(options["weight"]), states)
 
@@ -258,14 +249,29 @@ def describe(model: EmissionModel) -> dict[str, Any]:
     return {"kind": kind, **find_kind(kind).describe(model)}
 
 
+def _checked(unpack: Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], Any]) -> Any:
+    """Return a function that unpacks a model and looks whether its arrays fit each other."""
+
+    def unpacked(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> Any:
+        model = unpack(tensors, options)
+        model.check()
+        return model
+
+    return unpacked
+
+
 BUILT_IN: dict[str, EmissionKind] = {
-    "gmm": EmissionKind(GmmModel, _pack_gmm, _unpack_gmm, describe=_describe_gmm),
+    "gmm": EmissionKind(GmmModel, _pack_gmm, _checked(_unpack_gmm), describe=_describe_gmm),
     "pairwise": EmissionKind(
-        PairwiseDiscriminantModel, _pack_pairwise, _unpack_pairwise, describe=_describe_pairwise
+        PairwiseDiscriminantModel, _pack_pairwise, _checked(_unpack_pairwise), describe=_describe_pairwise
     ),
     "one-vs-rest": EmissionKind(
-        OneVsRestModel, _pack_one_vs_rest, _unpack_one_vs_rest, describe=_describe_one_vs_rest
+        OneVsRestModel, _pack_one_vs_rest, _checked(_unpack_one_vs_rest), describe=_describe_one_vs_rest
     ),
-    "combined": EmissionKind(CombinedModel, _pack_combined, _unpack_combined, describe=_describe_combined),
-    "sklearn": EmissionKind(SklearnModel, _pack_sklearn, _unpack_sklearn, describe=_describe_sklearn),
+    "combined": EmissionKind(
+        CombinedModel, _pack_combined, _checked(_unpack_combined), describe=_describe_combined
+    ),
+    "sklearn": EmissionKind(
+        SklearnModel, _pack_sklearn, _checked(_unpack_sklearn), describe=_describe_sklearn
+    ),
 }

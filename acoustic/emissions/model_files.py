@@ -17,16 +17,19 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from acoustic.emissions.adaptation import AdaptationTargets
+from acoustic.emissions.combined import columns_of
 from acoustic.emissions.kinds import find_kind, kind_of
 from acoustic.emissions.protocol import EmissionModel
 from acoustic.errors import ModelError
 from acoustic.hmm.topology import Topology
 from features.frontend import FrontEnd, FrontEndConfig
-from features.mfcc import MfccConfig, check_config
 from features.normalization import Standardizer
 from features.projection import LinearProjection
-from foundation.arrays import Floats, Tensors
+from foundation.array_checks import check_array
+from foundation.arrays import Floats, Singles, Tensors
 from foundation.errors import AsrError
+from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
+from foundation.records import record_of
 
 FORMAT = "asr-acoustic-model"
 VERSION = 1
@@ -63,12 +66,42 @@ class AcousticModel:
             )
         if self.adaptation is not None:
             projection = self.front_end.projection
-            n_columns = projection.n_components if projection else self.front_end.config.mfcc.n_features
+            n_columns = projection.n_components if projection else self.front_end.n_normalized
             if self.adaptation.means.shape != (n_states, n_columns):
                 raise ModelError(
                     f"expected adaptation targets of {n_states} states and {n_columns} columns, got "
                     f"{self.adaptation.means.shape}; train again"
                 )
+
+    def scores(self, frames: Singles) -> Singles:
+        """Return the emission scores of the front end's frames, (T, D) -> (T, S).
+
+        Raises
+        ------
+        ModelError : the scores are no numbers, as those of a model whose file was damaged
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self.emissions.log_likelihoods(frames)
+        if len(found) and not found.max() < np.inf:  # NaN compares false
+            raise ModelError(
+                "the model's scores of the recording are not finite, expected those of a trained model; "
+                "train again or restore its files"
+            )
+        return found
+
+    def check(self) -> None:
+        """Raise an error unless the parts fit each other; those of the emissions are checked with them."""
+        self.front_end.check()
+        n_states = self.topology.n_states
+        check_array("occupancy", self.occupancy, np.float64, (n_states,), ModelError, lowest=0, highest=1e15)
+        found, expected = columns_of(self.emissions), self.front_end.n_columns
+        if found not in (0, expected):
+            raise ModelError(
+                f"the front end makes {expected} columns, expected as many as the emissions score, {found}; "
+                "train again"
+            )
+        if self.adaptation is not None:
+            self.adaptation.check()
 
 
 def save_model(model: AcousticModel, directory: Path) -> None:
@@ -111,15 +144,17 @@ def load_model(directory: Path) -> AcousticModel:
     description = _read_description(directory / JSON_NAME)
     tensors = _read_tensors(directory / TENSORS_NAME, description.get("tensors_sha256"))
     try:
-        return AcousticModel(
+        model = AcousticModel(
             _front_end(description["front_end"], tensors),
             topology_from_record(description["topology"]),
             find_kind(description["kind"]).unpack(tensors, description.get("options", {})),
             tensors["occupancy"],
             _adaptation(tensors),
         )
-    except (KeyError, TypeError, ValueError, AsrError) as error:
-        problem = f"no {error}" if isinstance(error, KeyError) else str(error)
+        model.check()
+        return model
+    except (*CONTENT_ERRORS, AsrError) as error:
+        problem = f"no {error}" if isinstance(error, KeyError) else first_line(error)
         raise ModelError(
             f"{directory / JSON_NAME}: {problem}; expected a model as asr train writes it; train again"
         ) from error
@@ -127,12 +162,12 @@ def load_model(directory: Path) -> AcousticModel:
 
 def _read_description(path: Path) -> dict[str, Any]:
     try:
-        description = json.loads(path.read_text(encoding="utf-8"))
+        description = parsed_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ModelError(
             f"{path}: not found; expected a directory made by asr train; check the path"
         ) from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise ModelError(
             f"{path}: cannot be read ({error}); expected JSON; train again or restore it"
         ) from error
@@ -161,14 +196,15 @@ def _read_tensors(path: Path, sha256: object) -> Tensors:
         )
     try:
         tensors: Tensors = load(data)
-    except SafetensorError as error:
-        raise ModelError(f"{path}: not a safetensors file ({error}); train again or restore it") from error
+    except (SafetensorError, *CONTENT_ERRORS) as error:  # types that numpy lacks are a KeyError
+        raise ModelError(
+            f"{path}: not a safetensors file ({first_line(error)}); train again or restore it"
+        ) from error
     return tensors
 
 
-def _front_end(config: dict[str, Any], tensors: Tensors) -> FrontEnd:
-    front_end_config = FrontEndConfig(**{**config, "mfcc": MfccConfig(**config["mfcc"])})
-    check_config(front_end_config.mfcc)
+def _front_end(config: object, tensors: Tensors) -> FrontEnd:
+    front_end_config = record_of(FrontEndConfig, config, ModelError, "front_end.")
     standardizer = projection = None
     if "standardizer.mean" in tensors:
         standardizer = Standardizer.from_statistics(
@@ -191,10 +227,13 @@ def topology_from_record(record: dict[str, Any]) -> Topology:
     for name in ("phones", "phone_states", "self_loops"):
         if not isinstance(record[name], list):
             raise TypeError(f"topology: {name}: expected a list, got {type(record[name]).__name__}")
+    for name in ("is_contextual", "crosses_words"):
+        if not isinstance(record.get(name, False), bool):
+            raise TypeError(f"topology: {name}: expected true or false, got {type(record[name]).__name__}")
     return Topology(
         tuple(record["phones"]),
         tuple(tuple(states) for states in record["phone_states"]),
         tuple(tuple(loops) for loops in record["self_loops"]),
-        bool(record.get("is_contextual", False)),
-        bool(record.get("crosses_words", False)),
+        record.get("is_contextual", False),
+        record.get("crosses_words", False),
     )

@@ -15,11 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from acoustic.discriminants.krls import KRLSClassifier
 from acoustic.emissions.state_priors import StatePriors
+from acoustic.errors import ModelError, ParameterError
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point
 from acoustic.kernels.parameters import check_positive
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.class_frames import LabelledFrames
-from foundation.arrays import Flags, Floats, Longs, Singles
+from acoustic.pairs.machines import LEAST_SIGMA
+from foundation.array_checks import check_array, check_number
+from foundation.arrays import Flags, Floats, Longs, Singles, bounded
+from foundation.checks import check_highest
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +57,23 @@ class OneVsRestModel:
         """Number S of emission states."""
         return len(self.states.class_of_state)
 
+    @property
+    def n_features(self) -> int:
+        """Number D of columns of the frames."""
+        return int(self.centers.shape[1])
+
+    def check(self) -> None:
+        """Raise ModelError unless the arrays fit each other."""
+        self.states.check()
+        n_classes, prefix = len(self.states.log_priors), "one_vs_rest"
+        check_number("sigma", self.sigma, ModelError, lowest=LEAST_SIGMA)
+        check_array(f"{prefix}.centers", self.centers, np.float32, (None, None), ModelError)
+        if not self.centers.size:
+            raise ModelError(f"{prefix}.centers: expected some, got none; train again")
+        check_array(f"{prefix}.weights", self.weights, np.float32, (len(self.centers), n_classes), ModelError)
+        check_array(f"{prefix}.biases", self.biases, np.float64, (n_classes,), ModelError)
+        check_array(f"{prefix}.curves", self.curves, np.float64, (n_classes, 3), ModelError)
+
     @cached_property
     def _kernel(self) -> CenteredGaussian:
         return CenteredGaussian(self.sigma, mean_point(self.centers))
@@ -64,7 +85,7 @@ class OneVsRestModel:
 
     def outputs(self, frames: Singles) -> Floats:
         """Return the outputs of all discriminants, (T, D) -> (T, K)."""
-        left = self._kernel.left(frames)
+        left = self._kernel.left(bounded(frames))
         outputs = np.empty((len(frames), len(self.biases)))
         for start in range(0, len(frames), _FRAMES_AT_ONCE):
             rows = slice(start, start + _FRAMES_AT_ONCE)
@@ -95,6 +116,7 @@ class KrlsConfig:
 
     def __post_init__(self) -> None:
         check_positive("nu", self.nu)
+        check_highest(self, {"nu": 1e6}, ParameterError)
 
 
 def train_one_vs_rest(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
 from acoustic.emissions.state_priors import StatePriors
+from acoustic.errors import ModelError
 from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
 from acoustic.pairs.iterative_coupling import CouplingName, recoupled
 from acoustic.pairs.machines import Machines
-from foundation.arrays import Floats, Reals, Singles
+from foundation.array_checks import check_array, check_number
+from foundation.arrays import Floats, Reals, Singles, bounded
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,38 @@ class PairwiseDiscriminantModel:
         """Number S of emission states."""
         return len(self.states.class_of_state)
 
+    @property
+    def n_features(self) -> int:
+        """Number D of columns of the frames."""
+        return self.machines.n_features
+
+    def check(self) -> None:
+        """Raise ModelError unless machines, curves and priors fit each other."""
+        self.states.check()
+        self.machines.check()
+        n_classes, n_pairs = len(self.states.log_priors), self.machines.n_pairs
+        if self.machines.n_classes != n_classes:
+            raise ModelError(
+                f"expected machines of {n_classes} classes, got {self.machines.n_classes}; train again"
+            )
+        if not self.machines.n_centers * self.n_features or n_classes < 2:
+            raise ModelError("expected machines of two classes or more that have centres; train again")
+        check_array("pairwise.curves", self.curves, np.float64, (n_pairs, 3), ModelError)
+        if self.coupling not in get_args(CouplingName):
+            raise ModelError(
+                f'coupling is "{self.coupling}", expected one of: {", ".join(get_args(CouplingName))}; '
+                "train again"
+            )
+        is_whole = n_pairs == n_classes * (n_classes - 1) // 2
+        if not is_whole and (self.coupling != "price" or self.states.floor is None):
+            raise ModelError("expected machines of all pairs for this coupling; train again")
+        check_number("n_coupled", self.n_coupled, ModelError, lowest=0)
+
     def log_posteriors(self, frames: Singles, n_workers: int | None = 1) -> Reals:
         """Return log P(class | frame), (T, D) -> (T, K)."""
         # The machines couple in single precision, log odds within ±80: enough for posteriors with a floor.
         if self.coupling == "price" and self.states.floor is not None:
-            return self.machines.log_posteriors(self.curves, frames, n_workers)
+            return self.machines.log_posteriors(self.curves, bounded(frames), n_workers)
         log_odds = self.log_odds(frames, n_workers)
         coupled = coupled_log_posteriors(log_odds, self.machines.n_classes)
         coupled -= np.logaddexp.reduce(coupled, axis=1, keepdims=True)
@@ -56,7 +86,8 @@ class PairwiseDiscriminantModel:
 
     def log_odds(self, frames: Singles, n_workers: int | None = 1) -> Floats:
         """Return the log odds of class i against class j for all pairs i < j, (T, D) -> (T, P)."""
-        return quadratics(self.machines.outputs(frames, n_workers), self.curves)
+        found: Floats = quadratics(self.machines.outputs(bounded(frames), n_workers), self.curves)
+        return found
 
     def log_likelihoods(self, frames: Singles) -> Singles:
         """Return log p(frame | state), up to a constant per frame: (T, D) float32 -> (T, S) float32."""

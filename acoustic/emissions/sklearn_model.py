@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
-from acoustic.discriminants.files import find_class
+from acoustic.discriminants.files import n_features_of, tried
+from acoustic.discriminants.storable import storable_class
 from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import ModelError
-from foundation.arrays import Floats, Singles
+from foundation.array_checks import check_number
+from foundation.arrays import Floats, Singles, bounded
 
 PREFIX = "sklearn:"
 
@@ -34,12 +37,31 @@ class SklearnModel:
         """Number S of emission states."""
         return len(self.states.class_of_state)
 
+    @property
+    def n_features(self) -> int:
+        """Number D of columns of the frames; 0 if the classifier does not say."""
+        return n_features_of(self.classifier)
+
+    def check(self) -> None:
+        """Raise ModelError unless the classifier has a posterior for each class of the priors."""
+        self.states.check()
+        n_features, n_classes = self.n_features, len(self.states.log_priors)
+        check_number("n_features_in_", n_features, ModelError, lowest=1)
+        found = tried(self.classifier, "predict_proba", np.zeros((2, n_features), dtype=np.float32))
+        if found.shape != (2, n_classes):
+            raise ModelError(
+                f"expected posteriors of {n_classes} classes, got {found.shape[1:]}; train again"
+            )
+
     def log_posteriors(self, frames: Singles) -> Floats:
         """Return log P(class | frame), (T, D) -> (T, K)."""
         if not len(frames):
             return np.empty((0, len(self.states.log_priors)))
+        found = tried(self.classifier, "predict_proba", bounded(frames)).astype(np.float64)
+        # Where a classifier finds no number, or no class possible, it says nothing about the frame.
+        is_known = np.isfinite(found).all(axis=1) & (found.sum(axis=1) > 0)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.classifier.predict_proba(frames)), dtype=np.float64)
+            return np.log(np.where(is_known[:, None], found, 1.0 / found.shape[1]))
 
     def log_likelihoods(self, frames: Singles) -> Singles:
         """Return log p(frame | state), up to a constant per frame: (T, D) float32 -> (T, S) float32."""
@@ -55,12 +77,13 @@ def seeded(classifier: Any, seed: int) -> Any:
 def make_classifier(name: str) -> Any:
     """Return a new classifier of ``module.Class`` (or ``sklearn:module.Class``) with its own defaults.
 
-    A name such as ``sklearn:linear_model.LogisticRegression`` is looked for in scikit-learn first.
+    A name such as ``sklearn:linear_model.LogisticRegression`` is one of scikit-learn's. Of other packages
+    nothing is imported but ours; their classifiers come as plugins (`acoustic.emissions.kinds`).
     """
     path = name.removeprefix(PREFIX)
     candidates = (f"sklearn.{path}", path) if name.startswith(PREFIX) else (path,)
     for candidate in candidates:
-        cls = find_class(candidate)
+        cls = _scikit_learn_class(candidate)
         if cls is not None:
             classifier = cls()
             if not is_classifier(classifier) or not hasattr(classifier, "predict_proba"):
@@ -71,5 +94,18 @@ def make_classifier(name: str) -> Any:
             return classifier
     raise ModelError(
         f"{path}: no such class; expected module.Class of an installed scikit-learn classifier, as "
-        "sklearn:linear_model.LogisticRegression"
+        "sklearn:linear_model.LogisticRegression; other packages' come as plugins (docs/plugins.md)"
     )
+
+
+def _scikit_learn_class(path: str) -> type[Any] | None:
+    """Return the class of ``module.Class``: of scikit-learn any estimator, of other packages the storable."""
+    found = storable_class(path)
+    if found is not None or not path.startswith("sklearn."):
+        return found
+    module, _, name = path.rpartition(".")
+    try:
+        other = getattr(import_module(module), name, None)
+    except ImportError:
+        return None
+    return other if isinstance(other, type) and issubclass(other, BaseEstimator) else None

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from acoustic.errors import ModelError
+from foundation.array_checks import check_array, check_number
 from foundation.arrays import Floats, Ints, Reals, Singles
 
 FLOOR = -40.0
+_ROUNDING = 1e-6  # the logarithm of a probability of one may be as far above 0
 _FRAMES_AT_ONCE = 512  # the steps in between are in double precision
 
 
@@ -28,6 +31,25 @@ class StatePriors:
     log_priors: Floats
     prior_scale: float = 0.5
     floor: float | None = FLOOR
+
+    def check(self) -> None:
+        """Raise ModelError unless the arrays fit each other."""
+        check_array("states.log_priors", self.log_priors, np.float64, (None,), ModelError, highest=_ROUNDING)
+        n = len(self.log_priors)
+        if not n:
+            raise ModelError("states.log_priors: expected one of each class, got none; train again")
+        check_array(
+            "states.class_of_state",
+            self.class_of_state,
+            np.int32,
+            (None,),
+            ModelError,
+            lowest=-1,
+            highest=n - 1,
+        )
+        check_number("prior_scale", self.prior_scale, ModelError, lowest=0)
+        if self.floor is not None:
+            check_number("floor", self.floor, ModelError, highest=0)
 
     def scores(self, log_posteriors: Reals) -> Singles:
         """Return log p(frame | state), up to a constant per frame, (T, S) float32, of posteriors (T, K).

@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
 from foundation.arrays import Floats, Ints, Longs, Reals
+from foundation.compiled import njit
 
 _MARGIN = 2  # frames that a band has beside those in which a node has a posterior
 _NEGLIGIBLE = 1e-17  # posteriors below are less than the last digit of the frame's

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
 from acoustic.errors import ModelError
-from foundation.arrays import Floats, Integers, Ints, Singles
+from foundation.array_checks import check_array
+from foundation.arrays import Floats, Integers, Ints, Singles, bounded
+from foundation.compiled import njit
 
 _BLOCK_ROWS = 1024  # frames × components; their scores stay in the second-level cache
 _MIN_OCCUPANCY = 3.0  # frames below which a component keeps its mean and variance (HTK's MINEGS)
+_ROUNDING = 1e-6  # the logarithm of a weight of one may be as far above 0
+_LEAST_VARIANCE = 1e-12  # of a model file: what is divided by it stays finite
 _MIN_POSTERIOR = 1e-5  # occupancies below this add nothing to the statistics
 _LEAST_EXPONENT = np.float32(-80)  # of the density of a component beside the largest
 _INEXACT = {"reassoc", "contract", "nsz"}  # sums in any order; infinities stay what they are
@@ -49,6 +52,25 @@ class GmmModel:
                 f"mixture arrays do not fit: expected weights (S, G), means and variances (S, G, D), got "
                 f"{self.log_weights.shape}, {shape}, {self.variances.shape}; train again"
             )
+
+    def check(self) -> None:
+        """Raise ModelError unless all numbers are those of mixtures: finite, and variances above 0."""
+        shape = self.means.shape
+        if not self.means.size:
+            raise ModelError(f"gmm.means: expected means of states, got shape {shape}; train again")
+        check_array(
+            "gmm.log_weights",
+            self.log_weights,
+            np.float64,
+            shape[:2],
+            ModelError,
+            lowest=-np.inf,
+            highest=_ROUNDING,
+        )
+        if not np.isfinite(self.log_weights.max(axis=1)).all():
+            raise ModelError("gmm.log_weights: expected a component of each state, got none; train again")
+        check_array("gmm.means", self.means, np.float64, shape, ModelError)
+        check_array("gmm.variances", self.variances, np.float64, shape, ModelError, lowest=_LEAST_VARIANCE)
 
     @property
     def n_states(self) -> int:
@@ -124,6 +146,7 @@ class GmmModel:
 
 def _component_scores(frames: Singles, linear: Singles, constants: Singles) -> Singles:
     """Return weights (2D, G, U) times [x, x²], plus constants (G, U), (T, G, U)."""
+    frames = bounded(frames)
     scores = np.concatenate([frames, frames * frames], axis=1) @ linear.reshape(len(linear), -1)
     scores += constants.reshape(-1)
     return scores.reshape(len(frames), *constants.shape)
@@ -136,7 +159,7 @@ def log_sum_components(components: Singles) -> Singles:
     top, summed = _sum_components(components)
     np.log(summed, out=summed)
     summed += top
-    return summed
+    return np.asarray(summed)
 
 
 @njit(nogil=True, cache=True, fastmath=_INEXACT)

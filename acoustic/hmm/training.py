@@ -41,6 +41,7 @@ _SETTLED = 0.7  # rise in a pass, in nats a frame, below which the next looks at
 _LEAST_FRAMES = 10.0  # of each half of a Gaussian that is split
 
 _SHARD_UTTERANCES = 32
+_MOST_GAUSSIANS, _MOST_PASSES = 4096, 10_000  # what nobody needs is a slip of the keyboard
 _SELF_LOOP_RANGE = (0.01, 0.99)
 _MIN_VARIANCE = 1e-8  # variance given to a feature that is constant in the whole corpus
 
@@ -68,8 +69,10 @@ class GmmConfig:
         mixtures, iterations = self.mixtures, self.iterations
         for name, value, is_met, expected in (
             ("mixtures", mixtures, mixtures and mixtures[0] >= 1, "one number or more, from 1 on"),
+            ("mixtures", mixtures, max(mixtures, default=0) <= _MOST_GAUSSIANS, f"at most {_MOST_GAUSSIANS}"),
             ("mixtures", mixtures, all(a < b for a, b in pairwise(mixtures)), "rising numbers"),
-            ("iterations", iterations, iterations and min(iterations) >= 1, "one number or more, from 1 on"),
+            ("iterations", iterations, min(iterations, default=0) >= 1, "one number or more, from 1 on"),
+            ("iterations", iterations, max(iterations, default=0) <= _MOST_PASSES, f"at most {_MOST_PASSES}"),
             ("variance_floor", self.variance_floor, 0 < self.variance_floor <= 1, "more than 0, at most 1"),
             ("beam", self.beam, self.beam > 0, "more than 0"),
         ):

@@ -20,7 +20,7 @@ from acoustic.errors import TrainingError
 from acoustic.hmm.contexts import EDGE, Context, base_phone
 from acoustic.hmm.topology import SILENCES, Topology
 from foundation.arrays import Floats, Ints, Reals
-from foundation.checks import check_lowest
+from foundation.checks import check_highest, check_lowest
 
 Key = tuple[Context, int]  # a phone in context and a state position
 
@@ -44,6 +44,7 @@ class TyingConfig:
 
     def __post_init__(self) -> None:
         check_lowest(self, {"min_frames": 1, "min_gain": 0, "max_states": 1}, TrainingError)
+        check_highest(self, {"min_frames": 10**9, "min_gain": 1e12, "max_states": 1_000_000}, TrainingError)
 
 
 def contextual_topology(

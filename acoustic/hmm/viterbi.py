@@ -18,11 +18,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
 from foundation.arrays import Floats, Ints, Longs, Reals
+from foundation.compiled import njit
 
 BLOCK_FRAMES = 4096  # of scores that are in memory at a time; 40 seconds
 _WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more

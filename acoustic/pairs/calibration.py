@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from acoustic.errors import ParameterError
@@ -20,6 +19,7 @@ from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.pairs.gaussian_outputs import GaussianCurve
 from foundation.arrays import Floats, Reals
 from foundation.checks import check_choices
+from foundation.compiled import njit
 
 CurveName = Literal["gaussian", "logistic"]
 OutputsName = Literal["fitted", "loo", "held-out"]

@@ -16,9 +16,9 @@ M), so that every inner loop runs over neighbouring points.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from foundation.arrays import Floats, Ints, Singles
+from foundation.compiled import njit
 
 Single = np.float32
 

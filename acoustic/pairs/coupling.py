@@ -6,10 +6,10 @@ Axes: T frames, P pairs, K classes, N classes of a frame's list.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from acoustic.errors import ModelError
 from foundation.arrays import Floats, Ints, Longs, Reals, Singles
+from foundation.compiled import njit
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -42,7 +42,8 @@ def coupled_log_posteriors(log_odds: Reals, n_classes: int) -> Floats:
             f"log_odds has shape {log_odds.shape}, expected (frames, {n_pairs}) for {n_classes} classes; "
             "give all pairs i < j in the order of all_pairs"
         )
-    return _couple(np.ascontiguousarray(log_odds, dtype=np.float64), n_classes)
+    found: Floats = _couple(np.ascontiguousarray(log_odds, dtype=np.float64), n_classes)
+    return found
 
 
 @njit(nogil=True, cache=True, fastmath=True, inline="always")

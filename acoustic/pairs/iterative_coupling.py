@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numba import njit
 
 from foundation.arrays import Floats, Longs, Reals
+from foundation.compiled import njit
 
 CouplingName = Literal["price", "wu-lin-weng", "hastie-tibshirani"]
 

@@ -12,6 +12,7 @@ from foundation.arrays import Floats, Reals, Singles, Tensors
 from foundation.threads import parallel_map, single_threaded_libraries
 
 FRAMES_AT_ONCE = 128
+LEAST_SIGMA = 1e-6  # of a kernel in a model file: frames divided by it stay finite
 
 
 class Machines(Protocol):
@@ -24,6 +25,7 @@ class Machines(Protocol):
     n_pairs : P
     n_centers : number of distinct centres of all pairs; each costs one kernel value a frame
     centers_a_pair : mean number of centres of one pair
+    n_features : number D of columns of the frames
     sigma : width of the Gaussian kernel
     """
 
@@ -40,6 +42,9 @@ class Machines(Protocol):
 
     @property
     def centers_a_pair(self) -> float: ...  # noqa: D102
+
+    @property
+    def n_features(self) -> int: ...  # noqa: D102
 
     @property
     def sigma(self) -> float: ...  # noqa: D102
@@ -61,6 +66,10 @@ class Machines(Protocol):
 
     def tensors(self) -> Tensors:
         """Return the arrays that a model file must hold, beside layout and width."""
+        ...
+
+    def check(self) -> None:
+        """Raise ModelError unless the arrays fit each other; compiled functions rely on it."""
         ...
 
     @classmethod

@@ -14,12 +14,14 @@ from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
+from acoustic.errors import ModelError
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point
 from acoustic.pairs.coupling import couple_sides, log_posteriors_of_sums
-from acoustic.pairs.machines import for_blocks_of_frames
+from acoustic.pairs.machines import LEAST_SIGMA, for_blocks_of_frames
+from foundation.array_checks import check_array, check_number, check_starts
 from foundation.arrays import Floats, Ints, Reals, Singles, Tensors
+from foundation.compiled import njit
 
 _TENSORS = ("centers", "starts", "weights", "biases")
 
@@ -59,6 +61,11 @@ class PooledMachines:
     def n_centers(self) -> int:
         """Number C of centres of all classes."""
         return len(self.centers)
+
+    @property
+    def n_features(self) -> int:
+        """Number D of columns of the frames."""
+        return int(self.centers.shape[1])
 
     @property
     def centers_a_pair(self) -> float:
@@ -104,6 +111,15 @@ class PooledMachines:
     def tensors(self) -> Tensors:
         """Return the arrays that a model file must hold."""
         return {name: getattr(self, name) for name in _TENSORS}
+
+    def check(self) -> None:
+        """Raise ModelError unless the arrays fit each other; compiled functions rely on it."""
+        check_number("pools.sigma", self.sigma, ModelError, lowest=LEAST_SIGMA)
+        check_array("pools.centers", self.centers, np.float32, (None, None), ModelError)
+        check_starts("pools.starts", self.starts, self.n_centers, ModelError)
+        n_pairs = self.n_classes * (self.n_classes - 1) // 2
+        check_array("pools.weights", self.weights, np.float32, (self.n_centers, self.n_classes), ModelError)
+        check_array("pools.biases", self.biases, np.float64, (n_pairs,), ModelError)
 
     @classmethod
     def from_tensors(cls, tensors: Tensors, sigma: float) -> PooledMachines:

@@ -14,9 +14,11 @@ from functools import cached_property
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
+from acoustic.errors import ModelError
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.pool_centers import drawn
+from foundation.array_checks import check_array
 from foundation.arrays import Floats, Ints, Reals, Singles, half_precision
 from foundation.blocks import block_map
 
@@ -24,6 +26,7 @@ _N_PROTOTYPES = 8  # of a class; with 4, half as many again of a frame's classes
 _FRAMES = 1000  # of a class at most that are clustered
 _BROADER = 2.0  # factor on variances: Gaussians around few points are too sure of themselves
 _MEETING_FRAMES = 200  # of each class at most, whose lists tell which classes meet
+_LEAST_SCALE = 1e-6  # of a model file: what is divided by its square stays finite
 _N_MEETING = 10  # classes of such a list
 
 
@@ -48,6 +51,17 @@ class Prototypes:
     def n_classes(self) -> int:
         """Number K of classes."""
         return len(self.means)
+
+    def check(self, n_classes: int, n_features: int) -> None:
+        """Raise ModelError unless these are prototypes of so many classes and columns."""
+        shape = n_classes, None, n_features
+        check_array("prototypes.means", self.means, np.float32, shape, ModelError)
+        if not self.means.shape[1]:
+            raise ModelError("prototypes.means: expected a prototype of each class, got none; train again")
+        check_array(
+            "prototypes.scale", self.scale, np.float32, (n_features,), ModelError, lowest=_LEAST_SCALE
+        )
+        check_array("prototypes.log_priors", self.log_priors, np.float64, (n_classes,), ModelError)
 
     @cached_property
     def _rows(self) -> tuple[Singles, Singles]:

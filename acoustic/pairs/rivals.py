@@ -13,18 +13,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acoustic.errors import ModelError
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point, of_exponents
 from acoustic.pairs.coupling import couple_lists, fill_posteriors
-from acoustic.pairs.machines import for_blocks_of_frames
+from acoustic.pairs.machines import LEAST_SIGMA, for_blocks_of_frames
 from acoustic.pairs.prototypes import Prototypes, best_classes
+from foundation.array_checks import check_array, check_number, check_starts
 from foundation.arrays import Floats, Ints, Longs, Reals, Singles, Tensors
 
 N_LISTED = 30  # classes of a frame's list
+_MOST_CLASSES = 1 << 16  # lists are sorted as numbers of 16 bits
 _FRAMES_AT_ONCE = 512  # with fewer, a class is in the lists of too few frames for matrix products
 _PROTOTYPES = ("means", "scale", "log_priors")
 _TENSORS = ("pairs", "centers", "starts", "weights", "biases")
@@ -89,6 +92,11 @@ class RivalMachines:
     def n_centers(self) -> int:
         """Number C of centres of all classes."""
         return len(self.centers)
+
+    @property
+    def n_features(self) -> int:
+        """Number D of columns of the frames."""
+        return int(self.centers.shape[1])
 
     @property
     def centers_a_pair(self) -> float:
@@ -193,10 +201,34 @@ class RivalMachines:
         found |= {name: half for name, half in halves.items() if np.array_equal(half, found[name])}
         return found | {"n_listed": np.array([self.n_listed], dtype=np.int32)}
 
+    def check(self) -> None:
+        """Raise ModelError unless the arrays fit each other; compiled functions rely on it."""
+        check_number("rivals.sigma", self.sigma, ModelError, lowest=LEAST_SIGMA)
+        check_number("rivals.n_listed", self.n_listed, ModelError, lowest=1)
+        check_array("rivals.centers", self.centers, np.float32, (None, None), ModelError)
+        check_starts("rivals.starts", self.starts, self.n_centers, ModelError)
+        if self.n_classes > _MOST_CLASSES:
+            raise ModelError(
+                f"rivals.starts: expected at most {_MOST_CLASSES} classes, got {self.n_classes}; train again"
+            )
+        check_array(
+            "rivals.pairs", self.pairs, np.int32, (None, 2), ModelError, lowest=0, highest=self.n_classes - 1
+        )
+        check_array("rivals.weights", self.weights, np.float32, (int(self.weight_starts[-1]),), ModelError)
+        check_array("rivals.biases", self.biases, np.float64, (self.n_pairs,), ModelError)
+        self.prototypes.check(self.n_classes, self.n_features)
+
     @classmethod
     def from_tensors(cls, tensors: Tensors, sigma: float) -> RivalMachines:
         """Return the machines whose `tensors` these are."""
-        singles = {name: tensors[name].astype(np.float32) for name in _HALVES}
+        check_array("rivals.n_listed", tensors["n_listed"], np.int32, (1,), ModelError)
+        check_array("rivals.pairs", tensors["pairs"], np.int32, (None, 2), ModelError, lowest=0)
+        singles = {name: _single(tensors[name]) for name in _HALVES}
         prototypes = Prototypes(*((tensors | singles)[f"prototypes.{name}"] for name in _PROTOTYPES))
         own = {name: (tensors | singles)[name] for name in _TENSORS}
         return cls(sigma, **own, prototypes=prototypes, n_listed=int(tensors["n_listed"][0]))
+
+
+def _single(numbers: NDArray[Any]) -> Singles:
+    """Return numbers of half precision as single ones, others as they are."""
+    return numbers.astype(np.float32) if numbers.dtype == np.float16 else numbers

@@ -11,12 +11,14 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from acoustic.errors import ModelError
 from acoustic.kernels.kernel import Kernel
-from acoustic.pairs.coupling import couple_outputs, log_posteriors_of_sums
-from acoustic.pairs.machines import for_blocks_of_frames
+from acoustic.pairs.coupling import all_pairs, couple_outputs, log_posteriors_of_sums
+from acoustic.pairs.machines import LEAST_SIGMA, for_blocks_of_frames
+from foundation.array_checks import check_array, check_number
 from foundation.arrays import Floats, Ints, Reals, Singles, Tensors
+from foundation.compiled import njit
 
 _CENTERS_AT_ONCE = 1024  # with the frames of a block, a kernel block of 0.5 MB: a core's cache holds it
 
@@ -82,6 +84,11 @@ class SparseMachines:
         return len(self.centers)
 
     @property
+    def n_features(self) -> int:
+        """Number D of columns of the frames."""
+        return int(self.centers.shape[1])
+
+    @property
     def centers_a_pair(self) -> float:
         """Mean number of centres of a pair."""
         return float(np.mean(np.sum(self.slots >= 0, axis=1)))
@@ -140,6 +147,22 @@ class SparseMachines:
     def tensors(self) -> Tensors:
         """Return the arrays that a model file must hold; all centres have one width."""
         return {name: getattr(self, name) for name in _TENSORS}
+
+    def check(self) -> None:
+        """Raise ModelError unless the arrays fit each other; compiled functions rely on it."""
+        check_number("pairs.sigma", self.sigma, ModelError, lowest=LEAST_SIGMA)
+        check_array("pairs.centers", self.centers, np.float32, (None, None), ModelError)
+        n_pairs, n_centers = len(self.pairs), len(self.centers)
+        check_array("pairs.pairs", self.pairs, np.int32, (None, 2), ModelError, lowest=0)
+        if not n_pairs or not np.array_equal(self.pairs, all_pairs(self.n_classes)):
+            raise ModelError("pairs.pairs: expected all pairs i < j of classes, sorted; train again")
+        check_array("pairs.sigmas", self.sigmas, np.float64, (n_centers,), ModelError, lowest=LEAST_SIGMA)
+        check_array("pairs.center_rows", self.center_rows, np.int32, (n_centers,), ModelError, lowest=-1)
+        check_array(
+            "pairs.slots", self.slots, np.int32, (n_pairs, None), ModelError, lowest=-1, highest=n_centers - 1
+        )
+        check_array("pairs.weights", self.weights, np.float64, self.slots.shape, ModelError)
+        check_array("pairs.biases", self.biases, np.float64, (n_pairs,), ModelError)
 
     @classmethod
     def from_tensors(cls, tensors: Tensors, sigma: float) -> SparseMachines:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from acoustic.errors import ModelError
+from acoustic.errors import ModelError, ParameterError
 from acoustic.kernels.forward import ForwardConfig, ForwardPath, Stopping, forward_selection
 from acoustic.kernels.kernel import Kernel, inverse_square
 from acoustic.kernels.leave_one_out import FARTHEST
@@ -23,6 +23,7 @@ from acoustic.pairs.compiled_forward import fit_pair
 from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
 from foundation.blocks import block_map
+from foundation.checks import check_highest
 from foundation.threads import Watch, unwatched
 
 _STEEPEST = np.float32(1e25)  # largest 1/σ² of compiled kernels, finite times squared distances
@@ -51,6 +52,7 @@ class PairForwardConfig:
         check_whole("n_centers", self.n_centers)
         check_not_negative("epsilon", self.epsilon)
         check_not_negative("tol", self.tol)
+        check_highest(self, {"n_centers": 1_000_000, "epsilon": 1e6, "tol": 1e6}, ParameterError)
 
     def selection(self, sigma: float, *, regularize: bool) -> ForwardConfig:
         """Return how OROLS (``regularize``) or NPD selects the centres of a pair."""

@@ -28,7 +28,7 @@ from acoustic.pairs.prototypes import Prototypes, fit_prototypes, rival_pairs
 from acoustic.pairs.rivals import RivalMachines
 from foundation.arrays import Floats, Ints, Longs, Singles, half_precision
 from foundation.blocks import block_map
-from foundation.checks import check_choices
+from foundation.checks import check_choices, check_highest
 from foundation.threads import Watch, unwatched
 
 Loss = Literal["squared", "squared-hinge"]
@@ -62,6 +62,7 @@ class PoolsConfig:
         check_choices(self, ModelError)
         check_whole("n_centers", self.n_centers)
         check_positive("ridge", self.ridge)
+        check_highest(self, {"n_centers": 1_000_000, "ridge": 1e6}, ModelError)
         if not 0 < self.rivals <= 1:
             raise ModelError(f"rivals: expected above 0 and at most 1, got {self.rivals}; change it")
 

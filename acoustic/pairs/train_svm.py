@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.svm import SVC
 
-from acoustic.errors import ModelError
+from acoustic.errors import ModelError, ParameterError
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.parameters import check_positive
 from acoustic.pairs.calibration import Calibration, fit_curve
@@ -18,6 +18,7 @@ from acoustic.pairs.class_frames import PAIRS_AT_ONCE, ClassFrames, LabelledFram
 from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Floats, Integers, Ints, Longs
 from foundation.blocks import block_map
+from foundation.checks import check_highest
 from foundation.threads import Watch, unwatched
 
 _CACHE_MB = 100.0  # size of each thread's cache of kernel values
@@ -36,6 +37,7 @@ class SvmConfig:
 
     def __post_init__(self) -> None:
         check_positive("cost", self.cost)
+        check_highest(self, {"cost": 1e9}, ParameterError)
 
 
 def fit(

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asr.corpora.sufficiency import Amount
-from asr.files import as_train_wrote, read_json, write_json
+from asr.errors import ExperimentError
+from asr.files import as_train_wrote, read_object, write_json
+from foundation.records import record_of
 
 DATA = "data.json"
 
@@ -46,7 +48,13 @@ def read_data(directory: Path) -> DataRecord | None:
     path = directory / DATA
     if not path.is_file():
         return None
-    record = read_json(path)
+    record = read_object(path)
     with as_train_wrote(path):
-        amounts = {name: Amount(**amount) for name, amount in record["splits"].items()}
-        return DataRecord(record["recipe"], record["preset"], amounts, tuple(record["trained_on"]))
+        amounts = {
+            name: record_of(Amount, amount, ExperimentError, f"{name}.")
+            for name, amount in record["splits"].items()
+        }
+        trained_on = tuple(record["trained_on"])
+        if unknown := [split for split in trained_on if split not in amounts]:
+            raise KeyError(unknown[0])
+        return DataRecord(str(record["recipe"]), str(record["preset"]), amounts, trained_on)

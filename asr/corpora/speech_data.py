@@ -15,6 +15,7 @@ from asr.corpora.left_out import leave_out
 from asr.files import read_json, write_json
 from asr.progress import progress_bar
 from features.audio import audio_info, read_audio
+from features.errors import AudioError
 from features.frontend import FrontEnd, FrontEndConfig
 from foundation.arrays import Singles
 from foundation.blocks import block_map
@@ -95,6 +96,9 @@ def usable_cepstra(
             return front_end.cepstra(samples)
         except AsrError as error:
             return type(error)(f"{utterance.utterance_id}: {error}")
+        except MemoryError:
+            what = f"{utterance.audio_path} needs more memory than there is; cut it into pieces"
+            return AudioError(f"{utterance.utterance_id}: {what}")
 
     found = block_map(one, corpus.utterances, BLOCK_UTTERANCES, label=label, names=lambda u: u.utterance_id)
     results = progress_bar(found, len(corpus), label)

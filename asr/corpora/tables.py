@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asr.corpora.utterances import Problem
+from foundation.regular_files import content_of
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Table:
 def read_text(path: Path, where: str, expected: str) -> tuple[str | None, list[Problem]]:
     """Return the text of a file, or None and why it cannot be had."""
     try:
-        return decoded(path.read_bytes()), []
+        return decoded(content_of(path)), []
     except OSError as error:
         what = f"cannot be read ({error.strerror}), expected {expected}; write the file"
     except UnicodeDecodeError as error:

@@ -23,6 +23,7 @@ from decoder.lexicon import Lexicon
 from foundation.arrays import Ints, Singles
 from foundation.blocks import block_map
 from foundation.computed import Computed
+from foundation.errors import AsrError
 from foundation.kept import kept
 
 logger = logging.getLogger(__name__)
@@ -40,11 +41,13 @@ class ScoredSpeech:
     frames : frames (T, D) of each recording
     speakers : speaker of each recording
     scores : emission scores (T, S) of each recording
+    names : what errors call each recording; their numbers by default
     """
 
     frames: Sequence[Singles]
     speakers: Sequence[str]
     scores: Scores
+    names: Sequence[str] = ()
 
 
 def emission_scores(frames: Sequence[Singles], model: AcousticModel) -> Scores:
@@ -54,10 +57,9 @@ def emission_scores(frames: Sequence[Singles], model: AcousticModel) -> Scores:
     are many.
     """
     if isinstance(frames, Computed):
-        return frames.map(model.emissions.log_likelihoods)
-    emissions = model.emissions
+        return frames.map(model.scores)
     found = block_map(
-        lambda n: emissions.log_likelihoods(frames[n]),
+        lambda n: model.scores(frames[n]),
         range(len(frames)),
         BLOCK_UTTERANCES,
         label="scores",
@@ -66,10 +68,12 @@ def emission_scores(frames: Sequence[Singles], model: AcousticModel) -> Scores:
     return kept(progress_bar(found, len(frames), "scores"))
 
 
-def scored_speech(cepstra: Sequence[Singles], speakers: Sequence[str], model: AcousticModel) -> ScoredSpeech:
+def scored_speech(
+    cepstra: Sequence[Singles], speakers: Sequence[str], model: AcousticModel, names: Sequence[str] = ()
+) -> ScoredSpeech:
     """Return the frames and scores of recordings, given as the front end's cepstra (T, 39)."""
     frames = kept(model.front_end.transformed(cepstra, speakers))
-    return ScoredSpeech(frames, speakers, emission_scores(frames, model))
+    return ScoredSpeech(frames, speakers, emission_scores(frames, model), names)
 
 
 def adapted(
@@ -86,7 +90,7 @@ def adapted(
     def states(scores: Singles) -> Ints:
         return heard_states(scores, first_pass.decode(scores).text, lexicon, model)
 
-    heard = _each(states, speech.scores, "first pass")
+    heard = _each(states, speech.scores, "first pass", speech.names)
     n_unheard = sum(not np.any(states >= 0) for states in heard)
     if n_unheard:
         logger.info("%d of %d recordings: the first pass hears nothing to adapt by", n_unheard, len(heard))
@@ -106,16 +110,23 @@ def heard_states(scores: Singles, words: Sequence[str], lexicon: Lexicon, model:
         return nothing
 
 
-def decode_all(scores: Scores, decoder: Decoder) -> list[Hypothesis]:
-    """Return the hypothesis of each recording."""
-    return _each(decoder.decode, scores, "decoding")
+def decode_all(scores: Scores, decoder: Decoder, names: Sequence[str] = ()) -> list[Hypothesis]:
+    """Return the hypothesis of each recording; an error begins with its name, if there are any."""
+    return _each(decoder.decode, scores, "decoding", names)
 
 
-def _each(function: Callable[[Singles], Found], scores: Scores, label: str) -> list[Found]:
+def _each(
+    function: Callable[[Singles], Found], scores: Scores, label: str, names: Sequence[str]
+) -> list[Found]:
     """Return what a function finds in the scores of each recording, which may be computed only then."""
-    found = block_map(
-        lambda n: function(scores[n]), range(len(scores)), BLOCK_UTTERANCES, label=label, names=_name
-    )
+
+    def one(n: int) -> Found:
+        try:
+            return function(scores[n])
+        except AsrError as error:
+            raise type(error)(f"{names[n]}: {error}" if names else str(error)) from error
+
+    found = block_map(one, range(len(scores)), BLOCK_UTTERANCES, label=label, names=_name)
     return list(progress_bar(found, len(scores), label))
 
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from asr.errors import ClusterError, ConfigError
 from asr.progress import duration, say
 from foundation.blocks import Engine, Threads, using
+from foundation.regular_files import text_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -120,8 +121,8 @@ def _wait_for_workers(client: Client, name: str) -> None:
 def _read(path: Path) -> tuple[str, int, dict[str, Any]]:
     """Return kind, number of jobs and options in a cluster's file."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        content = tomllib.loads(text_of(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(
             f"{path}: cannot be read ({error}); expected TOML with kind, jobs and [options]; correct it"
         ) from error

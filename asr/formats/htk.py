@@ -6,6 +6,7 @@ the first: the sentences are those of our own search, but that it may hear sever
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -139,6 +140,7 @@ def _unquoted(match: re.Match[str]) -> str:
     return re.sub(r"\\(.)", r"\1", found)
 
 
+_MOST = 1e12  # of any number in a configuration
 _CONFIG_LINE = re.compile(r'\s*(?:[A-Z0-9]+:\s*)?([A-Za-z0-9]+)\s*=\s*"?([^"#\s]+)"?\s*(?:#.*)?')
 
 
@@ -157,9 +159,12 @@ def front_end_config(
 
     def number(key: str, default: float) -> float:
         try:
-            return float(values.get(key, default))
+            found = float(values.get(key, default))
         except ValueError:
-            raise ConfigError(f"{name}: {key} = {values[key]}, expected a number; correct it") from None
+            found = math.nan
+        if not abs(found) < _MOST:
+            raise ConfigError(f"{name}: {key} = {values[key][:40]}, expected a number; correct it")
+        return found
 
     def frequency(key: str) -> float | None:
         value = number(key, -1.0)

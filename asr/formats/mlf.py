@@ -130,7 +130,7 @@ def _read_name(number: int, line: str) -> str:
 
 
 def _read_row(number: int, line: str) -> _Row:
-    match = re.fullmatch(r"(\d+)\s+(\d+)\s+(.+)", line)
+    match = re.fullmatch(r"([0-9]{1,18})\s+([0-9]{1,18})\s+(.+)", line)
     labels = _labels(match.group(3)) if match else []
     if match is None or not labels:
         raise CorpusError(f'MLF:{number}: expected "start end label …" in 100 ns, got "{line}"')

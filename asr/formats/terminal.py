@@ -13,12 +13,12 @@ from asr.corpora.corpus import Problem
 from asr.corpora.kinds import first_of_each_kind
 from asr.corpora.validation import transcripts_as_read, validate
 from asr.errors import ScoringError
-from asr.files import as_plain, read_json
+from asr.files import as_plain
 from asr.formats.colour import difference
 from asr.formats.transcripts import read_transcripts
 from asr.language_model import LanguageModel, Usage
 from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
-from asr.scoring.results import RESULTS, Result, format_results
+from asr.scoring.results import RESULTS, Result, format_results, is_synthetic
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.text.forms import comparable
 from decoder.decoder import Hypothesis
@@ -100,8 +100,7 @@ def after_demo(directory: Path, recording: Path) -> str:
 
 def results_table(results: Sequence[Result], directory: Path) -> str:
     """Return the table of an experiment's results and where they lie."""
-    synthetic = bool(read_json(directory / RESULTS)["synthetic"])
-    return f"{format_results(results, synthetic=synthetic)}\n\n{directory / RESULTS}"
+    return f"{format_results(results, synthetic=is_synthetic(directory))}\n\n{directory / RESULTS}"
 
 
 def problems(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from asr.errors import ConfigError, CorpusError
+from foundation.regular_files import content_of, text_of
 
 Format = Literal["kaldi", "trn"]
 
@@ -35,7 +36,7 @@ def read_transcripts(path: str | Path, format: Format | None = None) -> dict[str
     """
     path = Path(path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = content_of(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise CorpusError(
@@ -107,7 +108,7 @@ def text_or_file(text: str) -> str:
     if Path(text).suffix.lower() not in _TEXT_SUFFIXES:
         return text
     try:
-        return Path(text).read_text(encoding="utf-8-sig")
+        return text_of(text)
     except OSError as error:
         raise ConfigError(f"{text}: {error.strerror}; expected a transcript; check the path") from None
     except UnicodeDecodeError:

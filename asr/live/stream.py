@@ -148,18 +148,19 @@ class Stream:
             rest = [*self._frames.accept(self._resampler.finish()), *self._frames.finish()]
             for block in rest:
                 self._hear(block)
-            self._end_sentence()
-        found = joined(self._finished, [0] * len(self._finished), self._shift_s)
+            sentences = [*self._finished, self._end_sentence()]
+        found = joined(sentences, [0] * len(sentences), self._shift_s)
         self._begin_recording()
         return found
 
     def _hear(self, frames: Singles) -> None:
         """Move on by a block of frames (T, D)."""
         adapted = self._speaker.adapted(frames)
-        self._sentence.take(frames, self._parts.model.emissions.log_likelihoods(adapted))
+        self._sentence.take(frames, self._parts.model.scores(adapted))
         self._open = self._sentence.partial()
         if self._is_over():
-            self._end_sentence()
+            found = self._end_sentence()
+            self._finished += [found] if found.words else []
         elif self.config.pause_s is not None and not self._open.words and self._open.pause_s >= _IDLE_S:
             self._begin_sentence(self._sentence.stop)
         elif (self._sentence.n_frames - self._updated) * self._shift_s >= self.config.update_s:
@@ -175,16 +176,16 @@ class Stream:
         longest = length_s >= self.config.longest_s and pause_s >= _SHORT_PAUSE_S
         return bool(self._open.words) and (longest or pause_s >= self.config.pause_s)
 
-    def _end_sentence(self) -> None:
-        """Keep the outcome of the sentence and begin the next one."""
+    def _end_sentence(self) -> Hypothesis:
+        """Return the outcome of the sentence and begin the next one."""
         sentence = self._sentence
         heard = found = sentence.finish()
         if sentence.scores:
             found = self._parts.judged(heard, np.concatenate(sentence.scores))
         if self.config.adapts and found.text == heard.text:  # other sounds say nothing of the speaker
             self._speaker.update(sentence.frames, sentence.scores, found.text, is_over=True)
-        self._finished.append(self._as_written(joined([found], [sentence.start], self._shift_s)))
         self._begin_sentence(sentence.stop)
+        return self._as_written(joined([found], [sentence.start], self._shift_s))
 
     def _adapt_to_ended_words(self) -> None:
         """Bring the adaptation up to date with the words of the sentence that have ended."""

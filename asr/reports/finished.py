@@ -19,10 +19,10 @@ from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.corpora.wording import read_wording
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import CONFIG
-from asr.files import as_train_wrote, read_json
+from asr.files import as_train_wrote, read_json, read_object
 from asr.formats.transcripts import read_transcripts
 from asr.recognizer import DEFAULT_MODEL
-from asr.scoring.results import RESULTS, Result, read_results
+from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.scoring.scoring import Transcripts
 from asr.stages.keys import name_of
 from asr.stages.store import RECORD, STAGES
@@ -58,13 +58,12 @@ class Finished:
             raise ExperimentError(
                 f"{directory}: {missing}, expected those that asr train keeps there; run asr train again"
             )
-        return cls(directory, results, stages, bool(read_json(directory / RESULTS).get("synthetic")))
+        return cls(directory, results, stages, is_synthetic(directory))
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """What ``config.json`` says: recipe, preset, configuration."""
-        found: Mapping[str, Any] = read_json(self.directory / CONFIG)
-        return found
+        return read_object(self.directory / CONFIG)
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from foundation.arrays import Ints
+from foundation.compiled import njit
 
 SUBSTITUTION_COST = 4
 GAP_COST = 3

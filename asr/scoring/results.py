@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from asr.config import GrammarName
-from asr.files import read_json, write_json
+from asr.errors import ExperimentError
+from asr.files import as_train_wrote, read_object, write_json
 from asr.scoring.scoring import WordAccuracy
+from foundation.records import record_of
 
 RESULTS = "results.json"
 
@@ -67,8 +69,14 @@ def write_results(results: Sequence[Result], directory: Path, *, synthetic: bool
 
 def read_results(directory: Path) -> tuple[Result, ...]:
     """Return the rows of ``results.json``."""
-    rows = read_json(directory / RESULTS)["results"]
-    return tuple(Result(**{**row, "interval": tuple(row["interval"])}) for row in rows)
+    record = read_object(directory / RESULTS)
+    with as_train_wrote(directory / RESULTS):
+        return tuple(record_of(Result, row, ExperimentError, "results.") for row in record["results"])
+
+
+def is_synthetic(directory: Path) -> bool:
+    """Return whether ``results.json`` says that the speech is not of people."""
+    return bool(read_object(directory / RESULTS).get("synthetic"))
 
 
 def format_results(results: Sequence[Result], *, synthetic: bool = False) -> str:

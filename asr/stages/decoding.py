@@ -46,7 +46,7 @@ class DecodingStages:
 
         def compute(directory: Path) -> None:
             data, acoustic_model = self.task.data(("dev",)), load_model(model.path)
-            speech = scored_speech(data.cepstra, data.speakers, acoustic_model)
+            speech = scored_speech(data.cepstra, data.speakers, acoustic_model, data.corpus.ids)
             for grammar in self.task.grammars:
                 loaded = read_grammar(grammar, grammars.path, self.task.lexicon)
                 decoder = Decoder(self.task.lexicon, loaded, acoustic_model.topology, self._decoder)
@@ -117,7 +117,7 @@ class DecodingStages:
 
         def compute(directory: Path) -> None:
             data = self.task.data(("test",))
-            speech = scored_speech(data.cepstra, data.speakers, load_model(recognizer.path))
+            speech = scored_speech(data.cepstra, data.speakers, load_model(recognizer.path), data.corpus.ids)
             for grammar in self.task.grammars:
                 decoded = Recognizer.load(recognizer.path, grammar=grammar).decode(speech)
                 _write_accuracy(directory, grammar, data.corpus, decoded)

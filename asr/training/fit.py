@@ -20,11 +20,14 @@ from acoustic.hmm.alignment import Alignment, align
 from acoustic.hmm.fit import FitCurve, Margins, fit_curve, loop_scores, margins
 from acoustic.hmm.graph import loop_graph, utterance_graph
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
-from asr.files import as_train_wrote, read_json, write_json
+from asr.errors import ExperimentError
+from asr.files import as_train_wrote, read_object, write_json
 from asr.progress import progress_bar
 from decoder.lexicon import Lexicon
+from foundation.array_checks import check_number
 from foundation.arrays import Floats, Reals
 from foundation.blocks import block_map
+from foundation.records import record_of
 
 CURVES = "fit.json"
 N_WRONG_PAIRS = 600  # enough for a curve
@@ -74,7 +77,7 @@ def hear(
     partners = _partners(texts, lexicon, chosen)
 
     def one(n: int) -> Heard:
-        scores = model.emissions.log_likelihoods(frames[n])
+        scores = model.scores(frames[n])
         of_loop = loop_scores(scores, loop, model.topology, beam)
         alignment, right = _heard(scores, of_loop, texts[n], model, lexicon, beam)
         others = [
@@ -124,12 +127,19 @@ def load_curves(directory: Path) -> FitCurves:
     """Return what `save_curves` wrote; curves that tell nothing where there is no file."""
     if not (directory / CURVES).is_file():
         return FitCurves(None, None)
-    record = read_json(directory / CURVES)
+    record = read_object(directory / CURVES)
     with as_train_wrote(directory / CURVES):
-        found = {
-            name: None if record[name] is None else FitCurve(**record[name]) for name in ("utterance", "word")
-        }
-    return FitCurves(**found)
+        return FitCurves(*(_curve(record[name], name) for name in ("utterance", "word")))
+
+
+def _curve(record: object, name: str) -> FitCurve | None:
+    """Return the curve of a name in ``fit.json``."""
+    if record is None:
+        return None
+    curve = record_of(FitCurve, record, ExperimentError, f"{name}.")
+    for field, number in vars(curve).items():
+        check_number(f"{name}.{field}", number, ExperimentError)
+    return curve
 
 
 def _known(margins_of_words: Floats) -> Floats:

@@ -133,7 +133,7 @@ def _stretch(alignment: Alignment, segment: Segment, frames: Singles, model: Aco
     within = [p for p in alignment.phones if segment.start <= p.start < segment.end]
     heard = (model.topology.phones[p.index] for p in within)
     own = frames[segment.start : segment.end].copy()  # the recording's others are not kept
-    scores = model.emissions.log_likelihoods(own)
+    scores = model.scores(own)
     likelihood = float(along(scores, alignment.states[segment.start : segment.end]).sum())
     return Stretch(own, tuple(p for p in heard if p not in _SILENT), likelihood)
 
@@ -155,7 +155,7 @@ def choose(
     if not candidates:
         return None
     graphs = [utterance_graph([[candidate]], model.topology) for candidate in candidates]
-    heard_at = [(model.emissions.log_likelihoods(s.frames), s.log_likelihood) for s in stretches]
+    heard_at = [(model.scores(s.frames), s.log_likelihood) for s in stretches]
     scores = [
         _prior(shares.get(c, 0.0)) + ACOUSTIC_SCALE * sum(_fit(graph, *at, model) for at in heard_at)
         for c, graph in zip(candidates, graphs, strict=True)

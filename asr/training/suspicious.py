@@ -17,8 +17,9 @@ from acoustic.hmm.alignment import Alignment, Segment
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.utterances import Utterance
 from asr.errors import ExperimentError
-from asr.files import read_json, write_json
+from asr.files import as_train_wrote, read_object, write_json
 from asr.training.fit import FitCurves, Heard
+from foundation.records import record_of
 
 SUSPICIOUS = "suspicious.json"
 FAR_OFF = 0.01
@@ -96,9 +97,10 @@ def read_suspicious(directory: Path) -> tuple[list[Suspicious], int]:
             f"{directory}: no {SUSPICIOUS} in it, expected a directory that asr train has finished; "
             "check the path or run asr train"
         )
-    record = read_json(directory / SUSPICIOUS)
-    rows = [Suspicious(**{**row, "reasons": tuple(row["reasons"])}) for row in record["suspicious"]]
-    return rows, int(record["n_utterances"])
+    record = read_object(directory / SUSPICIOUS)
+    with as_train_wrote(directory / SUSPICIOUS):
+        rows = [record_of(Suspicious, row, ExperimentError, "suspicious.") for row in record["suspicious"]]
+        return rows, int(record["n_utterances"])
 
 
 def _probability(heard: Heard, curves: FitCurves) -> float | None:

@@ -26,12 +26,13 @@ from pathlib import Path
 import numpy as np
 
 from decoder.errors import GrammarError
+from foundation.regular_files import content_of, unpacked
 
 Ngram = tuple[str, ...]
 LOG10_ZERO = -99.0
 
-_COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
-_SECTION = re.compile(r"\\(\d+)-grams:")
+_COUNT = re.compile(r"ngram\s+([0-9]{1,3})\s*=\s*([0-9]{1,18})")
+_SECTION = re.compile(r"\\([0-9]{1,3})-grams:")
 
 
 def read_arpa(path: str | Path) -> tuple[list[dict[Ngram, float]], dict[Ngram, float]]:
@@ -84,8 +85,8 @@ def _number(log10: float) -> str:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines of a plain or gzip file that are not empty."""
     try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+        data = content_of(path)
+        text = (unpacked(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
     except (OSError, EOFError, zlib.error) as error:
         raise GrammarError(f"{path}: expected a readable ARPA file, got: {error}; check the path") from error
     except UnicodeDecodeError as error:

@@ -37,6 +37,8 @@ Smoothing = Literal["witten-bell", "absolute", "kneser-ney", "modified-kneser-ne
 MIN_DISCOUNT, MAX_DISCOUNT = 0.1, 0.9  # where a text is too small for the estimate n1 / (n1 + 2 n2)
 FEW_DISCOUNTS = (0.5, 1.0, 1.5)  # of modified Kneser-Ney where a text is too small, as in KenLM's lmplz
 
+_HIGHEST_ORDER = 20  # n-grams of that length are whole sentences
+
 
 def estimate_backoff(
     sentences: Iterable[Sequence[str]],
@@ -89,6 +91,8 @@ def _check(texts: Sequence[Ngram], order: int, smoothing: str) -> None:
     """Raise a GrammarError if no model can be estimated from the text."""
     if order < 1:
         raise GrammarError(f"n-gram: expected an order of at least 1, got {order}; 2 is a bigram")
+    if order > _HIGHEST_ORDER:
+        raise GrammarError(f"n-gram: expected an order of at most {_HIGHEST_ORDER}, got {order}; 3 is usual")
     if smoothing not in get_args(Smoothing):
         choices = ", ".join(get_args(Smoothing))
         raise GrammarError(

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from decoder.errors import GrammarError
+from foundation.regular_files import content_of
 
 
 def grammar_text(path: Path) -> str:
     """Return the text of a file in UTF-8, line ends as ``\\n``, without a byte order mark."""
     try:
-        content = path.read_bytes()
+        content = content_of(path)
     except OSError as error:
         raise GrammarError(
             f"{path}: cannot be read ({error.strerror}), expected a grammar; check the path"

@@ -21,6 +21,7 @@ import numpy as np
 
 from decoder.errors import GrammarError
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, GrammarTables, pack_tables
+from foundation.regular_files import text_of
 
 MAX_LISTED = 20
 
@@ -55,7 +56,7 @@ class WordPairGrammar:
     def read(cls, path: str | Path) -> WordPairGrammar:
         """Return the grammar in a ``word_pairs.txt``."""
         try:
-            text = Path(path).read_text(encoding="utf-8-sig")
+            text = text_of(path)
         except OSError as error:
             raise GrammarError(
                 f"{path}: expected a readable word-pair file, got: {error}; check the path"

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from foundation.arrays import Floats, Longs
+from foundation.compiled import njit
 
 ROUNDS = 12  # of EM at most
 TOLERANCE = 1e-3  # EM ends when a round gains less than this share of the log-likelihood

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from foundation.arrays import Floats, Ints, Longs
+from foundation.compiled import njit
 
 _MIX = 6364136223846793005  # a multiplier of Knuth's: products wrap around and tell sequences apart
 _ROOM = 16  # hypotheses kept before pruning, in beams

@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from foundation.arrays import Flags, Floats, Ints, Longs
+from foundation.compiled import njit
 
 BY_WORD, BY_SILENCE = 0, 1  # how a context was reached; a silence may only follow a word or the start
 START_CHAIN = -1  # chain of the record of the sentence's start

@@ -7,10 +7,10 @@ recognition", IEEE Trans. Speech and Audio Processing 9(3), 2001.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from decoder.search.lattice import Lattice
 from foundation.arrays import Floats, Ints
+from foundation.compiled import njit
 
 
 def edge_posteriors(lattice: Lattice, scale: float) -> Floats:
@@ -18,9 +18,10 @@ def edge_posteriors(lattice: Lattice, scale: float) -> Floats:
 
     Forward-backward over the lattice; at every frame the posteriors of the edges across it sum to one.
     """
-    return _edge_posteriors(
+    found: Floats = _edge_posteriors(
         lattice.sources, lattice.targets, scale * lattice.scores, scale * lattice.final_scores, lattice.start
     )
+    return found
 
 
 @njit(nogil=True, cache=True)

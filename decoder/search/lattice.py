@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from decoder.search.compiled import Weights
 from decoder.search.word_ends import ArcTable, SearchResult, final_scores, trace
 from foundation.arrays import Floats, Ints, Longs
+from foundation.compiled import njit
 
 MAX_EDGES_PER_FRAME = 500
 MIN_BEAM = 1e-3

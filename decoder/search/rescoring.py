@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from decoder.search.compiled import Weights
 from decoder.search.lattice import Lattice
 from foundation.arrays import Floats, Ints
+from foundation.compiled import njit
 
 
 @dataclass(frozen=True, eq=False)

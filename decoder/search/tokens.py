@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from decoder.search.compiled import START_CHAIN, Records, SearchGraph, Tokens
 from foundation.arrays import Ints
+from foundation.compiled import njit
 
 
 def new_tokens(graph: SearchGraph) -> Tokens:

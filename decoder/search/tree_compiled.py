@@ -27,9 +27,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from foundation.arrays import Flags, Floats, Ints, Longs
+from foundation.compiled import njit
 
 BY_WORD, BY_SILENCE = 0, 1  # how a context was reached; a silence may only follow a word or the start
 START = -1  # leaf of the record of the sentence's start
@@ -217,7 +217,8 @@ def end(graph: TreeGraph, rules: Rules, memory: Memory, ends: Ends) -> Ends:
         return ends
     counts[N_ENDS] = counts[FIRST_END]
     _clear_reached(memory)
-    return _end_words(graph, memory, ends, rules, -np.inf)
+    found: Ends = _end_words(graph, memory, ends, rules, -np.inf)
+    return found
 
 
 @njit(nogil=True, cache=True)

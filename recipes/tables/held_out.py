@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
 from foundation.arrays import Floats, Longs, Reals
+from foundation.compiled import njit
 
 Rule = Literal["npd", "orols", "ols"]
 

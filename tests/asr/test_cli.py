@@ -168,6 +168,43 @@ class TestDecode:
         assert "cut.wav: truncated" in one_error(run("decode", trained, tmp_path / "cut.wav"))
 
 
+DAMAGED_RECORDS = [
+    ("models/gmm2/data.json", b"[]", "data.json: holds a list, expected an object"),
+    ("models/gmm2/data.json", b'{"splits": 3}', "data.json: not as asr train writes it"),
+    (
+        "models/gmm2/data.json",
+        b'{"recipe": "f", "preset": "best", "trained_on": ["train"], "splits": {"train": {"hours": "x"}}}',
+        "data.json: train.: no n_different, n_speakers, n_utterances, n_words; expected hours",
+    ),
+    (
+        "models/gmm2/data.json",
+        b'{"recipe": "f", "preset": "best", "trained_on": ["train"], "splits": {}}',
+        "data.json: not as asr train writes it (KeyError: 'train')",
+    ),
+    ("results.json", b"3", "results.json: holds a int, expected an object"),
+    ("results.json", b'{"results": 3}', "results.json: not as asr train writes it"),
+    ("results.json", b'{"results": [{"model": 1}]}', "results.json: results.: no "),
+    ("results.json", b"[" * 100_000, "results.json: cannot be read (lists or objects are too deep"),
+    ("suspicious.json", b"{}", "suspicious.json: not as asr train writes it (KeyError"),
+    (
+        "suspicious.json",
+        b'{"suspicious": [3], "n_utterances": 1}',
+        "suspicious.json: suspicious.: expected an",
+    ),
+    ("default.json", b"[]", 'no model ""'),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), DAMAGED_RECORDS)
+def test_damaged_records_of_an_experiment_are_one_line(
+    run: Run, trained: Path, tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    experiment = tmp_path / "exp"
+    shutil.copytree(trained, experiment, ignore=shutil.ignore_patterns("stages"))
+    (experiment / name).write_bytes(content)
+    assert message in one_error(run("info", experiment))
+
+
 class TestBrokenModels:
     @pytest.fixture
     def model(self, trained: Path, tmp_path: Path) -> Path:
@@ -184,11 +221,11 @@ class TestBrokenModels:
             ("model.json", b"{}", "model.json: not an acoustic model"),
             ("model.json", None, "model.json: not found"),
             ("decoding.json", b"{", "decoding.json: cannot be read"),
-            ("decoding.json", b"[]", "decoding.json: not as asr train writes it"),
+            ("decoding.json", b"[]", "decoding.json: holds a list, expected an object"),
             ("decoding.json", b'{"default_grammar": "loop", "grammars": {"loop": {"x": 1}}}', "train again"),
             ("decoding.json", b'{"default_grammar": "l", "grammars": {}}', 'no grammar "l"'),
             ("wording.json", b"{", "wording.json: cannot be read"),
-            ("wording.json", b"[]", "wording.json: not as asr train writes it"),
+            ("wording.json", b"[]", "wording.json: holds a list, expected an object"),
             ("wording.json", b'{"text": "plain"}', "wording.json: not as asr train writes it (KeyError"),
             ("fit.json", b'{"word": {"x": 1}}', "fit.json: not as asr train writes it"),
             ("lexicon.txt", None, "lexicon.txt: cannot read the lexicon (No such file or directory)"),

@@ -150,12 +150,17 @@ def heard(trained: Path, tones: Path) -> Heard:
         ),
         ("clean e", "clean", (Path("e"),), {"yes": False}),
         ("clean e --yes", "clean", (Path("e"),), {"yes": True}),
-        ("sparsity e", "sparsity", (Path("e"),), {"model": "npd", "sizes": [25, 50, 100, 200]}),
         (
-            "sparsity e --model orols --centers 5 9",
+            "sparsity e",
             "sparsity",
             (Path("e"),),
-            {"model": "orols", "sizes": [5, 9]},
+            {"model": "npd", "sizes": [25, 50, 100, 200], "recipe": None},
+        ),
+        (
+            "sparsity e --model orols --centers 5 9 --recipe mine.py",
+            "sparsity",
+            (Path("e"),),
+            {"model": "orols", "sizes": [5, 9], "recipe": "mine.py"},
         ),
         (
             "plan an4 --corpus c --model gmm --model npd --set gmm.beam=300 --workers 8 --out e",

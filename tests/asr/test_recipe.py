@@ -51,6 +51,8 @@ class TestLoad:
     def test_script(self, tmp_path: Path) -> None:
         loaded = load_recipe(script(tmp_path, GOOD))
         assert (loaded.name, loaded.source, loaded.recipe.models) == ("mine", GOOD, ("gmm1",))
+        assert loaded.script == tmp_path / "mine.py"
+        assert load_recipe("folder").script is None
 
     def test_a_script_called_as_a_module_does_not_hide_it(self, tmp_path: Path) -> None:
         load_recipe(script(tmp_path, GOOD, "json.py"))

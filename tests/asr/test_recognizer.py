@@ -1,13 +1,35 @@
 """A trained model in use from Python."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 
+from acoustic.emissions.protocol import EmissionModel
 from asr import AsrError, Recognizer
 from asr.errors import ConfigError
+from decoder.errors import DecodingError
 from features.audio import read_audio
+
+
+@dataclass(frozen=True)
+class Fragile:
+    """An emission model that fails at frames of a certain number."""
+
+    whole: EmissionModel
+    n_frames: int
+    error: Exception
+
+    @property
+    def n_states(self) -> int:
+        return self.whole.n_states
+
+    def log_likelihoods(self, frames: np.ndarray) -> np.ndarray:
+        if len(frames) == self.n_frames:
+            raise self.error
+        return self.whole.log_likelihoods(frames)
 
 
 @pytest.fixture
@@ -29,7 +51,7 @@ class TestTranscribe:
         [
             (np.zeros((16000, 2), np.float32), "mix the channels down"),
             (np.zeros(16000, np.int16), "divide int16 by 32768"),
-            (np.full(16000, np.nan, np.float32), "expected finite numbers"),
+            (np.full(16000, np.nan, np.float32), "expected a finite number"),
             (np.zeros(0, np.float32), "audio too short"),
         ],
     )
@@ -43,6 +65,44 @@ class TestTranscribe:
         assert isinstance(error, AsrError)
         assert str(error).startswith(f"{paths[-1]}: no such file")
         assert found == [recognizer.transcribe(path) for path in paths[:-1]]
+
+    @pytest.mark.parametrize("same_speaker", [False, True])
+    @pytest.mark.parametrize(
+        "error", [DecodingError("no path"), ZeroDivisionError("division"), MemoryError("much")]
+    )
+    def test_one_that_cannot_be_scored_spares_the_others(
+        self, recognizer: Recognizer, tones: Path, error: Exception, same_speaker: bool
+    ) -> None:
+        first, bad, last = sorted(tones.glob("speaker 2/*.wav"))[:3]
+        model = recognizer.model
+        fragile = Fragile(model.emissions, len(recognizer.frames(bad)[0]), error)
+        broken = replace(recognizer, model=replace(model, emissions=fragile))
+        found = broken.transcribe_all([first, bad, last], same_speaker=same_speaker)
+        assert isinstance(found[1], AsrError)
+        assert str(found[1]).startswith(f"{bad}: ")
+        assert str(error) in str(found[1])
+        assert [found[0], found[2]] == recognizer.transcribe_all([first, last], same_speaker=same_speaker)
+
+    def test_what_only_fails_together_is_not_hidden(
+        self, recognizer: Recognizer, tones: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def heard(self: Recognizer, recordings: list[object], speakers: list[str]) -> list[object]:
+            if len(recordings) > 1:
+                raise DecodingError("together")
+            return []
+
+        monkeypatch.setattr(Recognizer, "_heard", heard)
+        with pytest.raises(DecodingError, match=r"^together$"):
+            recognizer.transcribe_all(sorted(tones.glob("speaker 2/*.wav")))
+
+    def test_a_sample_far_above_full_scale(self, recognizer: Recognizer, tones: Path, tmp_path: Path) -> None:
+        good = tones / "speaker 2" / "1.wav"
+        samples = read_audio(good)
+        samples[100] = 1e30
+        soundfile.write(tmp_path / "bad.wav", samples, 16000, subtype="FLOAT")
+        error, found = recognizer.transcribe_all([tmp_path / "bad.wav", good])
+        assert str(error).startswith(f"{tmp_path / 'bad.wav'}: sample 100; expected numbers within")
+        assert found == recognizer.transcribe(good)
 
     def test_nothing_and_nothing_usable(self, recognizer: Recognizer) -> None:
         assert recognizer.transcribe_all([]) == []

@@ -68,7 +68,7 @@ class TestSettings:
             ("svm.cost=-1", r"cost is -1\.0, expected a finite number above 0"),
             ("decoder.beam=-1", r"beam: expected at least 0"),
             ("n_channels=0", r"n_channels: expected at least 1, got 0"),
-            ("sample_rate=-8000", r"sample_rate: expected a positive number"),
+            ("sample_rate=-8000", r"sample_rate: expected 4000 to 768000 Hz"),
             ("window_ms=nan", r"window_ms: expected a finite number, got nan"),
             ("high_hz=9000", r"high_hz: expected .*at most 8000"),
         ],

@@ -7,7 +7,7 @@ import pytest
 
 from asr import sparsity
 from asr.config import ExperimentConfig
-from asr.errors import ConfigError, ExperimentError
+from asr.errors import AsrError, ConfigError, ExperimentError
 from asr.files import as_plain
 from asr.recipe import built_in_recipes, load_recipe
 from asr.settings import with_settings
@@ -51,6 +51,74 @@ def test_an_experiment_is_needed(tmp_path: Path) -> None:
         sparsity(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"config": as_plain(ExperimentConfig())}))
     with pytest.raises(ExperimentError, match=r"config\.json: no 'recipe'; run asr train again"):
+        sparsity(tmp_path)
+
+
+SCRIPT = """
+from pathlib import Path
+import asr
+
+(Path(__file__).parent / "executed").touch()
+RECIPE = asr.Recipe(prepare=lambda corpus, out: None)
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def write_config(directory: Path, **changes: object) -> None:
+    record = {"recipe": "folder", "corpus": None, "models": ["npd"], "preset": "best"}
+    config = as_plain(ExperimentConfig())
+    directory.mkdir(exist_ok=True)
+    (directory / "config.json").write_text(json.dumps(record | {"config": config} | changes))
+
+
+@pytest.mark.parametrize("named", ["path", "stem", "beside"])
+def test_no_script_is_run_that_the_user_does_not_name(script: Path, tmp_path: Path, named: str) -> None:
+    changes = {
+        "path": {"recipe": str(script)},
+        "stem": {"recipe": "mine"},
+        "beside": {"recipe": "folder", "script": str(script)},
+    }
+    write_config(tmp_path / "exp", **changes[named])
+    with pytest.raises(
+        ExperimentError,
+        match=r"exp: trained by a recipe script, which is run only if you name it, expected --recipe .*; add",
+    ):
+        sparsity(tmp_path / "exp")
+    assert not (tmp_path / "executed").exists()
+
+
+def test_the_script_that_is_named_is_run(script: Path, tmp_path: Path) -> None:
+    write_config(tmp_path / "exp", recipe="mine", script="somewhere/else.py")
+    with pytest.raises(AsrError, match=r"train"):  # it prepares nothing
+        sparsity(tmp_path / "exp", recipe=script)
+    assert (tmp_path / "executed").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"config": []}, "not as asr train writes it"),
+        ({"config": {"front_end": 3}}, "not as asr train writes it"),
+        ({"corpus": 3}, "not as asr train writes it"),
+        ({"recipe": ["folder"]}, "which is run only if you name it"),
+        ({"preset": {}}, "is not known"),
+    ],
+)
+def test_a_damaged_configuration_is_one_line(tmp_path: Path, changes: dict[str, object], said: str) -> None:
+    write_config(tmp_path / "exp", **changes)
+    with pytest.raises(AsrError, match=rf"\A[^\n]*{said}[^\n]*\Z"):
+        sparsity(tmp_path / "exp")
+
+
+def test_a_configuration_that_is_no_object(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("[]")
+    with pytest.raises(ExperimentError, match=r"config\.json: holds a list, expected an object"):
         sparsity(tmp_path)
 
 

@@ -18,6 +18,7 @@ SCRIPTS = (
     "discriminants_choice",
     "emission",
     "fsdd",
+    "fuzz",
     "growth",
     "house",
     "large_vocabulary",

@@ -1,5 +1,6 @@
 """Reading recordings of every kind, and one clear line for each that cannot be used."""
 
+import os
 import struct
 
 import numpy as np
@@ -248,8 +249,111 @@ def test_shortened_sphere_names_the_cure(tmp_path):
 def test_samples_that_are_no_numbers(write, bad, name):
     samples = tone()
     samples[5] = bad
-    with raises_line(f"sample 5; expected a finite number; got {name}; repair"):
+    with raises_line(f"sample 5; expected a finite number; got {name}; divide integers by 32768, repair"):
         read_audio(write("a.wav", samples, subtype="FLOAT"))
+
+
+@pytest.mark.parametrize("value", [1e30, -1e30, 150.0])
+def test_samples_far_above_full_scale(write, value):
+    samples = tone()
+    samples[5] = value
+    with raises_line(r"sample 5; expected numbers within ±1, or somewhat above; got -?[0-9.e+]+; divide"):
+        read_audio(write("a.wav", samples, subtype="FLOAT"))
+
+
+def test_moderate_overshoot_is_sound(write):
+    assert_allclose(read_audio(write("a.wav", 20 * tone(), subtype="FLOAT")), 20 * tone(), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("function", [read_audio, audio_info])
+@pytest.mark.parametrize("rate", [1, 8, 3999, 768_001, 2**31 - 1])
+def test_rates_that_no_recording_has(write, function, rate):
+    path = write("a.wav")
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<I", content, 24, rate)
+    path.write_bytes(content)
+    with raises_line(f"damaged header; expected 4000 to 768000 Hz; got {rate} Hz; correct"):
+        function(path)
+
+
+def test_a_header_that_claims_more_than_any_coding_holds(write):
+    path = write("a.flac")
+    content = bytearray(path.read_bytes())
+    content[21] |= 0x0F
+    content[22:26] = b"\xff" * 4  # the 36 bits of STREAMINFO's number of samples
+    path.write_bytes(content)
+    with raises_line("truncated; expected 68719476735 samples; got [0-9]+ bytes; copy"):
+        audio_info(path)
+
+
+def test_more_hours_than_anybody_records(write, monkeypatch):
+    monkeypatch.setattr("features.audio.LONGEST_S", 0.5)
+    with raises_line("too long; expected at most 0 hours; got 0 hours; cut it"):
+        audio_info(write("a.wav"))
+
+
+@pytest.mark.parametrize(("name", "place", "field"), [("a.rf64", b"ds64", 16), ("a.w64", b"data", 16)])
+def test_64_bit_containers_that_lack_samples(write, name, place, field):
+    path = write(name)
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<Q", content, content.find(place) + field, 1 << 40)
+    path.write_bytes(content)
+    with raises_line("truncated; expected 1[0-9]+ bytes of audio; got 32000 bytes of audio; copy"):
+        read_audio(path)
+
+
+@pytest.mark.parametrize("name", ["a.rf64", "a.w64"])
+def test_64_bit_containers_cut_short(write, name):
+    with raises_line("truncated; expected 32000 bytes of audio; got [0-9]+ bytes of audio; copy"):
+        read_audio(cut(write(name)))
+
+
+def test_gsm_in_wav(write):
+    path = write("a.wav", tone(8000), 8000, subtype="GSM610")
+    assert_allclose(read_audio(path, 8000)[800:7200], tone(8000)[800:7200], rtol=0, atol=0.1)
+    part = read_audio(path, 8000, start_s=0.5, end_s=0.75)
+    assert_array_equal(part, read_audio(path, 8000)[4000:6000])
+
+
+def test_many_channels_are_read_in_small_blocks(write, monkeypatch):
+    monkeypatch.setattr("features.audio.BLOCK_SAMPLES", 8)
+    channels = np.random.default_rng(0).uniform(-0.5, 0.5, (300, 128)).astype(np.float32)
+    path = write("a.wav", channels, subtype="FLOAT")
+    assert_allclose(read_audio(path), channels.mean(axis=1), rtol=0, atol=1e-7)
+
+
+def test_a_length_of_a_sphere_header_that_is_no_number(write):
+    path = write("a.sph", format="NIST", subtype="PCM_16")
+    content = path.read_bytes()
+    path.write_bytes(content[:8] + "   1²24\n".encode("latin-1") + content[16:])
+    assert np.abs(read_audio(path)).max() <= 1.0  # libsndfile takes a length of its own
+
+
+@pytest.mark.parametrize("name", ["a\0b.wav", "a\ud800.wav"])
+def test_names_that_no_file_can_have(tmp_path, name):
+    with raises_line("cannot be opened; expected a readable file; got No file can have this name; check"):
+        read_audio(tmp_path / name)
+
+
+def test_a_pipe_is_no_recording(tmp_path):
+    os.mkfifo(tmp_path / "a.wav")
+    with raises_line("cannot be opened; expected a readable file; got a pipe, not a file; check"):
+        read_audio(tmp_path / "a.wav")
+
+
+def test_memory_that_is_not_there(write, monkeypatch):
+    def fails(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr("features.audio._mono_blocks", fails)
+    with raises_line("needs more memory than there is; expected a shorter one; got this; cut it"):
+        read_audio(write("a.wav"))
+
+
+def test_too_few_samples_for_another_rate(write):
+    path = write("a.wav", tone()[:1], 768_000)
+    with raises_line("no samples; expected at least one at 4000 Hz; got 0; record"):
+        read_audio(path, 4000)
 
 
 def test_no_samples(write):
@@ -267,5 +371,5 @@ def test_segment_out_of_range(write, start_s, end_s):
 
 
 def test_impossible_rate(write):
-    with raises_line("sample rate; expected a positive number of Hz; got 0; ask"):
+    with raises_line("sample rate; expected 4000 to 768000 Hz; got 0; ask"):
         read_audio(write("a.wav"), sample_rate=0)

@@ -326,7 +326,7 @@ def test_too_short_audio_says_how_long_and_what_is_needed():
 def test_samples_that_are_no_numbers(bad):
     samples = speech_like(4000)
     samples[123] = bad
-    with pytest.raises(FeatureError, match=r"^samples: expected finite numbers, got (nan|inf) at 123"):
+    with pytest.raises(FeatureError, match=r"^samples: expected a finite number, got (nan|inf) at 123"):
         mfcc(samples)
 
 

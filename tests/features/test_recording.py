@@ -80,7 +80,7 @@ def test_without_any_pause_stretches_are_no_longer_than_allowed() -> None:
     [
         (np.zeros(399, np.float32), "audio too short: expected at least one window of 400 samples"),
         (np.zeros(3_000_000, np.float32), "got digital silence"),
-        (np.full(16000, np.inf, np.float32), "expected finite numbers, got inf at 0"),
+        (np.full(16000, np.inf, np.float32), "expected a finite number, got inf at 0"),
         (np.zeros((5, 2), np.float32), "mix the channels down"),
     ],
 )

@@ -100,7 +100,7 @@ def test_without_energy_there_is_nothing_to_normalise():
 
 
 def test_a_bad_piece_and_a_bad_configuration():
-    with pytest.raises(FeatureError, match=r"^samples: expected finite numbers"):
+    with pytest.raises(FeatureError, match=r"^samples: expected a finite number"):
         MfccStream(MfccConfig(energy_normalize=False)).push(np.full(10, np.nan, dtype=np.float32))
     with pytest.raises(FeatureError, match=r"^n_channels: expected"):
         MfccStream(MfccConfig(energy_normalize=False, n_channels=0))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from asr.corpora.tables import decoded, lines_of, read_text
 from asr.corpora.utterances import Problem
+from foundation.regular_files import check_regular
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl")
 _DELIMITERS = (",", ";", "\t", "|")
@@ -53,6 +54,7 @@ def first_rows(path: Path) -> list[Row]:
 def head_of(path: Path) -> str:
     """Return whole lines from a file's head, with a mark in place of what is not UTF-8; "" if it has none."""
     try:
+        check_regular(path)
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
     except OSError:

@@ -32,6 +32,9 @@ class Scan:
     kinds: tuple[str, ...] = ()
 
 
+_LONGEST_S = 1e9  # thirty years: what is later is no time in a recording
+
+
 @dataclass(frozen=True)
 class Layout:
     """One form in which people keep recordings and transcripts.
@@ -72,7 +75,7 @@ class Stretch:
 def backwards(stretch: Stretch) -> Problem | None:
     """Return the problem of a stretch that ends before it starts, or starts before the recording."""
     end_s = stretch.end_s
-    if stretch.start_s >= 0 and (end_s is None or stretch.start_s < end_s < float("inf")):
+    if stretch.start_s >= 0 and (end_s is None or stretch.start_s < end_s < _LONGEST_S):
         return None
     what = f"goes from {stretch.start_s:g} s to {end_s:g} s, expected 0 <= start < end; correct the times"
     return Problem(stretch.where, what)

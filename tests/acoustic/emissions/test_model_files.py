@@ -18,7 +18,7 @@ from features.frontend import FrontEnd, FrontEndConfig
 JSON, TENSORS = "model.json", "model.safetensors"
 
 
-def gmm(n_states, n_features=3, seed=0):
+def gmm(n_states, n_features=39, seed=0):
     rng = np.random.default_rng(seed)
     with np.errstate(divide="ignore"):
         log_weights = np.log(rng.dirichlet(np.ones(2), n_states))
@@ -43,7 +43,8 @@ def make_model(front_end="plain"):
     loops = np.random.default_rng(2).uniform(0.1, 0.9, topology.transition_offsets[-1])
     topology = topology.with_flat_self_loops(loops)
     occupancy = np.random.default_rng(3).uniform(0, 100, topology.n_states)
-    return AcousticModel(front_ends()[front_end], topology, gmm(topology.n_states), occupancy)
+    found = front_ends()[front_end]
+    return AcousticModel(found, topology, gmm(topology.n_states, found.n_columns), occupancy)
 
 
 @pytest.mark.parametrize("front_end", ["plain", "standardized", "projected"])

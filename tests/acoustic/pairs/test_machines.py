@@ -76,8 +76,8 @@ MEMBERS = sorted(name for name in vars(Machines) if not name.startswith("_"))
 
 class TestProtocol:
     def test_what_machines_have(self) -> None:
-        asked = {"n_classes", "n_pairs", "n_centers", "centers_a_pair", "sigma"}
-        assert set(MEMBERS) == asked | {"outputs", "log_posteriors", "tensors", "from_tensors"}
+        asked = {"n_classes", "n_pairs", "n_centers", "centers_a_pair", "n_features", "sigma"}
+        assert set(MEMBERS) == asked | {"outputs", "log_posteriors", "tensors", "from_tensors", "check"}
         layouts = (PooledMachines.layout, RivalMachines.layout, SparseMachines.layout)
         assert layouts == ("state", "rivals", "pair")
 

@@ -80,6 +80,11 @@ def put_nan(path: Path) -> None:
         (put_nan, "sample 17; expected a finite number; got nan"),
         (lambda path: soundfile.write(path, np.zeros(0), RATE), "no samples"),
         (lambda path: soundfile.write(path, np.zeros(RATE), RATE), "all samples are zero"),
+        (
+            lambda path: soundfile.write(path, np.full(RATE, 1e30), RATE, subtype="FLOAT"),
+            "sample 0; expected numbers within ±1, or somewhat above; got 1e+30",
+        ),
+        (lambda path: soundfile.write(path, np.ones(RATE) / 2, 8), "expected 4000 to 768000 Hz; got 8 Hz"),
         (lambda path: write_wav(path, 0.01), r"0.010 s of audio, expected at least 0.1 s"),
         (lambda path: write_wav(path, 0.3), r"3 words need 36 frames, got 28 (0.30 s)"),
     ],

@@ -21,6 +21,7 @@ from asr.decoding.passes import (
     scored_speech,
 )
 from decoder import Decoder, DecoderConfig, Hypothesis, HypothesisWord, Lexicon, WordLoop
+from decoder.errors import DecodingError
 from features.frontend import FrontEnd, FrontEndConfig
 from features.mfcc import MfccConfig
 
@@ -139,3 +140,13 @@ def test_scores_of_words_know_the_speakers() -> None:
     assert (found.counts.substitutions, found.counts.deletions, found.counts.insertions) == (1, 1, 0)
     by_speaker = {s.speaker: s.counts for s in found.speakers}
     assert (by_speaker["s"].deletions, by_speaker["t"].substitutions) == (1, 1)
+
+
+def test_an_error_names_the_recording() -> None:
+    scores = [GMM.log_likelihoods(frames) for frames in FRAMES]
+    scores[1] = np.full_like(scores[1], np.nan)
+    with pytest.raises(DecodingError, match=r"^u1: .*nan"):
+        decode_all(scores, DECODER, ["u0", "u1", "u2"])
+    with pytest.raises(DecodingError, match=r"^scores"):
+        decode_all(scores, DECODER)
+    assert [h.text for h in decode_all(scores[::2], DECODER, ["u0", "u2"])] == SPOKEN[::2]

@@ -56,6 +56,7 @@ def test_words_outside_the_vocabulary_count_as_unknown():
     ("sentences", "order", "smoothing", "message"),
     [
         ([["A"]], 0, "absolute", "expected an order of at least 1, got 0"),
+        ([["A"]], 10**9, "absolute", "expected an order of at most 20, got 1000000000"),
         ([], 2, "absolute", "expected at least one sentence, got none"),
         ([["A"]], 2, "good-turing", 'expected smoothing among .* got "good-turing"'),
         ([["A"], ["<s>", "A"]], 2, "absolute", "sentence 2: expected words only, got a sentence mark"),

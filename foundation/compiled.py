@@ -1,0 +1,184 @@
+"""Functions that numba compiles, and whose machine code is kept on disk where that is possible.
+
+What lies there never keeps a program from running. Each file has a checksum, and says of which source it is;
+what is damaged, of another version of this package or of numba is compiled again. Where nothing can be
+written, every run compiles what it needs, and one line says so.
+
+numba itself reads what is there without a look at whether it is whole, and refuses to decorate a function
+whose code it cannot keep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from functools import cache as kept
+from pathlib import Path
+from typing import Any, Literal
+
+import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.dispatcher import Dispatcher
+
+_DIGEST_BYTES = 32
+_SUFFIX = "-checked"  # in names of files: numba takes none of them for its own
+
+logger = logging.getLogger(__name__)
+
+
+def njit(
+    *,
+    cache: bool = False,
+    nogil: bool = False,
+    fastmath: bool | set[str] = False,
+    inline: Literal["never", "always"] = "never",
+    forceinline: bool = False,
+) -> Any:
+    """Return a decorator that does what numba's does with these options, but for how code is kept.
+
+    >>> @njit(nogil=True)
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(3)
+    6
+    """
+    compiled = numba.njit(nogil=nogil, fastmath=fastmath, inline=inline, forceinline=forceinline)
+
+    def decorated(function: Callable[..., Any]) -> Any:
+        kernel: Any = compiled(function)
+        if cache and isinstance(kernel, Dispatcher):  # NUMBA_DISABLE_JIT leaves functions as they are
+            kernel._cache = _code_of(function)  # type: ignore[attr-defined]  # its own enable_caching
+        return kernel
+
+    return decorated
+
+
+def _code_of(function: Callable[..., Any]) -> Any:
+    """Return the place of a function's code."""
+    try:
+        return _KeptCode(function)
+    except (RuntimeError, OSError):  # numba knows no place
+        return _NoPlace()
+
+
+class _CodeFiles(IndexDataCacheFile):
+    """The files of one function's code, each with a checksum before it.
+
+    The code of a signature has a name of its own: of two processes that compile at the same time neither
+    takes the other's code for that of another signature.
+    """
+
+    def save(self, key: object, data: object) -> None:
+        """Write the code of a signature; what was there before goes."""
+        name = self._data_name(hashlib.sha256(repr(key).encode()).hexdigest()[:16])
+        self._save_data(name, data)
+        overloads = self._load_index()
+        if overloads.get(key) != name:
+            self._save_index({**overloads, key: name})
+
+    def _data_name(self, number: object) -> str:
+        return f"{self._index_name.removesuffix('.nbi')}.{number}.nbc"
+
+    def _load_index(self) -> dict[Any, str]:
+        """Return the names of the files by signature; none where the index is damaged or of other source."""
+        try:
+            version, stamp, overloads = pickle.loads(_checked(Path(self._index_path)))
+            if (version, stamp) != (self._version, self._source_stamp):
+                return {}
+            found: dict[Any, str] = pickle.loads(overloads)
+        except FileNotFoundError:
+            return {}
+        except Exception as error:  # whatever pickle makes of classes that are gone
+            logger.debug("%s: compiled again (%s)", self._index_path, error)
+            return {}
+        return found
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        content = self._version, self._source_stamp, self._dump(overloads)
+        self._write(self._index_path, pickle.dumps(content))
+
+    def _load_data(self, name: str) -> Any:
+        return pickle.loads(_checked(Path(self._data_path(name))))
+
+    def _save_data(self, name: str, data: object) -> None:
+        self._write(self._data_path(name), self._dump(data))
+
+    def _write(self, path: str, content: bytes) -> None:
+        with self._open_for_write(path) as file:
+            file.write(hashlib.sha256(content).digest() + content)
+
+
+class _KeptCode(FunctionCache):
+    """A function's code on disk, of which nothing is trusted that is not whole."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        source = Path(function.__code__.co_filename)
+        stamp = str(self._impl.locator.get_source_stamp()), _source_digest(source)
+        self._cache_file = _CodeFiles(self._cache_path, f"{self._impl.filename_base}{_SUFFIX}", stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code of a signature; None where there is none that can be used."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # whatever pickle, numba and LLVM make of it
+            logger.debug("%s: compiled again (%s)", self._cache_path, error)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the code of a signature, if the disk lets us."""
+        with _told_of(self._cache_path):
+            super().save_overload(sig, data)
+
+
+class _NoPlace(NullCache):
+    """No place for a function's code; the first function that is compiled says so."""
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Say that nothing is kept."""
+        _tell("no directory for it can be written")
+
+
+@contextlib.contextmanager
+def _told_of(place: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # a disk that is full, a directory that is gone: the code runs all the same
+        _tell(f"{place}: {getattr(error, 'strerror', None) or error}")
+
+
+def _tell(why: str) -> None:
+    """Say, once a process, that code is not kept."""
+    if not _told:
+        _told.append(why)
+        logger.warning(
+            "compiled code cannot be kept (%s): every run will compile for some twenty seconds; "
+            "set NUMBA_CACHE_DIR to a directory that can be written",
+            why,
+        )
+
+
+_told: list[str] = []
+
+
+def _checked(path: Path) -> bytes:
+    """Return the content of a file behind its checksum.
+
+    Raises
+    ------
+    OSError : it cannot be read, or is not as it was written
+    """
+    content = path.read_bytes()
+    if hashlib.sha256(content[_DIGEST_BYTES:]).digest() != content[:_DIGEST_BYTES]:
+        raise OSError(f"{path} is not as it was written")
+    return content[_DIGEST_BYTES:]
+
+
+@kept
+def _source_digest(path: Path) -> str:
+    """Return the hash of a module's source; of none where there is no such file, as in an archive."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else os.fspath(path)

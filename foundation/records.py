@@ -1,0 +1,107 @@
+"""Records made of what JSON files hold, the type of every value checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from foundation.errors import AsrError, listed
+
+Record = TypeVar("Record")
+_LARGEST = 1e300  # what is larger is no number to compute with
+_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", NoneType: "null"}
+
+
+def record_of(kind: type[Record], content: object, error: type[AsrError], where: str = "") -> Record:
+    """Return a dataclass or named tuple made of a JSON object.
+
+    Keys that are not there have the record's defaults.
+
+    Parameters
+    ----------
+    kind : class of the record; its fields are plain values, tuples of them, or dataclasses
+    content : what the JSON file holds
+    error : kind of the error that names a value that the record cannot have
+    where : name of the object in the file, for the error
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Point:
+    ...     x: float
+    ...     name: str = ""
+    >>> record_of(Point, {"x": 1.5}, AsrError)
+    Point(x=1.5, name='')
+    """
+    types, required = _fields(kind)  # type: ignore[arg-type]  # types are hashable
+    if not isinstance(content, Mapping):
+        raise error(f"{where or kind.__name__}: expected an object, got {_said(content)}; {_CURE}")
+    unknown, missing = sorted(set(content) - set(types)), sorted(required - set(content))
+    if unknown or missing:
+        problem = f"unknown key {listed(unknown)}" if unknown else f"no {listed(missing)}"
+        raise error(f"{where or kind.__name__}: {problem}; expected {', '.join(types)}; {_CURE}")
+    return kind(**{key: _value(types[key], item, error, f"{where}{key}") for key, item in content.items()})
+
+
+_CURE = "train again or restore the file"
+
+
+@cache
+def _fields(kind: Any) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return the types of a record's fields, and the fields without a default."""
+    hints = get_type_hints(kind)
+    if is_dataclass(kind):
+        found = {f.name: hints[f.name] for f in fields(kind)}
+        free = {f.name for f in fields(kind) if f.default is not MISSING or f.default_factory is not MISSING}
+    else:
+        found, free = {name: hints[name] for name in kind._fields}, set(kind._field_defaults)
+    return found, frozenset(set(found) - free)
+
+
+def _value(kind: Any, item: object, error: type[AsrError], where: str) -> Any:
+    """Return an item as the type has it."""
+    if is_dataclass(kind) and isinstance(kind, type):
+        return record_of(kind, item, error, f"{where}.")
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (tuple, Sequence) and isinstance(item, list | tuple):
+        of_each = [inner[0]] * len(item) if origin is Sequence or inner[1:] == (...,) else list(inner)
+        if len(of_each) == len(item):
+            parts = zip(of_each, item, strict=True)
+            return tuple(_value(part, entry, error, f"{where}[{n}]") for n, (part, entry) in enumerate(parts))
+    if not _fits(kind, item):
+        raise error(f"{where}: expected {_expected(kind)}, got {_said(item)}; {_CURE}")
+    return item
+
+
+def _fits(kind: Any, item: object) -> bool:
+    """Return whether an item is of a plain type, one of several, or one of some values."""
+    if get_origin(kind) is Literal:
+        return any(type(item) is type(known) and item == known for known in get_args(kind))
+    if get_origin(kind) in (Union, UnionType):
+        return any(_fits(part, item) for part in get_args(kind))
+    if kind is float:
+        is_number = isinstance(item, int | float) and not isinstance(item, bool)
+        return is_number and (abs(item) <= _LARGEST or item == float("inf"))  # type: ignore[arg-type]
+    return type(item) is kind
+
+
+def _expected(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return "one of: " + ", ".join(map(str, get_args(kind)))
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(map(_expected, get_args(kind)))
+    return _NAMES.get(kind, "a list")
+
+
+def _said(item: object) -> str:
+    """Return an item as an error shows it, however long it is."""
+    if isinstance(item, bool | NoneType):
+        return {True: "true", False: "false", None: "null"}[item]
+    if isinstance(item, int) and abs(item) > _LARGEST:
+        return "a number of hundreds of digits"
+    text = f'"{item}"' if isinstance(item, str) else str(item)
+    if isinstance(item, list | Mapping):
+        text = "a list" if isinstance(item, list) else "an object"
+    return " ".join(text[:60].split())

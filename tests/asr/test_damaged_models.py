@@ -1,0 +1,78 @@
+"""Damaged files of models of every kind: they work all the same, or one line says what is wrong.
+
+In a process of its own, for compiled functions could end the interpreter where files send them astray.
+`damage` has what is done to the files.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from asr.errors import AsrError
+from asr.recognizer import Recognizer
+
+SCRIPT = Path(__file__).with_name("damage.py")
+N_EACH = 30
+
+
+@pytest.fixture(scope="module")
+def damage() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("damage_of_models", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_damage_is_refused_in_one_line_or_does_no_harm(damage: ModuleType) -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "all", str(N_EACH)], capture_output=True, text=True, timeout=550
+    )
+    assert done.returncode == 0, f"the interpreter ended: {done.stderr[-2000:]}"
+    *failed, counts = done.stdout.splitlines()
+    assert not failed
+    found = json.loads(counts)
+    assert found["FAILED"] == 0
+    assert found["works"] + found["is refused"] == N_EACH * len(damage.KINDS)
+    assert found["is refused"] > found["works"] > 10
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("frame_shift_s", 1e-300, "frame_shift_s is 1e-300, expected the 0.01 s of the front end"),
+        ("frame_shift_s", 0.02, "frame_shift_s is 0.02, expected the 0.01 s"),
+        ("frame_shift_s", "0.01", 'frame_shift_s: expected a number, got "0.01"'),
+        ("lm_scale", 10**400, "lm_scale: expected a number, got a number of hundreds of digits"),
+        ("lm_scale", 1e300, r"lm_scale: expected at most 1e\+06, got 1e\+300"),
+        ("max_active", 10**18, r"max_active: expected at most 2\.14748e\+09"),
+        ("n_best", 10**9, r"n_best: expected at most 100000, got 1e\+09"),
+        ("beam", float("nan"), "beam: expected a number, got nan"),
+        ("beem", 1, "unknown key beem; expected lm_scale, "),
+    ],
+)
+def test_decoding_options(damage: ModuleType, tmp_path: Path, key: str, value: object, said: str) -> None:
+    damage.write("gmm", tmp_path)
+    path = tmp_path / "decoding.json"
+    record = json.loads(path.read_text())
+    record["grammars"]["loop"][key] = value
+    path.write_text(json.dumps(record))
+    with pytest.raises(AsrError, match=rf"decoding\.json: .*{said}[^\n]*; [^\n]*\Z"):
+        Recognizer.load(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5000, "[]", "null", "{", ""])
+@pytest.mark.parametrize("name", ["decoding.json", "wording.json", "fit.json", "model.json"])
+def test_json_that_is_none(damage: ModuleType, tmp_path: Path, name: str, text: str) -> None:
+    damage.write("gmm", tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(AsrError, match=rf"\A[^\n]*{name}: [^\n]*; [^\n]*\Z"):
+        Recognizer.load(tmp_path)

@@ -1,0 +1,171 @@
+"""Compiled code on disk may be damaged, outdated or impossible to write: functions work all the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numba
+import pytest
+from numba.core.caching import CompileResultCacheImpl
+
+from foundation import compiled
+
+SOURCE = """
+from typing import NamedTuple
+from foundation.compiled import njit
+
+class Weights(NamedTuple):
+    scale: float
+
+@njit(cache=True, nogil=True)
+def scaled(weights, x):
+    return weights.scale * x
+"""
+_names = itertools.count()
+
+
+def loaded(path: Path) -> ModuleType:
+    """Return a module read anew, as a new process reads it."""
+    name = path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(compiled, "_told", [])
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    path = tmp_path / f"compiled_example_{next(_names)}.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def called(path: Path, factor: float = 1.0) -> tuple[int, int]:
+    """Call the function of a module read anew and return how often its code was found and compiled."""
+    found = loaded(path)
+    assert found.scaled(found.Weights(3.0), 2.0) == 6.0 * factor
+    stats = found.scaled.stats
+    return sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
+
+
+def kept(path: Path, suffix: str) -> Path:
+    (found,) = (path.parent / "__pycache__").glob(f"*{suffix}")
+    return found
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-7])
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def flipped(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 4
+    file.write_bytes(content)
+
+
+def of_zeros(file: Path) -> None:
+    file.write_bytes(bytes(file.stat().st_size))
+
+
+def removed(file: Path) -> None:
+    file.unlink()
+
+
+def test_code_is_found_again(module: Path) -> None:
+    assert called(module) == (0, 1)
+    assert called(module) == (1, 0)
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", [cut, emptied, flipped, of_zeros, removed])
+def test_damaged_code_is_compiled_again(module: Path, suffix: str, damage: Callable[[Path], None]) -> None:
+    called(module)
+    damage(kept(module, suffix))
+    assert called(module) == (0, 1)
+    assert called(module) == (1, 0)
+
+
+def test_an_upgrade_in_place_that_renames_a_record(module: Path) -> None:
+    called(module)
+    before = module.stat()
+    text = SOURCE.replace("Weights", "Factors").replace("weights.scale * x", "x + weights.scale + 1 ")
+    module.write_text(text + "Weights = Factors\n")
+    assert called(module) == (0, 1)
+    module.write_text(text + "Weights = Factors\n")
+    os.utime(module, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert called(module) == (1, 0)
+
+
+def test_the_code_of_two_signatures_does_not_meet_in_one_file(module: Path) -> None:
+    called(module)
+    found = loaded(module)
+    assert found.scaled(found.Weights(3.0), 2) == 6
+    assert len(list((module.parent / "__pycache__").glob("*.nbc"))) == 2
+    assert called(module) == (1, 0)
+
+
+def test_without_a_place_one_line_says_so(
+    module: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])
+    with caplog.at_level(logging.WARNING):
+        found = loaded(module)
+        assert not caplog.messages
+        assert found.scaled(found.Weights(3.0), 2.0) == 6.0
+        assert found.scaled(found.Weights(3.0), 2) == 6
+    (said,) = caplog.messages
+    assert said.startswith("compiled code cannot be kept (no directory for it can be written): every run")
+    assert said.endswith("set NUMBA_CACHE_DIR to a directory that can be written")
+
+
+def test_a_full_disk_is_one_line(
+    module: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(compiled._CodeFiles, "_write", full)
+    with caplog.at_level(logging.WARNING):
+        assert called(module) == (0, 1)
+    (said,) = caplog.messages
+    assert "No space left on device): every run will compile" in said
+
+
+def test_functions_stay_functions_where_numba_is_switched_off(module: Path) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(module.parent)!r}); from {module.stem} import *; "
+        "print(scaled(Weights(3.0), 2.0), type(scaled).__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "6.0 function\n"
+
+
+def test_all_kernels_of_the_package_are_kept_this_way() -> None:
+    root = Path(compiled.__file__).parents[1]
+    rooms = ("acoustic", "asr", "decoder", "features", "foundation", "recipes")
+    sources = [path for room in rooms for path in (root / room).rglob("*.py")]
+    direct = [path for path in sources if "from numba import" in path.read_text(encoding="utf-8")]
+    assert direct == []
