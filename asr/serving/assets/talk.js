@@ -66,6 +66,12 @@ function hear(now, samples) {
   const { level } = decibels(samples);
   $("listen").style.setProperty("--level", Math.max(0, Math.min(1, (level + 60) / 45)).toFixed(2));
   if (now.isOver || !now.socket || now.socket.readyState !== WebSocket.OPEN) return;
+  if (!now.n) {
+    // Microphones begin with zeros that are no sound of the room, by which loudness would be judged.
+    const first = samples.findIndex((x) => x !== 0);
+    if (first < 0) return;
+    samples = samples.subarray(first);
+  }
   if (now.n < KEPT_S * now.microphone.rate) now.pieces.push(samples);
   now.n += samples.length;
   now.socket.send(sixteenBits(samples));

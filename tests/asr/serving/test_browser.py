@@ -195,7 +195,6 @@ def test_words_appear_while_one_speaks(
     assert " ".join(shown) == by_file[0]
     page.click("#sentences li:nth-child(2) button:has-text('Play')")
     until(page, "!document.querySelector('.playhead').hidden")
-    picture(page, "talk")
     for name, begin in (("textgrid", 'File type = "ooTextFile"'), ("ctm", "talk 1 ")):
         with page.expect_download() as download:
             page.click(f"#talk-{name}")
@@ -264,7 +263,6 @@ def test_recordings_are_recognised_and_aligned(
     page.set_input_files("#file", recording)
     page.wait_for_selector("#results li:nth-child(2)")
     assert page.locator("#results li:nth-child(1) .tier.phones span").count() > len(text.split())
-    picture(page, "recordings")
     with page.expect_download() as download:
         page.click("#results li:nth-child(1) button:has-text('TextGrid')")
     assert 'name = "phones"' in Path(download.value.path()).read_text()
@@ -380,7 +378,6 @@ def test_from_nothing_to_a_spoken_demo(
     until(page, "document.getElementById('training-step').textContent.length > 3")
     page.click("#training summary")
     until(page, "document.getElementById('share').value > 0.1", 90)
-    picture(page, "training")
     until(page, "!document.getElementById('talk').hidden", 180)
     assert page.inner_text("#model") == "new: npd, 4 words"
     page.click("#listen")
