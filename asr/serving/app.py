@@ -11,11 +11,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from asr.serving.bodies import BoundedBodies
 from asr.serving.gate import Gate
 from asr.serving.listening import listening_routes
 from asr.serving.pages import page_routes
 from asr.serving.recognition import recognition_routes
-from asr.serving.refusals import UNUSABLE, Refusal
+from asr.serving.refusals import NOT_FOUND, UNUSABLE, Refusal
 from asr.serving.state import Server
 from asr.serving.studio import studio_routes
 from asr.version import package_version
@@ -23,6 +24,7 @@ from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)
 INTERNAL = 500
+_NOWHERE = (NOT_FOUND, 405)  # another method, too
 _ABOUT = (
     'Recordings are the body of a request. Errors are {"error": one line}. Words while one speaks: the '
     "WebSocket /api/listen, which this description cannot hold; docs/howto/live.md says how it is used."
@@ -50,6 +52,7 @@ def application(server: Server, host: str = "127.0.0.1") -> FastAPI:
     app.include_router(studio_routes(server))
     app.include_router(listening_routes(server))
     _say_errors(app, server)
+    app.add_middleware(BoundedBodies, limits=server.limits)
     app.add_middleware(Gate, host=host)
     return app
 
@@ -66,7 +69,8 @@ def _say_errors(app: FastAPI, server: Server) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> JSONResponse:
-        return line(f"{error.detail}; expected an address that /openapi.json names", error.status_code)
+        cure = "; expected an address that /openapi.json names" if error.status_code in _NOWHERE else ""
+        return line(f"{error.detail}{cure}", error.status_code)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

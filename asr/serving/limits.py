@@ -15,7 +15,8 @@ class Limits:
     Attributes
     ----------
     upload_bytes : of one recording
-    arrival_s : within which an upload must have arrived
+    json_bytes : of a request that is no recording
+    arrival_s : within which a request must have arrived
     audio_s : of one recording, in seconds of sound
     channels : of one recording
     answer_s : within which work on an upload must be done
@@ -31,6 +32,7 @@ class Limits:
     """
 
     upload_bytes: int = 50_000_000
+    json_bytes: int = 4_000_000
     arrival_s: float = 60.0
     audio_s: float = 600.0
     channels: int = 8
@@ -46,6 +48,15 @@ class Limits:
     takes: int = 2000
 
     def __post_init__(self) -> None:
-        counts = ("upload_bytes", "channels", "uploads", "workers", "streams", "message_bytes", "takes")
+        counts = (
+            "upload_bytes",
+            "json_bytes",
+            "channels",
+            "uploads",
+            "workers",
+            "streams",
+            "message_bytes",
+            "takes",
+        )
         times = ("arrival_s", "audio_s", "answer_s", "behind_s", "told_s", "idle_s", "send_s")
         check_lowest(self, dict.fromkeys(counts, 1) | dict.fromkeys(times, 0.01), ConfigError)

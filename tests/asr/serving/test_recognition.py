@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -10,6 +11,7 @@ import pytest
 
 from asr import align, decode
 from asr.formats.ctm import from_ctm
+from asr.serving import recognition
 from asr.serving.limits import Limits
 from foundation.errors import AsrError
 
@@ -104,7 +106,10 @@ def test_without_a_model_there_is_nothing_to_ask(start: Any, spoken: Path) -> No
     assert (said.status, "there is no model yet" in said.error) == (409, True)
 
 
-def test_an_answer_that_takes_too_long(start: Any, spoken: Path, temporary: Path) -> None:
+def test_an_answer_that_takes_too_long(
+    start: Any, spoken: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recognition, "_heard", lambda recognizer, path: time.sleep(0.5))
     said = start(Limits(answer_s=0.01)).ask("POST", "/api/transcribe", spoken.read_bytes())
     assert (said.status, "not done within 0.01 s" in said.error) == (408, True)
     assert list(temporary.iterdir()) == []
