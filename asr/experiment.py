@@ -36,6 +36,7 @@ from asr.stages.store import StageOutput, StageStore
 from asr.stages.task import TaskStages
 from asr.systems import System, find_system
 from asr.training.suspicious import read_suspicious, write_suspicious
+from foundation.errors import listed
 
 CONFIG, LOG = "config.json", "log.txt"
 
@@ -117,6 +118,7 @@ class Experiment:
         self._list_suspicious(systems.values(), briefly=briefly)
         write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
         write_results(results, self.out, synthetic=self.loaded.recipe.is_synthetic)
+        self._warn_of_changes()
         return tuple(results)
 
     def transcripts(self, result: Result) -> tuple[Transcripts, Transcripts]:
@@ -190,6 +192,15 @@ class Experiment:
         before = read_object(path).get("corpus") if path.is_file() else None
         if before is not None and self.corpus_dir is not None and before != str(self.corpus_dir.absolute()):
             logger.warning("%s was trained from %s; its results and models are replaced", self.out, before)
+
+    def _warn_of_changes(self) -> None:
+        """Warn that the corpus is no longer what these results are of."""
+        if changed := self.task.changed_files():
+            logger.warning(
+                "%s: changed after the corpus was read; these results are of what was there before; run the "
+                "same command again for those of what is there now",
+                listed(changed, 5),
+            )
 
     def _warn_of_splits(self) -> None:
         """Warn of properties of the splits that make the figures of dev or test misleading."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from typing import Any
 from asr.errors import ConfigError, ExperimentError
 from foundation.errors import AsrError
 from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
+from foundation.writing import write_whole
 
 
 def as_plain(value: object) -> Any:
@@ -44,18 +44,8 @@ def check_target(path: Path, option: str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file whole or not at all: what was there before stays until the new one is complete."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with open(partial, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    """Write a UTF-8 file whole or not at all, see `foundation.writing.whole_file`."""
+    write_whole(path, text.encode())
 
 
 def read_json(path: Path) -> Any:
@@ -121,48 +111,24 @@ def directory_digest(directory: Path, *, without: str = "") -> str:
 def file_stem(name: str) -> str:
     """Return the name of a file for an id: what no file name can have is written ``%2F``, ids differ still.
 
+    The end of an id that is too long for a file name is replaced by its hash.
+
     >>> file_stem("anna-01"), file_stem("../a/b"), file_stem("50%")
     ('anna-01', '%2E.%2Fa%2Fb', '50%25')
+    >>> file_stem("a" * 1000)[-20:]
+    'aaa%41edece42d63e8d9'
     """
     found = _NOT_IN_NAMES.sub(lambda match: f"%{ord(match[0]):02X}", name)
-    return f"%2E{found[1:]}" if found.startswith(".") else found
+    found = f"%2E{found[1:]}" if found.startswith(".") else found
+    as_bytes = found.encode(errors="surrogateescape")
+    if len(as_bytes) <= _LONGEST_STEM:
+        return found
+    digest = hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()
+    return f"{as_bytes[: _LONGEST_STEM - 17].decode(errors='ignore')}%{digest[:16]}"
 
 
 _NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f]')
-TEXT_SUFFIXES = (
-    *(
-        ".txt",
-        ".dic",
-        ".lm",
-        ".arpa",
-        ".jsgf",
-        ".slf",
-        ".csv",
-        ".tsv",
-        ".jsonl",
-        ".fileids",
-        ".transcription",
-    ),
-    *(".textgrid", ".eaf", ".stm", ".ctm", ".srt", ".vtt"),
-)
-
-
-def source_digest(source: Path) -> str:
-    """Return a hash of a user's raw corpus: small text files by content, others by name, size and time.
-
-    Reading every recording of a large corpus to check that nothing changed would take more time than it
-    saves. Of a corpus that is given by a table, what is beside the table counts, but nothing below.
-    """
-    lines = []
-    directory = source if source.is_dir() else source.parent
-    files = directory.rglob("*") if source.is_dir() else directory.iterdir()
-    for path in sorted(files, key=lambda p: p.as_posix()):
-        if path.is_file() and not path.name.startswith("."):
-            stat = path.stat()
-            by_content = path.suffix.lower() in (*TEXT_SUFFIXES, "") and stat.st_size < 1 << 24
-            mark = file_digest(path) if by_content else f"{stat.st_size} {stat.st_mtime_ns}"
-            lines.append(f"{path.relative_to(directory).as_posix()} {mark}")
-    return text_digest("\n".join(lines))
+_LONGEST_STEM = 220  # bytes: a suffix, and the name of a file that is not whole yet, fit behind it
 
 
 def text_digest(text: str) -> str:

@@ -20,6 +20,7 @@ from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
 from foundation.errors import did_you_mean
 from foundation.regular_files import text_of
+from foundation.writing import write_whole
 
 Pronunciation = tuple[str, ...]
 
@@ -137,7 +138,7 @@ class Lexicon:
     def write(self, path: str | Path) -> None:
         """Write what `format` returns."""
         try:
-            Path(path).write_text(self.format(), encoding="utf-8", newline="\n")
+            write_whole(path, self.format().encode())
         except OSError as error:
             raise LexiconError(
                 f"{path}: cannot write the lexicon ({error.strerror}); "

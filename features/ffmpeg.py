@@ -121,7 +121,8 @@ def decode(path: Path, target: Path) -> None:
     options = ["-nostdin", "-v", "error", "-y", "-protocol_whitelist", "file", "-format_whitelist", _FORMATS]
     sound = ["-map", "0:a:0", "-c:a", "pcm_s16le", "-rf64", "auto", "-f", "wav"]
     command = [program, *options, "-i", f"file:{os.path.abspath(path)}", *sound, f"file:{target}"]
-    result = subprocess.run(command, capture_output=True, check=False)
+    # A list without a shell, the recording's name behind "file:".
+    result = subprocess.run(command, capture_output=True, check=False)  # noqa: S603
     said = result.stderr.decode("utf-8", errors="replace").strip().splitlines()
     if result.returncode or said:
         target.unlink(missing_ok=True)

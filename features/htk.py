@@ -12,6 +12,7 @@ import numpy as np
 from features.errors import FeatureError
 from foundation.arrays import Reals, Singles
 from foundation.regular_files import content_of
+from foundation.writing import write_whole
 
 HEADER = struct.Struct(">iihh")
 PERIOD_UNIT_S = 1e-7
@@ -105,7 +106,7 @@ def write_htk(
     stored_code = code - 0x10000 if code > 0x7FFF else code
     header = HEADER.pack(frames.shape[0], period, frames.shape[1] * 4, stored_code)
     body = np.ascontiguousarray(frames, dtype=">f4").tobytes()
-    Path(path).write_bytes(header + body)
+    write_whole(path, header + body)
 
 
 def kind_code(kind: str) -> int:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from features.errors import FeatureError
 from foundation.regular_files import check_regular
+from foundation.writing import whole_file, write_whole
 
 Entry: TypeAlias = NDArray[Any]  # (T, D) or (T,) float32 or float64, or (T,) int32
 
@@ -86,7 +87,7 @@ def write_ark(
     text : whether the numbers are written as text
     """
     lines, path = {}, Path(path)
-    with open(path, "wb") as file:
+    with whole_file(path) as file:
         for key, entry in entries:
             if not key or key.split() != [key]:
                 raise FeatureError(f"{path}: expected keys without white space, got {key!r}; rename it")
@@ -96,7 +97,7 @@ def write_ark(
             lines[key] = f"{key} {path}:{file.tell()}\n"
             file.write(_as_text(np.asarray(entry)) if text else _as_binary(np.asarray(entry)))
     if scp is not None:
-        Path(scp).write_text("".join(lines.values()), encoding="utf-8", newline="\n")
+        write_whole(scp, "".join(lines.values()).encode())
     return list(lines)
 
 

@@ -2,7 +2,8 @@
 
 What lies there never keeps a program from running. Each file has a checksum, and says of which source it is;
 what is damaged, of another version of this package or of numba is compiled again. Where nothing can be
-written, every run compiles what it needs, and one line says so.
+written, every run compiles what it needs, and one line says so. As with the bytecode of modules beside them,
+whoever can write these files can run code as who runs this program.
 
 numba itself reads what is there without a look at whether it is whole, and refuses to decorate a function
 whose code it cannot keep.
@@ -86,10 +87,10 @@ class _CodeFiles(IndexDataCacheFile):
     def _load_index(self) -> dict[Any, str]:
         """Return the names of the files by signature; none where the index is damaged or of other source."""
         try:
-            version, stamp, overloads = pickle.loads(_checked(Path(self._index_path)))
+            version, stamp, overloads = pickle.loads(_checked(Path(self._index_path)))  # noqa: S301
             if (version, stamp) != (self._version, self._source_stamp):
                 return {}
-            found: dict[Any, str] = pickle.loads(overloads)
+            found: dict[Any, str] = pickle.loads(overloads)  # noqa: S301
         except FileNotFoundError:
             return {}
         except Exception as error:  # whatever pickle makes of classes that are gone
@@ -102,7 +103,7 @@ class _CodeFiles(IndexDataCacheFile):
         self._write(self._index_path, pickle.dumps(content))
 
     def _load_data(self, name: str) -> Any:
-        return pickle.loads(_checked(Path(self._data_path(name))))
+        return pickle.loads(_checked(Path(self._data_path(name))))  # noqa: S301
 
     def _save_data(self, name: str, data: object) -> None:
         self._write(self._data_path(name), self._dump(data))

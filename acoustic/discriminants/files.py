@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator
 from acoustic.discriminants.storable import check_restored, path_of, storable_class
 from acoustic.errors import ModelError
 from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
+from foundation.writing import write_whole
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -37,7 +38,7 @@ _HEADER = "estimator"
 def save_estimator(estimator: Any, path: str | Path) -> None:
     """Write a fitted estimator as one safetensors file, its description in the header."""
     tensors, description = pack_estimator(estimator)
-    Path(path).write_bytes(save(tensors, metadata={_HEADER: json.dumps(description)}))
+    write_whole(path, save(tensors, metadata={_HEADER: json.dumps(description)}))
 
 
 def load_estimator(path: str | Path) -> Any:

@@ -30,6 +30,7 @@ from foundation.arrays import Floats, Singles, Tensors
 from foundation.errors import AsrError
 from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
 from foundation.records import record_of
+from foundation.writing import write_whole
 
 FORMAT = "asr-acoustic-model"
 VERSION = 1
@@ -129,9 +130,9 @@ def save_model(model: AcousticModel, directory: Path) -> None:
         "tensors_sha256": hashlib.sha256(data).hexdigest(),
     }
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / TENSORS_NAME).write_bytes(data)
+    write_whole(directory / TENSORS_NAME, data)
     text = json.dumps(description, indent=1, sort_keys=True) + "\n"
-    (directory / JSON_NAME).write_text(text, encoding="utf-8", newline="\n")
+    write_whole(directory / JSON_NAME, text.encode())
 
 
 def load_model(directory: Path) -> AcousticModel:

@@ -12,6 +12,7 @@ import numpy as np
 
 from asr.corpora.corpus import Corpus, Utterance
 from asr.corpora.left_out import leave_out
+from asr.corpora.marks import Marks, check_unchanged, file_mark
 from asr.files import read_json, write_json
 from asr.progress import progress_bar
 from features.audio import audio_info, read_audio
@@ -69,26 +70,38 @@ def _gathered(places: Sequence[tuple[Utterance, Sequence[Singles], int]]) -> Spe
 
 
 def compute_cepstra(
-    corpus: Corpus, config: FrontEndConfig, label: str = "features", *, most_left_out: float = 0.0
+    corpus: Corpus,
+    config: FrontEndConfig,
+    label: str = "features",
+    *,
+    most_left_out: float = 0.0,
+    marks: Marks | None = None,
 ) -> SpeechData:
     """Return the cepstra of a corpus.
 
     Recordings that cannot be used are named in the log and left out; if they are more than the share
-    ``most_left_out`` of all, one error names them.
+    ``most_left_out`` of all, one error names them. ``marks`` are those that recordings must have when they
+    are read, by path.
     """
-    data, errors = usable_cepstra(corpus, config, label)
+    data, errors = usable_cepstra(corpus, config, label, marks=marks)
     problems = [str(error) for error in errors.values()]
     leave_out("recordings cannot be used", problems, len(errors), len(corpus), most_left_out)
     return data
 
 
 def usable_cepstra(
-    corpus: Corpus, config: FrontEndConfig, label: str = "features"
+    corpus: Corpus, config: FrontEndConfig, label: str = "features", *, marks: Marks | None = None
 ) -> tuple[SpeechData, dict[str, AsrError]]:
     """Return the cepstra of the usable utterances, and the problems of the others by utterance id."""
-    front_end = FrontEnd(config)
+    front_end, marks = FrontEnd(config), marks or {}
 
     def one(utterance: Utterance) -> Singles | AsrError:
+        found, path = cepstra(utterance), str(utterance.audio_path)
+        if path in marks:  # what was read is kept under the marks of the beginning
+            check_unchanged({path: marks[path]}, {path: file_mark(utterance.audio_path)})
+        return found
+
+    def cepstra(utterance: Utterance) -> Singles | AsrError:
         try:
             samples = read_audio(
                 utterance.audio_path, config.mfcc.sample_rate, utterance.start_s, utterance.end_s

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from asr.files import file_stem
 from features.htk import write_htk
 from features.kaldi import write_ark
+from foundation.writing import whole_file, write_whole
 
 Items = Iterable[tuple[str, NDArray[Any]]]
 
@@ -48,12 +49,22 @@ def _kaldi(items: Items, out: Path, what: Named) -> Path:
 def _npz(items: Items, out: Path, what: Named) -> Path:
     """Write what `numpy.load` reads, an array for each utterance under its id."""
     path = out / f"{what.name}.npz"
-    with zipfile.ZipFile(path, "w", allowZip64=True) as archive:
+    with whole_file(path) as whole, zipfile.ZipFile(whole, "w", allowZip64=True) as archive:
         for key, array in items:
             # A fixed date: the same arrays give the same bytes.
-            with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as file:
+            with archive.open(zipfile.ZipInfo(f"{_member(key)}.npy"), "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
     return path
+
+
+def _member(key: str) -> str:
+    """Return an id as it is, unless `unzip` would lay its file elsewhere than in its directory.
+
+    >>> _member("anna/u01"), _member("../u01"), _member("/u01")
+    ('anna/u01', '%2E.%2Fu01', '%2Fu01')
+    """
+    leads_out = key.startswith("/") or ".." in key.split("/") or "\\" in key or "\0" in key
+    return file_stem(key) if leads_out else key
 
 
 def _htk(items: Items, out: Path, what: Named) -> Path:
@@ -65,7 +76,7 @@ def _htk(items: Items, out: Path, what: Named) -> Path:
         paths.append(directory / f"{file_stem(key)}.mfc")
         write_htk(paths[-1], array, what.period_s, what.kind)
     index = out / f"{what.name}.scp"
-    index.write_text("".join(f"{path}\n" for path in paths), encoding="utf-8", newline="\n")
+    write_whole(index, "".join(f"{path}\n" for path in paths).encode())
     return index
 
 

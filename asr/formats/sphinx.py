@@ -16,7 +16,7 @@ from asr.errors import CorpusError
 from asr.files import file_stem, write_text
 from decoder.lexicon import Lexicon
 
-_NOT_IN_IDS = re.compile(r"[()/\\]")
+_NOT_IN_IDS = re.compile(r"[()/\\\0]")
 
 
 def write_sphinx(parts: Mapping[str, Corpus], lexicon: Lexicon, out: Path) -> Path:
@@ -55,7 +55,9 @@ def _check(utterances: list[Utterance]) -> None:
                 "cut the recordings"
             )
         if _NOT_IN_IDS.search(u.utterance_id):
-            raise CorpusError(f'utterance id "{u.utterance_id}": expected one without ( ) / \\; rename it')
+            raise CorpusError(
+                f'utterance id "{u.utterance_id}": expected one without ( ) / \\ and NUL; rename it'
+            )
 
 
 def _fileid(utterance: Utterance) -> str:

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from asr.errors import ConfigError, CorpusError
 from foundation.regular_files import content_of, text_of
+from foundation.writing import write_whole
 
 Format = Literal["kaldi", "trn"]
 
@@ -53,7 +54,7 @@ def write_transcripts(
     """Write the words of each utterance, one line each, UTF-8 without byte order mark."""
     text = format_transcripts(transcripts, format)
     try:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        write_whole(path, text.encode())
     except OSError as error:
         raise CorpusError(f"{path}: cannot be written: {error.strerror}; check the path") from error
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json, write_json
 from asr.reports.sounds import sounds_directory
+from foundation.writing import write_whole
 
 INDEX = "asr-report.json"
 
@@ -60,7 +61,7 @@ class SoundsBeside:
     def write(self, name: str, content: bytes) -> Path:
         """Return the path of a file that has been written; its name was noted before."""
         path = self.directory / name
-        path.write_bytes(content)
+        write_whole(path, content)
         self._written.add(name)
         return path
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from asr.config import ExperimentConfig, GrammarName
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
+from asr.corpora.marks import Marks, check_unchanged, differences, digest_of, recording_marks, source_marks
 from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
 from asr.corpora.unknown_words import check_lexicon_belongs
 from asr.corpora.wording import EXACT, forms_for, read_wording, report, total, worded, write_wording
 from asr.decoding.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
 from asr.errors import CorpusError, ExperimentError
-from asr.files import source_digest
 from asr.pronunciations import spelled
 from asr.recipe import LoadedRecipe
 from asr.stages.store import StageOutput, StageStore
@@ -57,12 +57,26 @@ class TaskStages:
     def prepared(self) -> StageOutput:
         """``train``, perhaps ``dev``, ``test``, ``lexicon.txt`` and grammar files, made by the recipe."""
         # The location matters, since a data directory holds the absolute paths of its recordings.
-        source = f"{self.corpus_dir.absolute()} {source_digest(self.corpus_dir)}" if self.corpus_dir else ""
+        source = f"{self.corpus_dir.absolute()} {digest_of(self._source)}" if self.corpus_dir else ""
         return self.store.run(
             "task",
             self._prepare,
             inputs={"corpus": source, "recipe": self.loaded.source},
         )
+
+    @cached_property
+    def _source(self) -> Marks:
+        """The marks of the raw corpus's files when they were first read."""
+        return source_marks(self.corpus_dir) if self.corpus_dir else {}
+
+    def changed_files(self) -> list[str]:
+        """Return the names of the raw corpus's files that are no longer as they were when this run began."""
+        return differences(self._source, source_marks(self.corpus_dir)) if self.corpus_dir else []
+
+    def _check_source(self) -> None:
+        """Raise an error if the raw corpus is no longer as it was when this run began."""
+        if self.corpus_dir:
+            check_unchanged(self._source, source_marks(self.corpus_dir))
 
     def _prepare(self, directory: Path) -> None:
         """Let the recipe write the task; a mistake in the recipe is one line, its traceback is in the log."""
@@ -77,6 +91,7 @@ class TaskStages:
                 f"recipe {name}: prepare fails ({type(error).__name__}: {error}); correct the script; "
                 f"where it fails is in {self.store.root / 'log.txt'}"
             ) from error
+        self._check_source()
         if not (directory / "train").exists():
             raise ExperimentError(
                 f"recipe {name}: prepare wrote no train; expected it, and dev, test and {LEXICON} if there "
@@ -166,10 +181,13 @@ class TaskStages:
         if (split, warp) not in self._features:
             corpus, front_end = self.corpus(split), self._warped(warp)
             label = split if warp == 1.0 else f"{split}-warp-{warp:g}"
+            recordings = recording_marks(corpus, self.prepared.path)
 
             def compute(directory: Path) -> None:
                 most = self.config.most_unusable
-                data = compute_cepstra(corpus, front_end, f"features of {label}", most_left_out=most)
+                title = f"features of {label}"
+                data = compute_cepstra(corpus, front_end, title, most_left_out=most, marks=recordings)
+                self._check_source()
                 if label == "train":
                     warn_of_low_rates((u.audio_path for u in data.corpus), front_end.mfcc.sample_rate)
                 save_cepstra(data, directory, split)
@@ -179,7 +197,7 @@ class TaskStages:
                 compute,
                 inputs={
                     "task": self.prepared.digest,
-                    "recordings": recordings_digest(corpus, self.prepared.path),
+                    "recordings": recordings_digest(corpus, recordings),
                 },
                 config={"mfcc": front_end.mfcc, "unusable": self.config.most_unusable},
             )
@@ -265,14 +283,7 @@ def split_name(stage: str, splits: Sequence[str]) -> str:
     return "-".join([stage, *(split for split in splits if split != "train")])
 
 
-def recordings_digest(corpus: Corpus, task_dir: Path) -> str:
-    """Return a digest of all recordings outside the task directory, whose digest covers those inside."""
-    lines = []
-    for utterance in corpus:
-        if not utterance.audio_path.is_relative_to(task_dir.absolute()):
-            try:
-                stat = utterance.audio_path.stat()
-                lines.append(f"{utterance.audio_path} {stat.st_size} {stat.st_mtime_ns}")
-            except OSError:
-                lines.append(f"{utterance.audio_path} missing")
-    return json.dumps(lines)
+def recordings_digest(corpus: Corpus, marks: Marks) -> str:
+    """Return the marks of the recordings of a corpus, those that have any, in the order of its utterances."""
+    paths = [str(u.audio_path) for u in corpus]
+    return json.dumps([f"{path} {marks[path]}" for path in paths if path in marks])

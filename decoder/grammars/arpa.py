@@ -27,6 +27,7 @@ import numpy as np
 
 from decoder.errors import GrammarError
 from foundation.regular_files import content_of, unpacked
+from foundation.writing import write_whole
 
 Ngram = tuple[str, ...]
 LOG10_ZERO = -99.0
@@ -75,7 +76,7 @@ def write_arpa(
             lines.append("\t".join([_number(table[ngram]), " ".join(ngram), *backoff]))
     text = "\n".join([*lines, "", "\\end\\", ""])
     data, path = text.encode(), Path(path)
-    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
 def _number(log10: float) -> str:

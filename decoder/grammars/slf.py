@@ -20,6 +20,7 @@ from decoder.errors import GrammarError
 from decoder.grammars.finite_state import FiniteStateGrammar, WordArc
 from decoder.grammars.grammar import GrammarTables
 from decoder.grammars.text import grammar_lines
+from foundation.writing import write_whole
 
 NULL = "!NULL"
 _FIELD = re.compile(r"""([^\s=]+)=("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S*)""")
@@ -72,7 +73,7 @@ def write_slf(path: str | Path, tables: GrammarTables) -> None:
 
     Backoff becomes an arc that says nothing: a sentence that is listed may then be read as backed off, too.
     """
-    Path(path).write_text(format_slf(tables), encoding="utf-8", newline="\n")
+    write_whole(path, format_slf(tables).encode())
 
 
 def format_slf(tables: GrammarTables, ends: tuple[str, str] = (NULL, NULL)) -> str:

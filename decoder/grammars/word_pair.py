@@ -22,6 +22,7 @@ import numpy as np
 from decoder.errors import GrammarError
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, GrammarTables, pack_tables
 from foundation.regular_files import text_of
+from foundation.writing import write_whole
 
 MAX_LISTED = 20
 
@@ -105,7 +106,7 @@ class WordPairGrammar:
     def write(self, path: str | Path) -> None:
         """Write a ``word_pairs.txt``; reading it gives an equal grammar."""
         lines = [" ".join([f"{word}:", *following]) + "\n" for word, following in self.successors.items()]
-        Path(path).write_text("".join(lines), encoding="utf-8", newline="\n")
+        write_whole(path, "".join(lines).encode())
 
     @property
     def words(self) -> tuple[str, ...]:

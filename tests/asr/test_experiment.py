@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from threadpoolctl import threadpool_limits
 
+import asr.experiment as experiment_module
 from asr import AsrError, Recognizer, train
 from asr.errors import ConfigError, ExperimentError
 from asr.scoring.results import read_results
@@ -286,6 +287,28 @@ train_stage = training.train_stage
 training.train_stage = lambda *args, **options: [train_stage(*args, **options) for _ in range(5000)][-1]
 sys.exit(asr.cli.main(sys.argv[1:]))
 """
+
+
+def test_a_corpus_that_changes_after_it_was_read_is_named(
+    tones: Path,
+    trained: Path,
+    settings: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shutil.copytree(tones, tmp_path / "raw")
+    written = experiment_module.write_results
+
+    def changed_before(*arguments: Any, **options: Any) -> None:
+        (tmp_path / "raw/speaker 3/1.txt").write_text("other words")
+        written(*arguments, **options)
+
+    monkeypatch.setattr("asr.experiment.write_results", changed_before)
+    train("folder", corpus=tmp_path / "raw", out=tmp_path / "exp", models=["gmm2"], settings=settings)
+    (message,) = [r.getMessage() for r in caplog.records if "changed after" in r.getMessage()]
+    assert message.startswith("speaker 3/1.txt: changed after the corpus was read; these results are of what")
+    assert read_results(tmp_path / "exp") == read_results(trained)
 
 
 class TestInterrupted:

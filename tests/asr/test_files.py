@@ -13,7 +13,6 @@ from asr.files import (
     directory_digest,
     file_digest,
     read_json,
-    source_digest,
     storage_errors,
     write_json,
     write_text,
@@ -30,7 +29,7 @@ class TestFiles:
         def full(_: int) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr("asr.files.os.fsync", full)
+        monkeypatch.setattr("foundation.writing.os.fsync", full)
         with pytest.raises(OSError, match="No space left"):
             write_text(path, "new")
         assert path.read_text() == "precious"
@@ -79,29 +78,6 @@ class TestFiles:
             numbers: tuple[int, ...] = (1, 2)
 
         assert as_plain({1: Options()}) == {"1": {"path": "a/b", "numbers": [1, 2]}}
-
-    def test_source_digest_sees_text_by_content_and_audio_by_time(self, tmp_path: Path) -> None:
-        (tmp_path / "a.txt").write_text("one")
-        (tmp_path / "a.wav").write_bytes(b"sound")
-        before = source_digest(tmp_path)
-        os.utime(tmp_path / "a.txt", (1, 1))
-        (tmp_path / ".hidden").touch()
-        assert source_digest(tmp_path) == before
-        os.utime(tmp_path / "a.wav", (1, 1))
-        after = source_digest(tmp_path)
-        assert after != before
-        (tmp_path / "a.txt").write_text("two")
-        assert source_digest(tmp_path) != after
-
-    def test_source_digest_of_a_table_sees_what_is_beside_it(self, tmp_path: Path) -> None:
-        (tmp_path / "a.CSV").write_text("one")
-        (tmp_path / "exp").mkdir()
-        before = source_digest(tmp_path / "a.CSV")
-        (tmp_path / "exp" / "log.txt").touch()
-        os.utime(tmp_path / "a.CSV", (1, 1))
-        assert source_digest(tmp_path / "a.CSV") == before
-        (tmp_path / "lexicon.txt").touch()
-        assert source_digest(tmp_path / "a.CSV") != before
 
 
 class TestStorageErrors:

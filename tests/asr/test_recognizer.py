@@ -1,11 +1,13 @@
 """A trained model in use from Python."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
+from threadpoolctl import threadpool_info
 
 from acoustic.emissions.protocol import EmissionModel
 from asr import AsrError, Recognizer
@@ -118,6 +120,19 @@ class TestTranscribe:
         sure = recognizer.with_options(confidence=True).transcribe(tones / "speaker 0/0.wav")
         assert all(word.confidence is not None and 0 <= word.confidence <= 1 for word in sure.words)
         assert recognizer.decoder.config.confidence is False
+
+
+class TestManyThreads:
+    def test_calls_that_overlap_give_the_same_bits(self, recognizer: Recognizer, tones: Path) -> None:
+        paths = sorted(tones.glob("speaker */*.wav"))[:12]
+        recognizer = recognizer.with_options(confidence=True)
+        expected = [recognizer.transcribe(path) for path in paths]
+        before = [(pool["filepath"], pool["num_threads"]) for pool in threadpool_info()]
+        order = [(n + 5 * thread) % len(paths) for thread in range(8) for n in range(25)]
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda place: recognizer.transcribe(paths[place]), order))
+        assert [found[n] == expected[place] for n, place in enumerate(order)] == [True] * len(order)
+        assert [(pool["filepath"], pool["num_threads"]) for pool in threadpool_info()] == before
 
 
 class TestLoad:

@@ -12,6 +12,7 @@ from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
 from asr.corpora.tables import Table, read_speakers, read_table, words_of
 from asr.corpora.utterances import Corpus, Problem, Utterance
 from asr.errors import CorpusError
+from foundation.writing import write_whole
 
 _Stretch = tuple[str, float, float | None]
 
@@ -172,9 +173,7 @@ def write_kaldi(corpus: Corpus, directory: str | Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "segments").unlink(missing_ok=True)
         for name, lines in files.items():
-            (directory / name).write_text(
-                "".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n"
-            )
+            write_whole(directory / name, "".join(f"{line}\n" for line in lines).encode())
     except OSError as error:
         raise CorpusError(
             f"{directory}: cannot write the corpus ({error.strerror}); "

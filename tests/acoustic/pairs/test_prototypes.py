@@ -34,7 +34,7 @@ def test_prototypes_lie_amid_their_class() -> None:
     frames = row_of_classes(5)
     prototypes = fit_prototypes(frames, seed=0)
     assert prototypes.means.shape == (5, 8, 2)
-    assert_allclose(prototypes.means[:, :, 0].mean(axis=1), 3.0 * np.arange(5), rtol=0, atol=0.6)
+    assert_allclose(prototypes.means[:, :, 0].mean(axis=1), 3.0 * np.arange(5), rtol=0, atol=0.7)
     assert_allclose(prototypes.scale, np.sqrt(2), rtol=0, atol=0.15)
     accuracy = np.mean(prototypes.scores(frames.x).argmax(axis=1) == frames.codes)
     assert accuracy > 0.85  # the best there is: 0.89 of the frames of five such classes

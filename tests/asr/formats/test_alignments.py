@@ -67,10 +67,14 @@ def test_one_file_an_utterance(aligned: list[AlignedUtterance], name: str, tmp_p
 
 
 def test_an_id_is_no_path(aligned: list[AlignedUtterance], tmp_path: Path) -> None:
-    climbing = [replace(aligned[0], utterance_id=name) for name in ("../u", "a/b", "a%2Fb")]
+    ids = ("../u", "/u", "a/b", "a%2Fb", "a\0b", "a" * 300, "a" * 299 + "b")
+    climbing = [replace(aligned[0], utterance_id=name) for name in ids]
     assert write_aligned(climbing, "vtt", tmp_path / "each") == ""
     names = {file.name for file in tmp_path.rglob("*") if file.is_file()}
-    assert names == {"%2E.%2Fu.vtt", "a%2Fb.vtt", "a%252Fb.vtt"}
+    long = {name for name in names if name.startswith("aaa")}
+    assert names - long == {"%2E.%2Fu.vtt", "%2Fu.vtt", "a%2Fb.vtt", "a%252Fb.vtt", "a%00b.vtt"}
+    assert len(long) == 2
+    assert {file.parent for file in tmp_path.rglob("*.vtt")} == {tmp_path / "each"}
 
 
 @pytest.mark.parametrize(

@@ -24,4 +24,5 @@ def test_ids_that_are_no_file_names(name: str, tmp_path: Path) -> None:
     )
     if name == "npz":
         with np.load(index) as found:
-            assert {key: found[key][0, 0] for key in found.files} == {"../a": 0, "b/c": 1, "ä": 2}
+            # What unzip would lay beside its directory has another name.
+            assert {key: found[key][0, 0] for key in found.files} == {"%2E.%2Fa": 0, "b/c": 1, "ä": 2}

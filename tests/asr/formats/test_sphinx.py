@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,8 +51,10 @@ def test_lists_dictionary_and_fillers(tmp_path: Path) -> None:
 def test_what_sphinx_cannot_have(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"u1: a stretch of u1.flac, expected whole recordings"):
         write_sphinx({"": Corpus((utterance("u1", "A", tmp_path, end_s=1.0),))}, LEXICON, tmp_path)
-    with pytest.raises(CorpusError, match=r'utterance id "u\(1\)"'):
-        write_sphinx({"": Corpus((utterance("u(1)", "A", tmp_path),))}, LEXICON, tmp_path)
+    for name in ("u(1)", "../u", "u\0"):
+        one = replace(utterance("u", "A", tmp_path), utterance_id=name)
+        with pytest.raises(CorpusError, match=f'utterance id "{re.escape(name)}"'):
+            write_sphinx({"": Corpus((one,))}, LEXICON, tmp_path)
 
 
 def test_a_recording_is_not_replaced_by_a_link(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from numpy.testing import assert_array_equal
 
+from asr.corpora import speech_data
 from asr.corpora.corpus import SPLITS, Corpus, Utterance, read_corpus, write_corpus
+from asr.corpora.marks import recording_marks
 from asr.corpora.speech_data import compute_cepstra
 from asr.errors import CorpusError, ExperimentError
 from asr.experiment import Experiment
@@ -224,6 +226,73 @@ class TestGrammars:
         assert found["inputs"] == task.digests(())
 
 
+class TestChangesUnderARun:
+    """Nothing is mixed of before and after, and what has changed is named."""
+
+    @pytest.fixture
+    def raw(self, tones: Path, tmp_path: Path) -> Path:
+        return shutil.copytree(tones, tmp_path / "raw")
+
+    @staticmethod
+    def prepare(corpus_dir: Path, output_dir: Path) -> None:
+        write_corpus(read_corpus(corpus_dir), output_dir / "train")
+
+    @pytest.mark.parametrize(
+        ("name", "change"),
+        [
+            ("speaker 3/1.txt", lambda path: path.write_text("other words")),
+            ("speaker 3/1.wav", lambda path: path.unlink()),
+            ("speaker 3/1.wav", lambda path: shutil.copy(path.with_name("2.wav"), path)),
+            ("speaker 3/new.wav", lambda path: path.touch()),
+        ],
+        ids=["transcript", "gone", "replaced", "new"],
+    )
+    def test_between_stages(
+        self, task_of: Tasks, raw: Path, tmp_path: Path, name: str, change: Callable[[Path], None]
+    ) -> None:
+        task = task_of(self.prepare, corpus=raw)
+        assert len(task.corpus("train")) > 0
+        change(raw / name)
+        with pytest.raises(CorpusError, match=rf"\A{name}: changed while the corpus was read"):
+            task.features("train")
+        assert task.changed_files() == [name]
+        assert not list((tmp_path / "exp/stages").glob("features-*"))
+
+    def test_while_the_recipe_reads(self, task_of: Tasks, raw: Path, tmp_path: Path) -> None:
+        def prepare(corpus_dir: Path, output_dir: Path) -> None:
+            self.prepare(corpus_dir, output_dir)
+            (corpus_dir / "speaker 3/1.txt").write_text("other words")
+
+        with pytest.raises(CorpusError, match=r"\Aspeaker 3/1\.txt: changed while the corpus was read"):
+            _ = task_of(prepare, corpus=raw).prepared
+        assert list((tmp_path / "exp/stages").iterdir()) == []
+
+    def test_while_a_recording_is_read_nothing_of_it_is_kept(
+        self, task_of: Tasks, raw: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A recording that is replaced and put back has the same key: no block may hold other frames."""
+        changed = raw / "speaker 3/1.wav"
+        content, times = changed.read_bytes(), changed.stat()
+        read = speech_data.read_audio
+
+        def replaced(path: Path, *options: object) -> object:
+            if path == changed:
+                shutil.copy(changed.with_name("2.wav"), changed)
+            return read(path, *options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr("asr.corpora.speech_data.read_audio", replaced)
+        monkeypatch.setattr("foundation.blocks.LOSS_S", 0.0)
+        with pytest.raises(CorpusError, match=r"speaker 3/1\.wav: changed while the corpus was read"):
+            task_of(self.prepare, corpus=raw).features("train")
+        monkeypatch.setattr("asr.corpora.speech_data.read_audio", read)
+        changed.write_bytes(content)
+        os.utime(changed, ns=(times.st_atime_ns, times.st_mtime_ns))
+        task = task_of(self.prepare, corpus=raw)
+        expected = compute_cepstra(task.corpus("train"), task.config.front_end.front_end())
+        for found, wanted in zip(task.data(("train",)).cepstra, expected.cepstra, strict=True):
+            assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize(
     ("splits", "expected"),
     [(("train",), "units"), (("train", "dev"), "units-dev"), (("dev", "test"), "units-dev-test")],
@@ -242,7 +311,7 @@ class TestRecordingsDigest:
         return Corpus(tuple(Utterance(path.stem, path, ("ASA",), "s") for path in paths))
 
     def test_recordings_in_the_task_are_in_its_own_digest(self, corpus: Corpus, tmp_path: Path) -> None:
-        first, second = json.loads(recordings_digest(corpus, tmp_path / "task"))
+        first, second = json.loads(recordings_digest(corpus, recording_marks(corpus, tmp_path / "task")))
         assert first.startswith(f"{tmp_path / 'raw/a.wav'} 5 ")
         assert second.startswith(f"{tmp_path / 'raw/b.wav'} 5 ")
 
@@ -258,16 +327,16 @@ class TestRecordingsDigest:
     def test_a_changed_recording_is_seen(
         self, corpus: Corpus, tmp_path: Path, change: Callable[[Path], None]
     ) -> None:
-        before = recordings_digest(corpus, tmp_path / "task")
-        assert recordings_digest(corpus, tmp_path / "task") == before
+        before = recordings_digest(corpus, recording_marks(corpus, tmp_path / "task"))
+        assert recordings_digest(corpus, recording_marks(corpus, tmp_path / "task")) == before
         change(tmp_path / "task/c.wav")
-        assert recordings_digest(corpus, tmp_path / "task") == before
+        assert recordings_digest(corpus, recording_marks(corpus, tmp_path / "task")) == before
         change(tmp_path / "raw/b.wav")
-        kept, changed = json.loads(recordings_digest(corpus, tmp_path / "task"))
+        kept, changed = json.loads(recordings_digest(corpus, recording_marks(corpus, tmp_path / "task")))
         assert kept == json.loads(before)[0]
         assert changed != json.loads(before)[1]
 
     def test_a_missing_recording_is_said(self, corpus: Corpus, tmp_path: Path) -> None:
         (tmp_path / "raw/a.wav").unlink()
-        first, _ = json.loads(recordings_digest(corpus, tmp_path / "task"))
+        first, _ = json.loads(recordings_digest(corpus, recording_marks(corpus, tmp_path / "task")))
         assert first == f"{tmp_path / 'raw/a.wav'} missing"

@@ -1,0 +1,132 @@
+"""Files appear whole or not at all, where they are asked for and nowhere else."""
+
+import errno
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from foundation.writing import LONGEST_NAME, partial_name, whole_file, write_whole
+
+
+def test_a_file_is_there_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"earlier")
+    with whole_file(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"earlier"
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("function", ["fsync", "replace"])
+def test_what_fails_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"earlier")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(f"foundation.writing.os.{function}", full)
+    with pytest.raises(OSError, match=f"No space left on device: '{path}'"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"earlier"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/a").write_bytes(b"earlier")
+    (tmp_path / "link").symlink_to("there/a")
+    write_whole(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there/a").read_bytes() == b"new"
+
+
+def test_a_link_to_nothing_yet_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("a")
+    write_whole(tmp_path / "link", b"new")
+    assert os.readlink(tmp_path / "link") == "a"
+    assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_a_link_in_a_circle_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("link")
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        write_whole(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_directory_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    for path in (tmp_path, tmp_path / "link"):
+        with pytest.raises(IsADirectoryError, match="Is a directory"):
+            write_whole(path, b"new")
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=f"No such file or directory: '{tmp_path}/none/a'"):
+        write_whole(tmp_path / "none/a", b"new")
+
+
+def test_an_error_of_numpy_keeps_its_words(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"\A1000 requested and 10 written\Z"), whole_file(tmp_path / "a"):
+        raise OSError("1000 requested and 10 written")
+
+
+def test_permissions_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch(mode=0o600)
+    write_whole(path, b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_link_in_the_place_of_the_unfinished_file_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_bytes(b"precious")
+    (tmp_path / partial_name("a")).symlink_to("precious")
+    write_whole(tmp_path / "a", b"new")
+    assert (tmp_path / "precious").read_bytes() == b"precious"
+    assert (tmp_path / "a").read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_named_pipe_is_written_into(tmp_path: Path) -> None:
+    path, found = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: found.append(path.read_bytes()))
+    reader.start()
+    write_whole(path, b"new")
+    reader.join(10)
+    assert found == [b"new"]
+    assert path.is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no /dev/full")
+def test_a_device_is_written_into_and_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "null").symlink_to("/dev/null")
+    write_whole(tmp_path / "null", b"new")
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        write_whole("/dev/full", b"new")
+    assert Path("/dev/full").is_char_device()
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="this system has no /proc")
+def test_an_open_file_is_written_into(tmp_path: Path) -> None:
+    with open(tmp_path / "a", "w+b") as file:
+        write_whole(f"/dev/fd/{file.fileno()}", b"new")
+        assert file.read() == b"new"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_the_longest_name(tmp_path: Path) -> None:
+    name = "ä" * (LONGEST_NAME // 2)
+    write_whole(tmp_path / name, b"new")
+    assert os.listdir(tmp_path) == [name]
+    assert partial_name(name) != partial_name(name[:-1] + "b")
