@@ -7,12 +7,14 @@ from .exports import export
 from .imports import import_model
 from .keywords import keywords
 from .leftovers import clean
+from .listen import listen
 from .live.stream import Partial, Stream, StreamConfig
 from .planning.plan import plan
 from .recipe import Recipe
 from .recognizer import Recognizer
 from .reports.report import report
 from .scoring.scoring import compare, score
+from .serving.serve import serve
 from .sparsity import sparsity
 from .sweeps import sweep
 from .verbs import align, align_corpus, decode, demo, evaluate, info, lm, suspicious, train
@@ -38,12 +40,14 @@ __all__ = [
     "import_model",
     "info",
     "keywords",
+    "listen",
     "lm",
     "plan",
     "read_corpus",
     "report",
     "running_on",
     "score",
+    "serve",
     "sparsity",
     "suspicious",
     "sweep",

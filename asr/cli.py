@@ -33,6 +33,7 @@ GROUPS = {
     "data": ("validate", "lexicon", "lm"),
     "models": ("plan", "train", "info", "report", "sweep", "sparsity", "clean"),
     "recordings": ("decode", "keywords", "align", "evaluate", "score"),
+    "live": ("serve", "listen"),
     "other tools": ("export", "import"),
 }
 EXAMPLES = {
@@ -56,6 +57,8 @@ EXAMPLES = {
     "export": "asr export exp/mine --what scores --corpus my_recordings --out scores",
     "import": "asr import hmmdefs --dictionary words.dic --out exp/htk",
     "score": "asr score ref.txt hyp.txt --against hyp2.txt",
+    "serve": "asr serve exp/mine",
+    "listen": "asr listen exp/mine --input my_recordings/anna/u01.wav",
 }
 WITHOUT_JSON = ("completion",)  # what they print is for programs anyway
 
@@ -118,6 +121,8 @@ def command_line() -> CommandLine:
         _add_keywords,
         _add_score,
         _add_evaluate,
+        _add_serve,
+        _add_listen,
         _add_export,
         _add_import,
         _add_validate,
@@ -326,6 +331,64 @@ def _add_evaluate(verbs: Verbs) -> VerbParser:
     command.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
     _add_model_options(command)
     command.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
+    return command
+
+
+def _add_serve(verbs: Verbs) -> VerbParser:
+    command = verbs.add_parser(
+        "serve",
+        help="a page on this machine to talk, to transcribe recordings, and to make a recogniser",
+        description="Serve a page in the browser, for this machine alone: words appear while one speaks, "
+        "recordings are transcribed and aligned. Without a model, commands are recorded on the page "
+        "and a recogniser is trained from them. Ends with Ctrl-C. Needs the extra serve.",
+    )
+    command.add_argument(
+        "experiment",
+        nargs="?",
+        type=Path,
+        metavar="EXP",
+        help="experiment directory that asr train wrote, or that the page shall train (exp/my_commands)",
+    )
+    _add_model_options(command)
+    command.add_argument("--host", default="127.0.0.1", help="address to listen at (127.0.0.1)")
+    command.add_argument("--port", type=int, default=8000, help="port to listen at, 0 for any (8000)")
+    command.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("my_commands"),
+        metavar="DIR",
+        help="where recordings of the page are kept (my_commands)",
+    )
+    command.add_argument(
+        "--streams", type=int, default=8, metavar="N", help="clients that are listened to at a time (8)"
+    )
+    return command
+
+
+def _add_listen(verbs: Verbs) -> VerbParser:
+    command = verbs.add_parser(
+        "listen",
+        help="print words while one speaks",
+        description="Print words while one speaks: the sentence under way on one line of the terminal, each "
+        "finished sentence as a line. A microphone needs the extra listen, and ends with Ctrl-C.",
+    )
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
+    _add_model_options(command)
+    command.add_argument(
+        "--input",
+        default="microphone",
+        metavar="FILE",
+        help="a recording, or - for samples of 16 bits on the standard input; the microphone by default",
+    )
+    command.add_argument(
+        "--rate",
+        type=int,
+        metavar="HZ",
+        help="of the standard input or the microphone; the model's by default",
+    )
+    command.add_argument("--device", help="number or name of the microphone; the system's own by default")
     return command
 
 

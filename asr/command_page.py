@@ -182,6 +182,13 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
         "removed": "whether what was found has been removed",
         "n_bytes": "sum of what was found",
     },
+    "serve": {"address": "of the page", "ready": "whether there is a model already"},
+    "listen": {
+        "type": "partial: these words may still change; final: a finished sentence",
+        "text": "the words",
+        "words": f"of each word {_WORD}",
+        "heard_s": "seconds of sound so far",
+    },
     "doctor": {
         "errors": "number of errors",
         "warnings": "number of warnings",
@@ -189,6 +196,10 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
     },
 }
 LISTS = ("decode", "align")  # these print a list of such records
+_EACH = {
+    **dict.fromkeys(LISTS, "a list, of each element"),
+    "listen": "as it listens a line for each change, an object",
+}
 
 
 def command_page() -> str:
@@ -248,7 +259,7 @@ def _shapes(verb: str) -> list[str]:
     for name, keys in SHAPES.items():
         if name.partition(" ")[0] == verb:
             option = f" with `{name.partition(' ')[2]}`" if " " in name else ""
-            each = "a list, of each element" if verb in LISTS else "an object"
+            each = _EACH.get(verb, "an object")
             lines += [f"`--json`{option} prints {each}:\n", *_keys(keys), ""]
     return lines[:-1]
 

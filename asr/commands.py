@@ -6,6 +6,7 @@ For a person it prints text; with ``--json`` one record for programs (`asr.forma
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from asr.files import as_plain, check_target, read_json
 from asr.formats import records, terminal
 from asr.formats.alignments import ONE_EACH, write_aligned
 from asr.formats.colour import with_severity
+from asr.formats.heard import heard_json, heard_text
 from asr.formats.hypotheses import (
     CAPTIONS,
     Decoded,
@@ -35,11 +37,14 @@ from asr.formats.transcripts import text_or_file
 from asr.imports import import_model
 from asr.keywords import as_record, format_keywords, keywords
 from asr.leftovers import clean, format_leftovers
+from asr.listen import listen
 from asr.model_info import format_info
 from asr.planning.plan import plan
 from asr.planning.table import plan_json, plan_table
 from asr.reports.report import report
 from asr.scoring.results import RESULTS
+from asr.serving.limits import Limits
+from asr.serving.serve import serve
 from asr.sparsity import format_sparsity, sparsity
 from asr.stages.store import STAGES
 from asr.sweeps import sweep
@@ -370,6 +375,47 @@ def _clean(options: argparse.Namespace) -> int:
     return 0
 
 
+def _serve(options: argparse.Namespace) -> int:
+    def ready(address: str, has_model: bool) -> None:
+        # One line, for whoever reads it does not wait for the end.
+        print(json.dumps({"address": address, "ready": has_model}) if options.json else address, flush=True)
+        if not has_model:
+            progress.say("there is no model yet: record commands on the page, and train there")
+        progress.say("stop with Ctrl-C")
+
+    serve(
+        options.experiment,
+        model=options.model,
+        grammar=options.grammar,
+        host=options.host,
+        port=options.port,
+        folder=options.folder,
+        limits=Limits(streams=options.streams),
+        when_ready=ready,
+    )
+    progress.say("stopped")
+    return 0
+
+
+def _listen(options: argparse.Namespace) -> int:
+    found = listen(
+        options.experiment,
+        source=options.input,
+        sample_rate=options.rate,
+        device=options.device,
+        model=options.model,
+        grammar=options.grammar,
+    )
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for heard in found:
+        if options.json:
+            line = heard_json(heard.kind, heard.words, heard.heard_s)
+        else:
+            line = heard_text(heard.kind, heard.words, width)
+        print(line, end="", flush=True)
+    return 0
+
+
 def _print_found(names, results, write, *, is_json: bool) -> int:  # type: ignore[no-untyped-def]
     """Write what was found, name on standard error what was not, and return the exit code."""
     good = [
@@ -404,4 +450,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "report": _report,
     "clean": _clean,
     "plan": _plan,
+    "serve": _serve,
+    "listen": _listen,
 }

@@ -33,6 +33,8 @@ _FOR = {
     "numerals": "--set text=en and other languages",
     "cluster": "--scheduler and --cluster",
     "report": "asr report",
+    "serve": "asr serve",
+    "listen": "asr listen with a microphone",
 }
 _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:>=\s*([\d.]+))?[^;]*(?:;\s*extra == ['\"](\w+)['\"])?")
 

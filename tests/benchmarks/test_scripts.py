@@ -25,6 +25,7 @@ SCRIPTS = (
     "house",
     "keywords",
     "large_vocabulary",
+    "load",
     "long_recordings",
     "outlook",
     "pair_training",

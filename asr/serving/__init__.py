@@ -1,0 +1,1 @@
+"""The local page and its interface for programs: what ``asr serve`` offers."""

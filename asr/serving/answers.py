@@ -1,0 +1,203 @@
+"""What the server answers, as JSON: these classes are also its description for programs (OpenAPI)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from asr.formats.hypotheses import json_words
+from asr.formats.intervals import Interval
+from asr.formats.tiers import AlignedUtterance
+from asr.serving.levels import fault_of
+from asr.serving.served import MOST_WORDS, Served
+from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take
+from asr.serving.training import Progress
+from decoder.decoder import Hypothesis, HypothesisWord
+
+Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+Label = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Problem(BaseModel):
+    """What is wrong with a request, in one line."""
+
+    error: str
+
+
+class Word(BaseModel):
+    """A word, when it is spoken, and how sure that is (null: not known)."""
+
+    word: Label
+    start_s: Seconds
+    end_s: Seconds
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class Phone(BaseModel):
+    """A phone, or another unit that words are made of, and when it is spoken."""
+
+    phone: str
+    start_s: float
+    end_s: float
+
+
+class Transcript(BaseModel):
+    """The words of a recording."""
+
+    text: str
+    words: list[Word]
+    duration_s: float
+    log_score: float
+    complete: bool
+
+
+class Aligned(BaseModel):
+    """The words of a transcript and their phones in a recording."""
+
+    words: list[Word]
+    phones: list[Phone]
+    duration_s: float
+
+
+class Sentence(BaseModel):
+    """Words to be written in a format."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100)] = "recording"
+    duration_s: Seconds
+    words: Annotated[list[Word], Field(max_length=20_000)]
+
+    def hypothesis(self) -> Hypothesis:
+        """Return the words as the writers of formats take them."""
+        words = (HypothesisWord(w.word, w.start_s, w.end_s, 0.0, w.confidence) for w in self.words)
+        return Hypothesis(tuple(words), 0.0, True)
+
+
+class Bounds(BaseModel):
+    """How much a client may send."""
+
+    upload_bytes: int
+    audio_s: float
+    streams: int
+    most_prompts: int = MOST_PROMPTS
+    longest_prompt: int = LONGEST_PROMPT
+
+
+class Model(BaseModel):
+    """What is in use."""
+
+    ready: bool
+    experiment: str
+    model: str | None = None
+    grammar: str | None = None
+    sample_rate: int | None = None
+    words: list[str] = []
+    n_words: int = 0
+    limits: Bounds
+
+
+class TakeAnswer(BaseModel):
+    """A take and its levels, in dB relative to full scale."""
+
+    name: str
+    prompt: str
+    duration_s: float
+    peak_db: float
+    snr_db: float
+    fault: str | None
+
+
+class Studio(BaseModel):
+    """Prompts, takes, and what is lacking before a training."""
+
+    folder: str
+    prompts: list[str]
+    takes: list[TakeAnswer]
+    lacking: list[str]
+
+
+class Prompts(BaseModel):
+    """Prompts in order."""
+
+    prompts: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=MOST_PROMPTS)]
+
+
+class TrainingAnswer(BaseModel):
+    """How far a training is: status idle, running, done, failed or cancelled; share from 0 to 1."""
+
+    status: str
+    step: str
+    share: float
+    seconds: float
+    message: str
+    lines: list[str]
+
+
+def transcript(found: Hypothesis, duration_s: float) -> Transcript:
+    """Return a recognised recording."""
+    return Transcript.model_validate({**json_words(found), "duration_s": round(duration_s, 3)})
+
+
+def aligned(found: AlignedUtterance) -> Aligned:
+    """Return an aligned recording."""
+    words = found.tiers["words"]
+    sure = found.confidences or [None] * len(words)
+    return Aligned(
+        words=[Word(word=i.label, confidence=c, **_times(i)) for i, c in zip(words, sure, strict=True)],
+        phones=[Phone(phone=i.label, **_times(i)) for i in found.tiers["phones"]],
+        duration_s=found.duration_s,
+    )
+
+
+def _times(interval: Interval) -> dict[str, Any]:
+    return {"start_s": round(interval.start_s, 3), "end_s": round(interval.end_s, 3)}
+
+
+def model(served: Served, limits: Bounds) -> Model:
+    """Return what is served; of the experiment only its name, not where it lies."""
+    name = served.experiment.absolute().name
+    if not served.is_ready:
+        return Model(ready=False, experiment=name, limits=limits)
+    recognizer = served.recognizer
+    words = recognizer.lexicon.words
+    return Model(
+        ready=True,
+        experiment=name,
+        model=recognizer.name,
+        grammar=recognizer.grammar,
+        sample_rate=recognizer.model.front_end.config.mfcc.sample_rate,
+        words=[recognizer.spelling.get(word, word) for word in words[:MOST_WORDS]],
+        n_words=len(words),
+        limits=limits,
+    )
+
+
+def take(found: Take) -> TakeAnswer:
+    """Return a take."""
+    levels = found.levels
+    return TakeAnswer(
+        name=found.name,
+        prompt=found.prompt,
+        duration_s=round(levels.duration_s, 3),
+        peak_db=round(levels.peak_db, 1),
+        snr_db=round(levels.snr_db, 1),
+        fault=fault_of(levels),
+    )
+
+
+def training(progress: Progress, hidden: dict[str, str]) -> TrainingAnswer:
+    """Return how far a training is, paths of the machine replaced by names."""
+
+    def plain(line: str) -> str:
+        for path, name in hidden.items():
+            line = line.replace(path, name)
+        return line
+
+    return TrainingAnswer(
+        status=progress.status,
+        step=progress.step,
+        share=round(progress.share, 3),
+        seconds=round(progress.seconds, 1),
+        message=plain(progress.message),
+        lines=[plain(line) for line in progress.lines],
+    )

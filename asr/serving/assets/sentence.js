@@ -1,0 +1,77 @@
+// A sentence or recording: its words, how sure they are, its sound, and where they lie in it.
+import { ask, complain, keep, query } from "./api.js";
+import { play, wav } from "./audio.js";
+import { button, element, timeline } from "./timeline.js";
+
+/** Show words; sound is {samples, rate} at whose beginning the words' times are 0, or null. */
+export function sentence(words, sound, about, { phones = null, open = false } = {}) {
+  const item = element("li");
+  item.append(spoken(words));
+  const line = element("div", "about");
+  line.append(...about);
+  item.append(line);
+  if (sound) attachSound(item, line, words, sound, phones, open);
+  return item;
+}
+
+function spoken(words) {
+  const line = element("p", "words");
+  for (const word of words) {
+    const part = element("span", "", word.word);
+    const isKnown = word.confidence !== null && word.confidence !== undefined;
+    part.style.setProperty("--sure", isKnown ? word.confidence : 1);
+    part.title = `${word.start_s.toFixed(2)} to ${word.end_s.toFixed(2)} s${isKnown ? `, ${Math.round(100 * word.confidence)} % sure` : ""}`;
+    line.append(part, " ");
+  }
+  if (!words.length) line.append(element("em", "soft", "no words"));
+  return line;
+}
+
+function attachSound(item, line, words, sound, phones, open) {
+  let view = null, url = null;
+  const show = (found) => {
+    view?.remove();
+    view = timeline(sound.samples, sound.rate, words, found);
+    item.append(view);
+  };
+  const player = button("▶ Play", "", () => {
+    url ||= URL.createObjectURL(wav(sound.samples, sound.rate));
+    play(url, (time) => view?.at(time));
+  });
+  const toggle = button("Alignment", "", async () => {
+    const isOpen = toggle.getAttribute("aria-expanded") === "true";
+    toggle.setAttribute("aria-expanded", String(!isOpen));
+    if (isOpen) {
+      view.remove();
+      view = null;
+      return;
+    }
+    show(phones);
+    if (phones || !words.length) return;
+    try {
+      phones = (await aligned(sound, textOf(words))).phones;
+      if (view) show(phones);
+    } catch (error) {
+      complain(error);
+    }
+  });
+  toggle.setAttribute("aria-expanded", String(open));
+  line.append(player, toggle);
+  if (open) show(phones);
+}
+
+export function textOf(words) {
+  return words.map((w) => w.word).join(" ");
+}
+
+export async function aligned(sound, text) {
+  return (await ask("POST", query("/api/align", { text }), wav(sound.samples, sound.rate))).json();
+}
+
+/** Keep words as a file of a format. */
+export async function keepWords(words, duration_s, name, format) {
+  const rows = words.map(({ word, start_s, end_s, confidence }) => ({ word, start_s, end_s, confidence: confidence ?? null }));
+  const body = JSON.stringify({ name, duration_s, words: rows });
+  await keep(await ask("POST", query("/api/words", { format }), body, "application/json"));
+}
+

@@ -1,0 +1,124 @@
+"""Who may ask: pages of this server and programs, nobody else's page; and what every answer says of itself.
+
+A page of a stranger can send requests to a server of this machine: under its own name, which its browser
+states as ``Origin``, or, once its name leads to this machine (DNS rebinding), under the server's, which
+``Host`` shows. Both are checked before anything is read.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from asr.serving.refusals import FORBIDDEN
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+POLICY = (
+    "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; "
+    "media-src 'self' blob:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "microphone=(self), camera=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address is of this machine alone.
+
+    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def names_of(host: str) -> frozenset[str]:
+    """Return the names by which a server at an address may be called."""
+    own = (
+        () if is_loopback(host) else (socket.gethostname(), f"{socket.gethostname()}.local", socket.getfqdn())
+    )
+    return frozenset(name.lower() for name in (*LOOPBACK_NAMES, host, *own))
+
+
+class Gate:
+    """Refuses requests under a wrong name or from another site's page; adds headers to all answers.
+
+    Parameters
+    ----------
+    app : what answers
+    host : address the server listens at. Other than loopback, its numeric addresses are its names, too: they
+        cannot be made to lead elsewhere.
+    """
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        self.app, self.names, self.is_open = app, names_of(host), not is_loopback(host)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        reason = refusal_of(Headers(scope=scope), self.names, is_open=self.is_open)
+        if reason is None:
+            await self.app(scope, receive, _with_headers(send))
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": reason})
+        else:
+            answer = JSONResponse({"error": reason}, FORBIDDEN)
+            await answer(scope, receive, _with_headers(send))
+
+
+def refusal_of(headers: Headers, names: Collection[str], *, is_open: bool = False) -> str | None:
+    """Return why a request with these headers is not answered, or nothing."""
+    host = headers.get("host", "")
+    name = urlsplit(f"//{host}").hostname if _is_plain(host) else None
+    if name is None or not (name in names or (is_open and _is_address(name))):
+        return "the header Host names another server; expected the address that asr serve printed; use that"
+    origin = headers.get("origin")
+    if origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
+        return "the request comes from another site's page; expected the page of this server; use that"
+    return None
+
+
+def _is_plain(host: str) -> bool:
+    """Return whether a header names a host and perhaps a port, and nothing that could be read otherwise."""
+    try:
+        parts = urlsplit(f"//{host}")
+        return parts.netloc == host and "@" not in host and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_headers(send: Send) -> Send:
+    async def answered(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return answered

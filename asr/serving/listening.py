@@ -1,0 +1,208 @@
+"""Words while one speaks: ``/api/listen``, a WebSocket.
+
+The client first says what it sends, ``{"sample_rate": 48000, "encoding": "pcm_s16le"}``, then sends sound as
+binary messages of any size. It is told ``{"type": "partial", …}`` and ``{"type": "final", …}``. With
+``{"type": "finish"}`` it asks for the rest, which ends with ``{"type": "done"}``; ``{"type": "reset"}``
+forgets the speaker. While the server is behind, it says so (``{"type": "slow", …}``) and then stops reading.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from fastapi import APIRouter
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from asr.live.stream import Stream
+from asr.serving.refusals import BAD, BUSY, Refusal
+from asr.serving.sound_queue import SoundQueue
+from asr.serving.state import Server
+from asr.serving.streams import open_stream, sentence_of, words_of
+from foundation.arrays import Singles
+from foundation.errors import AsrError
+
+ENCODINGS = {"pcm_s16le": ("<i2", 1 / 32768), "pcm_f32le": ("<f4", 1.0)}
+LOWEST_HZ, HIGHEST_HZ = 8000, 192_000
+POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
+SAID_EVERY_S = 0.5  # how often a client hears how much was heard, though no word has changed
+
+
+def listening_routes(server: Server) -> APIRouter:
+    """Return the route."""
+    router = APIRouter()
+
+    @router.websocket("/api/listen")
+    async def listen(socket: WebSocket) -> None:
+        await socket.accept()
+        try:
+            with server.streams.one():
+                await _listened(socket, server)
+        except AsrError as error:
+            status = error.status if isinstance(error, Refusal) else BAD
+            with suppress(WebSocketDisconnect, RuntimeError, TimeoutError):
+                async with asyncio.timeout(server.limits.send_s):
+                    await _close(socket, server.plain(str(error)), status)
+        except (WebSocketDisconnect, TimeoutError):
+            pass
+
+    return router
+
+
+async def _close(socket: WebSocket, line: str, status: int) -> None:
+    """Tell the client why it is not listened to any more."""
+    if socket.application_state is WebSocketState.CONNECTED:
+        await socket.send_json({"type": "error", "error": line, "status": status})
+        await socket.close(TRY_AGAIN_LATER if status == BUSY else POLICY_VIOLATION)
+
+
+async def _listened(socket: WebSocket, server: Server) -> None:
+    """Listen to a client until it goes away or makes a mistake."""
+    sample_rate, encoding = _wish_of(await _received(socket, server.limits.idle_s))
+    recognizer = server.served.recognizer
+    stream = await server.workers.run(lambda: open_stream(recognizer, sample_rate))
+    conversation = Conversation(socket, server, stream, sample_rate, encoding)
+    await conversation.say({"type": "ready", "model": recognizer.name, "encoding": encoding})
+    await conversation.run()
+
+
+async def _received(socket: WebSocket, idle_s: float) -> str | bytes:
+    """Return the next message; `Refusal` if none comes."""
+    try:
+        async with asyncio.timeout(idle_s):
+            message = await socket.receive()
+    except TimeoutError:
+        raise Refusal(f"nothing was sent for {idle_s:g} s, expected sound; begin again", BAD) from None
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1005))
+    content: str | bytes = message["text"] if message.get("text") is not None else message["bytes"]
+    return content
+
+
+def _wish_of(message: str | bytes) -> tuple[int, str]:
+    """Return sample rate and encoding that the first message asks for."""
+    wish = _json(message)
+    rate, encoding = wish.get("sample_rate"), wish.get("encoding", "pcm_s16le")
+    if not isinstance(rate, int) or isinstance(rate, bool) or not LOWEST_HZ <= rate <= HIGHEST_HZ:
+        raise Refusal(f"sample_rate: expected {LOWEST_HZ} to {HIGHEST_HZ} Hz; send another", BAD)
+    if encoding not in ENCODINGS:
+        raise Refusal(f"encoding: expected one of {', '.join(ENCODINGS)}; send another", BAD)
+    return rate, str(encoding)
+
+
+def _json(message: str | bytes) -> dict[str, Any]:
+    """Return a text message, which is a JSON object."""
+    found = None
+    if isinstance(message, str):
+        with suppress(ValueError, RecursionError):
+            found = json.loads(message)
+    if not isinstance(found, dict):
+        raise Refusal('expected a JSON object such as {"sample_rate": 16000} as text; send that', BAD)
+    return found
+
+
+def samples_of(message: bytes, encoding: str) -> Singles:
+    """Return the samples (n,) float32 of a binary message; `Refusal` if it is none.
+
+    >>> samples_of(bytes([0, 64, 0, 192]), "pcm_s16le").tolist()
+    [0.5, -0.5]
+    """
+    kind, scale = ENCODINGS[encoding]
+    if len(message) % np.dtype(kind).itemsize:
+        raise Refusal(f"{len(message)} bytes, expected whole samples of {encoding}; send these", BAD)
+    samples: Singles = np.frombuffer(message, kind).astype(np.float32) * np.float32(scale)
+    if not np.isfinite(samples).all():
+        raise Refusal("a sample is not a number, expected -1 to 1; send these", BAD)
+    return samples.clip(-1, 1)
+
+
+class Conversation:
+    """One client: a reader that fills its queue, and a speaker that empties it and tells what is heard.
+
+    Parameters
+    ----------
+    socket : to the client
+    server : whose threads compute
+    stream : recogniser of this client alone
+    sample_rate, encoding : of what it sends
+    """
+
+    def __init__(
+        self, socket: WebSocket, server: Server, stream: Stream, sample_rate: int, encoding: str
+    ) -> None:
+        self._socket, self._server, self._stream, self._encoding = socket, server, stream, encoding
+        self._queue = SoundQueue(sample_rate, server.limits.behind_s)
+        self._shown: list[dict[str, Any]] = []
+        self._said_s = 0.0
+        self._rate, self._n_samples = sample_rate, 0  # of the recording under way
+
+    async def say(self, message: dict[str, Any]) -> None:
+        """Send a message; a client that does not take it in time is left."""
+        async with asyncio.timeout(self._server.limits.send_s):
+            await self._socket.send_json(message)
+
+    async def run(self) -> None:
+        """Listen and speak until the client goes away; what is under way then is not waited for."""
+        tasks = [asyncio.ensure_future(self._read()), asyncio.ensure_future(self._speak())]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+        for task, result in zip(tasks, results, strict=True):
+            if task in done and isinstance(result, BaseException):
+                raise result
+
+    async def _read(self) -> None:
+        while True:
+            message = await _received(self._socket, self._server.limits.idle_s)
+            if isinstance(message, bytes):
+                await self._queue.put(samples_of(message, self._encoding))
+                continue
+            wish = _json(message).get("type")
+            if wish not in ("finish", "reset"):
+                raise Refusal('type: expected "finish" or "reset"; send one of them', BAD)
+            await self._queue.put(wish)
+
+    async def _speak(self) -> None:
+        while True:
+            behind_s = self._queue.waiting_s
+            item = await self._queue.take()
+            if behind_s > self._server.limits.told_s:
+                await self.say({"type": "slow", "behind_s": round(behind_s, 1)})
+            if isinstance(item, str):
+                await self._obey(item)
+            else:
+                await self._hear(item)
+
+    async def _hear(self, samples: Singles) -> None:
+        partial = await self._server.workers.run(lambda: self._stream.accept(samples))
+        self._n_samples += samples.size
+        for hypothesis in partial.finished:
+            await self._final(sentence_of(hypothesis))
+        words, now_s = words_of(partial), time.monotonic()
+        if words != self._shown or now_s - self._said_s > SAID_EVERY_S:
+            self._shown, self._said_s = words, now_s
+            await self.say({"type": "partial", "words": words, "heard_s": self._heard_s})
+
+    @property
+    def _heard_s(self) -> float:
+        """Seconds of the recording that the recogniser was given."""
+        return round(self._n_samples / self._rate, 3)
+
+    async def _final(self, sentence: dict[str, Any]) -> None:
+        if sentence["words"]:
+            await self.say({"type": "final", **sentence, "heard_s": self._heard_s})
+
+    async def _obey(self, command: str) -> None:
+        if command == "finish":
+            await self._final(sentence_of(await self._server.workers.run(self._stream.finish)))
+            await self.say({"type": "done", "heard_s": self._heard_s})
+        else:
+            await self._server.workers.run(self._stream.reset)
+        self._shown, self._n_samples = [], 0

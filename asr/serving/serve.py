@@ -1,0 +1,61 @@
+"""``asr serve``: a page on this machine to talk, to transcribe recordings, and to make a recogniser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from asr.errors import ConfigError
+from asr.serving.limits import Limits
+
+FOLDER = "my_commands"
+_PACKAGES = ("fastapi", "uvicorn", "websockets")
+
+
+def serve(
+    experiment: str | Path | None = None,
+    *,
+    model: str | None = None,
+    grammar: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    folder: str | Path = FOLDER,
+    limits: Limits | None = None,
+    when_ready: Callable[[str, bool], None] | None = None,
+) -> None:
+    """Serve the page and the interface for programs until a signal ends it.
+
+    Parameters
+    ----------
+    experiment : directory that ``asr train`` wrote, or that the page is to train; ``exp/`` and the folder's
+        name by default
+    model, grammar : names; the experiment's own by default
+    host : address; other machines reach only those that are not loopback
+    port : 0 for any that is free
+    folder : of the recordings that are made on the page
+    limits : of what clients may ask
+    when_ready : told the page's address, and whether there is a model already
+    """
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f'serve: needs {", ".join(missing)}, not installed; run: pip install "asr-sparse-kernel[serve]"'
+        )
+    if not 0 <= port <= 65535:
+        raise ConfigError(f"--port: {port}, expected 0 to 65535; 8000 is usual")
+    takes = Path(folder)
+    if takes.exists() and not takes.is_dir():
+        raise ConfigError(f"--folder: {takes} is a file, expected a folder; choose another name")
+    place = Path(experiment) if experiment is not None else Path("exp") / takes.absolute().name
+    import_module("asr.serving.server").run(  # it imports what the extra brings
+        place,
+        model=model,
+        grammar=grammar,
+        host=host,
+        port=port,
+        folder=takes,
+        limits=limits or Limits(),
+        when_ready=when_ready or (lambda address, is_ready: None),
+    )

@@ -1,0 +1,49 @@
+"""The recogniser that clients use: loaded when the server starts, and again after a training."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from asr.recognizer import Recognizer
+from asr.serving.refusals import CONFLICT, Refusal
+from foundation.errors import AsrError
+
+MOST_WORDS = 200  # that are shown
+
+
+class Served:
+    """A model of an experiment, if there is one yet.
+
+    Parameters
+    ----------
+    experiment : directory that ``asr train`` wrote, or will
+    model, grammar : names; the experiment's own by default
+    """
+
+    def __init__(self, experiment: Path, model: str | None = None, grammar: str | None = None) -> None:
+        self.experiment, self.model, self.grammar = experiment, model, grammar
+        self._recognizer: Recognizer | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a model."""
+        return self._recognizer is not None
+
+    @property
+    def recognizer(self) -> Recognizer:
+        """The recogniser; `Refusal` if there is none yet."""
+        if self._recognizer is None:
+            raise Refusal("there is no model yet, expected one; record commands and train first", CONFLICT)
+        return self._recognizer
+
+    def load(self) -> None:
+        """Load the model and decode a moment of noise: the first words shall not wait for compiling."""
+        found = Recognizer.load(self.experiment, self.model, self.grammar).with_options(confidence=True)
+        noise = np.random.default_rng(0).normal(size=found.model.front_end.config.mfcc.sample_rate) * 1e-3
+        with suppress(AsrError):  # there are no words in noise
+            found.transcribe(noise.astype(np.float32))
+            found.stream().accept(noise.astype(np.float32))
+        self._recognizer = found

@@ -1,0 +1,171 @@
+"""Recordings made on the page: a folder of ``name.wav`` + ``name.txt``, as ``asr train folder`` takes it.
+
+The prompts are kept beside them in a hidden file. Names of files are made here from the prompt and a number;
+what clients send is looked up among them, and never becomes a path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+import soundfile
+import soxr
+
+from asr.files import file_stem, read_json, write_json, write_text
+from asr.serving.levels import Levels, fault_of, levels_of
+from asr.serving.refusals import BAD, CONFLICT, NOT_FOUND, UNUSABLE, Refusal
+from asr.text.plain import has_digit, has_sign, plain
+from features.audio import read_audio
+from foundation.arrays import Singles
+from foundation.errors import AsrError
+
+PROMPTS = ".prompts.json"
+RATE = 16000  # at which takes are kept
+LONGEST_PROMPT, MOST_PROMPTS = 60, 200
+_NUMBERED = re.compile(r"(.+)-(\d+)")
+
+
+@dataclass(frozen=True)
+class Take:
+    """A recording of a prompt.
+
+    Attributes
+    ----------
+    name : of its files, without suffix
+    prompt : what is said
+    levels : how loud it is
+    """
+
+    name: str
+    prompt: str
+    levels: Levels
+
+
+class Takes:
+    """The takes in a folder; used by several threads.
+
+    Parameters
+    ----------
+    folder : made with the first prompt or take
+    most : how many takes are kept
+    """
+
+    def __init__(self, folder: Path, most: int) -> None:
+        self.folder, self.most = folder, most
+        self._lock = Lock()
+        self._known: dict[str, tuple[int, Take]] = {}  # by name, with the time of the file
+
+    def prompts(self) -> list[str]:
+        """Return the prompts in order: those that were set, then others of which there are takes."""
+        path = self.folder / PROMPTS
+        chosen = read_json(path) if path.is_file() else []
+        known = [str(prompt) for prompt in chosen] if isinstance(chosen, list) else []
+        return list(dict.fromkeys([*known, *(take.prompt for take in self.all())]))
+
+    def set_prompts(self, prompts: Sequence[str]) -> None:
+        """Keep a list of prompts; `Refusal` of the first that cannot be one."""
+        if not 1 <= len(prompts) <= MOST_PROMPTS:
+            raise Refusal(f"{len(prompts)} prompts, expected 1 to {MOST_PROMPTS}; change the list", BAD)
+        kept = list(dict.fromkeys(map(checked_prompt, prompts)))
+        with self._lock:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_json(self.folder / PROMPTS, kept)
+
+    def all(self) -> list[Take]:
+        """Return all takes, in order of their names; those that changed are measured anew."""
+        with self._lock:
+            found = [self._take(path) for path in sorted(self.folder.glob("*.wav"))]
+        return [take for take in found if take is not None]
+
+    def _take(self, path: Path) -> Take | None:
+        text = path.with_suffix(".txt")
+        if not text.is_file():
+            return None
+        time = path.stat().st_mtime_ns
+        if path.stem not in self._known or self._known[path.stem][0] != time:
+            try:
+                levels = levels_of(read_audio(path, RATE), RATE)
+            except AsrError:  # `asr validate` names it
+                return None
+            prompt = " ".join(text.read_text(encoding="utf-8", errors="replace").split())
+            self._known[path.stem] = time, Take(path.stem, prompt, levels)
+        return self._known[path.stem][1]
+
+    def add(self, prompt: str, samples: Singles, sample_rate: int) -> Take:
+        """Keep samples (n,) as a take of a prompt; `Refusal` if they are of no use."""
+        prompt = checked_prompt(prompt)
+        levels = levels_of(samples, sample_rate)
+        if fault := fault_of(levels):
+            raise Refusal(fault, UNUSABLE)
+        if len(self.all()) >= self.most:
+            raise Refusal(f"there are {self.most} takes, expected no more; delete some", CONFLICT)
+        kept = soxr.resample(samples, sample_rate, RATE, quality="HQ") if sample_rate != RATE else samples
+        with self._lock:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path = self._free_path(prompt)
+            partial = path.with_name(f".{path.stem}.partial")
+            try:
+                soundfile.write(partial, np.clip(kept, -1, 1), RATE, subtype="PCM_16", format="WAV")
+                write_text(path.with_suffix(".txt"), prompt + "\n")
+                partial.replace(path)
+            finally:
+                partial.unlink(missing_ok=True)
+        return Take(path.stem, prompt, levels)
+
+    def _free_path(self, prompt: str) -> Path:
+        """Return a path that no take has had: one more than the largest number of the prompt's takes."""
+        stem = file_stem("_".join(prompt.split()))
+        matches = (_NUMBERED.fullmatch(path.stem) for path in self.folder.iterdir())
+        numbers = [int(found[2]) for found in matches if found and found[1] == stem]
+        return self.folder / f"{stem}-{max(numbers, default=0) + 1:03d}.wav"
+
+    def path(self, name: str) -> Path:
+        """Return the sound of a take; `Refusal` if there is no take of that name."""
+        known = {take.name for take in self.all()}
+        if name not in known:
+            raise Refusal("no such take, expected one of the list; load the page again", NOT_FOUND)
+        return self.folder / f"{name}.wav"
+
+    def delete(self, name: str) -> None:
+        """Remove a take's two files."""
+        path = self.path(name)
+        with self._lock:
+            path.unlink(missing_ok=True)
+            path.with_suffix(".txt").unlink(missing_ok=True)
+            self._known.pop(name, None)
+
+
+def checked_prompt(prompt: str) -> str:
+    """Return a prompt with single spaces; `Refusal` if it cannot be a transcript or is too long.
+
+    >>> checked_prompt(" light  on")
+    'light on'
+    """
+    found = " ".join(prompt.split())
+    if not found.isprintable() or len(found) > LONGEST_PROMPT:
+        raise Refusal(f"a prompt of {len(found)} characters, expected 1 to {LONGEST_PROMPT}; shorten it", BAD)
+    wrong = [word for word in found.split() if has_digit(word) or has_sign(word) or not plain(word)]
+    if wrong or not found:
+        said = f'"{wrong[0]}"' if wrong else "an empty prompt"
+        raise Refusal(f"{said}: expected words; write numbers and signs as they are spoken", BAD)
+    if len(plain_words(found)) != len(found.split()):
+        raise Refusal(f'"{found}": expected words with spaces between them; change it', BAD)
+    return found
+
+
+def plain_words(prompt: str) -> list[str]:
+    """Return the words of a prompt as a lexicon has them."""
+    return [plain(word) for word in prompt.split() if plain(word)]
+
+
+def counts(takes: Sequence[Take], prompts: Sequence[str]) -> Mapping[str, int]:
+    """Return how many takes there are of each prompt."""
+    found = dict.fromkeys(prompts, 0)
+    for take in takes:
+        found[take.prompt] = found.get(take.prompt, 0) + 1
+    return found

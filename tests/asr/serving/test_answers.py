@@ -1,0 +1,63 @@
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from asr.serving import answers
+from asr.serving.levels import Levels
+from asr.serving.served import Served
+from asr.serving.takes import Take
+from asr.serving.training import Progress
+from decoder.decoder import Hypothesis, HypothesisWord
+
+BOUNDS = answers.Bounds(upload_bytes=1, audio_s=1.0, streams=1)
+
+
+def test_a_transcript() -> None:
+    found = Hypothesis((HypothesisWord("on", 0.12345, 0.5, -3.0, 0.98765),), -10.0, True)
+    assert answers.transcript(found, 1.23456).model_dump() == {
+        "text": "on",
+        "words": [{"word": "on", "start_s": 0.123, "end_s": 0.5, "confidence": 0.9877}],
+        "duration_s": 1.235,
+        "log_score": -10.0,
+        "complete": True,
+    }
+
+
+def test_words_that_are_sent_are_bounded() -> None:
+    word = {"word": "on", "start_s": 0, "end_s": 1}
+    sent = answers.Sentence.model_validate({"duration_s": 1, "words": [word]})
+    assert sent.hypothesis().words == (HypothesisWord("on", 0.0, 1.0, 0.0, None),)
+    for wrong in (
+        {"start_s": -1},
+        {"end_s": float("nan")},
+        {"confidence": 2},
+        {"word": ""},
+        {"word": "x" * 201},
+    ):
+        with pytest.raises(ValidationError, match="1 validation error"):
+            answers.Sentence.model_validate({"duration_s": 1, "words": [word | wrong]})
+
+
+def test_of_an_experiment_only_the_name_is_told(trained: Path) -> None:
+    served = Served(trained)
+    before = answers.model(served, BOUNDS)
+    assert (before.ready, before.words, before.n_words) == (False, [], 0)
+    served.load()
+    after = answers.model(served, BOUNDS)
+    assert (after.ready, after.model, after.sample_rate) == (True, "gmm2", 16000)
+    assert sorted(after.words) == ["ASA", "IMI", "MAUI", "SUS"]
+    assert str(trained.parent) not in after.model_dump_json()
+
+
+def test_a_take_with_its_fault() -> None:
+    found = answers.take(Take("on-001", "on", Levels(1.0, -3.0, 30.0, 0.5, 0.2)))
+    assert (found.peak_db, found.snr_db) == (-3.0, 30.0)
+    assert str(found.fault).startswith("clipped: 20 %")
+
+
+def test_paths_are_left_out_of_a_trainings_lines() -> None:
+    progress = Progress("failed", message="/srv/exp: full")
+    progress.lines.append("read /srv/exp/x")
+    found = answers.training(progress, {"/srv/exp": "EXP"})
+    assert (found.message, found.lines) == ("EXP: full", ["read EXP/x"])

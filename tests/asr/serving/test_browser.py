@@ -1,0 +1,489 @@
+"""The page in a browser, whose microphone plays a file: talked to, fed with files, taught commands.
+
+With ``ASR_FIGURES`` set, the pictures of ``docs/figures`` are made again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+import soundfile
+
+from asr import train
+from asr.corpora.tones import RATE, WORDS, speak
+from asr.serving.limits import Limits
+from asr.serving.served import Served
+from asr.serving.state import Server
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (the extra dev)")
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
+]
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--use-fake-ui-for-media-stream",
+    "--use-fake-device-for-media-stream",
+    "--autoplay-policy=no-user-gesture-required",
+)
+FIGURES = Path(__file__).resolve().parents[3] / "docs" / "figures"
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        yield started
+
+
+def browser_hearing(driver: Any, sound: Path) -> Any:
+    """Start a browser whose microphone plays a file once, whenever it is opened."""
+    flags = [*FLAGS, f"--use-file-for-fake-audio-capture={sound}%noloop"]
+    return driver.chromium.launch(executable_path=CHROMIUM, args=flags)
+
+
+@pytest.fixture
+def hearing(driver: Any) -> Iterator[Open]:
+    """Return a function that starts a browser of the test's own, with a file as its microphone."""
+    browsers = []
+
+    def begin(sound: Path) -> Any:
+        browsers.append(browser_hearing(driver, sound))
+        return browsers[-1]
+
+    yield begin
+    for browser in browsers:
+        browser.close()
+
+
+def quiet(seconds: float, rng: np.random.Generator) -> Any:
+    return (1e-3 * rng.normal(size=round(seconds * RATE))).astype(np.float32)
+
+
+def write_microphone(path: Path, pieces: list[Any], pause_s: float, before_s: float = 1.0) -> Path:
+    """Write a file with quiet between its pieces."""
+    rng = np.random.default_rng(1)
+    parts = [quiet(before_s, rng)]
+    for piece in pieces:
+        parts += [piece, quiet(pause_s, rng)]
+    soundfile.write(path, np.concatenate(parts), RATE, subtype="PCM_16")
+    return path
+
+
+@pytest.fixture(scope="module")
+def chromium(driver: Any, tones: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Return a browser that hears two sentences of the tone language."""
+    pieces = [soundfile.read(tones / "speaker 0" / f"{n}.wav", dtype="float32")[0] for n in (0, 1)]
+    sound = write_microphone(tmp_path_factory.mktemp("microphone") / "two.wav", pieces, 2.0)
+    browser = browser_hearing(driver, sound)
+    yield browser
+    browser.close()
+
+
+class Pages:
+    """Opens pages; what they say on the console, or ask of another host, is an error."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.allowed: tuple[str, ...] = ()
+        self.contexts: list[Any] = []
+
+    def open(
+        self, browser: Any, address: str, *, width: int = 1100, height: int = 900, dark: bool = False
+    ) -> Any:
+        """Return a page that is ready."""
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            accept_downloads=True,
+        )
+        self.contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        origin = address.partition("/#")[0]
+        here = (origin, origin.replace("http", "ws"), "blob:", "data:")
+        page.on("request", lambda r: None if r.url.startswith(here) else self.said.append(r.url))
+        page.goto(address)
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    def close(self) -> None:
+        for context in self.contexts:
+            context.close()
+        unexpected = [line for line in self.said if not any(part in line for part in self.allowed)]
+        assert unexpected == []
+
+
+@pytest.fixture
+def pages(hearing: Open) -> Iterator[Pages]:
+    # After the browsers, so that its pages are closed before them.
+    opened = Pages()
+    yield opened
+    opened.close()
+
+
+def until(page: Any, condition: str, seconds: float = 30) -> None:
+    """Wait for a condition; the page's policy keeps the driver's own way of waiting from evaluating it."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    shown = page.inner_text("main")
+    raise AssertionError(f"not within {seconds} s: {condition}; the page shows: {shown}")
+
+
+def picture(page: Any, name: str) -> None:
+    """Keep a picture of the page, if they are asked for."""
+    if os.environ.get("ASR_FIGURES"):
+        page.screenshot(path=FIGURES / f"serve-{name}.png")
+
+
+def heard(page: Any) -> list[str]:
+    """Return the sentences that are shown, the last one first."""
+    return [" ".join(text.split()) for text in page.locator("#sentences p.words").all_inner_texts()]
+
+
+def nothing_runs(server: Server) -> bool:
+    return not (server.streams.taken or server.uploads.taken or server.workers.running)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 15) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def test_words_appear_while_one_speaks(
+    start: Any, chromium: Any, pages: Pages, tones: Path, tmp_path: Path
+) -> None:
+    running = start()
+    page = pages.open(chromium, running.address)
+    page.click("#listen")
+    until(page, "document.getElementById('partial').textContent.trim().length > 0")
+    assert page.get_attribute("#listen", "aria-pressed") == "true"
+    until(page, "document.querySelectorAll('#sentences li').length === 2")
+    page.click("#listen")
+    until(page, "document.getElementById('listen').getAttribute('aria-pressed') === 'false'")
+    by_file = [
+        running.ask("POST", "/api/transcribe", (tones / "speaker 0" / f"{n}.wav").read_bytes()).json["text"]
+        for n in (0, 1)
+    ]
+    assert heard(page) == by_file[::-1]
+    sure = page.locator("#sentences p.words span").first.get_attribute("title")
+    assert "% sure" in sure
+    page.click("#sentences li:nth-child(2) button:has-text('Alignment')")
+    page.wait_for_selector("#sentences .tier.phones span")
+    shown = page.locator("#sentences .tier.words span").all_inner_texts()
+    assert " ".join(shown) == by_file[0]
+    page.click("#sentences li:nth-child(2) button:has-text('Play')")
+    until(page, "!document.querySelector('.playhead').hidden")
+    for name, begin in (("textgrid", 'File type = "ooTextFile"'), ("ctm", "talk 1 ")):
+        with page.expect_download() as download:
+            page.click(f"#talk-{name}")
+        text = Path(download.value.path()).read_text(encoding="utf-8")
+        assert text.startswith(begin)
+        assert all(word in text for word in by_file[0].split())
+    page.click("#sentences li:nth-child(2) button:has-text('Alignment')")
+    assert page.locator(".timeline").count() == 0
+    page.click("#vocabulary summary")
+    assert page.inner_text("#vocabulary p").split(" · ") == sorted(WORDS)
+    page.click("#clear")
+    assert heard(page) == []
+    assert page.is_visible("#nothing-yet")
+    assert page.is_disabled("#talk-ctm")
+    assert wait_for(lambda: nothing_runs(running.server))
+
+
+def test_two_clients_at_once_and_one_too_many(start: Any, chromium: Any, pages: Pages) -> None:
+    running = start(Limits(streams=2))
+    both = [pages.open(chromium, running.address) for _ in range(2)]
+    for page in both:
+        page.click("#listen")
+    until(both[1], "document.getElementById('talk-status').textContent.startsWith('Listening,')")
+    third = pages.open(chromium, running.address)
+    third.click("#listen")
+    until(third, "!document.getElementById('problem').hidden")
+    assert "busy with 2 streams" in third.inner_text("#problem")
+    assert third.get_attribute("#listen", "aria-pressed") == "false"
+    for page in both:
+        until(page, "document.querySelectorAll('#sentences li').length === 2")
+    assert heard(both[0]) == heard(both[1])
+    assert len(set(heard(both[0]))) == 2
+
+
+def test_a_tab_closed_in_the_middle_leaves_nothing_running(start: Any, chromium: Any, pages: Pages) -> None:
+    running = start()
+    page = pages.open(chromium, running.address)
+    page.click("#listen")
+    until(page, "document.getElementById('talk-status').textContent.startsWith('Listening,')")
+    assert running.server.streams.taken == 1
+    page.close()
+    assert wait_for(lambda: nothing_runs(running.server))
+    page = pages.open(chromium, running.address)
+    page.click("#listen")
+    until(page, "document.getElementById('talk-status').textContent.startsWith('Listening,')")
+    page.click("#tab-files")  # the microphone is closed when something else is shown
+    assert wait_for(lambda: nothing_runs(running.server))
+
+
+def test_recordings_are_recognised_and_aligned(
+    start: Any, chromium: Any, pages: Pages, tones: Path, tmp_path: Path
+) -> None:
+    running = start()
+    page = pages.open(chromium, running.address)
+    page.click("#tab-files")
+    recording = tones / "speaker 3" / "0.wav"
+    text = recording.with_suffix(".txt").read_text().strip()
+    page.set_input_files("#file", recording)
+    page.wait_for_selector("#results li")
+    assert " ".join(page.inner_text("#results p.words").split()) == text
+    with page.expect_download() as download:
+        page.click("#results button:has-text('CTM')")
+    assert download.value.suggested_filename == "0.ctm"
+    assert [line.split()[4] for line in Path(download.value.path()).read_text().splitlines()] == text.split()
+    page.fill("#transcript", text)
+    page.set_input_files("#file", recording)
+    page.wait_for_selector("#results li:nth-child(2)")
+    assert page.locator("#results li:nth-child(1) .tier.phones span").count() > len(text.split())
+    with page.expect_download() as download:
+        page.click("#results li:nth-child(1) button:has-text('TextGrid')")
+    assert 'name = "phones"' in Path(download.value.path()).read_text()
+    assert wait_for(lambda: nothing_runs(running.server))
+
+
+def test_what_is_no_recording_is_refused_and_says_why(
+    start: Any, chromium: Any, pages: Pages, tmp_path: Path
+) -> None:
+    running = start(Limits(upload_bytes=100_000, audio_s=2))
+    pages.allowed = ("Failed to load resource",)  # the browser tells of every answer that is an error
+    page = pages.open(chromium, f"{running.address}/#files")
+    files = {"notes.wav": b"no sound", "large.wav": bytes(200_000), "empty.flac": b""}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    soundfile.write(tmp_path / "long.wav", np.zeros(3 * 8000), 8000)
+    page.set_input_files("#file", [tmp_path / name for name in (*files, "long.wav")])
+    until(page, "document.querySelectorAll('#results li').length === 4")
+    said = page.locator("#results .refused").all_inner_texts()[::-1]
+    reasons = ("not audio", "expected at most 0.1 MB", "empty file", "3 s of sound, expected at most 2 s")
+    for line, reason in zip(said, reasons, strict=True):
+        assert reason in line
+        assert str(tmp_path) not in line
+    assert wait_for(lambda: nothing_runs(running.server))
+
+
+def test_the_keyboard_alone_is_enough(start: Any, chromium: Any, pages: Pages) -> None:
+    page = pages.open(chromium, start().address)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "tab-talk"
+    page.keyboard.press("ArrowRight")
+    assert page.is_visible("#files")
+    page.keyboard.press("ArrowLeft")
+    assert page.is_visible("#talk")
+    page.keyboard.press("ArrowLeft")
+    assert page.is_visible("#commands")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "listen"
+    page.keyboard.press("Enter")
+    until(page, "document.querySelectorAll('#sentences li').length === 2")
+    page.keyboard.press("Enter")
+    until(page, "document.getElementById('listen').getAttribute('aria-pressed') === 'false'")
+    assert page.get_attribute("#sentences", "aria-live") == "polite"
+
+
+def test_night_and_day_and_a_phone(start: Any, chromium: Any, pages: Pages, tones: Path) -> None:
+    def lightness(page: Any) -> int:
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in colour[4:-1].split(","))
+
+    address = start().address
+    page = pages.open(chromium, address, dark=True)
+    assert lightness(page) < 120
+    page.click("#theme")
+    page.click("#theme")
+    page.click("#theme")
+    assert page.inner_text("#theme") == "Theme: auto"
+    page.click("#theme")
+    assert (lightness(page) > 700, page.inner_text("#theme")) == (True, "Theme: light")
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    assert lightness(page) > 700
+    phone = pages.open(chromium, address, width=360, height=780)
+    phone.click("#tab-files")
+    phone.set_input_files("#file", tones / "speaker 3" / "0.wav")
+    phone.wait_for_selector("#results .timeline")
+    for tab in ("files", "talk", "commands"):
+        phone.click(f"#tab-{tab}")
+        assert phone.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.fixture(scope="module")
+def takes_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return what the microphone hears of somebody who says four words in turn, three times."""
+    rng = np.random.default_rng(5)
+    pieces = [speak((word,), 1.0, rng) for _ in range(3) for word in WORDS]
+    return write_microphone(tmp_path_factory.mktemp("takes") / "takes.wav", pieces, 1.7, 1.5)
+
+
+def test_from_nothing_to_a_spoken_demo(
+    start: Any, hearing: Open, pages: Pages, takes_file: Path, tmp_path: Path
+) -> None:
+    running = start(ready=False)
+    pages.allowed = ("Failed to load resource",)
+    browser = hearing(takes_file)
+    page = pages.open(browser, running.address)
+    assert page.is_visible("#commands")
+    assert page.inner_text("#model") == "no model yet"
+    page.fill("#prompts", "7\n")
+    page.click("#use-prompts")
+    until(page, "!document.getElementById('problem').hidden")
+    assert "write numbers" in page.inner_text("#problem")
+    page.fill("#prompts", "\n".join(WORDS))
+    page.select_option("#wanted", "3")
+    page.click("#use-prompts")
+    until(page, "document.getElementById('prompt').textContent === 'ASA'")
+    assert page.is_disabled("#train")
+    page.click("#record")
+    until(page, "document.querySelectorAll('.chip').length === 5", 60)
+    picture(page, "record")
+    until(page, "document.querySelectorAll('.chip').length === 12", 60)
+    until(page, "document.getElementById('record').textContent === 'Record'")
+    assert page.inner_text("#prompt") == "All takes are there"
+    assert page.inner_text("#n-takes") == "12 of 12, in the folder takes"
+    folder = running.server.takes.folder
+    texts = [path.read_text().strip() for path in sorted(folder.glob("*.txt")) if path.stem != "lexicon"]
+    assert texts == [word for word in sorted(WORDS) for _ in range(3)]
+    page.click("#train")
+    until(page, "document.getElementById('training-step').textContent.length > 3")
+    page.click("#training summary")
+    until(page, "document.getElementById('share').value > 0.1", 90)
+    until(page, "!document.getElementById('talk').hidden", 180)
+    assert page.inner_text("#model") == "new: npd, 4 words"
+    page.click("#listen")
+    until(page, "document.querySelectorAll('#sentences li').length >= 8", 90)
+    page.click("#listen")
+    until(page, "document.getElementById('listen').getAttribute('aria-pressed') === 'false'")
+    said = [word.upper() for line in heard(page)[::-1] for word in line.split()]
+    assert said[:8] == [*WORDS, *WORDS]
+    assert wait_for(lambda: nothing_runs(running.server))
+
+
+def test_takes_are_played_recorded_again_and_deleted(
+    start: Any, hearing: Open, pages: Pages, takes_file: Path
+) -> None:
+    running = start(ready=False)
+    browser = hearing(takes_file)
+    page = pages.open(browser, running.address)
+    page.fill("#prompts", "ASA\nIMI")
+    page.click("#use-prompts")
+    until(page, "document.getElementById('prompt').textContent === 'ASA'")
+    page.click("#skip-prompt")
+    assert page.inner_text("#prompt") == "IMI"
+    page.uncheck("#by-itself")
+    page.click("#record")
+    until(page, "document.querySelectorAll('.chip').length === 1")
+    until(page, "document.getElementById('record').textContent === 'Record'")
+    assert "Kept “IMI”" in page.inner_text("#take-status")
+    assert [path.name for path in running.server.takes.folder.glob("*.wav")] == ["IMI-001.wav"]
+    with page.expect_response("**/api/takes/IMI-001") as played:
+        page.click("[aria-label='Play take 1 of IMI']")
+    assert played.value.status in (200, 206)
+    page.click("[aria-label='Record again take 1 of IMI']")
+    until(page, "document.getElementById('record').textContent === 'Stop'")
+    until(page, "document.querySelectorAll('.chip').length === 1")
+    until(page, "document.getElementById('record').textContent === 'Record'")
+    page.click("[aria-label='Delete take 1 of IMI']")
+    until(page, "document.querySelectorAll('.chip').length === 0")
+    page.click("#record")
+    until(page, "document.getElementById('record').textContent === 'Stop'")
+    page.click("#tab-talk")  # closes the microphone
+    page.click("#tab-commands")
+    assert page.inner_text("#record") == "Record"
+    page.click("#record")
+    until(page, "document.getElementById('record').textContent === 'Stop'")
+    page.click("#record")
+    until(page, "document.getElementById('record').textContent === 'Record'")
+    assert sorted(path.name for path in running.server.takes.folder.glob("*.wav")) == []
+
+
+def test_a_training_is_cancelled(start: Any, chromium: Any, pages: Pages) -> None:
+    running = start(ready=False)
+    rng = np.random.default_rng(3)
+    for n in range(12):
+        running.server.takes.add(WORDS[n % 4], speak((WORDS[n % 4],), 1.0, rng), RATE)
+    page = pages.open(chromium, running.address)
+    page.click("#train")
+    until(page, "!document.getElementById('cancel').hidden")
+    pid = running.server.training.pid
+    assert pid is not None
+    page.click("#cancel")
+    until(page, "document.getElementById('training-step').textContent === 'Cancelled'")
+    assert not psutil.pid_exists(pid)
+    assert page.is_enabled("#train")
+
+
+@pytest.fixture(scope="module")
+def an4(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an experiment on AN4, trained now unless ``ASR_AN4`` names one."""
+    corpus = shared / "data" / "an4"
+    if not corpus.is_dir():
+        pytest.skip(f"no AN4 at {corpus}")
+    if given := os.environ.get("ASR_AN4"):
+        return Path(given)
+    out = tmp_path_factory.mktemp("an4") / "an4"
+    train("an4", corpus=corpus, out=out, models=["gmm"])
+    return out
+
+
+def test_people_are_heard(
+    an4: Path, shared: Path, hearing: Open, pages: Pages, start: Any, tmp_path: Path
+) -> None:
+    """Three test utterances of AN4, in the time they take."""
+    served = Served(an4)
+    running = start(served=served)
+    names = ("an417-fjlp-b", "cen8-mmxg-b", "an418-fjlp-b")
+    files = [next((shared / "data" / "an4" / "wav").rglob(f"{name}.wav")) for name in names]
+    pieces = [soundfile.read(file, dtype="float32")[0] for file in files]
+    sound = write_microphone(tmp_path / "three.wav", pieces, 1.5)
+    truth = [running.ask("POST", "/api/transcribe", file.read_bytes()).json["text"].split() for file in files]
+    browser = hearing(sound)
+    page = pages.open(browser, running.address, height=820)
+    page.click("#listen")
+    until(page, "document.getElementById('partial').textContent.trim().length > 0")
+    n_words = sum(map(len, truth))
+    until(page, f"document.querySelectorAll('#sentences p.words span').length >= {n_words - 2}", 60)
+    page.click("#sentences li:nth-child(1) button:has-text('Alignment')")
+    page.wait_for_selector("#sentences .tier.phones span")
+    picture(page, "light")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(300)
+    picture(page, "dark")
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_timeout(300)
+    picture(page, "phone")
+    page.click("#listen")
+    until(page, "document.getElementById('listen').getAttribute('aria-pressed') === 'false'")
+    words = [word for line in heard(page)[::-1] for word in line.split()]
+    wanted = [word for line in truth for word in line]
+    assert sum(word in words for word in wanted) >= 0.9 * len(wanted)

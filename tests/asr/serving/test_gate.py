@@ -1,0 +1,85 @@
+"""Whose requests are answered."""
+
+from typing import Any
+
+import pytest
+from starlette.datastructures import Headers
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin
+
+from asr.serving.gate import HEADERS, is_loopback, names_of, refusal_of
+
+HERE = names_of("127.0.0.1")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:1", "localhost", "[::1]:8000", "LOCALHOST"])
+def test_own_names(host: str) -> None:
+    assert refusal_of(Headers({"host": host}), HERE) is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "evil.example#@127.0.0.1",
+        "localhost@evil.example",
+        "10.0.0.7:8000",
+        "localhost/x",
+        "localhost:abc",
+        "[::1",
+    ],
+)
+def test_names_of_others_are_refused(host: str) -> None:
+    assert "Host names another server" in str(refusal_of(Headers({"host": host}), HERE))
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_ours"),
+    [
+        ("http://localhost:8000", True),
+        ("https://localhost:8000", True),
+        ("http://localhost:9000", False),
+        ("http://localhost", False),
+        ("http://evil.example", False),
+        ("null", False),
+        ("", False),
+        ("file://", False),
+    ],
+)
+def test_only_pages_of_the_server_ask(origin: str, is_ours: bool) -> None:
+    found = refusal_of(Headers({"host": "localhost:8000", "origin": origin}), HERE)
+    assert found is None if is_ours else "another site's page" in str(found)
+
+
+def test_a_server_for_others_has_their_addresses_as_names_but_no_foreign_name() -> None:
+    names = names_of("0.0.0.0")
+    assert refusal_of(Headers({"host": "10.0.0.7:8000"}), names, is_open=True) is None
+    assert refusal_of(Headers({"host": "evil.example"}), names, is_open=True) is not None
+    assert (is_loopback("127.0.0.2"), is_loopback("0.0.0.0"), is_loopback("my.host")) == (True, False, False)
+
+
+def test_every_answer_has_the_policy_and_none_opens_itself_to_others(started: Any) -> None:
+    for path in ("/", "/assets/page.js", "/api/model", "/nothing", "/openapi.json"):
+        headers = started.ask("GET", path).headers
+        assert {name: headers[name] for name in HEADERS} == HEADERS
+        assert not any(name.startswith("access-control-") for name in headers)
+        assert "server" not in headers
+
+
+def test_strangers_are_refused_before_anything_is_read(started: Any) -> None:
+    rebound = started.ask("GET", "/api/model", headers={"host": "evil.example"})
+    assert (rebound.status, "Host names another server" in rebound.error) == (403, True)
+    foreign = started.ask("POST", "/api/transcribe", b"x", {"origin": "http://evil.example"})
+    assert (foreign.status, foreign.headers["x-content-type-options"]) == (403, "nosniff")
+    preflight = started.ask("OPTIONS", "/api/transcribe", headers={"origin": "http://evil.example"})
+    assert preflight.status == 403
+    place = f"ws://127.0.0.1:{started.port}/api/listen"
+    stranger = Origin("http://evil.example")
+    with pytest.raises(InvalidStatus, match="403"), connect(place, origin=stranger, proxy=None):
+        pass
+    with connect(place, origin=Origin(started.address), proxy=None) as own:
+        own.send("[]")
+        assert '"type":"error"' in own.recv(10)

@@ -1,0 +1,212 @@
+"""Streams: what is said to them, and how they end."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from websockets.exceptions import ConnectionClosed
+
+from asr.serving import listening
+from asr.serving.limits import Limits
+from decoder.decoder import Hypothesis
+
+WISH = {"sample_rate": 16000}
+
+
+def pcm(path: Path) -> bytes:
+    samples, _ = soundfile.read(path, dtype="int16")
+    return bytes(samples.tobytes())
+
+
+def pieces(data: bytes, n_bytes: int = 3200) -> list[bytes]:
+    return [data[n : n + n_bytes] for n in range(0, len(data), n_bytes)]
+
+
+def until_done(stream: Any) -> list[dict[str, Any]]:
+    """Return the messages up to the last one."""
+    found = []
+    while not found or found[-1]["type"] not in ("done", "error"):
+        found.append(json.loads(stream.recv(30)))
+    return found
+
+
+def spoken_to(stream: Any, data: bytes) -> list[dict[str, Any]]:
+    for piece in pieces(data):
+        stream.send(piece)
+    stream.send(json.dumps({"type": "finish"}))
+    return until_done(stream)
+
+
+def words(messages: list[dict[str, Any]]) -> list[str]:
+    return [w["word"] for m in messages if m["type"] == "final" for w in m["words"]]
+
+
+def is_free(running: Any) -> bool:
+    """Return whether nothing runs for anybody, within some seconds."""
+    server = running.server
+    for _ in range(200):
+        if not (server.streams.taken or server.workers.running):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_words_are_those_of_the_recording(started: Any, spoken: Path) -> None:
+    by_file = started.ask("POST", "/api/transcribe", spoken.read_bytes()).json
+    with started.listening(WISH) as stream:
+        first = spoken_to(stream, pcm(spoken))
+        again = spoken_to(stream, pcm(spoken))
+    assert words(first) == [w["word"] for w in by_file["words"]]
+    assert words(again) == words(first)
+    assert [m["type"] for m in first][-1] == "done"
+    partials = [m for m in first if m["type"] == "partial"]
+    assert any(m["words"] for m in partials)
+    assert [m["heard_s"] for m in partials] == sorted(m["heard_s"] for m in partials)
+    assert first[-1]["heard_s"] == pytest.approx(len(pcm(spoken)) / 32000, abs=0.2)
+    assert is_free(started)
+
+
+def test_floats_and_other_rates(started: Any, spoken: Path) -> None:
+    samples, rate = soundfile.read(spoken, dtype="float32")
+    doubled = np.repeat(samples, 3)  # at 48 kHz, roughly
+    with started.listening({"sample_rate": 3 * rate, "encoding": "pcm_f32le"}) as stream:
+        found = spoken_to(stream, doubled.tobytes())
+    assert words(found) == spoken.with_suffix(".txt").read_text().split()
+
+
+def test_speakers_are_forgotten_on_request(started: Any, spoken: Path) -> None:
+    with started.listening(WISH) as stream:
+        before = words(spoken_to(stream, pcm(spoken)))
+        stream.send(json.dumps({"type": "reset"}))
+        assert words(spoken_to(stream, pcm(spoken))) == before
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (["hello"], "expected a JSON object"),
+        ([b"\x00\x00"], "expected a JSON object"),
+        (["[1]"], "expected a JSON object"),
+        (["[" * 100_000], "expected a JSON object"),
+        (["{}"], "sample_rate: expected 8000 to 192000 Hz"),
+        (['{"sample_rate": true}'], "sample_rate"),
+        (['{"sample_rate": 1e9}'], "sample_rate"),
+        (['{"sample_rate": 16000, "encoding": "mp3"}'], "encoding: expected one of pcm_s16le"),
+        ([json.dumps(WISH), b"\x00"], "expected whole samples"),
+        ([json.dumps(WISH), '{"type": "dance"}'], 'expected "finish" or "reset"'),
+        (
+            ['{"sample_rate": 16000, "encoding": "pcm_f32le"}', np.array([np.nan], "<f4").tobytes()],
+            "not a number",
+        ),
+    ],
+)
+def test_mistakes_are_told_and_end_the_stream(started: Any, sent: list[Any], reason: str) -> None:
+    with started.listening() as stream:
+        for message in sent:
+            stream.send(message)
+        found = until_done(stream)
+        assert reason in found[-1]["error"]
+        with pytest.raises(ConnectionClosed, match="1008"):
+            stream.recv(10)
+    assert is_free(started)
+
+
+def test_messages_are_bounded(start: Any) -> None:
+    running = start(Limits(message_bytes=1000))
+    with running.listening(WISH) as stream:
+        stream.send(bytes(2000))
+        with pytest.raises(ConnectionClosed, match="1009"):
+            stream.recv(10)
+    assert is_free(running)
+
+
+def test_so_many_clients_and_no_more(start: Any, spoken: Path) -> None:
+    running = start(Limits(streams=2))
+    with running.listening(WISH) as first, running.listening(WISH) as second:
+        with running.listening() as third:
+            told = json.loads(third.recv(10))
+            assert (told["type"], told["status"]) == ("error", 503)
+            assert "busy with 2 streams" in told["error"]
+            with pytest.raises(ConnectionClosed, match="1013"):
+                third.recv(10)
+        found: dict[int, list[str]] = {}
+        threads = [
+            threading.Thread(target=lambda n=n, s=s: found.update({n: words(spoken_to(s, pcm(spoken)))}))  # type: ignore[misc]
+            for n, s in enumerate((first, second))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    assert found[0] == found[1] == spoken.with_suffix(".txt").read_text().split()
+    assert is_free(running)
+
+
+def test_who_sends_nothing_is_not_waited_for(start: Any) -> None:
+    running = start(Limits(idle_s=0.3))
+    for wish in (None, WISH):
+        with running.listening(wish) as stream:
+            told = json.loads(stream.recv(10))
+            assert "nothing was sent for 0.3 s" in told["error"]
+    assert is_free(running)
+
+
+def test_a_connection_that_breaks_leaves_nothing_running(started: Any, spoken: Path) -> None:
+    with started.listening(WISH) as stream:
+        for piece in pieces(pcm(spoken))[:5]:
+            stream.send(piece)
+        assert started.server.streams.taken == 1
+        stream.socket.shutdown(socket.SHUT_RDWR)  # without a word of farewell
+        assert is_free(started)
+
+
+class Slow:
+    """A stream of a recogniser that is much slower than speech."""
+
+    def __init__(self) -> None:
+        self.n_samples = 0
+
+    def accept(self, samples: Any) -> Any:
+        time.sleep(0.3)
+        self.n_samples += samples.size
+        return SimpleNamespace(words=(), finished=(), heard_s=self.n_samples / 16000)
+
+    def finish(self) -> Hypothesis:
+        return Hypothesis((), 0.0, True)
+
+
+def test_a_slow_server_says_so_and_does_not_grow(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "open_stream", lambda recognizer, rate: Slow())
+    waiting: list[float] = []
+    original = listening.SoundQueue.put
+
+    async def put(queue: Any, item: Any) -> None:
+        await original(queue, item)
+        waiting.append(queue.waiting_s)
+
+    monkeypatch.setattr(listening.SoundQueue, "put", put)
+    running = start(Limits(behind_s=4, told_s=1))
+    with running.listening(WISH) as stream:
+
+        def send() -> None:
+            for _ in range(120):  # twelve seconds of sound at once
+                stream.send(bytes(3200))
+            stream.send(json.dumps({"type": "finish"}))
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        told = until_done(stream)
+        thread.join(20)
+    assert told[-1]["heard_s"] == pytest.approx(12.0)  # nothing was dropped
+    assert max(m["behind_s"] for m in told if m["type"] == "slow") >= 3
+    assert max(waiting) <= 4.1  # and no more than that waited
+    assert is_free(running)

@@ -1,0 +1,120 @@
+"""Prompts, takes and trainings by requests."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import psutil
+import pytest
+
+from asr.corpora.tones import RATE, WORDS, speak
+from asr.serving.limits import Limits
+
+
+def wait_until(running: Any, *statuses: str, seconds: float = 150) -> dict[str, Any]:
+    """Return how the training is, once it is as wanted."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found: dict[str, Any] = running.ask("GET", "/api/training").json
+        if found["status"] in statuses:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"{found} after {seconds} s, expected {statuses}")
+
+
+def with_takes(running: Any, n_takes: int = 12) -> Any:
+    rng = np.random.default_rng(3)
+    for n in range(n_takes):
+        running.server.takes.add(WORDS[n % 4], speak((WORDS[n % 4],), 1.0, rng), RATE)
+    return running
+
+
+def test_prompts_and_takes(start: Any, sound_file: Any, word_sound: Any) -> None:
+    running = start(ready=False)
+    empty = running.ask("GET", "/api/takes").json
+    assert (empty["prompts"], empty["takes"], empty["folder"]) == ([], [], "takes")
+    listed = running.ask("PUT", "/api/prompts", {"prompts": ["light on", "off"]}).json
+    assert listed["lacking"][:2] == ["light on: 0 of 3 takes", "off: 0 of 3 takes"]
+    place = f"/api/takes?prompt={quote('light on')}"
+    kept = running.ask("POST", place, sound_file(word_sound(rate=48000), 48000)).json
+    assert (kept["name"], kept["fault"], kept["snr_db"] > 30) == ("light_on-001", None, True)
+    sound = running.ask("GET", "/api/takes/light_on-001")
+    assert (sound.headers["content-type"], sound.body[:4]) == ("audio/wav", b"RIFF")
+    assert [take["name"] for take in running.ask("GET", "/api/takes").json["takes"]] == ["light_on-001"]
+    assert running.ask("DELETE", "/api/takes/light_on-001").status == 204
+    assert running.ask("DELETE", "/api/takes/light_on-001").status == 404
+    assert running.ask("GET", "/api/takes").json["takes"] == []
+
+
+def test_takes_of_no_use_say_why_and_leave_nothing(
+    start: Any, sound_file: Any, word_sound: Any, temporary: Any
+) -> None:
+    running = start(Limits(upload_bytes=100_000), ready=False)
+    quiet = running.ask("POST", "/api/takes?prompt=on", sound_file(np.zeros(RATE)))
+    assert (quiet.status, quiet.error.split(":")[0]) == (422, "nearly silent")
+    loud = running.ask("POST", "/api/takes?prompt=on", sound_file(np.clip(9 * word_sound(), -1, 1)))
+    assert loud.error.startswith("clipped: ")
+    assert running.ask("POST", "/api/takes?prompt=on", bytes(200_000)).status == 413
+    assert running.ask("POST", "/api/takes?prompt=on", b"x").status == 415
+    assert running.ask("POST", "/api/takes?prompt=7", sound_file(word_sound())).status == 400
+    assert running.ask("PUT", "/api/prompts", {"prompts": ["x" * 61]}).status == 400
+    assert running.ask("PUT", "/api/prompts", {"prompts": ["x"] * 201}).status == 422
+    assert not running.server.takes.folder.exists()
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["..%2Fsecret", "%2Fetc%2Fpasswd", "..%5Csecret", "secret.wav", "%00"])
+def test_names_of_takes_never_become_paths(start: Any, name: str) -> None:
+    running = with_takes(start(ready=False), 1)
+    (running.server.takes.folder.parent / "secret.wav").write_bytes(b"secret")
+    for method in ("GET", "DELETE"):
+        said = running.ask(method, f"/api/takes/{name}")
+        assert said.status == 404
+        assert b"secret" not in said.body.replace(b"/api/takes/secret.wav", b"")
+    assert (running.server.takes.folder.parent / "secret.wav").is_file()
+
+
+def test_training_needs_enough_takes_and_a_place_of_its_own(start: Any, copied: Any) -> None:
+    running = with_takes(start(ready=False), 5)
+    said = running.ask("POST", "/api/training")
+    assert (said.status, said.error.startswith("too few takes: ASA: 2 of 3 takes")) == (409, True)
+    with_takes(running, 12)
+    running.server.served.experiment = copied
+    said = running.ask("POST", "/api/training")
+    assert (said.status, '"copied" was trained from other recordings' in said.error) == (409, True)
+    running.server.served.experiment = running.server.takes.folder / "exp"
+    said = running.ask("POST", "/api/training")
+    assert "lies in the corpus the folder of takes" in said.error
+
+
+@pytest.mark.slow
+def test_a_training_ends_in_a_model(start: Any, sound_file: Any) -> None:
+    running = with_takes(start(ready=False))
+    begun = running.ask("POST", "/api/training")
+    assert (begun.status, begun.json["status"]) == (202, "running")
+    again = running.ask("POST", "/api/training")
+    assert (again.status, "a training is under way" in again.error) == (409, True)
+    done = wait_until(running, "done", "failed")
+    assert (done["status"], done["message"], done["share"]) == ("done", "", 1.0)
+    assert not any(str(running.server.takes.folder.parent) in line for line in done["lines"])
+    assert running.ask("GET", "/api/model").json["words"] == sorted(word.lower() for word in WORDS) or sorted(
+        running.ask("GET", "/api/model").json["words"]
+    ) == sorted(WORDS)
+    rng = np.random.default_rng(9)
+    for word in WORDS:
+        said = running.ask("POST", "/api/transcribe", sound_file(speak((word,), 1.0, rng))).json
+        assert said["text"].upper() == word
+    assert running.ask("POST", "/api/training").status == 202
+    assert wait_until(running, "done", "failed")["status"] == "done"
+
+
+def test_a_training_is_cancelled(start: Any) -> None:
+    running = with_takes(start(ready=False))
+    running.ask("POST", "/api/training")
+    pid = running.server.training.pid
+    assert running.ask("DELETE", "/api/training").json["status"] == "cancelled"
+    assert not psutil.pid_exists(pid)
+    assert running.ask("DELETE", "/api/training").json["status"] == "cancelled"

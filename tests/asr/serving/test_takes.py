@@ -1,0 +1,118 @@
+"""The folder of takes, as the training and other people's names find it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from asr import read_corpus
+from asr.serving.refusals import Refusal
+from asr.serving.takes import PROMPTS, Takes, checked_prompt, counts
+
+
+@pytest.fixture
+def takes(tmp_path: Path) -> Takes:
+    return Takes(tmp_path / "my takes", 4)
+
+
+def test_a_take_is_a_recording_with_its_text(takes: Takes, word_sound: Any) -> None:
+    takes.set_prompts(["light on", "off"])
+    kept = takes.add("light  on", word_sound(rate=48000), 48000)
+    assert (kept.name, kept.prompt) == ("light_on-001", "light on")
+    samples, rate = soundfile.read(takes.folder / "light_on-001.wav")
+    assert (rate, len(samples)) == (16000, pytest.approx(1.2 * 16000, abs=2))
+    (utterance,) = read_corpus(takes.folder)
+    assert utterance.words == ("light", "on")
+    assert takes.all() == [kept] or takes.all()[0].prompt == "light on"
+    assert takes.prompts() == ["light on", "off"]
+    assert counts(takes.all(), takes.prompts()) == {"light on": 1, "off": 0}
+
+
+def test_numbers_of_takes_go_on(takes: Takes, word_sound: Any) -> None:
+    assert [takes.add("on", word_sound(n), 16000).name for n in range(2)] == ["on-001", "on-002"]
+    takes.delete("on-001")
+    assert takes.add("on", word_sound(3), 16000).name == "on-003"
+    assert sorted(path.name for path in takes.folder.iterdir()) == [
+        "on-002.txt",
+        "on-002.wav",
+        "on-003.txt",
+        "on-003.wav",
+    ]
+
+
+def test_what_is_of_no_use_is_not_kept(takes: Takes) -> None:
+    with pytest.raises(Refusal, match="nearly silent"):
+        takes.add("on", np.zeros(16000, np.float32), 16000)
+    assert not takes.folder.exists()
+
+
+def test_there_are_so_many_takes_and_no_more(takes: Takes, word_sound: Any) -> None:
+    for n in range(4):
+        takes.add("on", word_sound(n), 16000)
+    with pytest.raises(Refusal, match="there are 4 takes"):
+        takes.add("on", word_sound(5), 16000)
+
+
+@pytest.mark.parametrize("prompt", ["../../etc/passwd", "/etc/passwd", "a\\b:c", ".hidden", "con|x", "a/b"])
+def test_prompts_never_leave_the_folder(takes: Takes, word_sound: Any, prompt: str) -> None:
+    try:
+        kept = takes.add(prompt, word_sound(), 16000)
+    except Refusal:
+        assert not takes.folder.exists()
+        return
+    path = takes.path(kept.name)
+    assert path.parent == takes.folder
+    assert path.resolve().parent == takes.folder.resolve()
+    assert not path.name.startswith(".")
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "secret.wav", "", ".", "..", "a\x00b"])
+def test_names_of_takes_never_become_paths(takes: Takes, word_sound: Any, name: str) -> None:
+    takes.add("on", word_sound(), 16000)
+    secret = takes.folder.parent / "secret.wav"
+    soundfile.write(secret, word_sound(), 16000)
+    secret.with_suffix(".txt").write_text("secret")
+    for use in (takes.path, takes.delete):
+        with pytest.raises(Refusal, match="no such take"):
+            use(name)
+    assert secret.is_file()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reason"),
+    [
+        ("", "an empty prompt"),
+        ("  ", "an empty prompt"),
+        ("7", "write numbers"),
+        ("100 %", "write numbers"),
+        ("on -", "expected words"),
+        ("x" * 61, "expected 1 to 60"),
+        ("a\u200bb\x07", "expected 1 to 60"),
+    ],
+)
+def test_what_is_no_prompt(prompt: str, reason: str) -> None:
+    with pytest.raises(Refusal, match=reason):
+        checked_prompt(prompt)
+
+
+def test_lists_of_prompts(takes: Takes) -> None:
+    takes.set_prompts([" on ", "off", "on", "été", "开灯"])
+    assert takes.prompts() == ["on", "off", "été", "开灯"]
+    with pytest.raises(Refusal, match="0 prompts"):
+        takes.set_prompts([])
+    with pytest.raises(Refusal, match="201 prompts"):
+        takes.set_prompts([f"a{'b' * n}" for n in range(201)])
+
+
+def test_what_else_lies_in_the_folder_is_left_alone(takes: Takes, word_sound: Any) -> None:
+    takes.folder.mkdir()
+    (takes.folder / "broken.wav").write_bytes(b"RIFF")
+    (takes.folder / "broken.txt").write_text("x")
+    soundfile.write(takes.folder / "alone.wav", word_sound(), 16000)
+    (takes.folder / PROMPTS).write_text('{"not": "a list"}')
+    assert takes.all() == []
+    assert takes.prompts() == []

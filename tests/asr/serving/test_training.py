@@ -1,0 +1,119 @@
+"""The process that trains: watched, cancelled, and gone with the server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from asr.serving.refusals import Refusal
+from asr.serving.training import STEPS, Progress, Training, message_of, step_of
+
+HELD = (  # a server that starts a training, tells its process and then hangs
+    "import asyncio, sys, time\n"
+    "from asr.serving.training import Training\n"
+    "async def nothing(): pass\n"
+    "async def main():\n"
+    "    training = Training(nothing)\n"
+    "    await training.start(sys.argv[1:])\n"
+    "    print(training.pid, flush=True)\n"
+    "    await asyncio.sleep(600)\n"
+    "asyncio.run(main())\n"
+)
+
+
+async def ended(training: Training, seconds: float = 60) -> Progress:
+    for _ in range(round(seconds / 0.05)):
+        if not training.is_running:
+            return training.now()
+        await asyncio.sleep(0.05)
+    raise AssertionError("the training has not ended")
+
+
+def run(arguments: list[str]) -> tuple[Progress, list[str]]:
+    done: list[str] = []
+
+    async def load() -> None:
+        done.append("loaded")
+
+    async def main() -> Progress:
+        training = Training(load)
+        assert training.now().status == "idle"
+        await training.start(arguments)
+        with pytest.raises(Refusal, match="a training is under way"):
+            await training.start(arguments)
+        return await ended(training)
+
+    return asyncio.run(main()), done
+
+
+def test_a_mistake_is_told_in_its_own_words() -> None:
+    progress, done = run(["train", "folder", "--corpus", "nowhere", "--out", "exp"])
+    assert (progress.status, done) == ("failed", [])
+    assert progress.message.startswith("nowhere: no such directory")
+
+
+def test_what_succeeds_is_loaded_before_it_is_said_to_be_done() -> None:
+    progress, done = run(["--version"])
+    assert (progress.status, progress.share, done) == ("done", 1.0, ["loaded"])
+
+
+def test_a_training_is_cancelled(many_tones: Path, tmp_path: Path) -> None:
+    async def main() -> tuple[Progress, bool]:
+        training = Training(lambda: asyncio.sleep(0))
+        await training.start(
+            ["train", "folder", "--corpus", str(many_tones), "--out", str(tmp_path / "e"), "-v"]
+        )
+        pid = training.pid
+        assert pid is not None
+        while not training.now().share:
+            await asyncio.sleep(0.05)
+        await training.cancel()
+        await training.cancel()
+        return training.now(), psutil.pid_exists(pid)
+
+    progress, is_there = asyncio.run(main())
+    assert (progress.status, is_there) == ("cancelled", False)
+    assert progress.step in {step for _, step in STEPS}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kills by a signal")
+def test_a_training_ends_with_the_server_that_is_killed(many_tones: Path, tmp_path: Path) -> None:
+    arguments = ["train", "folder", "--corpus", str(many_tones), "--out", str(tmp_path / "exp")]
+    with subprocess.Popen(
+        [sys.executable, "-c", HELD, *arguments], stdout=subprocess.PIPE, text=True
+    ) as held:
+        assert held.stdout is not None
+        child = psutil.Process(int(held.stdout.readline()))
+        time.sleep(1)
+        assert child.is_running()
+        held.send_signal(signal.SIGKILL)
+    gone, alive = psutil.wait_procs([child], timeout=15)
+    assert (len(gone), alive) == (1, [])
+
+
+def test_steps_have_words_for_people() -> None:
+    assert step_of("features-train-warp-0.93") == "Computing features"
+    assert step_of("another") == "another"
+    assert message_of(["x", "asr: first", "asr: second", "y"], 2) == "second"
+    assert message_of([], -9) == "the training ended with exit code -9"
+
+
+def test_the_process_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+    async def main() -> Any:
+        training = Training(lambda: asyncio.sleep(0))
+        await training.start(["--version"])
+        return training.now()
+
+    found = asyncio.run(main())
+    assert (found.status, found.message) == ("failed", "No such file or directory")
