@@ -195,7 +195,8 @@ class Recognizer:
         sample_rate : samples per second of what the stream will be given; None is the model's own rate
         config : when sentences end, `StreamConfig()` by default
         """
-        parts = StreamParts(self.model, self.lexicon, self.decoder, self._judge.spoken, self._written)
+        adapts = self.first_pass is not None
+        parts = StreamParts(self.model, self.lexicon, self.decoder, adapts, self._judge.spoken, self._written)
         return Stream(parts, sample_rate, config)
 
     @cached_property

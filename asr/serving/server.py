@@ -129,7 +129,8 @@ def listening_socket(host: str, port: int) -> socket.socket:
 def address_of(listening: socket.socket, host: str) -> str:
     """Return what a browser is given."""
     port = listening.getsockname()[1]
-    name = "127.0.0.1" if host in ("0.0.0.0", "localhost") else host
+    everywhere = "0.0.0.0"  # noqa: S104  # a browser needs one address of it
+    name = "127.0.0.1" if host in (everywhere, "localhost") else host
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 

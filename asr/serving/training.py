@@ -130,8 +130,7 @@ class Training:
     async def _watched(self, process: asyncio.subprocess.Process) -> None:
         """Follow what a process says until it ends."""
         progress, stages = self.progress, set[str]()
-        assert process.stderr is not None
-        async for raw in process.stderr:
+        async for raw in process.stderr:  # type: ignore[union-attr]  # it is piped
             line = raw.decode("utf-8", errors="replace").strip()
             if line:
                 progress.lines.append(line)

@@ -34,7 +34,8 @@ def adaptive(recognizer: Recognizer, tones: Path) -> Recognizer:
     texts = [path.with_suffix(".txt").read_text().split() for path in paths]
     states = [recognizer.align_frames(x, words).states for x, words in zip(frames, texts, strict=True)]
     is_used = np.ones(model.topology.n_states, dtype=bool)
-    return replace(recognizer, model=replace(model, adaptation=fit_targets(frames, states, is_used)))
+    model = replace(model, adaptation=fit_targets(frames, states, is_used))
+    return replace(recognizer, model=model, first_pass=recognizer.decoder)
 
 
 @pytest.fixture(scope="module")
