@@ -57,6 +57,19 @@ class TestKeywords:
         assert 0.5 < heard.words[0].confidence <= 1
         assert spotter.transcribe(speak(("SUS", "IMI"), 1.0, np.random.default_rng(6))).text == ()
 
+    def test_they_are_found_while_they_are_spoken(self, experiment: Path, dev: Path, noises: Path) -> None:
+        keywords(experiment, CHOSEN, corpus=dev, other=[noises])
+        spotter = Recognizer.load(experiment).spotting()
+        samples = speak(("SUS", "ASA", "IMI"), 1.0, np.random.default_rng(5))
+        stream, shown = spotter.stream(), set()
+        for start in range(0, len(samples), RATE // 20):
+            shown |= {word.word for word in stream.accept(samples[start : start + RATE // 20]).words}
+        assert shown <= set(CHOSEN)
+        assert stream.finish().text == ("ASA",)
+        other = spotter.stream()
+        other.accept(speak(("SUS", "IMI"), 1.0, np.random.default_rng(6)))
+        assert other.finish().text == ()
+
     def test_what_is_kept(self, experiment: Path, dev: Path) -> None:
         found = keywords(experiment, CHOSEN, corpus=dev)
         record = json.loads((experiment / "models" / "gmm2" / KEYWORDS).read_text())
