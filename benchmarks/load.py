@@ -264,8 +264,8 @@ def main() -> None:
     command += ["--streams", str(most)] + (["--model", options.model] if options.model else [])
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
-            assert server.stdout is not None
-            address = json.loads(server.stdout.readline())["address"].removeprefix("http://").rstrip("/")
+            told = server.stdout.readline() if server.stdout is not None else ""
+            address = json.loads(told)["address"].removeprefix("http://").rstrip("/")
             process = psutil.Process(server.pid)
             rows = [asyncio.run(measured(options, address, process, n)) for n in options.streams]
         finally:

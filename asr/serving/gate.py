@@ -48,6 +48,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_unspecified(host: str) -> bool:
+    """Return whether an address stands for all addresses of this machine.
+
+    >>> is_unspecified("::"), is_unspecified("127.0.0.1"), is_unspecified("localhost")
+    (True, False, False)
+    """
+    return _is_address(host) and ipaddress.ip_address(host).is_unspecified
+
+
 def names_of(host: str) -> frozenset[str]:
     """Return the names by which a server at an address may be called."""
     own = (

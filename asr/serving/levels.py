@@ -61,7 +61,7 @@ def fault_of(levels: Levels) -> str | None:
     if levels.duration_s < SHORTEST_S:
         return (
             f"too short: {levels.duration_s:.2f} s, expected at least {SHORTEST_S:g} s; "
-            "hold the button until the word is spoken"
+            "leave a moment of quiet around the word"
         )
     if levels.duration_s > LONGEST_S:
         return f"too long: {levels.duration_s:.0f} s, expected at most {LONGEST_S:g} s; say the prompt alone"

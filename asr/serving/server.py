@@ -16,7 +16,7 @@ import uvicorn
 from asr.errors import ConfigError
 from asr.recognizer import model_directory
 from asr.serving.app import application
-from asr.serving.gate import is_loopback
+from asr.serving.gate import is_loopback, is_unspecified
 from asr.serving.limits import Limits
 from asr.serving.served import Served
 from asr.serving.state import Server
@@ -129,8 +129,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
 def address_of(listening: socket.socket, host: str) -> str:
     """Return what a browser is given."""
     port = listening.getsockname()[1]
-    everywhere = "0.0.0.0"  # noqa: S104  # a browser needs one address of it
-    name = "127.0.0.1" if host in (everywhere, "localhost") else host
+    name = "127.0.0.1" if host == "localhost" or is_unspecified(host) else host
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 

@@ -18,6 +18,7 @@ Status = Literal["idle", "running", "done", "failed", "cancelled"]
 EXPECTED_STAGES = 33  # of a training of npd on a folder with dev and test; later ones are the longer
 PATIENCE_S = 8.0
 KEPT_LINES = 30
+LONGEST_LINE = 1 << 20  # bytes
 _STARTED = re.compile(r"([\w.-]+): started")
 # What a stage does, by how its name begins.
 STEPS = (
@@ -100,6 +101,7 @@ class Training:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
+                limit=LONGEST_LINE,
             )
         except OSError as error:
             self.progress.status, self.progress.message = "failed", error.strerror or "cannot be started"
