@@ -241,12 +241,16 @@ def _add_decode(verbs: Verbs) -> VerbParser:
         "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
     )
     command.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
+    _add_judging_options(command)
+    return command
+
+
+def _add_judging_options(command: argparse.ArgumentParser) -> None:
     what = command.add_mutually_exclusive_group()
     what.add_argument("--reject", action="store_true", help="leave out words that were probably not spoken")
     what.add_argument(
         "--keywords", action="store_true", help="find the words chosen by asr keywords, and nothing else"
     )
-    return command
 
 
 def _add_align(verbs: Verbs) -> VerbParser:
@@ -350,6 +354,7 @@ def _add_serve(verbs: Verbs) -> VerbParser:
         help="experiment directory that asr train wrote, or that the page shall train (exp/my_commands)",
     )
     _add_model_options(command)
+    _add_judging_options(command)
     command.add_argument("--host", default="127.0.0.1", help="address to listen at (127.0.0.1)")
     command.add_argument("--port", type=int, default=8000, help="port to listen at, 0 for any (8000)")
     command.add_argument(
@@ -376,6 +381,7 @@ def _add_listen(verbs: Verbs) -> VerbParser:
         "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
     )
     _add_model_options(command)
+    _add_judging_options(command)
     command.add_argument(
         "--input",
         default="microphone",

@@ -387,6 +387,8 @@ def _serve(options: argparse.Namespace) -> int:
         options.experiment,
         model=options.model,
         grammar=options.grammar,
+        reject=options.reject,
+        keywords=options.keywords,
         host=options.host,
         port=options.port,
         folder=options.folder,
@@ -405,6 +407,8 @@ def _listen(options: argparse.Namespace) -> int:
         device=options.device,
         model=options.model,
         grammar=options.grammar,
+        reject=options.reject,
+        keywords=options.keywords,
     )
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for heard in found:

@@ -51,6 +51,8 @@ def listen(
     device: str | None = None,
     model: str | None = None,
     grammar: str | None = None,
+    reject: bool = False,
+    keywords: bool = False,
 ) -> Iterator[Heard]:
     """Yield words as they are heard: partial ones whenever they change, final ones sentence by sentence.
 
@@ -64,8 +66,10 @@ def listen(
     sample_rate : of samples on the standard input; the model's by default
     device : number or name of the microphone; the system's own by default
     model, grammar : names; the experiment's own by default
+    reject : leave out words that were probably not spoken
+    keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     """
-    recognizer = Recognizer.load(experiment, model, grammar).with_options(confidence=True)
+    recognizer = Recognizer.load(experiment, model, grammar).sure(reject=reject, keywords=keywords)
     own_rate = recognizer.model.front_end.config.mfcc.sample_rate
     if source == MICROPHONE:
         rate, blocks = sample_rate or own_rate, microphone(sample_rate or own_rate, device)

@@ -157,6 +157,20 @@ class Recognizer:
             self, grammar=SPOTTING, decoder=decoder, first_pass=None, rejection=self.keywords.rejection
         )
 
+    def sure(self, *, reject: bool = False, keywords: bool = False) -> Recognizer:
+        """Return the same recogniser, which gives every word a confidence.
+
+        Parameters
+        ----------
+        reject : words that were probably not spoken are left out, see `with_rejection`
+        keywords : only the keywords that were chosen are found, see `spotting`
+        """
+        if reject and keywords:
+            raise ConfigError("got both reject and keywords, expected one of them; keywords reject all else")
+        if keywords:
+            return self.spotting()
+        return self.with_rejection() if reject else self.with_options(confidence=True)
+
     def transcribe(self, recording: str | Path | Singles) -> Hypothesis:
         """Return what is said in a recording, given as a path or as samples (T,) at the model's rate.
 

@@ -173,12 +173,9 @@ def decode(
     keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     """
     recognizer = Recognizer.load(experiment, model, grammar)
-    if reject or keywords:
-        if n_best > 1:
-            raise ConfigError("decode: got --nbest with --reject or --keywords; expected one of them")
-        recognizer = recognizer.spotting() if keywords else recognizer.with_rejection()
-        return recognizer.transcribe_all(recordings, same_speaker=same_speaker)
-    recognizer = recognizer.with_options(n_best=n_best, confidence=True)
+    if n_best > 1 and (reject or keywords):
+        raise ConfigError("decode: got --nbest with --reject or --keywords; expected one of them")
+    recognizer = recognizer.with_options(n_best=n_best).sure(reject=reject, keywords=keywords)
     return recognizer.transcribe_all(recordings, same_speaker=same_speaker)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from asr.errors import ConfigError
 from asr.serving.limits import Limits
+from asr.serving.served import Served
 
 FOLDER = "my_commands"
 _PACKAGES = ("fastapi", "uvicorn", "websockets")
@@ -19,6 +20,8 @@ def serve(
     *,
     model: str | None = None,
     grammar: str | None = None,
+    reject: bool = False,
+    keywords: bool = False,
     host: str = "127.0.0.1",
     port: int = 8000,
     folder: str | Path = FOLDER,
@@ -32,6 +35,8 @@ def serve(
     experiment : directory that ``asr train`` wrote, or that the page is to train; ``exp/`` and the folder's
         name by default
     model, grammar : names; the experiment's own by default
+    reject : leave out words that were probably not spoken
+    keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     host : address; other machines reach only those that are not loopback
     port : 0 for any that is free
     folder : of the recordings that are made on the page
@@ -50,9 +55,7 @@ def serve(
         raise ConfigError(f"--folder: {takes} is a file, expected a folder; choose another name")
     place = Path(experiment) if experiment is not None else Path("exp") / takes.absolute().name
     import_module("asr.serving.server").run(  # it imports what the extra brings
-        place,
-        model=model,
-        grammar=grammar,
+        Served(place, model, grammar, reject=reject, keywords=keywords),
         host=host,
         port=port,
         folder=takes,

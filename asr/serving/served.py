@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from asr.recognizer import Recognizer
 from asr.serving.refusals import CONFLICT, Refusal
-from foundation.errors import AsrError
 
 MOST_WORDS = 200  # that are shown
 
@@ -21,10 +19,20 @@ class Served:
     ----------
     experiment : directory that ``asr train`` wrote, or will
     model, grammar : names; the experiment's own by default
+    reject, keywords : see `Recognizer.sure`
     """
 
-    def __init__(self, experiment: Path, model: str | None = None, grammar: str | None = None) -> None:
+    def __init__(
+        self,
+        experiment: Path,
+        model: str | None = None,
+        grammar: str | None = None,
+        *,
+        reject: bool = False,
+        keywords: bool = False,
+    ) -> None:
         self.experiment, self.model, self.grammar = experiment, model, grammar
+        self._reject, self._keywords = reject, keywords
         self._recognizer: Recognizer | None = None
 
     @property
@@ -41,9 +49,10 @@ class Served:
 
     def load(self) -> None:
         """Load the model and decode a moment of noise: the first words shall not wait for compiling."""
-        found = Recognizer.load(self.experiment, self.model, self.grammar).with_options(confidence=True)
+        loaded = Recognizer.load(self.experiment, self.model, self.grammar)
+        found = loaded.sure(reject=self._reject, keywords=self._keywords)
         noise = np.random.default_rng(0).normal(size=found.model.front_end.config.mfcc.sample_rate) * 1e-3
-        with suppress(AsrError):  # there are no words in noise
-            found.transcribe(noise.astype(np.float32))
-            found.stream().accept(noise.astype(np.float32))
+        stream = found.stream()
+        stream.accept(noise.astype(np.float32))
+        stream.finish()
         self._recognizer = found

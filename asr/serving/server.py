@@ -50,10 +50,8 @@ class _Uvicorn(uvicorn.Server):
 
 
 def run(
-    experiment: Path,
+    served: Served,
     *,
-    model: str | None,
-    grammar: str | None,
     host: str,
     port: int,
     folder: Path,
@@ -61,8 +59,7 @@ def run(
     when_ready: Callable[[str, bool], None],
 ) -> None:
     """Serve until a signal ends it. ``when_ready`` is told the address, and whether there is a model."""
-    served = Served(experiment, model, grammar)
-    if has_model(experiment, model):
+    if has_model(served.experiment, served.model):
         served.load()
     with listening_socket(host, port) as listening:
         if line := warning_of(host):

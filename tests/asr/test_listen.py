@@ -99,7 +99,7 @@ def test_a_microphone_is_heard_until_the_interrupt(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sys.modules["asr.listen"], "microphone", interrupted)
-    found = list(asr.listen(trained))
+    found = list(asr.listen(trained, reject=True))
     assert " ".join(w.word for heard in found if heard.kind == "final" for w in heard.words) == text
 
 
