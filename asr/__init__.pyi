@@ -5,6 +5,7 @@ from .engines.clusters import running_on
 from .errors import AsrError
 from .exports import export
 from .imports import import_model
+from .keywords import keywords
 from .leftovers import clean
 from .listen import listen
 from .live.stream import Partial, Stream, StreamConfig
@@ -38,6 +39,7 @@ __all__ = [
     "export",
     "import_model",
     "info",
+    "keywords",
     "listen",
     "lm",
     "plan",

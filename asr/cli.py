@@ -32,7 +32,7 @@ GROUPS = {
     "begin": ("doctor", "demo", "completion"),
     "data": ("validate", "lexicon", "lm"),
     "models": ("plan", "train", "info", "report", "sweep", "sparsity", "clean"),
-    "recordings": ("decode", "align", "evaluate", "score"),
+    "recordings": ("decode", "keywords", "align", "evaluate", "score"),
     "live": ("serve", "listen"),
     "other tools": ("export", "import"),
 }
@@ -51,6 +51,7 @@ EXAMPLES = {
     "sparsity": "asr sparsity exp/mine --centers 25 50 100",
     "clean": "asr clean exp/mine --yes",
     "decode": "asr decode exp/mine my_recordings/anna/*.wav --format ctm",
+    "keywords": "asr keywords exp/mine --words YES NO STOP --corpus dev --other radio noise --false-alarms 1",
     "align": "asr align exp/mine anna/u01.wav anna/u01.txt --out u01.TextGrid",
     "evaluate": "asr evaluate exp/mine --corpus new_recordings --hypotheses hyp.txt",
     "export": "asr export exp/mine --what scores --corpus my_recordings --out scores",
@@ -117,6 +118,7 @@ def command_line() -> CommandLine:
         _add_sweep,
         _add_decode,
         _add_align,
+        _add_keywords,
         _add_score,
         _add_evaluate,
         _add_serve,
@@ -239,6 +241,11 @@ def _add_decode(verbs: Verbs) -> VerbParser:
         "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
     )
     command.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
+    what = command.add_mutually_exclusive_group()
+    what.add_argument("--reject", action="store_true", help="leave out words that were probably not spoken")
+    what.add_argument(
+        "--keywords", action="store_true", help="find the words chosen by asr keywords, and nothing else"
+    )
     return command
 
 
@@ -260,6 +267,45 @@ def _add_align(verbs: Verbs) -> VerbParser:
         type=Path,
         help="file (ctm, mlf) or directory (textgrid, eaf, srt, vtt); default: standard output",
     )
+    return command
+
+
+def _add_keywords(verbs: Verbs) -> VerbParser:
+    command = verbs.add_parser(
+        "keywords",
+        help="choose words to be found among any sounds, and how sure to be",
+        description="Choose words that decode --keywords finds among any other sounds. What tells them from "
+        "other sounds is learned from transcribed speech and other recordings; the threshold is the one with "
+        "the wanted false alarms an hour, or the wanted detection. It is kept beside the model.",
+    )
+    command.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
+    command.add_argument(
+        "--words",
+        nargs="+",
+        default=[],
+        metavar="WORD",
+        help="the keywords; without any a rule for decode --reject is learned",
+    )
+    command.add_argument(
+        "--corpus",
+        type=Path,
+        required=True,
+        help="transcribed speech with them, that did not train the model",
+    )
+    command.add_argument(
+        "--other",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="recordings, or directories of them, without any keyword: other speech and noise",
+    )
+    wanted = command.add_mutually_exclusive_group()
+    wanted.add_argument("--false-alarms", type=float, metavar="N", help="wanted, an hour (1)")
+    wanted.add_argument("--detection", type=float, metavar="PERCENT", help="wanted, instead")
+    command.add_argument("--model", help="name of the model; the best on dev by default")
     return command
 
 

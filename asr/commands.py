@@ -35,6 +35,7 @@ from asr.formats.hypotheses import (
 from asr.formats.sweep_table import format_sweep
 from asr.formats.transcripts import text_or_file
 from asr.imports import import_model
+from asr.keywords import as_record, format_keywords, keywords
 from asr.leftovers import clean, format_leftovers
 from asr.listen import listen
 from asr.model_info import format_info
@@ -125,6 +126,8 @@ def _decode(options: argparse.Namespace) -> int:
         grammar=options.grammar,
         n_best=options.nbest,
         same_speaker=options.same_speaker,
+        reject=options.reject,
+        keywords=options.keywords,
     )
     several = len(options.recordings) > 1
 
@@ -144,6 +147,20 @@ def _or_json(options: argparse.Namespace, default: str) -> str:
     if options.json and options.out is not None:
         raise ConfigError(f"{options.verb}: --json prints what is found; expected no --out with it")
     return "json" if options.json else str(options.format)
+
+
+def _keywords(options: argparse.Namespace) -> int:
+    found = keywords(
+        options.experiment,
+        options.words,
+        corpus=options.corpus,
+        other=options.other,
+        false_alarms=options.false_alarms,
+        detection=options.detection,
+        model=options.model,
+    )
+    _print(options, lambda: as_record(found), lambda: format_keywords(found))
+    return 0
 
 
 def _align(options: argparse.Namespace) -> int:
@@ -419,6 +436,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "train": _train,
     "sweep": _sweep,
     "decode": _decode,
+    "keywords": _keywords,
     "align": _align,
     "score": _score,
     "evaluate": _evaluate,

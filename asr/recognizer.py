@@ -22,7 +22,10 @@ from asr.config import GrammarName
 from asr.corpora.speech_data import warn_of_low_rates
 from asr.corpora.wording import PLAIN, forms_for
 from asr.decoding.grammars import read_grammar
-from asr.decoding.passes import ScoredSpeech, adapted, decode_all
+from asr.decoding.judging import Judge, heard, tell_of_no_speech
+from asr.decoding.keywords import REJECTION, Keywords, read_keywords
+from asr.decoding.passes import Judged, ScoredSpeech, adapted, decode_all
+from asr.decoding.rejection import USUAL, Rejection
 from asr.decoding.stretches import speech_in_stretches
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.files import as_train_wrote, read_json, read_object, write_json
@@ -45,6 +48,7 @@ TRAINED_ON = "trained_on.json"  # ids of the utterances
 WORDING = "wording.json"  # how transcripts are read, and words written
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
+SPOTTING = "keywords"  # in place of a grammar's name
 POINTS = "points"  # of a sweep, each with models of its own
 _OF_ONE = (AsrError, ArithmeticError, MemoryError)  # what one recording may raise
 _UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
@@ -65,6 +69,9 @@ class Recognizer:
     text : how transcripts are read (`asr.config.ExperimentConfig`)
     spelling : words that are always written in one way, other than the lexicon's
     word_curve : how probable an aligned word is by how well it fits; None if the corpus did not tell
+    rejection : which words count as spoken; None keeps all
+    keywords : words that the model finds among other sounds, once ``asr keywords`` has chosen them
+    rule : which words count as spoken when that is asked for, once ``asr keywords`` has learned it
     """
 
     name: str
@@ -76,6 +83,9 @@ class Recognizer:
     text: str = PLAIN
     spelling: Mapping[str, str] = field(default_factory=dict)
     word_curve: FitCurve | None = None
+    rejection: Rejection | None = None
+    keywords: Keywords | None = None
+    rule: Rejection | None = None
 
     @classmethod
     def load(cls, directory: str | Path, model: str | None = None, grammar: str | None = None) -> Recognizer:
@@ -89,7 +99,7 @@ class Recognizer:
         """
         path = model_directory(Path(directory), model)
         name, config, first = _decoding_options(path / DECODING, grammar)
-        lexicon = Lexicon.read(path / LEXICON)
+        lexicon, rule = Lexicon.read(path / LEXICON), read_keywords(path, REJECTION)
         acoustic_model = load_model(path)
         for options in (config, first):
             _check_shift(path, options, acoustic_model.front_end.frame_shift_s)
@@ -116,16 +126,45 @@ class Recognizer:
             text,
             spelling,
             load_curves(path).word,
+            keywords=read_keywords(path),
+            rule=None if rule is None else rule.rejection,
         )
 
     def with_options(self, **changes: Any) -> Recognizer:
         """Return the same recogniser with other decoder options (`decoder.DecoderConfig`)."""
         return replace(self, decoder=self.decoder.with_config(**changes))
 
+    def with_rejection(self) -> Recognizer:
+        """Return the same recogniser, which leaves out words that were probably not spoken.
+
+        The rule is the one that ``asr keywords`` has learned without keywords; before that, a rough one of
+        how well words of the training data fit.
+        """
+        return replace(self, rejection=self.rule or Rejection.of_curve(self.word_curve or USUAL))
+
+    def spotting(self) -> Recognizer:
+        """Return the same recogniser, which finds keywords and nothing else.
+
+        The words and the threshold are those that ``asr keywords`` has chosen. Frames are not adapted, for
+        other people may speak.
+        """
+        if self.keywords is None:
+            raise ExperimentError(
+                f"{self.name}: no keywords are chosen, expected some; run asr keywords EXP --words …"
+            )
+        decoder = self.keywords.decoder(self.lexicon, self.model.topology, self.decoder.config)
+        return replace(
+            self, grammar=SPOTTING, decoder=decoder, first_pass=None, rejection=self.keywords.rejection
+        )
+
     def transcribe(self, recording: str | Path | Singles) -> Hypothesis:
-        """Return what is said in a recording, given as a path or as samples (T,) at the model's rate."""
+        """Return what is said in a recording, given as a path or as samples (T,) at the model's rate.
+
+        Where nothing is spoken there are no words, and ``no_speech`` says why.
+        """
         with single_threaded_libraries():
             found = self._heard([self._recording(recording)], [""])[0]
+        tell_of_no_speech("samples" if isinstance(recording, np.ndarray) else recording, found)
         return self.as_written(found)
 
     def transcribe_all(
@@ -143,6 +182,9 @@ class Recognizer:
         speakers = ["" if same_speaker else str(n) for n in range(len(usable))]
         decoded = iter(self._heard_or_errors(usable, speakers))
         found = [next(decoded) if isinstance(r, Recording) else r for r in read]
+        for recording, hypothesis in zip(recordings, found, strict=True):
+            if isinstance(hypothesis, Hypothesis):
+                tell_of_no_speech(recording, hypothesis)
         return [f if isinstance(f, AsrError) else self.as_written(f) for f in found]
 
     def stream(self, sample_rate: int | None = None, config: StreamConfig | None = None) -> Stream:
@@ -153,7 +195,8 @@ class Recognizer:
         sample_rate : samples per second of what the stream will be given; None is the model's own rate
         config : when sentences end, `StreamConfig()` by default
         """
-        parts = StreamParts(self.model, self.lexicon, self.decoder, lambda found, _: found, self._written)
+        adapts = self.first_pass is not None
+        parts = StreamParts(self.model, self.lexicon, self.decoder, adapts, self._judge.spoken, self._written)
         return Stream(parts, sample_rate, config)
 
     @cached_property
@@ -181,15 +224,33 @@ class Recognizer:
 
     def decode(self, speech: ScoredSpeech) -> list[Hypothesis]:
         """Return the lexicon's words for each recording, frames adapted if the model does that."""
-        if self.first_pass is not None:
-            speech = adapted(speech, self.model, self.first_pass, self.lexicon)
-        return decode_all(speech.scores, self.decoder, speech.names)
+        return self._decode(speech, None if self.rejection is None else self._judge.kept)
+
+    def _decode(self, speech: ScoredSpeech, judged: Judged | None) -> list[Hypothesis]:
+        """Return the hypothesis of each recording after it is judged."""
+        return decode_all(self.adapted(speech).scores, self.decoder, judged, speech.names)
+
+    def adapted(self, speech: ScoredSpeech) -> ScoredSpeech:
+        """Return the speech with frames adapted to its speakers, if the model does that."""
+        if self.first_pass is None:
+            return speech
+        return adapted(speech, self.model, self.first_pass, self.lexicon)
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge(self.model, self.lexicon, self.rejection)
 
     def _heard(self, recordings: Sequence[Recording], speakers: Sequence[str]) -> list[Hypothesis]:
+        """Return the lexicon's words for each recording, none where nothing is spoken."""
+        return heard(recordings, speakers, self._in_stretches)
+
+    def _in_stretches(self, recordings: Sequence[Recording], speakers: Sequence[str]) -> list[Hypothesis]:
         """Return the lexicon's words for each recording, decoded stretch by stretch if it is long."""
         speech = speech_in_stretches(recordings, speakers, self.model)
         return speech.joined(
-            self.decode(speech.scored), self.model.front_end.frame_shift_s, self.decoder.config.n_best
+            self._decode(speech.scored, self._judge.spoken),
+            self.model.front_end.frame_shift_s,
+            self.decoder.config.n_best,
         )
 
     def _heard_or_errors(

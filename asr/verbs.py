@@ -155,9 +155,30 @@ def decode(
     grammar: str | None = None,
     n_best: int = 1,
     same_speaker: bool = False,
+    reject: bool = False,
+    keywords: bool = False,
 ) -> list[Hypothesis | AsrError]:
-    """Return for each recording its words with times and confidences, or the error that prevented it."""
-    recognizer = Recognizer.load(experiment, model, grammar).with_options(n_best=n_best, confidence=True)
+    """Return for each recording its words with times and confidences, or the error that prevented it.
+
+    Where nothing is spoken there are no words, and ``no_speech`` of the hypothesis says why.
+
+    Parameters
+    ----------
+    experiment : experiment directory, or a model's own
+    recordings : paths
+    model, grammar : names; by default the best on dev, and the last one of the recipe
+    n_best : number of sentences wanted; those after the first are its ``alternatives``
+    same_speaker : one person speaks in all recordings
+    reject : leave out words that were probably not spoken (`Recognizer.with_rejection`)
+    keywords : find the keywords that `asr.keywords` has chosen, and nothing else
+    """
+    recognizer = Recognizer.load(experiment, model, grammar)
+    if reject or keywords:
+        if n_best > 1:
+            raise ConfigError("decode: got --nbest with --reject or --keywords; expected one of them")
+        recognizer = recognizer.spotting() if keywords else recognizer.with_rejection()
+        return recognizer.transcribe_all(recordings, same_speaker=same_speaker)
+    recognizer = recognizer.with_options(n_best=n_best, confidence=True)
     return recognizer.transcribe_all(recordings, same_speaker=same_speaker)
 
 

@@ -131,12 +131,14 @@ class Hypothesis:
     complete : False when no path covers all frames and ends where the grammar allows it; ``words`` are then
         the finished words of the best partial path
     alternatives : the next best word sequences, best first (``n_best - 1`` of them, or as many as there are)
+    no_speech : why nothing is spoken there, if ``words`` are none for that reason; empty otherwise
     """
 
     words: tuple[HypothesisWord, ...]
     log_score: float
     complete: bool
     alternatives: tuple[Hypothesis, ...] = field(default=(), repr=False)
+    no_speech: str = ""
 
     @property
     def text(self) -> tuple[str, ...]:

@@ -76,4 +76,10 @@ def _moved(hypothesis: Hypothesis, start: int, shift_s: float) -> Hypothesis:
 
 def _one_behind_the_other(sentences: Sequence[Hypothesis]) -> Hypothesis:
     words = tuple(word for sentence in sentences for word in sentence.words)
-    return Hypothesis(words, sum(s.log_score for s in sentences), all(s.complete for s in sentences))
+    is_empty = all(s.no_speech for s in sentences)
+    return Hypothesis(
+        words,
+        sum(s.log_score for s in sentences),
+        all(s.complete for s in sentences),
+        no_speech=sentences[0].no_speech if is_empty else "",
+    )

@@ -17,13 +17,22 @@ import numpy as np
 
 from features.errors import FeatureError
 from features.frontend import FrontEnd
-from features.mfcc import MfccPlan, check_samples, mfcc_plan, n_frames, normalized_energy, static_frames
+from features.mfcc import (
+    ENERGY_FLOOR,
+    MfccPlan,
+    check_samples,
+    mfcc_plan,
+    n_frames,
+    normalized_energy,
+    static_frames,
+)
 from features.normalization import Moments, Scale
 from features.recording import Recording
-from foundation.arrays import Reals, Singles
+from foundation.arrays import Flags, Reals, Singles
 
 _BACKGROUND = 1.5  # how many of the training frames' deviations the background is less loud than their mean
 _ENERGY_PER_NAT = 0.1  # of the normalised energy
+DIGITAL_SILENCE = float(np.log(ENERGY_FLOOR)) + 1e-3  # log energies up to this are of samples that are all 0
 
 
 @dataclass(frozen=True)
@@ -115,16 +124,20 @@ class RunningFrames:
 
     def forget(self) -> None:
         """Forget the speaker, and the recording under way."""
-        self._loudness, self._moments = (
-            Loudness(self.front_end),
-            RunningMoments(self.front_end, self.config.memory_s),
-        )
+        self._loudness = Loudness(self.front_end)
+        self._moments = RunningMoments(self.front_end, self.config.memory_s)
         self._begin()
 
     def _take(self, static: Singles) -> None:
         self._static = np.concatenate([self._static, static])
         if self._plan.config.energy and self._plan.config.energy_normalize:
-            self._moments.shift_energy(self._loudness.hear(static[:, -1]))
+            self._moments.shift_energy(self._loudness.hear(static[self._sounds(static), -1]))
+
+    def _sounds(self, static: Singles) -> Flags:
+        """Return which static frames are no digital silence, which tells nothing of speaker or room."""
+        if not self._plan.config.energy:
+            return np.ones(len(static), dtype=bool)
+        return np.asarray(static[:, -1] > DIGITAL_SILENCE)
 
     def _given_out(self, stop: int) -> Singles:
         """Return the frames not yet given out up to one of `_static`; forget what none will need."""
@@ -132,7 +145,8 @@ class RunningFrames:
         if stop <= start:
             return np.empty((0, 0), dtype=np.float32)
         heard = Recording(self._plan.config, self._loudness.normalized(self._static), np.empty(0, np.float32))
-        self._moments.add(self.front_end.used(heard.cepstra(start, stop)))
+        cepstra = self.front_end.used(heard.cepstra(start, stop))
+        self._moments.add(cepstra[self._sounds(self._static[start:stop])])
         frames = self.front_end.frames(heard, self._moments.scale, start, stop)
         n_forgotten = max(stop - self._margin, 0)
         self._static, self._n_given = self._static[n_forgotten:], stop - n_forgotten
@@ -154,10 +168,14 @@ class Loudness:
     @property
     def level(self) -> float:
         """The log energy that counts as the loudest."""
+        if self._loudest == -np.inf:
+            return DIGITAL_SILENCE + self._range
         return max(self._loudest, self._quietest + self._range)
 
     def hear(self, log_energy: Singles) -> float:
         """Take in the log energies (T,) of further frames; return by how much the level has risen."""
+        if not log_energy.size:
+            return 0.0
         before = self.level if self._loudest > -np.inf else None
         self._loudest = max(self._loudest, float(log_energy.max()))
         self._quietest = min(self._quietest, float(log_energy.min()))
@@ -207,5 +225,6 @@ class RunningMoments:
             return None
         if self._config.normalize == "global":
             return Scale(self._prior.mean_, self._prior.scale_)
-        mean, deviation = self._heard.smoothed(self._prior, self._config.prior_frames)
+        # Of the first frames alone there is no deviation to divide by.
+        mean, deviation = self._heard.smoothed(self._prior, max(self._config.prior_frames, 1.0))
         return Scale(mean, deviation if self._config.normalize_variance else np.ones_like(deviation))

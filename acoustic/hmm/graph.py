@@ -214,6 +214,13 @@ def utterance_graph(words: Sequence[Sequence[Pronunciation] | None], topology: T
     return builder.finish()
 
 
+def word_graph(pronunciations: Sequence[Pronunciation], topology: Topology) -> UtteranceGraph:
+    """Return the graph of one word alone, without silences, in any of its pronunciations."""
+    builder = _Builder(topology)
+    builder.word(0, pronunciations, set())
+    return builder.finish()
+
+
 def loop_graph(topology: Topology) -> UtteranceGraph:
     """Return the graph of a recording in which anything may be said: any phones and silences."""
     builder = _Builder(topology)

@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 Found = TypeVar("Found")
 Scores = Sequence[Singles]
+Judged = Callable[[Hypothesis, Singles], Hypothesis]
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,16 @@ def heard_states(scores: Singles, words: Sequence[str], lexicon: Lexicon, model:
         return nothing
 
 
-def decode_all(scores: Scores, decoder: Decoder, names: Sequence[str] = ()) -> list[Hypothesis]:
-    """Return the hypothesis of each recording; an error begins with its name, if there are any."""
-    return _each(decoder.decode, scores, "decoding", names)
+def decode_all(
+    scores: Scores, decoder: Decoder, judged: Judged | None = None, names: Sequence[str] = ()
+) -> list[Hypothesis]:
+    """Return the hypothesis of each recording, or what becomes of it if it is judged by its scores.
+
+    An error begins with the name of the recording, if there are any.
+    """
+    if judged is None:
+        return _each(decoder.decode, scores, "decoding", names)
+    return _each(lambda found: judged(decoder.decode(found), found), scores, "decoding", names)
 
 
 def _each(

@@ -124,7 +124,7 @@ def _intervals(hypothesis: Hypothesis) -> list[Interval]:
 
 
 def _json_hypothesis(path: Path, hypothesis: Hypothesis) -> dict[str, Any]:
-    return {"recording": str(path), **json_words(hypothesis)} | (
+    return {"recording": str(path), **json_words(hypothesis), "no_speech": hypothesis.no_speech} | (
         {"alternatives": [json_words(h) for h in hypothesis.alternatives]} if hypothesis.alternatives else {}
     )
 

@@ -35,11 +35,6 @@ class SpeakerAdaptation:
         self._most = MEMORY_S / model.front_end.frame_shift_s
         self._settled: Statistics | None = None  # of sentences that are over
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether the model adapts at all."""
-        return self._model.adaptation is not None
-
     def adapted(self, frames: Singles) -> Singles:
         """Return frames (T, D) as the transform maps them."""
         return frames if self._transform is None else self._transform.apply(frames)

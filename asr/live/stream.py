@@ -78,6 +78,7 @@ class StreamParts:
     Attributes
     ----------
     model, lexicon, decoder : as in `asr.Recognizer`
+    adapts : whether frames are adapted to the speaker
     judged : function (hypothesis, its scores (T, S)) -> the hypothesis without words that were not spoken
     written : function from a lexicon's word to the word as people write it
     """
@@ -85,6 +86,7 @@ class StreamParts:
     model: AcousticModel
     lexicon: Lexicon
     decoder: Decoder
+    adapts: bool
     judged: Callable[[Hypothesis, Singles], Hypothesis]
     written: Callable[[str], str]
 
@@ -108,6 +110,7 @@ class Stream:
         self.sample_rate = model_rate if sample_rate is None else sample_rate
         self.config = config or StreamConfig()
         self._parts = parts
+        self._adapts = self.config.adapts and parts.adapts
         self._shift_s = parts.model.front_end.frame_shift_s
         self._resampler = Resampler(self.sample_rate, model_rate)
         self._frames = RunningFrames(parts.model.front_end)
@@ -182,7 +185,7 @@ class Stream:
         heard = found = sentence.finish()
         if sentence.scores:
             found = self._parts.judged(heard, np.concatenate(sentence.scores))
-        if self.config.adapts and found.text == heard.text:  # other sounds say nothing of the speaker
+        if self._adapts and found.text == heard.text:  # other sounds say nothing of the speaker
             self._speaker.update(sentence.frames, sentence.scores, found.text, is_over=True)
         self._begin_sentence(sentence.stop)
         return self._as_written(joined([found], [sentence.start], self._shift_s))
@@ -192,7 +195,7 @@ class Stream:
         sentence = self._sentence
         self._updated = sentence.n_frames
         ended = [word for word in self._open.words if not word.is_open]
-        if not self.config.adapts or not ended or not self._speaker.is_possible:
+        if not self._adapts or not ended:
             return
         stop = round(ended[-1].end_s / self._shift_s)
         frames, scores = (_first(blocks, stop) for blocks in (sentence.frames, sentence.scores))
@@ -209,6 +212,7 @@ class Stream:
                 end_s=word.end_s + start_s,
             )
             for word in self._open.words
+            if word.word in self._parts.lexicon  # what is not is a filler among keywords
         )
 
     def _as_written(self, found: Hypothesis) -> Hypothesis:

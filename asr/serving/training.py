@@ -132,7 +132,7 @@ class Training:
     async def _watched(self, process: asyncio.subprocess.Process) -> None:
         """Follow what a process says until it ends."""
         progress, stages = self.progress, set[str]()
-        while raw := await process.stderr.readline() if process.stderr is not None else b"":
+        async for raw in process.stderr:  # type: ignore[union-attr]  # it is piped
             line = raw.decode("utf-8", errors="replace").strip()
             if line:
                 progress.lines.append(line)

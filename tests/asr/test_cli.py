@@ -158,7 +158,7 @@ class TestDecode:
 
     def test_a_low_rate_is_said(self, run: Run, trained: Path, tmp_path: Path) -> None:
         low = tmp_path / "low.wav"
-        soundfile.write(low, 0.1 * np.random.default_rng(0).normal(size=8000), 8000)
+        soundfile.write(low, 0.1 * np.hanning(8000) * np.random.default_rng(0).normal(size=8000), 8000)
         code, _, errors = run("decode", trained, low)
         assert code == 0
         assert "low.wav (8000 Hz)" in errors
@@ -438,7 +438,7 @@ class TestSlips:
 class TestQuiet:
     def test_warnings_are_not_said_and_errors_are(self, run: Run, trained: Path, tmp_path: Path) -> None:
         low = tmp_path / "low.wav"
-        soundfile.write(low, 0.1 * np.random.default_rng(0).normal(size=8000), 8000)
+        soundfile.write(low, 0.1 * np.hanning(8000) * np.random.default_rng(0).normal(size=8000), 8000)
         code, words, errors = run("decode", trained, low, "nowhere.wav")
         assert (code, len(errors.splitlines())) == (2, 2)
         assert run("decode", trained, low, "nowhere.wav", "--quiet") == (

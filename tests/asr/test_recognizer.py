@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info
 from acoustic.emissions.protocol import EmissionModel
 from asr import AsrError, Recognizer
 from asr.errors import ConfigError
+from decoder import Hypothesis
 from decoder.errors import DecodingError
 from features.audio import read_audio
 
@@ -133,6 +134,41 @@ class TestManyThreads:
             found = list(pool.map(lambda place: recognizer.transcribe(paths[place]), order))
         assert [found[n] == expected[place] for n, place in enumerate(order)] == [True] * len(order)
         assert [(pool["filepath"], pool["num_threads"]) for pool in threadpool_info()] == before
+
+
+class TestNoSpeech:
+    @pytest.fixture
+    def sounds(self) -> dict[str, np.ndarray]:
+        rng = np.random.default_rng(0)
+        return {
+            "constant": np.full(16000, 0.1, np.float32),
+            "vanishing": (1e-6 * rng.normal(size=16000)).astype(np.float32),
+            "hiss": (0.1 * rng.normal(size=16000)).astype(np.float32),
+            "hum": (0.1 * np.sin(np.arange(16000) / 50)).astype(np.float32),
+        }
+
+    def test_no_words_and_why(self, recognizer: Recognizer, sounds: dict[str, np.ndarray]) -> None:
+        for name, samples in sounds.items():
+            found = recognizer.transcribe(samples)
+            assert found.words == (), name
+            assert found.no_speech.startswith(("its sound is steady", "its loudest part")), name
+
+    def test_the_others_are_decoded_as_before(
+        self,
+        recognizer: Recognizer,
+        sounds: dict[str, np.ndarray],
+        tones: Path,
+        tmp_path: Path,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        hiss = tmp_path / "hiss.wav"
+        soundfile.write(hiss, sounds["hiss"], 16000)
+        speech = [tones / "speaker 2/0.wav", tones / "speaker 2/1.wav"]
+        found = recognizer.transcribe_all([speech[0], hiss, speech[1]], same_speaker=True)
+        assert found[0::2] == recognizer.transcribe_all(speech, same_speaker=True)
+        assert isinstance(found[1], Hypothesis)
+        assert found[1].text == ()
+        assert f"{hiss}: no speech in it, so no words: its sound is steady" in caplog.text
 
 
 class TestLoad:

@@ -23,6 +23,7 @@ SCRIPTS = (
     "fuzz",
     "growth",
     "house",
+    "keywords",
     "large_vocabulary",
     "load",
     "long_recordings",

@@ -61,3 +61,9 @@ def test_the_same_words_come_once() -> None:
     ]
     found = joined(stretches, [0, 30], SHIFT_S, 4)
     assert [h.text for h in found.alternatives] == [tuple("ABBC"), tuple("AC")]
+
+
+def test_a_recording_has_no_speech_if_none_of_its_stretches_has_any() -> None:
+    silent = Hypothesis((), -1.0, True, no_speech="it is quiet")
+    assert joined([silent, silent], [0, 50], SHIFT_S).no_speech == "it is quiet"
+    assert joined([silent, sentence("A", -1.0)], [0, 50], SHIFT_S).no_speech == ""

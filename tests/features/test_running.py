@@ -134,6 +134,15 @@ def test_a_new_recording_of_the_speaker_and_a_new_speaker():
     assert_array_equal(first, third, strict=True)
 
 
+def test_digital_silence_tells_nothing_of_the_speaker(model):
+    samples, zeros = speech(16000), np.zeros(4000, np.float32)
+    without, after = RunningFrames(model), RunningFrames(model)
+    after.accept(zeros)
+    after.finish()
+    first = np.concatenate(without.accept(samples) + without.finish())
+    assert_array_equal(np.concatenate(after.accept(samples) + after.finish()), first, strict=True)
+
+
 def test_what_is_kept_does_not_grow():
     running = RunningFrames(FRONT_ENDS["lda"])
     samples = speech(1600)

@@ -146,7 +146,7 @@ def test_an_error_names_the_recording() -> None:
     scores = [GMM.log_likelihoods(frames) for frames in FRAMES]
     scores[1] = np.full_like(scores[1], np.nan)
     with pytest.raises(DecodingError, match=r"^u1: .*nan"):
-        decode_all(scores, DECODER, ["u0", "u1", "u2"])
+        decode_all(scores, DECODER, names=["u0", "u1", "u2"])
     with pytest.raises(DecodingError, match=r"^scores"):
         decode_all(scores, DECODER)
-    assert [h.text for h in decode_all(scores[::2], DECODER, ["u0", "u2"])] == SPOKEN[::2]
+    assert [h.text for h in decode_all(scores[::2], DECODER, names=["u0", "u2"])] == SPOKEN[::2]

@@ -12,6 +12,8 @@ import soxr
 
 from acoustic.emissions.adaptation import fit_targets
 from asr import AsrError, Recognizer
+from asr.decoding.evidence import Evidence
+from asr.decoding.rejection import Rejection
 from asr.live.stream import Partial, Stream, StreamConfig
 from decoder.decoder import Hypothesis
 from features.audio import read_audio
@@ -34,7 +36,8 @@ def adaptive(recognizer: Recognizer, tones: Path) -> Recognizer:
     texts = [path.with_suffix(".txt").read_text().split() for path in paths]
     states = [recognizer.align_frames(x, words).states for x, words in zip(frames, texts, strict=True)]
     is_used = np.ones(model.topology.n_states, dtype=bool)
-    return replace(recognizer, model=replace(model, adaptation=fit_targets(frames, states, is_used)))
+    model = replace(model, adaptation=fit_targets(frames, states, is_used))
+    return replace(recognizer, model=model, first_pass=recognizer.decoder)
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +180,17 @@ def test_nothing_is_kept_of_long_silence_and_long_sentences_end(recognizer: Reco
     lengths = [h.words[-1].end_s - h.words[0].start_s for h in all_of(stream, speech, 1600) if h.words]
     assert len(lengths) > 1
     assert max(lengths) < 3.2
+
+
+def test_words_that_were_not_spoken_are_left_out(recognizer: Recognizer, spoken: np.ndarray) -> None:
+    nothing = replace(recognizer, rejection=Rejection(np.inf, Evidence(margin=1.0)))
+    every = replace(recognizer, rejection=Rejection(-np.inf, Evidence(margin=1.0)))
+    assert [w for h in all_of(nothing.stream(), spoken, 1600) for w in h.words] == []
+    found = [w for h in all_of(every.stream(), spoken, 1600) for w in h.words]
+    assert [w.word for w in found] == [
+        w.word for h in all_of(recognizer.stream(), spoken, 1600) for w in h.words
+    ]
+    assert all(w.confidence is not None and 0 <= w.confidence <= 1 for w in found)
 
 
 def test_nothing_at_all(recognizer: Recognizer) -> None:

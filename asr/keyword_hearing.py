@@ -1,0 +1,199 @@
+"""What decoders of keywords find in transcribed speech and in other recordings."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from acoustic.errors import AlignmentError
+from acoustic.hmm.alignment import align
+from acoustic.hmm.graph import utterance_graph
+from asr.corpora.corpus import Corpus, Utterance, is_kaldi_directory, read_corpus
+from asr.corpora.layouts.audio_files import folder_speaker, id_of, recordings
+from asr.corpora.speech_data import SpeechData, usable_cepstra
+from asr.corpora.wording import worded
+from asr.decoding.evidence import evidence_of
+from asr.decoding.passes import scored_speech
+from asr.decoding.stretches import speech_in_stretches
+from asr.errors import CorpusError
+from asr.files import read_json
+from asr.progress import progress_bar
+from asr.recognizer import TRAINED_ON, Recognizer
+from asr.scoring.detection import Spoken, hits
+from asr.training.rejection import Candidate
+from decoder.decoder import Decoder, Hypothesis
+from decoder.lexicon import Lexicon
+from features.audio import audio_blocks, read_audio
+from features.frontend import FrontEnd
+from features.recording import Recording
+from foundation.arrays import Singles
+from foundation.errors import AsrError
+from foundation.threads import parallel_map
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A recording, or a stretch of one.
+
+    Attributes
+    ----------
+    scores : computes its emission scores (T, S)
+    group : its speaker, where that is known
+    words : what is said in it; none of other recordings
+    is_backwards : whether it is speech played backwards: rules are learned from it, but not thresholds
+    """
+
+    scores: Callable[[], Singles]
+    group: str
+    words: tuple[str, ...] = ()
+    is_backwards: bool = False
+
+
+@dataclass(frozen=True)
+class HeardPiece:
+    """A piece with what was found in it.
+
+    Attributes
+    ----------
+    found : of each decoder the keywords that it finds
+    n_spoken : number of keywords that are said in it
+    seconds : its duration, 0 of speech backwards
+    """
+
+    found: tuple[tuple[Candidate, ...], ...]
+    n_spoken: int
+    seconds: float
+
+
+def pieces_of_corpus(
+    recognizer: Recognizer, corpus: str | Path, directory: Path, *, with_backwards: bool = False
+) -> list[Piece]:
+    """Return the utterances of a transcribed corpus, on request once more backwards."""
+    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
+    if errors:
+        head = f"{corpus}: {len(errors)} recording(s) cannot be used, expected none; correct or remove them"
+        raise CorpusError("\n".join([head, *map(str, errors.values())]))
+    trained_on = directory / TRAINED_ON
+    known = set(data.corpus.ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
+    if known:
+        logger.warning(
+            "%d of the %d utterances of %s trained this model (by their ids): with new speech fewer keywords "
+            "will be found; train with --set retrain_with_dev=false, or give a corpus of its own",
+            len(known),
+            len(data.corpus),
+            corpus,
+        )
+    found = [(data, False)]
+    if with_backwards:
+        found.append((_backwards(data.corpus, recognizer.model.front_end), True))
+    return [piece for each, is_back in found for piece in _utterances(recognizer, each, str(corpus), is_back)]
+
+
+def _backwards(corpus: Corpus, front_end: FrontEnd) -> SpeechData:
+    """Return speech played backwards: the same voices and rooms, and hardly any words."""
+
+    def one(utterance: Utterance) -> Singles:
+        rate = front_end.config.mfcc.sample_rate
+        samples = read_audio(utterance.audio_path, rate, utterance.start_s, utterance.end_s)
+        return front_end.cepstra(np.ascontiguousarray(samples[::-1]))
+
+    return SpeechData(corpus, tuple(parallel_map(one, corpus.utterances)))
+
+
+def _utterances(recognizer: Recognizer, data: SpeechData, name: str, is_backwards: bool) -> list[Piece]:
+    """Return the utterances of a corpus, adapted if the recogniser does that."""
+    scored = recognizer.adapted(scored_speech(data.cepstra, data.speakers, recognizer.model))
+
+    def piece(n: int) -> Piece:
+        utterance = data.corpus.utterances[n]
+        words = () if is_backwards else utterance.words
+        return Piece(lambda: scored.scores[n], f"{name}/{utterance.speaker}", words, is_backwards)
+
+    return [piece(n) for n in range(len(data.corpus))]
+
+
+def pieces_of_others(recognizer: Recognizer, place: Path, directory: Path) -> list[Piece]:
+    """Return the stretches of other recordings, or the utterances of a Kaldi directory."""
+    if is_kaldi_directory(place):
+        return pieces_of_corpus(recognizer, place, directory)
+    if not place.exists():
+        raise CorpusError(f"{place}: no such file or directory; expected other recordings; check the path")
+    files = [place / name for name in recordings(place)] if place.is_dir() else [place]
+    if not files:
+        raise CorpusError(f"{place}: no recordings in it, expected some; check the path")
+    root = place if place.is_dir() else place.parent
+    return [piece for file in files for piece in _stretches(recognizer, file, root)]
+
+
+def _stretches(recognizer: Recognizer, file: Path, root: Path) -> Iterator[Piece]:
+    """Yield the stretches of a recording whose speaker its folder tells."""
+    model, name = recognizer.model, file.relative_to(root)
+    config = model.front_end.config.mfcc
+    try:
+        recording = Recording.of_blocks(audio_blocks(file, config.sample_rate), config)
+    except AsrError as error:
+        logger.warning("%s: left out: %s", file, error)
+        return
+    scores = recognizer.adapted(speech_in_stretches([recording], [""], model).scored).scores
+    for n in range(len(scores)):
+        yield Piece(lambda n=n: scores[n], f"{root}/{folder_speaker(name, id_of(name))}")  # type: ignore[misc]
+
+
+def hear(
+    recognizer: Recognizer, pieces: Sequence[Piece], chosen: Sequence[str], decoders: Sequence[Decoder]
+) -> list[HeardPiece]:
+    """Return what each decoder finds in each piece."""
+
+    def one(piece: Piece) -> HeardPiece:
+        scores = piece.scores()
+        spoken = _spoken(recognizer, scores, piece.words, chosen)
+        found = tuple(
+            tuple(_candidates(recognizer, scores, decoder.decode(scores), spoken, piece))
+            for decoder in decoders
+        )
+        n_spoken = sum(word in chosen for word in piece.words)
+        seconds = 0.0 if piece.is_backwards else len(scores) * recognizer.model.front_end.frame_shift_s
+        return HeardPiece(found, n_spoken, seconds)
+
+    return list(progress_bar(parallel_map(one, pieces), len(pieces), "keywords"))
+
+
+def _spoken(
+    recognizer: Recognizer, scores: Singles, words: Sequence[str], chosen: Sequence[str]
+) -> list[Spoken]:
+    """Return when the keywords of a transcript are spoken; none if it cannot be aligned."""
+    if not set(words) & set(chosen):
+        return []
+    topology, shift = recognizer.model.topology, recognizer.model.front_end.frame_shift_s
+    graph = utterance_graph(recognizer.lexicon.spoken(words), topology)
+    try:
+        segments = align(scores, graph, topology).words
+    except AlignmentError:
+        return []
+    times = [Spoken(words[s.index], s.start * shift, s.end * shift) for s in segments]
+    return [time for time in times if time.word in chosen]
+
+
+def _candidates(
+    recognizer: Recognizer, scores: Singles, found: Hypothesis, spoken: Sequence[Spoken], piece: Piece
+) -> Iterator[Candidate]:
+    """Yield the keywords that were found, with their evidence; of speech backwards those it may not hold."""
+    words = [word for word in found.words if word.word in recognizer.lexicon]
+    if piece.is_backwards:
+        words = [word for word in words if not _is_palindrome(recognizer.lexicon, word.word)]
+    evidence = evidence_of(words, scores, recognizer.model, recognizer.lexicon)
+    is_spoken = hits([Spoken(w.word, w.start_s, w.end_s) for w in words], spoken)
+    for word, of_word, hit in zip(words, evidence, is_spoken, strict=True):
+        yield Candidate(word.word, of_word, hit, piece.group, is_counted=not piece.is_backwards)
+
+
+def _is_palindrome(lexicon: Lexicon, word: str) -> bool:
+    """Return whether a word sounds much the same backwards."""
+    return any(p == p[::-1] for p in lexicon.pronunciations(word))

@@ -1,0 +1,77 @@
+"""Sounds without speech by hand: by their energy, and by scores that have room for silence only."""
+
+import re
+
+import numpy as np
+import pytest
+
+from acoustic import AcousticModel, GmmModel, Topology
+from asr.decoding.no_speech import shortest_word, why_no_words, why_not_heard
+from decoder import Lexicon
+from features.frontend import FrontEnd, FrontEndConfig
+from features.mfcc import MfccConfig
+from features.recording import Recording
+
+RATE = 16000
+TIME_S = np.arange(2 * RATE) / RATE
+HISS = np.random.default_rng(0).normal(size=2 * RATE)
+SYLLABLES = np.sin(2 * np.pi * 3 * TIME_S) ** 2  # three swells a second, as of speech
+LEXICON = Lexicon({"AB": [("a", "b"), ("a", "b", "a")]})
+TOPOLOGY = Topology.monophones("ab", n_states=2)  # sil, a and b are states 0 and 1, 2 and 3, 4 and 5
+FRONT_END = FrontEnd(FrontEndConfig(MfccConfig(n_cepstra=2, energy=False, derivatives=0), normalize="none"))
+GMM = GmmModel(np.zeros((6, 1)), np.zeros((6, 1, 2)), np.ones((6, 1, 2)))
+MODEL = AcousticModel(FRONT_END, TOPOLOGY, GMM, np.ones(6))
+
+
+def recording(samples):
+    return Recording.of(np.asarray(samples, dtype=np.float32), MfccConfig(sample_rate=RATE))
+
+
+@pytest.mark.parametrize(
+    ("samples", "why"),
+    [
+        (np.full(RATE, 0.1), "its loudest part has -3"),
+        (1e-6 * HISS * SYLLABLES, "its loudest part has -11"),
+        (np.round(0.3 * HISS * SYLLABLES) / 2**15, "its loudest part has -9"),
+        (0.1 * HISS, r"its sound is steady within 0\.\d dB"),
+        (0.1 * np.sin(2 * np.pi * 50 * TIME_S), r"its sound is steady within 0\.\d dB"),
+        (0.1 * np.sin(2 * np.pi * 50 * TIME_S[:2000]), r"its sound is steady within 0\.\d dB"),
+    ],
+    ids=["constant", "vanishing", "below a step of 16 bits", "hiss", "hum", "brief hum"],
+)
+def test_sounds_that_are_no_speech(samples, why):
+    assert re.match(why, why_not_heard(recording(samples)))
+
+
+@pytest.mark.parametrize("level", [1e-3, 0.1])
+def test_sounds_that_swell_may_be_speech_however_loud(level):
+    assert why_not_heard(recording(level * HISS * SYLLABLES)) == ""
+
+
+def test_a_brief_recording_may_be_one_steady_vowel():
+    vowel = 0.1 * HISS * np.linspace(1.0, 1.15, len(HISS))
+    assert why_not_heard(recording(vowel)) != ""
+    assert why_not_heard(recording(0.1 * HISS[:2400] * np.linspace(1.0, 1.15, 2400))) == ""
+
+
+def test_a_few_frames_tell_nothing():
+    assert why_not_heard(recording(0.1 * HISS[:600])) == ""
+
+
+def spoken(states):
+    scores = np.zeros((len(states), 6))
+    scores[np.arange(len(states)), states] = 20.0
+    return scores
+
+
+def test_a_path_through_silence_has_no_room_for_a_word():
+    assert shortest_word(LEXICON, TOPOLOGY) == 4
+    assert why_no_words(spoken([0] * 5 + [1] * 5), MODEL, 4) == (
+        "0 of its 10 frames sound like speech, a word takes 4"
+    )
+    assert why_no_words(spoken([0, 1, 2, 3, 0, 1]), MODEL, 4).startswith("2 of its 6 frames")
+    assert why_no_words(spoken([0, 1, 2, 3, 4, 5, 0, 1]), MODEL, 4) == ""
+
+
+def test_fewer_frames_than_a_phone_are_no_word():
+    assert why_no_words(spoken([2]), MODEL, 4) == "0 of its 1 frames sound like speech, a word takes 4"
