@@ -77,6 +77,7 @@ def uvicorn_server(server: Server, host: str) -> uvicorn.Server:
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        ws="websockets-sansio",
         ws_max_size=server.limits.message_bytes,
         ws_max_queue=8,
         ws_per_message_deflate=False,
