@@ -15,7 +15,8 @@ from asr.decoding.rejection import USUAL, Rejection
 from asr.errors import CorpusError
 from asr.files import read_json, write_json
 from asr.keyword_hearing import HeardPiece, hear, pieces_of_corpus, pieces_of_others
-from asr.recognizer import Recognizer, model_directory
+from asr.model_directories import model_directory
+from asr.recognizer import Recognizer
 from asr.scoring.detection import (
     RULE_OF_THREE,
     OperatingPoint,

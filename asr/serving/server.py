@@ -14,7 +14,7 @@ from types import FrameType
 import uvicorn
 
 from asr.errors import ConfigError
-from asr.recognizer import model_directory
+from asr.model_directories import model_directory
 from asr.serving.app import application
 from asr.serving.gate import is_loopback, is_unspecified
 from asr.serving.limits import Limits
