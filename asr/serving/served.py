@@ -40,10 +40,12 @@ class Served:
         return self._recognizer
 
     def load(self) -> None:
-        """Load the model and decode a moment of noise: the first words shall not wait for compiling."""
+        """Load the model and decode two bursts of noise: the first words shall not wait for compiling."""
         found = Recognizer.load(self.experiment, self.model, self.grammar).with_options(confidence=True)
-        noise = np.random.default_rng(0).normal(size=found.model.front_end.config.mfcc.sample_rate) * 1e-3
-        with suppress(AsrError):  # there are no words in noise
-            found.transcribe(noise.astype(np.float32))
-            found.stream().accept(noise.astype(np.float32))
+        rate = found.model.front_end.config.mfcc.sample_rate
+        loudness = np.repeat([1e-3, 0.1, 1e-3, 0.1, 1e-3], rate // 4)
+        noise = (loudness * np.random.default_rng(0).normal(size=loudness.size)).astype(np.float32)
+        with suppress(AsrError):  # of sounds without words
+            found.transcribe(noise)
+            found.stream().accept(noise)
         self._recognizer = found
