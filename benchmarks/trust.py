@@ -2,8 +2,8 @@
 
     python benchmarks/trust.py
 
-Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`) and ``load.json`` (`load.py`) in
-``benchmarks/measured``, or in the folder of --measured. What stands outside the marks of the page is written
+Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``load.json`` (`load.py`) and
+``long_stream.json`` (`long_stream.py`) in ``benchmarks/measured``, or in the folder of --measured. What stands outside the marks of the page is written
 by hand and stays.
 """
 
@@ -78,8 +78,20 @@ def _values(report: Report, prefix: str = "") -> Iterator[tuple[str, object]]:
             yield f"{prefix}{name}".replace("_", " "), value
 
 
+def long_stream(report: Report) -> str:
+    """Return the memory of hours of speech in one process, a row for each way of giving it."""
+    head = ("model", "speech as", "hours", "words", "MB at first", "MB in the end", "MB more an hour")
+    keys = ("way", "hours", "words", "first_mb", "last_mb", "mb_per_hour")
+    return markdown_table(head, [[report["model"], *(row[key] for key in keys)] for row in report["rows"]])
+
+
 # Section of the page, which is the name of the JSON and of the script that writes it, too.
-SECTIONS: Mapping[str, Callable[[Report], str]] = {"fuzz": fuzz, "faults": faults, "load": load}
+SECTIONS: Mapping[str, Callable[[Report], str]] = {
+    "fuzz": fuzz,
+    "faults": faults,
+    "load": load,
+    "long_stream": long_stream,
+}
 
 
 def section(name: str, measured: Path) -> str:

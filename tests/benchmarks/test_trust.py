@@ -19,6 +19,19 @@ REPORTS = {
         **{kind: {**FAULTS, "stages": {"task": 7}} for kind in ("kills", "failures", "changes")},
     },
     "load": {"command": "x", "streams": 20, "latency": {"p50": 0.1}, "dropped": 0, "machine": {"cores": 2}},
+    "long_stream": {
+        "model": "gmm",
+        "rows": [
+            {
+                "way": "stream",
+                "hours": 24.0,
+                "words": 9,
+                "first_mb": 280.5,
+                "last_mb": 281.5,
+                "mb_per_hour": 0.05,
+            }
+        ],
+    },
 }
 
 
@@ -39,6 +52,7 @@ def test_all_sections_are_written_and_the_rest_stays(tmp_path: Path) -> None:
     assert "| a corpus that changes while it is read | 7 | 7 | 7 | 7 | 7 | 7 |" in text
     assert "Nothing went wrong in any of them." in text
     assert "| latency p50 | 0.1 |" in text
+    assert "| gmm | stream | 24 | 9 | 280.5 | 281.5 | 0.05 |" in text
 
 
 def test_values_within_values_have_both_names() -> None:
