@@ -3,8 +3,8 @@
     python benchmarks/trust.py
 
 Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``load.json`` (`load.py`) and
-``long_stream.json`` (`long_stream.py`) in ``benchmarks/measured``, or in the folder of --measured. What stands
-outside the marks of the page is written by hand and stays.
+``long_stream.json`` (`long_stream.py`) in ``benchmarks/measured``, or in the folder of --measured. What
+stands outside the marks of the page is written by hand and stays.
 """
 
 from __future__ import annotations
