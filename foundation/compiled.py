@@ -1,8 +1,8 @@
 """Functions that numba compiles, and whose machine code is kept on disk where that is possible.
 
-What lies there never keeps a program from running. Each file has a checksum, and says of which source of its
-module it is (kernels use nothing of other modules, which `tests/test_compiled.py` checks); what is damaged, of
-other source or of another numba is compiled again. Where nothing can be
+What lies there never keeps a program from running. Each file has a checksum, and says of which source of
+its module it is (kernels use nothing of other modules, which `tests/test_compiled.py` checks); what is
+damaged, of other source or of another numba is compiled again. Where nothing can be
 written, every run compiles what it needs, and one line says so. As with the bytecode of modules beside them,
 whoever can write these files can run code as who runs this program.
 

@@ -39,8 +39,8 @@ class StreamConfig:
 
     Attributes
     ----------
-    pause_s : so long a silence ends a sentence; None: only `Stream.finish` does, for recordings of a minute or
-        so: memory, and the time of a partial result, grow until then
+    pause_s : so long a silence ends a sentence; None: only `Stream.finish` does, for recordings of a minute
+        or so: memory, and the time of a partial result, grow until then
     longest_s : a sentence that is longer ends at the next short pause, or soon after
     update_s : seconds between two updates of the adaptation within the first minute of a sentence
     adapts : whether frames are adapted to the speaker, if the model does that
