@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,19 +63,18 @@ def faults(report: Report) -> str:
 
 
 def load(report: Report) -> str:
-    """Return what was measured of many streams at once, a row for each value."""
-    return markdown_table(("measured", "value"), list(_values(report)))
-
-
-def _values(report: Report, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the values of a report by name, those of reports in it with its name before theirs."""
-    for name, value in report.items():
-        if name in ("command", "machine"):
-            continue
-        if isinstance(value, Mapping):
-            yield from _values(value, f"{prefix}{name} ")
-        elif isinstance(value, str | int | float | None):
-            yield f"{prefix}{name}".replace("_", " "), value
+    """Return what was measured of many streams at once, a row for each number of streams."""
+    head = ("streams", "seconds", "lost", "sound unheard, s", "partial words, median", "95 %")
+    head += ("end of sentences, median", "95 %", "MB", "MB more a minute", "cores")
+    rows = [
+        [
+            *(row[key] for key in ("streams", "seconds", "dropped", "unheard_s")),
+            *(row[key][share] for key in ("partial_latency_s", "final_latency_s") for share in ("50", "95")),
+            *(row[key] for key in ("memory_mb", "memory_slope_mb_per_minute", "cores")),
+        ]
+        for row in report["rows"]
+    ]
+    return f"`{report['command']}`\n\n{markdown_table(head, rows)}"
 
 
 def long_stream(report: Report) -> str:
