@@ -93,8 +93,7 @@ def make_classifier(name: str) -> Any:
             if storable_class(path_of(cls)) is not cls:
                 raise ModelError(
                     f"{path}: expected a classifier that a model file may hold, got {cls.__name__}, whose "
-                    "compiled code would trust the file; choose another, --model "
-                    "svm, or write a plugin"
+                    "compiled code would trust the file; choose another, --model svm, or write a plugin"
                 )
             return classifier
     raise ModelError(

@@ -254,7 +254,7 @@ def test_what_is_no_classifier(name: str, message: str) -> None:
 
 
 def test_a_classifier_that_cannot_be_stored_is_refused_before_it_is_trained() -> None:
-    for name in ("sklearn:tree.DecisionTreeClassifier", "sklearn:svm.SVC"):
+    for name in ("sklearn:tree.DecisionTreeClassifier", "sklearn:neighbors.KNeighborsClassifier"):
         with pytest.raises(ModelError, match="expected a classifier that a model file may hold"):
             check_way(name, BEST)
 
