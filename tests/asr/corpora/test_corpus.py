@@ -1,7 +1,6 @@
-import os
-
 """Which reader a directory gets, and what is said of one that has no utterances."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
