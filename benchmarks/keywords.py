@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["npd"])
     parser.add_argument("--tasks", type=int, nargs="+", help="only these, counted from 0")
     parser.add_argument("--minutes", type=float, default=60.0, help="of each half of Iban")
-    parser.add_argument("--false-alarms", type=float, help="wanted on dev, instead of 95 % detection")
+    parser.add_argument("--false-alarms", type=float, help="wanted on dev, instead of 95 %% detection")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         data = Path(name)

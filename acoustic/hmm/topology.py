@@ -167,6 +167,8 @@ def _n_neighbours(name: str) -> tuple[int, str]:
 def _is_chain(states: Sequence[int], self_loops: Sequence[float]) -> bool:
     return (
         len(states) == len(self_loops) > 0
-        and all(isinstance(state, Integral) and state >= 0 for state in states)
+        and all(
+            isinstance(state, Integral) and not isinstance(state, bool) and state >= 0 for state in states
+        )
         and all(0 < probability < 1 for probability in self_loops)
     )
