@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -102,6 +103,7 @@ def test_speakers_are_forgotten_on_request(started: Any, spoken: Path) -> None:
         (["{}"], "sample_rate: expected 8000 to 192000 Hz"),
         (['{"sample_rate": true}'], "sample_rate"),
         (['{"sample_rate": 1e9}'], "sample_rate"),
+        (['{"sample_rate": 16000, "encoding": []}'], "encoding: expected one of pcm_s16le"),
         (['{"sample_rate": 16000, "encoding": "mp3"}'], "encoding: expected one of pcm_s16le"),
         ([json.dumps(WISH), b"\x00"], "expected whole samples"),
         ([json.dumps(WISH), '{"type": "dance"}'], 'expected "finish" or "reset"'),
@@ -154,12 +156,36 @@ def test_so_many_clients_and_no_more(start: Any, spoken: Path) -> None:
 
 
 def test_who_sends_nothing_is_not_waited_for(start: Any) -> None:
-    running = start(Limits(idle_s=0.3))
-    for wish in (None, WISH):
+    running = start(Limits(idle_s=0.3, first_s=0.2))
+    for wish, reason in ((None, "nothing was sent for 0.2 s"), (WISH, "no sound was sent for 0.3 s")):
         with running.listening(wish) as stream:
             told = json.loads(stream.recv(10))
-            assert "nothing was sent for 0.3 s" in told["error"]
+            assert reason in told["error"]
     assert is_free(running)
+
+
+@pytest.mark.parametrize("sent", [b"", json.dumps({"type": "reset"}), json.dumps({"type": "finish"})])
+def test_only_sound_keeps_a_place(start: Any, sent: bytes | str) -> None:
+    running = start(Limits(idle_s=0.5))
+    told = {"type": ""}
+    with running.listening(WISH) as stream:
+        end = time.monotonic() + 10
+        while told["type"] != "error" and time.monotonic() < end:
+            with suppress(TimeoutError, ConnectionClosed):
+                stream.send(sent)
+                told = json.loads(stream.recv(0.1))
+    assert "no sound was sent for 0.5 s" in told.get("error", "")
+    assert is_free(running)
+
+
+def test_sound_keeps_a_place(start: Any) -> None:
+    running = start(Limits(idle_s=0.5))
+    with running.listening(WISH) as stream:
+        for _ in range(8):
+            stream.send(bytes(320))
+            time.sleep(0.2)
+        stream.send(json.dumps({"type": "finish"}))
+        assert until_done(stream)[-1]["type"] == "done"
 
 
 def test_a_connection_that_breaks_leaves_nothing_running(started: Any, spoken: Path) -> None:
