@@ -7,12 +7,16 @@ from fastapi.responses import FileResponse, Response
 
 from asr.serving import answers
 from asr.serving.commanding import check_place, command_line, lacking, write_lexicon
+from asr.serving.levels import LONGEST_S, too_long
+from asr.serving.listening import HIGHEST_HZ, LOWEST_HZ
 from asr.serving.recognition import PROBLEMS, RECORDING
-from asr.serving.refusals import CONFLICT, Refusal
+from asr.serving.refusals import CONFLICT, UNUSABLE, Refusal
 from asr.serving.state import Server
 from asr.serving.takes import Take
 from asr.serving.uploads import checked, uploaded
-from features.audio import read_audio
+from features.audio import AudioInfo, read_audio
+
+SLACK_S = 1.0  # by which a header may be wrong about the length
 
 
 def studio_routes(server: Server) -> APIRouter:
@@ -43,6 +47,7 @@ def studio_routes(server: Server) -> APIRouter:
         with server.uploads.one():
             async with uploaded(request, server.limits) as path:
                 info = checked(path, server.limits)
+                check_take(info)
 
                 def keep() -> Take:
                     return takes.add(prompt, read_audio(path, None), info.sample_rate)
@@ -82,3 +87,14 @@ def studio_routes(server: Server) -> APIRouter:
         return await progress()
 
     return router
+
+
+def check_take(info: AudioInfo) -> None:
+    """Refuse by its header what is no take: decoded, a small file can be very large."""
+    if info.duration_s > LONGEST_S + SLACK_S:
+        raise Refusal(too_long(info.duration_s), UNUSABLE)
+    if not LOWEST_HZ <= info.sample_rate <= HIGHEST_HZ:
+        raise Refusal(
+            f"{info.sample_rate} Hz, expected {LOWEST_HZ} to {HIGHEST_HZ} Hz; record at another rate",
+            UNUSABLE,
+        )

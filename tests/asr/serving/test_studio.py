@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from asr.corpora.tones import RATE, WORDS, speak
+from asr.serving import studio
 from asr.serving.limits import Limits
 
 
@@ -64,6 +65,22 @@ def test_takes_of_no_use_say_why_and_leave_nothing(
     assert running.ask("PUT", "/api/prompts", {"prompts": ["x"] * 201}).status == 422
     assert not running.server.takes.folder.exists()
     assert list(temporary.iterdir()) == []
+
+
+def test_takes_are_judged_by_their_header_first(
+    start: Any, sound_file: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+    monkeypatch.setattr(studio, "read_audio", lambda path, rate: read.append(path))
+    running = start(ready=False)
+    long = running.ask("POST", "/api/takes?prompt=on", sound_file(np.zeros(22 * 8000), 8000))
+    assert (long.status, long.error) == (
+        422,
+        "too long: 22 s, expected at most 20 s; say the prompt alone",
+    )
+    fine = running.ask("POST", "/api/takes?prompt=on", sound_file(np.zeros(384_000), 384_000))
+    assert (fine.status, fine.error.split(";")[0]) == (422, "384000 Hz, expected 8000 to 192000 Hz")
+    assert read == []
 
 
 @pytest.mark.parametrize("name", ["..%2Fsecret", "%2Fetc%2Fpasswd", "..%5Csecret", "secret.wav", "%00"])
