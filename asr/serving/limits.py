@@ -21,7 +21,7 @@ class Limits:
     channels : of one recording
     answer_s : within which work on an upload must be done
     uploads : that arrive or are worked on at a time
-    workers : threads that compute
+    workers : threads that compute for recordings and takes, and as many for streams
     streams : clients that are listened to at a time
     message_bytes : of one message of a stream
     behind_s : seconds of sound that wait for the recogniser before the server stops reading

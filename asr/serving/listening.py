@@ -67,7 +67,7 @@ async def _listened(socket: WebSocket, server: Server) -> None:
     late = f'nothing was sent for {first_s:g} s, expected {{"sample_rate": 16000}} or the like; begin again'
     sample_rate, encoding = _wish_of(await _received(socket, first_s, late))
     recognizer = server.served.recognizer
-    stream = await server.workers.run(lambda: open_stream(recognizer, sample_rate))
+    stream = await server.stream_workers.run(lambda: open_stream(recognizer, sample_rate))
     conversation = Conversation(socket, server, stream, sample_rate, encoding)
     await conversation.say({"type": "ready", "model": recognizer.name, "encoding": encoding})
     await conversation.run()
@@ -195,7 +195,7 @@ class Conversation:
                 await self._hear(item)
 
     async def _hear(self, samples: Singles) -> None:
-        partial = await self._server.workers.run(lambda: self._stream.accept(samples))
+        partial = await self._server.stream_workers.run(lambda: self._stream.accept(samples))
         self._n_samples += samples.size
         for hypothesis in partial.finished:
             await self._final(sentence_of(hypothesis))
@@ -215,8 +215,8 @@ class Conversation:
 
     async def _obey(self, command: str) -> None:
         if command == "finish":
-            await self._final(sentence_of(await self._server.workers.run(self._stream.finish)))
+            await self._final(sentence_of(await self._server.stream_workers.run(self._stream.finish)))
             await self.say({"type": "done", "heard_s": self._heard_s})
         else:
-            await self._server.workers.run(self._stream.reset)
+            await self._server.stream_workers.run(self._stream.reset)
         self._shown, self._n_samples = [], 0

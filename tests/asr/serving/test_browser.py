@@ -161,7 +161,8 @@ def heard(page: Any) -> list[str]:
 
 
 def nothing_runs(server: Server) -> bool:
-    return not (server.streams.taken or server.uploads.taken or server.workers.running)
+    busy = server.workers.running or server.stream_workers.running
+    return not (server.streams.taken or server.uploads.taken or busy)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 15) -> bool:

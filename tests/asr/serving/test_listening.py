@@ -18,7 +18,7 @@ import soundfile
 from starlette.websockets import WebSocketDisconnect
 from websockets.exceptions import ConnectionClosed
 
-from asr.serving import listening
+from asr.serving import listening, recognition
 from asr.serving.limits import Limits
 from decoder.decoder import Hypothesis
 
@@ -57,7 +57,7 @@ def is_free(running: Any) -> bool:
     """Return whether nothing runs for anybody, within some seconds."""
     server = running.server
     for _ in range(200):
-        if not (server.streams.taken or server.workers.running):
+        if not (server.streams.taken or server.workers.running or server.stream_workers.running):
             return True
         time.sleep(0.05)
     return False
@@ -195,6 +195,30 @@ def test_a_connection_that_breaks_leaves_nothing_running(started: Any, spoken: P
         assert started.server.streams.taken == 1
         stream.socket.shutdown(socket.SHUT_RDWR)  # without a word of farewell
         assert is_free(started)
+
+
+def test_long_transcriptions_do_not_stall_streams(
+    start: Any, spoken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, begun = threading.Event(), threading.Event()
+
+    def heard(recognizer: Any, path: Path) -> Hypothesis:
+        begun.set()
+        gate.wait(60)
+        return Hypothesis((), 0.0, True)
+
+    monkeypatch.setattr(recognition, "_heard", heard)
+    running = start(Limits(workers=1))
+    upload = threading.Thread(target=running.ask, args=("POST", "/api/transcribe", spoken.read_bytes()))
+    upload.start()
+    try:
+        assert begun.wait(10)
+        with running.listening(WISH) as stream:
+            assert words(spoken_to(stream, pcm(spoken))) == spoken.with_suffix(".txt").read_text().split()
+    finally:
+        gate.set()
+        upload.join(20)
+    assert is_free(running)
 
 
 class Slow:
