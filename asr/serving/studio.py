@@ -44,13 +44,16 @@ def studio_routes(server: Server) -> APIRouter:
 
     @router.post("/takes", summary="Keep a recording of a prompt", openapi_extra=RECORDING)
     async def add(request: Request, prompt: str) -> answers.TakeAnswer:
+        check_free(server)
         with server.uploads.one():
             async with uploaded(request, server.limits) as path:
                 info = checked(path, server.limits)
                 check_take(info)
 
                 def keep() -> Take:
-                    return takes.add(prompt, read_audio(path, None), info.sample_rate)
+                    samples = read_audio(path, None)
+                    check_free(server)  # it may have begun while the take arrived
+                    return takes.add(prompt, samples, info.sample_rate)
 
                 return answers.take(await server.compute(request, keep))
 
@@ -61,6 +64,7 @@ def studio_routes(server: Server) -> APIRouter:
 
     @router.delete("/takes/{name}", summary="Delete a take", status_code=204)
     async def delete(request: Request, name: str) -> Response:
+        check_free(server)
         await server.compute(request, lambda: takes.delete(name))
         return Response(status_code=204)
 
@@ -87,6 +91,12 @@ def studio_routes(server: Server) -> APIRouter:
         return await progress()
 
     return router
+
+
+def check_free(server: Server) -> None:
+    """Refuse to change the takes while a training reads them, which would end it."""
+    if server.training.is_running:
+        raise Refusal("a training reads the takes, expected no change to them; wait, or cancel it", CONFLICT)
 
 
 def check_take(info: AudioInfo) -> None:

@@ -67,6 +67,23 @@ def test_takes_of_no_use_say_why_and_leave_nothing(
     assert list(temporary.iterdir()) == []
 
 
+def test_takes_stay_as_they_are_while_a_training_reads_them(
+    start: Any, sound_file: Any, word_sound: Any
+) -> None:
+    running = start(ready=False)
+    body = sound_file(word_sound())
+    assert running.ask("POST", "/api/takes?prompt=on", body).status == 200
+    running.server.training.progress.status = "running"
+    for said in (
+        running.ask("POST", "/api/takes?prompt=on", body),
+        running.ask("DELETE", "/api/takes/on-001"),
+    ):
+        assert (said.status, said.error.split(",")[0]) == (409, "a training reads the takes")
+    assert [take["name"] for take in running.ask("GET", "/api/takes").json["takes"]] == ["on-001"]
+    running.server.training.progress.status = "done"
+    assert running.ask("DELETE", "/api/takes/on-001").status == 204
+
+
 def test_takes_are_judged_by_their_header_first(
     start: Any, sound_file: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
