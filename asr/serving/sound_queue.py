@@ -37,7 +37,7 @@ class SoundQueue:
         return self._n_samples / self._rate
 
     async def put(self, item: Singles | Command) -> None:
-        """Add samples (n,) or a command, as soon as there is room; long samples in pieces, as each has room."""
+        """Add samples (n,) or a command, as soon as there is room; long samples piece by piece."""
         if isinstance(item, str):
             await self._put(item, 0)
             return
