@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from asr.formats.hypotheses import json_words
 from asr.formats.intervals import Interval
@@ -32,6 +32,12 @@ class Word(BaseModel):
     start_s: Seconds
     end_s: Seconds
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.end_s < self.start_s:
+            raise ValueError("end_s: expected at least start_s")
+        return self
 
 
 class Phone(BaseModel):

@@ -64,7 +64,7 @@ def fault_of(levels: Levels) -> str | None:
             "leave a moment of quiet around the word"
         )
     if levels.duration_s > LONGEST_S:
-        return f"too long: {levels.duration_s:.0f} s, expected at most {LONGEST_S:g} s; say the prompt alone"
+        return too_long(levels.duration_s)
     if levels.peak_db < QUIETEST_DB:
         return (
             f"nearly silent: peak {levels.peak_db:.0f} dB, expected at least {QUIETEST_DB:.0f} dB; "
@@ -81,6 +81,11 @@ def fault_of(levels: Levels) -> str | None:
             "speak closer to the microphone, with a moment of quiet before and after"
         )
     return None
+
+
+def too_long(duration_s: float) -> str:
+    """Return what is said of a take that is too long."""
+    return f"too long: {duration_s:.0f} s, expected at most {LONGEST_S:g} s; say the prompt alone"
 
 
 def _decibels(power: Floats | float) -> Floats:

@@ -21,11 +21,12 @@ class Limits:
     channels : of one recording
     answer_s : within which work on an upload must be done
     uploads : that arrive or are worked on at a time
-    workers : threads that compute
+    workers : threads that compute for recordings and takes, and as many for streams
     streams : clients that are listened to at a time
     message_bytes : of one message of a stream
     behind_s : seconds of sound that wait for the recogniser before the server stops reading
     told_s : seconds of sound that wait before the client is told
+    first_s : within which a stream must say what it will send
     idle_s : without sound, after which a stream is ended
     send_s : within which a client must take what it is sent
     takes : recordings that are kept
@@ -43,6 +44,7 @@ class Limits:
     message_bytes: int = 262_144
     behind_s: float = 10.0
     told_s: float = 3.0
+    first_s: float = 10.0
     idle_s: float = 60.0
     send_s: float = 10.0
     takes: int = 2000
@@ -58,5 +60,5 @@ class Limits:
             "message_bytes",
             "takes",
         )
-        times = ("arrival_s", "audio_s", "answer_s", "behind_s", "told_s", "idle_s", "send_s")
+        times = ("arrival_s", "audio_s", "answer_s", "behind_s", "told_s", "first_s", "idle_s", "send_s")
         check_lowest(self, dict.fromkeys(counts, 1) | dict.fromkeys(times, 0.01), ConfigError)

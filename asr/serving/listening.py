@@ -63,21 +63,25 @@ async def _close(socket: WebSocket, line: str, status: int) -> None:
 
 async def _listened(socket: WebSocket, server: Server) -> None:
     """Listen to a client until it goes away or makes a mistake."""
-    sample_rate, encoding = _wish_of(await _received(socket, server.limits.idle_s))
+    first_s = server.limits.first_s
+    late = f'nothing was sent for {first_s:g} s, expected {{"sample_rate": 16000}} or the like; begin again'
+    sample_rate, encoding = _wish_of(await _received(socket, first_s, late))
     recognizer = server.served.recognizer
-    stream = await server.workers.run(lambda: open_stream(recognizer, sample_rate))
+    stream = await server.stream_workers.run(lambda: open_stream(recognizer, sample_rate))
     conversation = Conversation(socket, server, stream, sample_rate, encoding)
     await conversation.say({"type": "ready", "model": recognizer.name, "encoding": encoding})
     await conversation.run()
 
 
-async def _received(socket: WebSocket, idle_s: float) -> str | bytes:
-    """Return the next message; `Refusal` if none comes."""
+async def _received(socket: WebSocket, patience_s: float, late: str) -> str | bytes:
+    """Return the next message; `Refusal` with the line ``late`` if none comes in time."""
+    if patience_s <= 0:  # a time-out lets pass what is there already
+        raise Refusal(late, BAD)
     try:
-        async with asyncio.timeout(idle_s):
+        async with asyncio.timeout(patience_s):
             message = await socket.receive()
     except TimeoutError:
-        raise Refusal(f"nothing was sent for {idle_s:g} s, expected sound; begin again", BAD) from None
+        raise Refusal(late, BAD) from None
     if message["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(message.get("code", 1005))
     content: str | bytes = message["text"] if message.get("text") is not None else message["bytes"]
@@ -90,9 +94,9 @@ def _wish_of(message: str | bytes) -> tuple[int, str]:
     rate, encoding = wish.get("sample_rate"), wish.get("encoding", "pcm_s16le")
     if not isinstance(rate, int) or isinstance(rate, bool) or not LOWEST_HZ <= rate <= HIGHEST_HZ:
         raise Refusal(f"sample_rate: expected {LOWEST_HZ} to {HIGHEST_HZ} Hz; send another", BAD)
-    if encoding not in ENCODINGS:
+    if not isinstance(encoding, str) or encoding not in ENCODINGS:
         raise Refusal(f"encoding: expected one of {', '.join(ENCODINGS)}; send another", BAD)
-    return rate, str(encoding)
+    return rate, encoding
 
 
 def _json(message: str | bytes) -> dict[str, Any]:
@@ -163,10 +167,16 @@ class Conversation:
                 raise result
 
     async def _read(self) -> None:
+        idle_s = self._server.limits.idle_s
+        late = f"no sound was sent for {idle_s:g} s, expected some; begin again"
+        end_s = time.monotonic() + idle_s
         while True:
-            message = await _received(self._socket, self._server.limits.idle_s)
+            message = await _received(self._socket, end_s - time.monotonic(), late)
             if isinstance(message, bytes):
-                await self._queue.put(samples_of(message, self._encoding))
+                samples = samples_of(message, self._encoding)
+                await self._queue.put(samples)
+                if samples.size:  # a place is for who speaks, not for who sends empty messages and wishes
+                    end_s = time.monotonic() + idle_s
                 continue
             wish = _json(message).get("type")
             if wish not in ("finish", "reset"):
@@ -185,7 +195,7 @@ class Conversation:
                 await self._hear(item)
 
     async def _hear(self, samples: Singles) -> None:
-        partial = await self._server.workers.run(lambda: self._stream.accept(samples))
+        partial = await self._server.stream_workers.run(lambda: self._stream.accept(samples))
         self._n_samples += samples.size
         for hypothesis in partial.finished:
             await self._final(sentence_of(hypothesis))
@@ -205,8 +215,8 @@ class Conversation:
 
     async def _obey(self, command: str) -> None:
         if command == "finish":
-            await self._final(sentence_of(await self._server.workers.run(self._stream.finish)))
+            await self._final(sentence_of(await self._server.stream_workers.run(self._stream.finish)))
             await self.say({"type": "done", "heard_s": self._heard_s})
         else:
-            await self._server.workers.run(self._stream.reset)
+            await self._server.stream_workers.run(self._stream.reset)
         self._shown, self._n_samples = [], 0

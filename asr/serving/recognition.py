@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,6 +24,7 @@ from asr.serving.refusals import BAD, Refusal, told
 from asr.serving.state import Server
 from asr.serving.uploads import checked, uploaded
 from decoder.decoder import Hypothesis
+from features.audio import AudioInfo
 from foundation.errors import AsrError
 
 TranscriptFormat = Literal["json", "ctm", "textgrid", "trn", "srt", "vtt"]
@@ -50,14 +53,37 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
+@asynccontextmanager
+async def one_recording(request: Request, server: Server) -> AsyncIterator[tuple[Path, AudioInfo]]:
+    """Receive a recording in a place of its own; what its header says comes with it."""
+    with server.uploads.one():
+        async with uploaded(request, server.limits) as path:
+            yield path, checked(path, server.limits)
+
+
 def recognition_routes(server: Server) -> APIRouter:
     """Return the routes."""
     router = APIRouter(prefix="/api", responses=PROBLEMS)
+    _route_words(router, server)
+    _route_transcribe(router, server)
+    _route_align(router, server)
+    return router
 
+
+def _route_words(router: APIRouter, server: Server) -> None:
     @router.get("/model", summary="What is in use")
     async def model() -> answers.Model:
         return answers.model(server.served, server.bounds)
 
+    @router.post("/words", summary="Words as a file", response_class=PlainTextResponse)
+    async def words(sentence: answers.Sentence, format: WrittenFormat = "ctm") -> Response:
+        try:
+            return written(sentence.hypothesis(), sentence.duration_s, format, label_of(sentence.name))
+        except CorpusError as error:
+            raise Refusal(str(error), BAD) from None
+
+
+def _route_transcribe(router: APIRouter, server: Server) -> None:
     @router.post(
         "/transcribe",
         summary="Words of a recording",
@@ -70,14 +96,14 @@ def recognition_routes(server: Server) -> APIRouter:
         name: Name = "recording",
     ) -> Any:
         recognizer = server.served.recognizer
-        with server.uploads.one():
-            async with uploaded(request, server.limits) as path:
-                info = checked(path, server.limits)
-                found = await server.compute(request, lambda: _heard(recognizer, path))
+        async with one_recording(request, server) as (path, info):
+            found = await server.compute(request, lambda: _heard(recognizer, path))
         if format == "json":
             return answers.transcript(found, info.duration_s)
         return written(found, info.duration_s, format, label_of(name))
 
+
+def _route_align(router: APIRouter, server: Server) -> None:
     @router.post(
         "/align",
         summary="When each word and phone of a transcript is spoken",
@@ -90,29 +116,15 @@ def recognition_routes(server: Server) -> APIRouter:
         format: AlignFormat = "json",
         name: Name = "recording",
     ) -> Any:
-        recognizer = server.served.recognizer
-        with server.uploads.one():
-            async with uploaded(request, server.limits) as path:
-                checked(path, server.limits)
-                found = await server.compute(
-                    request, lambda: _aligned(recognizer, path, text, label_of(name))
-                )
+        recognizer, label = server.served.recognizer, label_of(name)
+        async with one_recording(request, server) as (path, _):
+            found = await server.compute(request, lambda: _aligned(recognizer, path, text, label))
         if format == "json":
             return answers.aligned(found)
         if format == "ctm":
-            return _file(
-                to_ctm(label_of(name), found.tiers["words"], confidences=found.confidences), format, name
-            )
+            words = to_ctm(label, found.tiers["words"], confidences=found.confidences)
+            return _file(words, format, name)
         return _file(ONE_EACH[format][1](found), format, name)
-
-    @router.post("/words", summary="Words as a file", response_class=PlainTextResponse)
-    async def words(sentence: answers.Sentence, format: WrittenFormat = "ctm") -> Response:
-        try:
-            return written(sentence.hypothesis(), sentence.duration_s, format, label_of(sentence.name))
-        except CorpusError as error:
-            raise Refusal(str(error), BAD) from None
-
-    return router
 
 
 def written(found: Hypothesis, duration_s: float, format: str, name: str) -> Response:

@@ -37,6 +37,7 @@ class Server:
         self.served = served
         self.takes = Takes(folder, self.limits.takes)
         self.workers = Workers(self.limits.workers)
+        self.stream_workers = Workers(self.limits.workers)  # speech does not wait for long recordings
         self.uploads = Places(self.limits.uploads, "recordings")
         self.streams = Places(self.limits.streams, "streams")
         self.training = Training(self._load)
@@ -84,6 +85,7 @@ class Server:
         finally:
             await self.training.cancel()
             await asyncio.to_thread(self.workers.close)
+            await asyncio.to_thread(self.stream_workers.close)
 
 
 async def _until_gone(request: Request, work: asyncio.Future[Result]) -> None:

@@ -58,7 +58,7 @@ class Takes:
     def __init__(self, folder: Path, most: int) -> None:
         self.folder, self.most = folder, most
         self._lock = Lock()
-        self._known: dict[str, tuple[int, Take]] = {}  # by name, with the time of the file
+        self._known: dict[str, tuple[tuple[int, int], Take]] = {}  # by name, with the times of both files
 
     def prompts(self) -> list[str]:
         """Return the prompts in order: those that were set, then others of which there are takes."""
@@ -79,21 +79,25 @@ class Takes:
     def all(self) -> list[Take]:
         """Return all takes, in order of their names; those that changed are measured anew."""
         with self._lock:
-            found = [self._take(path) for path in sorted(self.folder.glob("*.wav"))]
+            return self._all()
+
+    def _all(self) -> list[Take]:
+        """Return all takes; the lock is held."""
+        found = (self._take(path) for path in sorted(self.folder.glob("*.wav")))
         return [take for take in found if take is not None]
 
     def _take(self, path: Path) -> Take | None:
         text = path.with_suffix(".txt")
         if not text.is_file():
             return None
-        time = path.stat().st_mtime_ns
-        if path.stem not in self._known or self._known[path.stem][0] != time:
+        times = path.stat().st_mtime_ns, text.stat().st_mtime_ns
+        if path.stem not in self._known or self._known[path.stem][0] != times:
             try:
                 levels = levels_of(read_audio(path, RATE), RATE)
             except AsrError:  # `asr validate` names it
                 return None
             prompt = " ".join(text.read_text(encoding="utf-8", errors="replace").split())
-            self._known[path.stem] = time, Take(path.stem, prompt, levels)
+            self._known[path.stem] = times, Take(path.stem, prompt, levels)
         return self._known[path.stem][1]
 
     def add(self, prompt: str, samples: Singles, sample_rate: int) -> Take:
@@ -102,10 +106,10 @@ class Takes:
         levels = levels_of(samples, sample_rate)
         if fault := fault_of(levels):
             raise Refusal(fault, UNUSABLE)
-        if len(self.all()) >= self.most:
-            raise Refusal(f"there are {self.most} takes, expected no more; delete some", CONFLICT)
         kept = soxr.resample(samples, sample_rate, RATE, quality="HQ") if sample_rate != RATE else samples
         with self._lock:
+            if len(self._all()) >= self.most:
+                raise Refusal(f"there are {self.most} takes, expected no more; delete some", CONFLICT)
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self._free_path(prompt)
             partial = path.with_name(f".{path.stem}.partial")
@@ -118,7 +122,7 @@ class Takes:
         return Take(path.stem, prompt, levels)
 
     def _free_path(self, prompt: str) -> Path:
-        """Return a path that no take has had: one more than the largest number of the prompt's takes."""
+        """Return a path that no take has: one more than the largest number of the prompt's takes."""
         stem = file_stem("_".join(prompt.split()))
         matches = (_NUMBERED.fullmatch(path.stem) for path in self.folder.iterdir())
         numbers = [int(found[2]) for found in matches if found and found[1] == stem]

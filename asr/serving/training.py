@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import sys
 import time
@@ -13,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from asr.serving.refusals import CONFLICT, Refusal
+from foundation.errors import AsrError
 
+logger = logging.getLogger(__name__)
 Status = Literal["idle", "running", "done", "failed", "cancelled"]
 EXPECTED_STAGES = 33  # of a training of npd on a folder with dev and test; later ones are the longer
 PATIENCE_S = 8.0
@@ -75,6 +78,7 @@ class Training:
         self._process: asyncio.subprocess.Process | None = None
         self._watch: asyncio.Task[None] | None = None
         self._started_s = 0.0
+        self._turn = asyncio.Lock()  # of who starts or cancels
 
     @property
     def is_running(self) -> bool:
@@ -88,40 +92,32 @@ class Training:
 
     async def start(self, arguments: Sequence[str]) -> None:
         """Begin a training with arguments of ``asr``; `Refusal` while another one runs."""
-        if self.is_running:
-            raise Refusal("a training is under way, expected one at a time; wait, or cancel it", CONFLICT)
-        self.progress = Progress("running", "Starting")
-        self._started_s = time.monotonic()
-        try:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "asr.serving.child",
-                *arguments,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
-                limit=LONGEST_LINE,
-            )
-        except OSError as error:
-            self.progress.status, self.progress.message = "failed", error.strerror or "cannot be started"
-            return
-        self._watch = asyncio.create_task(self._watched(self._process))
+        async with self._turn:
+            if self.is_running:
+                raise Refusal("a training is under way, expected one at a time; wait, or cancel it", CONFLICT)
+            try:
+                self._process = await _begun(arguments)
+            except OSError as error:
+                self.progress = Progress("failed", message=error.strerror or "cannot be started")
+                return
+            self.progress, self._started_s = Progress("running", "Starting"), time.monotonic()
+            self._watch = asyncio.create_task(self._watched(self._process, self.progress))
 
     async def cancel(self) -> None:
         """End the training that is under way, if there is one, and wait until it has ended."""
-        if self._process is None or self._watch is None or not self.is_running:
-            return
-        self.progress.status = "cancelled"
-        with suppress(ProcessLookupError):
-            self._process.terminate()
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                await asyncio.shield(self._watch)
-        except TimeoutError:
+        async with self._turn:
+            if self._process is None or self._watch is None or not self.is_running:
+                return
+            self.progress.status = "cancelled"
             with suppress(ProcessLookupError):
-                self._process.kill()
-            await self._watch
+                self._process.terminate()
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    await asyncio.shield(self._watch)
+            except TimeoutError:
+                with suppress(ProcessLookupError):
+                    self._process.kill()
+                await self._watch
 
     def now(self) -> Progress:
         """Return how far it is."""
@@ -129,28 +125,72 @@ class Training:
             self.progress.seconds = time.monotonic() - self._started_s
         return self.progress
 
-    async def _watched(self, process: asyncio.subprocess.Process) -> None:
-        """Follow what a process says until it ends."""
-        progress, stages = self.progress, set[str]()
-        async for raw in process.stderr:  # type: ignore[union-attr]  # it is piped
-            line = raw.decode("utf-8", errors="replace").strip()
-            if line:
-                progress.lines.append(line)
-            if found := _STARTED.fullmatch(line):
-                stages.add(found[1])
-                progress.step = step_of(found[1])
-                progress.share = min(len(stages) / EXPECTED_STAGES, 0.98)
-        code = await process.wait()
-        if process.stdin is not None:
-            process.stdin.close()
+    async def _watched(self, process: asyncio.subprocess.Process, progress: Progress) -> None:
+        """Follow a training until it has ended and what it made is loaded, or the reason why not is known."""
+        code = await _followed(process, progress)
+        fault = "" if code == 0 else message_of(progress.lines, code)
+        if progress.status == "running" and not fault:
+            fault = await self._fault_of_loading()
         progress.seconds = time.monotonic() - self._started_s
-        if progress.status != "running":
-            return
-        if code == 0:
-            await self._when_done()
+        if progress.status == "running" and fault:
+            progress.status, progress.message = "failed", fault
+        elif progress.status == "running":
             progress.status, progress.step, progress.share = "done", "Done", 1.0
-        else:
-            progress.status, progress.message = "failed", message_of(progress.lines, code)
+
+    async def _fault_of_loading(self) -> str:
+        """Return why what was trained cannot be used, in one line; nothing if it can."""
+        try:
+            await self._when_done()
+        except AsrError as error:
+            return _first_line(error)
+        except Exception as error:  # nobody else hears of it, and the page would wait for ever
+            logger.exception("what was trained cannot be loaded")
+            return f"the model cannot be loaded: {_first_line(error)}"
+        return ""
+
+
+async def _begun(arguments: Sequence[str]) -> asyncio.subprocess.Process:
+    """Return a process that runs ``asr`` with some arguments."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",  # no modules from the current folder, which is the user's and may hold a soxr.py
+        "-m",
+        "asr.serving.child",
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        limit=LONGEST_LINE,
+    )
+
+
+async def _followed(process: asyncio.subprocess.Process, progress: Progress) -> int:
+    """Note what a process says until it ends, and return its exit code."""
+    stages = set[str]()
+    while raw := await _line(process.stderr):  # type: ignore[arg-type]  # it is piped
+        line = raw.decode("utf-8", errors="replace").strip()
+        if line:
+            progress.lines.append(line)
+        if found := _STARTED.fullmatch(line):
+            stages.add(found[1])
+            progress.step = step_of(found[1])
+            progress.share = min(len(stages) / EXPECTED_STAGES, 0.98)
+    code = await process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
+    return code
+
+
+async def _line(stream: asyncio.StreamReader) -> bytes:
+    """Return the next line with its end, of one that is too long what is left; nothing at the end."""
+    while True:
+        with suppress(ValueError):  # longer than the reader's limit: it has dropped what it held
+            return await stream.readline()
+
+
+def _first_line(error: Exception) -> str:
+    """Return what an error says in one line, its kind if it says nothing."""
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
 def step_of(stage: str) -> str:

@@ -16,6 +16,7 @@ let studio = { prompts: [], takes: [], lacking: [] };
 let session = null; // the microphone while takes are recorded
 let current = null; // the prompt to say
 let skipped = new Set();
+let isTraining = false; // when takes stay as they are
 let onTrained = () => {};
 
 export async function setUpCommands(whenTrained) {
@@ -58,7 +59,7 @@ function show(found) {
   $("takes").replaceChildren(...studio.prompts.map(ofPrompt));
   if (!studio.prompts.length) $("takes").append(element("p", "soft empty", "No takes yet. Choose your commands first."));
   $("lacking").textContent = studio.lacking.length ? `Still needed: ${studio.lacking.slice(0, 4).join("; ")}${studio.lacking.length > 4 ? " …" : ""}` : "Enough to begin with. More takes make it better.";
-  $("train").disabled = studio.lacking.length > 0;
+  $("train").disabled = isTraining || studio.lacking.length > 0;
 }
 
 function ofPrompt(prompt) {
@@ -104,7 +105,7 @@ function next(chosen = null) {
   current = chosen ?? (open.length ? open.reduce((best, prompt) => (counts.get(prompt) < counts.get(best) ? prompt : best)) : null);
   $("prompt").textContent = current ?? (studio.prompts.length ? "All takes are there" : "–");
   $("say").textContent = current ? `Say, take ${counts.get(current) + 1}` : "";
-  $("record").disabled = !current && !session;
+  $("record").disabled = isTraining || (!current && !session);
   $("skip-prompt").disabled = !current;
 }
 
@@ -118,7 +119,7 @@ async function record(prompt = null) {
   complain(null);
   if (session) await stop("");
   if (prompt) next(prompt);
-  if (!current) return;
+  if (!current || isTraining) return;
   const now = { microphone: new Microphone(), isSending: false };
   session = now;
   begin(now);
@@ -253,6 +254,11 @@ function showTraining(state) {
   $("training").hidden = state.status === "idle";
   $("cancel").hidden = !isRunning;
   $("train").disabled = isRunning || studio.lacking.length > 0;
+  if (isRunning !== isTraining) {
+    isTraining = isRunning;
+    verdict(isRunning ? "Takes stay as they are until the training has ended" : "", "");
+    next(current);
+  }
   $("share").value = state.share;
   $("training-step").textContent = isRunning ? `${state.step}, ${state.seconds.toFixed(0)} s` : said[state.status] || "";
   $("training-lines").textContent = state.lines.join("\n");

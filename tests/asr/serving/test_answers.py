@@ -45,6 +45,12 @@ def test_words_that_are_sent_are_bounded() -> None:
             answers.Sentence.model_validate({"duration_s": 1, "words": [word | wrong]})
 
 
+def test_words_end_after_they_begin() -> None:
+    with pytest.raises(ValidationError, match="end_s: expected at least start_s"):
+        answers.Word.model_validate({"word": "on", "start_s": 1, "end_s": 0.5})
+    assert answers.Word.model_validate({"word": "on", "start_s": 1, "end_s": 1}).end_s == 1
+
+
 def test_of_an_experiment_only_the_name_is_told(trained: Path) -> None:
     served = Served(trained)
     before = answers.model(served, BOUNDS)

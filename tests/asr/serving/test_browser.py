@@ -161,7 +161,8 @@ def heard(page: Any) -> list[str]:
 
 
 def nothing_runs(server: Server) -> bool:
-    return not (server.streams.taken or server.uploads.taken or server.workers.running)
+    busy = server.workers.running or server.stream_workers.running
+    return not (server.streams.taken or server.uploads.taken or busy)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 15) -> bool:
@@ -437,8 +438,11 @@ def test_a_training_is_cancelled(start: Any, chromium: Any, pages: Pages) -> Non
     until(page, "!document.getElementById('cancel').hidden")
     pid = running.server.training.pid
     assert pid is not None
+    assert not page.is_enabled("#record")
+    assert page.inner_text("#take-status") == "Takes stay as they are until the training has ended"
     page.click("#cancel")
     until(page, "document.getElementById('training-step').textContent === 'Cancelled'")
+    assert page.inner_text("#take-status") == ""
     assert not psutil.pid_exists(pid)
     assert page.is_enabled("#train")
 

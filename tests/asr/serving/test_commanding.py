@@ -22,10 +22,26 @@ def test_words_have_units_of_their_own(tmp_path: Path) -> None:
     assert len(units_of("supercalifragilistic")) == 12
 
 
-def test_a_lexicon_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "lexicon.txt").write_text("on AA N\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "on AA N\n",
+        "bon b o~\nun 9~\n",  # nasal vowels in SAMPA
+        "on on~1 on~2 on~3\non o n\n",  # written here, then changed
+        "# mine\non on~1 on~2 on~3\n",
+        "off\n",  # nobody can use it, and yet it is somebody's
+    ],
+)
+def test_a_lexicon_of_the_users_own_is_left_alone(tmp_path: Path, text: str) -> None:
+    (tmp_path / "lexicon.txt").write_text(text)
     write_lexicon(tmp_path, ["off"])
-    assert (tmp_path / "lexicon.txt").read_text() == "on AA N\n"
+    assert (tmp_path / "lexicon.txt").read_text() == text
+
+
+def test_a_lexicon_made_here_follows_the_prompts(tmp_path: Path) -> None:
+    for prompts in (["Été", "开灯"], ["été", "on"], ["off"]):
+        write_lexicon(tmp_path, prompts)
+    assert (tmp_path / "lexicon.txt").read_text() == "off off~1 off~2 off~3\n"
 
 
 def test_what_is_lacking(tmp_path: Path, word_sound: Any) -> None:

@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ import soundfile
 from starlette.websockets import WebSocketDisconnect
 from websockets.exceptions import ConnectionClosed
 
-from asr.serving import listening
+from asr.serving import listening, recognition
 from asr.serving.limits import Limits
 from decoder.decoder import Hypothesis
 
@@ -56,7 +57,7 @@ def is_free(running: Any) -> bool:
     """Return whether nothing runs for anybody, within some seconds."""
     server = running.server
     for _ in range(200):
-        if not (server.streams.taken or server.workers.running):
+        if not (server.streams.taken or server.workers.running or server.stream_workers.running):
             return True
         time.sleep(0.05)
     return False
@@ -102,6 +103,7 @@ def test_speakers_are_forgotten_on_request(started: Any, spoken: Path) -> None:
         (["{}"], "sample_rate: expected 8000 to 192000 Hz"),
         (['{"sample_rate": true}'], "sample_rate"),
         (['{"sample_rate": 1e9}'], "sample_rate"),
+        (['{"sample_rate": 16000, "encoding": []}'], "encoding: expected one of pcm_s16le"),
         (['{"sample_rate": 16000, "encoding": "mp3"}'], "encoding: expected one of pcm_s16le"),
         ([json.dumps(WISH), b"\x00"], "expected whole samples"),
         ([json.dumps(WISH), '{"type": "dance"}'], 'expected "finish" or "reset"'),
@@ -154,12 +156,36 @@ def test_so_many_clients_and_no_more(start: Any, spoken: Path) -> None:
 
 
 def test_who_sends_nothing_is_not_waited_for(start: Any) -> None:
-    running = start(Limits(idle_s=0.3))
-    for wish in (None, WISH):
+    running = start(Limits(idle_s=0.3, first_s=0.2))
+    for wish, reason in ((None, "nothing was sent for 0.2 s"), (WISH, "no sound was sent for 0.3 s")):
         with running.listening(wish) as stream:
             told = json.loads(stream.recv(10))
-            assert "nothing was sent for 0.3 s" in told["error"]
+            assert reason in told["error"]
     assert is_free(running)
+
+
+@pytest.mark.parametrize("sent", [b"", json.dumps({"type": "reset"}), json.dumps({"type": "finish"})])
+def test_only_sound_keeps_a_place(start: Any, sent: bytes | str) -> None:
+    running = start(Limits(idle_s=0.5))
+    told = {"type": ""}
+    with running.listening(WISH) as stream:
+        end = time.monotonic() + 10
+        while told["type"] != "error" and time.monotonic() < end:
+            with suppress(TimeoutError, ConnectionClosed):
+                stream.send(sent)
+                told = json.loads(stream.recv(0.1))
+    assert "no sound was sent for 0.5 s" in told.get("error", "")
+    assert is_free(running)
+
+
+def test_sound_keeps_a_place(start: Any) -> None:
+    running = start(Limits(idle_s=0.5))
+    with running.listening(WISH) as stream:
+        for _ in range(8):
+            stream.send(bytes(320))
+            time.sleep(0.2)
+        stream.send(json.dumps({"type": "finish"}))
+        assert until_done(stream)[-1]["type"] == "done"
 
 
 def test_a_connection_that_breaks_leaves_nothing_running(started: Any, spoken: Path) -> None:
@@ -169,6 +195,30 @@ def test_a_connection_that_breaks_leaves_nothing_running(started: Any, spoken: P
         assert started.server.streams.taken == 1
         stream.socket.shutdown(socket.SHUT_RDWR)  # without a word of farewell
         assert is_free(started)
+
+
+def test_long_transcriptions_do_not_stall_streams(
+    start: Any, spoken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, begun = threading.Event(), threading.Event()
+
+    def heard(recognizer: Any, path: Path) -> Hypothesis:
+        begun.set()
+        gate.wait(60)
+        return Hypothesis((), 0.0, True)
+
+    monkeypatch.setattr(recognition, "_heard", heard)
+    running = start(Limits(workers=1))
+    upload = threading.Thread(target=running.ask, args=("POST", "/api/transcribe", spoken.read_bytes()))
+    upload.start()
+    try:
+        assert begun.wait(10)
+        with running.listening(WISH) as stream:
+            assert words(spoken_to(stream, pcm(spoken))) == spoken.with_suffix(".txt").read_text().split()
+    finally:
+        gate.set()
+        upload.join(20)
+    assert is_free(running)
 
 
 class Slow:

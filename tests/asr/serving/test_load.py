@@ -56,7 +56,7 @@ def test_clients(load: ModuleType, trained: Path, tones: Path, tmp_path: Path) -
     assert (stream.lost, stream.sent_s) == ("", 3.0)
     assert stream.heard_s == pytest.approx(3.0, abs=0.1)
     assert stream.n_words >= 3
-    assert "nothing was sent for 1 s" in silent
+    assert "no sound was sent for 1 s" in silent
     assert unread == "held back until the end"
     assert set(uploads) <= {"200", "503"}
     assert uploads["200"] > 0

@@ -20,21 +20,43 @@ def test_pieces_are_joined_up_to_a_second_and_commands_keep_their_place() -> Non
             found.append(item if isinstance(item, str) else (item.size, float(item[0]), float(item[-1])))
         return found
 
-    assert asyncio.run(run()) == [(120, 0.0, 2.0), (80, 3.0, 4.0), "finish", (10, 1.0, 1.0)]
+    assert asyncio.run(run()) == [(80, 0.0, 1.0), (80, 2.0, 3.0), (40, 4.0, 4.0), "finish", (10, 1.0, 1.0)]
 
 
 def test_who_puts_too_much_waits() -> None:
     async def run() -> None:
         queue = SoundQueue(100, 1)
-        await queue.put(np.zeros(150, np.float32))
+        await queue.put(np.zeros(100, np.float32))
         waiting = asyncio.ensure_future(queue.put(np.zeros(10, np.float32)))
         await asyncio.sleep(0.02)
         assert not waiting.done()
-        assert (await queue.take()).size == 150  # type: ignore[union-attr]
+        assert (await queue.take()).size == 100  # type: ignore[union-attr]
         await waiting
         assert queue.waiting_s == pytest.approx(0.1)
 
     asyncio.run(run())
+
+
+def test_long_messages_keep_the_bounds() -> None:
+    sound = np.arange(1650, dtype=np.float32)  # sixteen seconds and a half in one message
+
+    async def run() -> list[np.ndarray]:
+        queue = SoundQueue(100, 3)
+        await queue.put(np.zeros(50, np.float32))
+        putting = asyncio.ensure_future(queue.put(sound))
+        found = []
+        while sum(piece.size for piece in found) < 1700:
+            await asyncio.sleep(0)
+            assert queue.waiting_s <= 3
+            piece = await queue.take()
+            assert not isinstance(piece, str)
+            found.append(piece)
+        await putting
+        return found
+
+    pieces = asyncio.run(run())
+    assert max(piece.size for piece in pieces) <= 100
+    np.testing.assert_array_equal(np.concatenate(pieces)[50:], sound)
 
 
 def test_many_small_messages_are_bounded_too() -> None:

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from asr.corpora.tones import RATE, WORDS, speak
+from asr.serving import studio
 from asr.serving.limits import Limits
 
 
@@ -64,6 +65,39 @@ def test_takes_of_no_use_say_why_and_leave_nothing(
     assert running.ask("PUT", "/api/prompts", {"prompts": ["x"] * 201}).status == 422
     assert not running.server.takes.folder.exists()
     assert list(temporary.iterdir()) == []
+
+
+def test_takes_stay_as_they_are_while_a_training_reads_them(
+    start: Any, sound_file: Any, word_sound: Any
+) -> None:
+    running = start(ready=False)
+    body = sound_file(word_sound())
+    assert running.ask("POST", "/api/takes?prompt=on", body).status == 200
+    running.server.training.progress.status = "running"
+    for said in (
+        running.ask("POST", "/api/takes?prompt=on", body),
+        running.ask("DELETE", "/api/takes/on-001"),
+    ):
+        assert (said.status, said.error.split(",")[0]) == (409, "a training reads the takes")
+    assert [take["name"] for take in running.ask("GET", "/api/takes").json["takes"]] == ["on-001"]
+    running.server.training.progress.status = "done"
+    assert running.ask("DELETE", "/api/takes/on-001").status == 204
+
+
+def test_takes_are_judged_by_their_header_first(
+    start: Any, sound_file: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+    monkeypatch.setattr(studio, "read_audio", lambda path, rate: read.append(path))
+    running = start(ready=False)
+    long = running.ask("POST", "/api/takes?prompt=on", sound_file(np.zeros(22 * 8000), 8000))
+    assert (long.status, long.error) == (
+        422,
+        "too long: 22 s, expected at most 20 s; say the prompt alone",
+    )
+    fine = running.ask("POST", "/api/takes?prompt=on", sound_file(np.zeros(384_000), 384_000))
+    assert (fine.status, fine.error.split(";")[0]) == (422, "384000 Hz, expected 8000 to 192000 Hz")
+    assert read == []
 
 
 @pytest.mark.parametrize("name", ["..%2Fsecret", "%2Fetc%2Fpasswd", "..%5Csecret", "secret.wav", "%00"])

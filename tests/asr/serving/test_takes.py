@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,33 @@ def test_there_are_so_many_takes_and_no_more(takes: Takes, word_sound: Any) -> N
         takes.add("on", word_sound(n), 16000)
     with pytest.raises(Refusal, match="there are 4 takes"):
         takes.add("on", word_sound(5), 16000)
+
+
+def test_takes_of_several_clients_at_once_are_counted(tmp_path: Path, word_sound: Any) -> None:
+    takes, ready, n_refused = Takes(tmp_path / "takes", 2), threading.Barrier(8), []
+
+    def add(n: int) -> None:
+        ready.wait()
+        try:
+            takes.add("on", word_sound(n), 16000)
+        except Refusal:
+            n_refused.append(n)
+
+    threads = [threading.Thread(target=add, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(takes.all()), len(n_refused)) == (2, 6)
+
+
+def test_a_text_that_was_changed_is_read_again(takes: Takes, word_sound: Any) -> None:
+    name = takes.add("on", word_sound(), 16000).name
+    assert [take.prompt for take in takes.all()] == ["on"]
+    text = takes.folder / f"{name}.txt"
+    text.write_text("off\n")
+    os.utime(text, (1, 1))
+    assert [take.prompt for take in takes.all()] == ["off"]
 
 
 @pytest.mark.parametrize("prompt", ["../../etc/passwd", "/etc/passwd", "a\\b:c", ".hidden", "con|x", "a/b"])

@@ -14,6 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
+from asr.errors import ConfigError
+from asr.serving import training as training_module
 from asr.serving.refusals import Refusal
 from asr.serving.training import STEPS, Progress, Training, message_of, step_of
 
@@ -64,6 +66,58 @@ def test_a_mistake_is_told_in_its_own_words() -> None:
 def test_what_succeeds_is_loaded_before_it_is_said_to_be_done() -> None:
     progress, done = run(["--version"])
     assert (progress.status, progress.share, done) == ("done", 1.0, ["loaded"])
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ConfigError("exp: no keywords, expected some; run asr keywords\nand more"), "exp: no keywords, "),
+        (MemoryError(), "the model cannot be loaded: MemoryError"),
+        (ValueError("of no use\nat all"), "the model cannot be loaded: of no use"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_is_a_training_that_failed(error: Exception, told: str) -> None:
+    async def load() -> None:
+        raise error
+
+    async def main() -> Progress:
+        training = Training(load)
+        await training.start(["--version"])
+        return await ended(training)
+
+    progress = asyncio.run(main())
+    assert (progress.status, progress.message[: len(told)]) == ("failed", told)
+    assert "\n" not in progress.message
+
+
+def test_lines_that_are_too_long_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training_module, "LONGEST_LINE", 16)
+    progress, _ = run(["train", "folder", "--corpus", "nowhere", "--out", "exp"])
+    assert (progress.status, progress.message) == ("failed", "the training ended with exit code 2")
+    assert run(["--version"])[0].status == "done"
+
+
+def test_a_training_that_is_being_started_is_cancelled(many_tones: Path, tmp_path: Path) -> None:
+    arguments = ["train", "folder", "--corpus", str(many_tones), "--out", str(tmp_path / "e")]
+
+    async def main() -> tuple[str, list[psutil.Process]]:
+        training = Training(lambda: asyncio.sleep(0))
+        start = asyncio.ensure_future(training.start(arguments))
+        await asyncio.sleep(0)
+        await training.cancel()
+        await start
+        return training.now().status, psutil.Process().children()
+
+    before = set(psutil.Process().children())
+    status, children = asyncio.run(main())
+    assert (status, set(children) - before) == ("cancelled", set())
+
+
+def test_what_lies_in_the_current_folder_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("asr", "numpy", "features"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.chdir(tmp_path)
+    assert run(["--version"])[0].status == "done"
 
 
 def test_a_training_is_cancelled(many_tones: Path, tmp_path: Path) -> None:
