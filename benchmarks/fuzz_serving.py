@@ -58,8 +58,8 @@ def _application(folder: Path) -> FastAPI:
     return application(Server(served, folder / "takes"))
 
 
-def answer(folder: Path) -> None:
-    """Send the request in a folder; `RefusedError` if the answer is an error as it should be."""
+def answer(folder: Path) -> Answer:
+    """Return the answer to the request in a folder; `RefusedError` if it is an error as it should be."""
     app, takes = _application(folder), folder / "takes"
     shutil.rmtree(takes, ignore_errors=True)
     takes.mkdir()
@@ -71,10 +71,11 @@ def answer(folder: Path) -> None:
     found = asyncio.run(_asked(app, scope, body.read_bytes() if body.exists() else b""))
     is_of_part = any(name == b"range" for name, _ in scope["headers"])
     _check(found, folder, is_of_part=is_of_part)
+    return found
 
 
 @dataclass
-class _Answer:
+class Answer:
     """What came back."""
 
     status: int = 0
@@ -82,9 +83,9 @@ class _Answer:
     headers: dict[bytes, bytes] = field(default_factory=dict)
 
 
-async def _asked(app: FastAPI, scope: dict[str, Any], body: bytes) -> _Answer:
+async def _asked(app: FastAPI, scope: dict[str, Any], body: bytes) -> Answer:
     """Return the answer of the application to a request whose body comes in two pieces."""
-    half, found = len(body) // 2, _Answer()
+    half, found = len(body) // 2, Answer()
     waiting = [(body[half:], False), (body[:half], True)]
 
     async def receive() -> dict[str, Any]:
@@ -135,7 +136,7 @@ def _of_client(kind: str, path: str, query: str, headers: Sequence[tuple[bytes, 
     }
 
 
-def _check(found: _Answer, folder: Path, *, is_of_part: bool) -> None:
+def _check(found: Answer, folder: Path, *, is_of_part: bool) -> None:
     """Raise an error of this kind or that, unless the answer is a success."""
     if found.status not in STATUSES:
         raise WrongAnswerError(f"status {found.status}: {found.body[:200]!r}")
@@ -146,7 +147,7 @@ def _check(found: _Answer, folder: Path, *, is_of_part: bool) -> None:
         raise RefusedError(str(line))
 
 
-def _line_of(found: _Answer, *, is_of_part: bool) -> object:
+def _line_of(found: Answer, *, is_of_part: bool) -> object:
     """Return the line of an answer that is an error."""
     if is_of_part and not found.headers.get(b"content-type", b"").startswith(b"application/json"):
         return found.body.decode() or "no such part"  # the framework answers what asks for an odd part
@@ -167,8 +168,8 @@ def _check_line(line: object) -> None:
         raise WrongAnswerError(f"not one line: {line!r}")
 
 
-def talk(folder: Path) -> None:
-    """Send the messages in a folder to ``/api/listen``; `RefusedError` if the server ends the talk."""
+def talk(folder: Path) -> list[object]:
+    """Return the types of what the server said to the messages in a folder; `RefusedError` if it ended that."""
     parts = (folder / "talk").read_bytes().split(BETWEEN)
     messages = [m[len(BINARY) :] if m.startswith(BINARY) else m.decode("utf-8", "replace") for m in parts]
     said = asyncio.run(_talked(_application(folder), [*messages, _FINISH]))
@@ -176,6 +177,7 @@ def talk(folder: Path) -> None:
         _check_said(message, folder)
     if said and said[-1]["type"] == "websocket.close":
         raise RefusedError(str(said[-2:]))
+    return [_kind_of(message) for message in said[1:]]
 
 
 async def _talked(app: FastAPI, messages: Sequence[bytes | str]) -> list[dict[str, Any]]:
