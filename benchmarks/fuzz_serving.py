@@ -169,7 +169,7 @@ def _check_line(line: object) -> None:
 
 
 def talk(folder: Path) -> list[object]:
-    """Return the types of what the server says to the messages in a folder; `RefusedError` if it ends that."""
+    """Return the types of what the server says to messages in a folder; `RefusedError` if it ends that."""
     parts = (folder / "talk").read_bytes().split(BETWEEN)
     messages = [m[len(BINARY) :] if m.startswith(BINARY) else m.decode("utf-8", "replace") for m in parts]
     said = asyncio.run(_talked(_application(folder), [*messages, _FINISH]))
