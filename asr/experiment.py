@@ -25,9 +25,9 @@ from asr.corpora.sufficiency import amount_of, judgement
 from asr.files import read_object, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
 from asr.logs import log_file
+from asr.model_directories import DEFAULT_MODEL, MODELS
 from asr.progress import say
 from asr.recipe import LoadedRecipe
-from asr.recognizer import DEFAULT_MODEL, MODELS
 from asr.scoring.results import RESULTS, Result, write_results
 from asr.scoring.scoring import Transcripts
 from asr.stages.decoding import DecodingStages

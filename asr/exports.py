@@ -29,7 +29,8 @@ from asr.formats.htk import write_models
 from asr.formats.sphinx import write_sphinx
 from asr.formats.stm import to_stm
 from asr.formats.transcripts import write_transcripts
-from asr.recognizer import Recognizer, model_directory
+from asr.model_directories import model_directory
+from asr.recognizer import Recognizer
 from features.audio import audio_info
 from foundation.errors import AsrError, listed
 from foundation.threads import parallel_map

@@ -17,7 +17,7 @@ from asr.decoding.grammars import check_grammar
 from asr.errors import ConfigError
 from asr.files import storage_errors
 from asr.formats.htk import front_end_config, read_dictionary
-from asr.recognizer import write_recognizer
+from asr.model_directories import write_recognizer
 from decoder.decoder import DecoderConfig
 from decoder.grammars.finite_state import FiniteStateGrammar
 from decoder.grammars.grammar import Grammar

@@ -21,8 +21,9 @@ from asr.decoding.passes import scored_speech
 from asr.decoding.stretches import speech_in_stretches
 from asr.errors import CorpusError
 from asr.files import read_json
+from asr.model_directories import TRAINED_ON
 from asr.progress import progress_bar
-from asr.recognizer import TRAINED_ON, Recognizer
+from asr.recognizer import Recognizer
 from asr.scoring.detection import Spoken, hits
 from asr.training.rejection import Candidate
 from decoder.decoder import Decoder, Hypothesis

@@ -13,9 +13,10 @@ import numpy as np
 from asr.decoding.keywords import KEYWORDS, REJECTION, Keywords
 from asr.decoding.rejection import USUAL, Rejection
 from asr.errors import CorpusError
-from asr.files import read_json, write_json
+from asr.files import read_object, write_json
 from asr.keyword_hearing import HeardPiece, hear, pieces_of_corpus, pieces_of_others
-from asr.recognizer import Recognizer, model_directory
+from asr.model_directories import model_directory
+from asr.recognizer import Recognizer
 from asr.scoring.detection import (
     RULE_OF_THREE,
     OperatingPoint,
@@ -175,7 +176,7 @@ def _write(found: ChosenKeywords, directory: Path, experiment: Path) -> None:
     write_json(directory / (KEYWORDS if found.keywords.words else REJECTION), record)
     path = experiment / RESULTS
     if path.is_file():
-        results = read_json(path)
+        results = read_object(path)
         row = {name: value for name, value in record.items() if name not in ("rejection", "curve")}
         write_json(path, {**results, "keywords": [*results.get("keywords", []), row]})
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from asr.errors import ExperimentError
 from asr.experiment import CONFIG
 from asr.files import read_json, said_size, storage_errors
-from asr.recognizer import DEFAULT_MODEL, MODELS, POINTS
+from asr.model_directories import DEFAULT_MODEL, MODELS, POINTS
 from asr.scoring.points import SWEEP
 from asr.scoring.results import RESULTS
 from asr.sparsity import FILE as SPARSITY

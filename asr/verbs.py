@@ -20,10 +20,11 @@ from asr.experiment import Experiment
 from asr.files import as_train_wrote, check_outside, read_json
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.language_model import LanguageModel, language_model, read_vocabulary
+from asr.model_directories import TRAINED_ON, model_directory
 from asr.model_info import model_info
 from asr.pronunciations import filled_lexicon, report
 from asr.recipe import LoadedRecipe, load_recipe
-from asr.recognizer import TRAINED_ON, Recognizer, model_directory
+from asr.recognizer import Recognizer
 from asr.scoring.results import Result
 from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings

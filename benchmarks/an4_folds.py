@@ -44,8 +44,9 @@ from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import scored_speech
 from asr.engines.clusters import running_on
 from asr.files import as_plain
+from asr.model_directories import MODELS
 from asr.recipe import LoadedRecipe, Recipe
-from asr.recognizer import MODELS, Recognizer
+from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.settings import with_settings
 from asr.stages.models import ModelStages

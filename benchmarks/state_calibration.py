@@ -48,7 +48,7 @@ from asr.decoding.passes import emission_scores, heard_states
 from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
-from asr.recognizer import DECODING, MODELS
+from asr.model_directories import DECODING, MODELS
 from asr.stages.store import RECORD
 from asr.training.gmm import usable_for_training, utterance_graphs
 from decoder.lexicon import Lexicon

@@ -2,16 +2,16 @@
 
     python benchmarks/trust.py
 
-Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`) and ``load.json`` (`load.py`) in
-``benchmarks/measured``, or in the folder of --measured. What stands outside the marks of the page is written
-by hand and stays.
+Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``load.json`` (`load.py`) and
+``long_stream.json`` (`long_stream.py`) in ``benchmarks/measured``, or in the folder of --measured. What
+stands outside the marks of the page is written by hand and stays.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,23 +63,34 @@ def faults(report: Report) -> str:
 
 
 def load(report: Report) -> str:
-    """Return what was measured of many streams at once, a row for each value."""
-    return markdown_table(("measured", "value"), list(_values(report)))
+    """Return what was measured of many streams at once, a row for each number of streams."""
+    head = ("streams", "seconds", "lost", "sound unheard, s", "partial words, median", "95 %")
+    head += ("end of sentences, median", "95 %", "MB", "MB more a minute", "cores")
+    rows = [
+        [
+            *(row[key] for key in ("streams", "seconds", "dropped", "unheard_s")),
+            *(row[key][share] for key in ("partial_latency_s", "final_latency_s") for share in ("50", "95")),
+            *(row[key] for key in ("memory_mb", "memory_slope_mb_per_minute", "cores")),
+        ]
+        for row in report["rows"]
+    ]
+    return f"`{report['command']}`\n\n{markdown_table(head, rows)}"
 
 
-def _values(report: Report, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the values of a report by name, those of reports in it with its name before theirs."""
-    for name, value in report.items():
-        if name in ("command", "machine"):
-            continue
-        if isinstance(value, Mapping):
-            yield from _values(value, f"{prefix}{name} ")
-        elif isinstance(value, str | int | float | None):
-            yield f"{prefix}{name}".replace("_", " "), value
+def long_stream(report: Report) -> str:
+    """Return the memory of hours of speech in one process, a row for each way of giving it."""
+    head = ("model", "speech as", "hours", "words", "MB at first", "MB in the end", "MB more an hour")
+    keys = ("way", "hours", "words", "first_mb", "last_mb", "mb_per_hour")
+    return markdown_table(head, [[report["model"], *(row[key] for key in keys)] for row in report["rows"]])
 
 
 # Section of the page, which is the name of the JSON and of the script that writes it, too.
-SECTIONS: Mapping[str, Callable[[Report], str]] = {"fuzz": fuzz, "faults": faults, "load": load}
+SECTIONS: Mapping[str, Callable[[Report], str]] = {
+    "fuzz": fuzz,
+    "faults": faults,
+    "load": load,
+    "long_stream": long_stream,
+}
 
 
 def section(name: str, measured: Path) -> str:

@@ -1,7 +1,8 @@
 """Functions that numba compiles, and whose machine code is kept on disk where that is possible.
 
-What lies there never keeps a program from running. Each file has a checksum, and says of which source it is;
-what is damaged, of another version of this package or of numba is compiled again. Where nothing can be
+What lies there never keeps a program from running. Each file has a checksum, and says of which source of
+its module it is (kernels use nothing of other modules, which `tests/test_compiled.py` checks); what is
+damaged, of other source or of another numba is compiled again. Where nothing can be
 written, every run compiles what it needs, and one line says so. As with the bytecode of modules beside them,
 whoever can write these files can run code as who runs this program.
 
@@ -14,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
-import os
 import pickle
 from collections.abc import Callable, Iterator
 from functools import cache as kept
@@ -118,8 +118,7 @@ class _KeptCode(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        source = Path(function.__code__.co_filename)
-        stamp = str(self._impl.locator.get_source_stamp()), _source_digest(source)
+        stamp = _source_stamp(Path(function.__code__.co_filename), self._impl.locator)
         self._cache_file = _CodeFiles(self._cache_path, f"{self._impl.filename_base}{_SUFFIX}", stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -179,7 +178,19 @@ def _checked(path: Path) -> bytes:
     return content[_DIGEST_BYTES:]
 
 
+def _source_stamp(path: Path, locator: Any) -> str:
+    """Return what tells a module's source from others: its hash, whatever the time of its file.
+
+    numba's own stamp stands for it only where there is no such file, as in an archive: of older versions it
+    is a time and a size, which change where the source does not, and may stay where it does.
+    """
+    if not path.is_file():
+        return str(locator.get_source_stamp())
+    found = path.stat()
+    return _source_digest(path, found.st_mtime_ns, found.st_size)
+
+
 @kept
-def _source_digest(path: Path) -> str:
-    """Return the hash of a module's source; of none where there is no such file, as in an archive."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else os.fspath(path)
+def _source_digest(path: Path, mtime_ns: int, n_bytes: int) -> str:
+    """Return the hash of a source, read once for all functions of a file that does not change meanwhile."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

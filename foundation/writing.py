@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody can remove an open file
+    fcntl = None  # type: ignore[assignment]
 
 LONGEST_NAME = 255  # bytes, of most file systems
 _OPEN_FILES = ("/dev/fd", "/dev/stdout", "/dev/stderr", "/proc")  # what other programs hold open
@@ -54,20 +61,75 @@ def _replaced(path: Path, earlier: os.stat_result | None) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     partial = target.with_name(partial_name(target.name))
     try:
-        partial.unlink(missing_ok=True)  # of a killed run; or a link that somebody has put there
-        with open(partial, "xb") as file:
-            yield file
-            file.flush()
-            if earlier is not None:
-                os.chmod(partial, stat.S_IMODE(earlier.st_mode))
-            os.fsync(file.fileno())
-        os.replace(partial, target)
+        partial, file = _new_partial(target)
+        try:
+            with file:
+                yield file
+                file.flush()
+                if earlier is not None:
+                    os.chmod(partial, stat.S_IMODE(earlier.st_mode))
+                os.fsync(file.fileno())
+                if fcntl is not None:  # before it is unlocked; Windows renames only what is closed
+                    os.replace(partial, target)
+            if fcntl is None:
+                os.replace(partial, target)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
     except OSError as error:
         if error.filename == str(partial):
             error.filename, error.filename2 = str(path), None
         raise
-    finally:
-        partial.unlink(missing_ok=True)
+
+
+def _new_partial(target: Path) -> tuple[Path, BinaryIO]:
+    """Return a new file beside a target, locked for as long as it is open, and where it is.
+
+    What a killed run has left there goes; of a run that still writes, the name is left to it.
+    """
+    partial = target.with_name(partial_name(target.name))
+    while _is_abandoned(partial):
+        with contextlib.suppress(FileExistsError):
+            file = open(partial, "xb")  # noqa: SIM115  # the caller closes it
+            if _is_locked_as(file, partial):
+                return partial, file
+            file.close()
+    partial = target.with_name(partial_name(f"{target.name}.{secrets.token_hex(8)}"))
+    return partial, open(partial, "xb")
+
+
+def _is_abandoned(partial: Path) -> bool:
+    """Return whether a name is free, once what a killed run has left there, or a link, is removed."""
+    try:
+        kind = os.lstat(partial).st_mode
+        if stat.S_ISLNK(kind) or (fcntl is None and stat.S_ISREG(kind)):
+            partial.unlink()
+            return True
+        if not stat.S_ISREG(kind):
+            return False
+        with open(partial, "rb") as left:
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(left, partial):
+                partial.unlink()
+        return True
+    except FileNotFoundError:
+        return True
+    except OSError:  # somebody writes it; or it is none of ours
+        return False
+
+
+def _is_locked_as(file: BinaryIO, partial: Path) -> bool:
+    """Lock a new file; return whether it is still there, for who came between has removed it."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    return _is_at(file, partial)
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:

@@ -29,6 +29,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "acoustic.discriminants.ols": ("OLSClassifier", "OLSRegressor"),
     "acoustic.kernels.forward": ("ForwardPath",),
     "acoustic.kernels.kernel": ("Kernel",),
+    "acoustic.pairs.calibration": ("Calibration",),
     "acoustic.pairs.gaussian_outputs": ("GaussianCurve", "MonotoneGaussianCurve"),
     "acoustic.pairs.sparse": ("SparseMachines",),
 }

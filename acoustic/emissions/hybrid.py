@@ -154,7 +154,9 @@ def check_way(way: str, config: HybridConfig) -> None:
     """Raise an error if a way of training cannot do what hybrids are configured to do."""
     if way in WAYS:
         WAYS[way].check(config)
-    elif not way.startswith(PREFIX):
+    elif way.startswith(PREFIX):
+        make_classifier(way)
+    else:
         _plugin_training(way)
 
 

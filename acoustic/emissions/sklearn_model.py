@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
 from acoustic.discriminants.files import n_features_of, tried
-from acoustic.discriminants.storable import storable_class
+from acoustic.discriminants.storable import path_of, storable_class
 from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import ModelError
 from foundation.array_checks import check_number
@@ -88,8 +88,12 @@ def make_classifier(name: str) -> Any:
             classifier = cls()
             if not is_classifier(classifier) or not hasattr(classifier, "predict_proba"):
                 raise ModelError(
-                    f"{path}: expected a classifier with predict_proba, got {cls.__name__}; choose another, "
-                    "or wrap it in sklearn.calibration.CalibratedClassifierCV"
+                    f"{path}: expected a classifier with predict_proba, got {cls.__name__}; choose another"
+                )
+            if storable_class(path_of(cls)) is not cls:
+                raise ModelError(
+                    f"{path}: expected a classifier that a model file may hold, got {cls.__name__}, whose "
+                    "compiled code would trust the file; choose another, --model svm, or write a plugin"
                 )
             return classifier
     raise ModelError(

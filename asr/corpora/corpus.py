@@ -143,6 +143,8 @@ def scan_parts(path: str | Path) -> tuple[dict[str, Corpus], tuple[Problem, ...]
     path = Path(path)
     if not path.exists():
         raise CorpusError(f"{path}: no such directory or file, expected a corpus; check the path")
+    if not (path.is_dir() or path.is_file()):
+        raise CorpusError(f"{path}: a pipe, socket or device, expected a corpus; give its folder or table")
     if path.is_dir() and _has_split_folders(path):
         return _scan_split_folders(path)
     return _scan_layout(path, layout_of(path))

@@ -16,7 +16,7 @@ import numpy as np
 from acoustic.emissions.model_files import AcousticModel
 from asr.errors import ConfigError
 from asr.live.sentence import Sentence
-from asr.live.speaker import SpeakerAdaptation
+from asr.live.speaker import MEMORY_S, SpeakerAdaptation
 from decoder.decoder import Decoder, Hypothesis
 from decoder.joining import joined
 from decoder.lexicon import Lexicon
@@ -39,9 +39,10 @@ class StreamConfig:
 
     Attributes
     ----------
-    pause_s : so long a silence ends a sentence; None: only `Stream.finish` does, and memory grows until then
+    pause_s : so long a silence ends a sentence; None: only `Stream.finish` does, for recordings of a minute
+        or so: memory, and the time of a partial result, grow until then
     longest_s : a sentence that is longer ends at the next short pause, or soon after
-    update_s : seconds between two updates of the adaptation within a sentence
+    update_s : seconds between two updates of the adaptation within the first minute of a sentence
     adapts : whether frames are adapted to the speaker, if the model does that
     """
 
@@ -166,7 +167,7 @@ class Stream:
             self._finished += [found] if found.words else []
         elif self.config.pause_s is not None and not self._open.words and self._open.pause_s >= _IDLE_S:
             self._begin_sentence(self._sentence.stop)
-        elif (self._sentence.n_frames - self._updated) * self._shift_s >= self.config.update_s:
+        elif self._is_update_due():
             self._adapt_to_ended_words()
 
     def _is_over(self) -> bool:
@@ -178,6 +179,11 @@ class Stream:
             return True
         longest = length_s >= self.config.longest_s and pause_s >= _SHORT_PAUSE_S
         return bool(self._open.words) and (longest or pause_s >= self.config.pause_s)
+
+    def _is_update_due(self) -> bool:
+        """Return whether the words so far shall adapt what follows; each update aligns the whole sentence."""
+        since_s = (self._sentence.n_frames - self._updated) * self._shift_s
+        return since_s >= self.config.update_s and self._sentence.n_frames * self._shift_s <= MEMORY_S
 
     def _end_sentence(self) -> Hypothesis:
         """Return the outcome of the sentence and begin the next one."""

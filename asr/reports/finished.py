@@ -21,7 +21,7 @@ from asr.errors import ConfigError, ExperimentError
 from asr.experiment import CONFIG
 from asr.files import as_train_wrote, read_json, read_object
 from asr.formats.transcripts import read_transcripts
-from asr.recognizer import DEFAULT_MODEL
+from asr.model_directories import DEFAULT_MODEL
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.scoring.scoring import Transcripts
 from asr.stages.keys import name_of

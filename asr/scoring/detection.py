@@ -167,14 +167,16 @@ class Wanted:
 def threshold_of_false_alarms(log_odds: Floats, is_hit: Flags, hours: float, wanted: float) -> float:
     """Return the lowest threshold with at most so many false alarms an hour.
 
-    It lies halfway between the last false alarm that is let pass and the first one that is not.
+    It lies halfway between the last false alarm that is let pass and the first one that is not. Words
+    without evidence, whose odds are -inf, pass no threshold.
     """
-    false = np.sort(log_odds[~is_hit])[::-1]
+    is_known = np.isfinite(log_odds)
+    known, false = log_odds[is_known], np.sort(log_odds[is_known & ~is_hit])[::-1]
     n_allowed = int(np.floor(wanted * hours))
     if n_allowed >= len(false):
-        return float(log_odds.min(initial=0.0))
+        return float(known.min(initial=0.0))
     first_barred = false[n_allowed]
-    above = log_odds[log_odds > first_barred]
+    above = known[known > first_barred]
     return float((first_barred + above.min()) / 2) if len(above) else float(first_barred) + 1.0
 
 

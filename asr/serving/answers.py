@@ -50,6 +50,7 @@ class Transcript(BaseModel):
     duration_s: float
     log_score: float
     complete: bool
+    no_speech: str = Field("", description="why nothing is spoken in it, if that is so")
 
 
 class Aligned(BaseModel):
@@ -135,7 +136,8 @@ class TrainingAnswer(BaseModel):
 
 def transcript(found: Hypothesis, duration_s: float) -> Transcript:
     """Return a recognised recording."""
-    return Transcript.model_validate({**json_words(found), "duration_s": round(duration_s, 3)})
+    own = {"duration_s": round(duration_s, 3), "no_speech": found.no_speech}
+    return Transcript.model_validate({**json_words(found), **own})
 
 
 def aligned(found: AlignedUtterance) -> Aligned:

@@ -29,6 +29,7 @@ from foundation.errors import AsrError
 ENCODINGS = {"pcm_s16le": ("<i2", 1 / 32768), "pcm_f32le": ("<f4", 1.0)}
 LOWEST_HZ, HIGHEST_HZ = 8000, 192_000
 POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
+_GONE = 1006
 SAID_EVERY_S = 0.5  # how often a client hears how much was heard, though no word has changed
 
 
@@ -143,7 +144,10 @@ class Conversation:
     async def say(self, message: dict[str, Any]) -> None:
         """Send a message; a client that does not take it in time is left."""
         async with asyncio.timeout(self._server.limits.send_s):
-            await self._socket.send_json(message)
+            try:
+                await self._socket.send_json(message)
+            except RuntimeError as error:  # what is said of a connection that is closed already
+                raise WebSocketDisconnect(_GONE) from error
 
     async def run(self) -> None:
         """Listen and speak until the client goes away; what is under way then is not waited for."""

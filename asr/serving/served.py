@@ -48,11 +48,13 @@ class Served:
         return self._recognizer
 
     def load(self) -> None:
-        """Load the model and decode a moment of noise: the first words shall not wait for compiling."""
+        """Load the model and hear two bursts of noise: the first words shall not wait for compiling."""
         loaded = Recognizer.load(self.experiment, self.model, self.grammar)
         found = loaded.sure(reject=self._reject, keywords=self._keywords)
-        noise = np.random.default_rng(0).normal(size=found.model.front_end.config.mfcc.sample_rate) * 1e-3
+        rate = found.model.front_end.config.mfcc.sample_rate
+        loudness = np.repeat([1e-3, 0.1, 1e-3, 0.1, 1e-3], rate // 4)
+        noise = (loudness * np.random.default_rng(0).normal(size=loudness.size)).astype(np.float32)
         stream = found.stream()
-        stream.accept(noise.astype(np.float32))
+        stream.accept(noise)
         stream.finish()
         self._recognizer = found

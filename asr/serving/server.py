@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,9 @@ from types import FrameType
 
 import uvicorn
 
+from asr.endings import SAME_REQUEST_S
 from asr.errors import ConfigError
-from asr.recognizer import model_directory
+from asr.model_directories import model_directory
 from asr.serving.app import application
 from asr.serving.gate import is_loopback, is_unspecified
 from asr.serving.limits import Limits
@@ -32,11 +34,15 @@ class _Uvicorn(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let signals end the serving, where they would end the program."""
+        """Let signals end the serving, where they would end the program; a later one does not wait."""
+        asked_s: list[float] = []
 
         def stop(number: int, frame: FrameType | None) -> None:
-            self.force_exit = self.should_exit
+            asked_s.append(time.monotonic())
             self.should_exit = True
+            if asked_s[-1] - asked_s[0] > SAME_REQUEST_S:
+                logging.getLogger("uvicorn.error").disabled = True  # it tells of what it breaks off
+                self.force_exit = True
 
         try:
             before = {number: signal.signal(number, stop) for number in _SIGNALS}
@@ -77,6 +83,7 @@ def uvicorn_server(server: Server, host: str) -> uvicorn.Server:
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        ws="websockets-sansio",
         ws_max_size=server.limits.message_bytes,
         ws_max_queue=8,
         ws_per_message_deflate=False,

@@ -17,7 +17,8 @@ from asr.decoding.passes import ScoredSpeech, Scores, accuracy_of, adapted, scor
 from asr.decoding.tuning import TunedDecoding, tune
 from asr.files import read_json, write_json
 from asr.formats.transcripts import write_transcripts
-from asr.recognizer import TRAINED_ON, Recognizer, write_recognizer
+from asr.model_directories import TRAINED_ON, write_recognizer
+from asr.recognizer import Recognizer
 from asr.scoring.results import Result
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages

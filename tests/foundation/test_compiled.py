@@ -113,6 +113,15 @@ def test_an_upgrade_in_place_that_renames_a_record(module: Path) -> None:
     assert called(module) == (1, 0)
 
 
+def test_code_is_found_by_the_content_of_the_source_and_not_by_its_time(module: Path) -> None:
+    called(module)
+    before = module.stat()
+    os.utime(module, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
+    assert called(module) == (1, 0)
+    module.write_text(SOURCE.replace("* x", "+ 3"))
+    assert called(module) == (0, 1)
+
+
 def test_the_code_of_two_signatures_does_not_meet_in_one_file(module: Path) -> None:
     called(module)
     found = loaded(module)

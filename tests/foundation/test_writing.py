@@ -130,3 +130,38 @@ def test_the_longest_name(tmp_path: Path) -> None:
     write_whole(tmp_path / name, b"new")
     assert os.listdir(tmp_path) == [name]
     assert partial_name(name) != partial_name(name[:-1] + "b")
+
+
+def test_of_two_writers_the_last_one_wins_and_both_files_are_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with whole_file(path) as first:
+        first.write(b"first")
+        with whole_file(path) as second:
+            second.write(b"second, half")
+            second.flush()
+            with whole_file(path) as third:
+                third.write(b"third")
+            assert path.read_bytes() == b"third"
+            second.write(b" and half")
+        assert path.read_bytes() == b"second, half and half"
+    assert path.read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_threads_that_write_one_file_leave_a_whole_one(tmp_path: Path) -> None:
+    path, contents = tmp_path / "a", [bytes([n]) * 50_000 for n in range(8)]
+    threads = [threading.Thread(target=write_whole, args=(path, content)) for content in contents * 5]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_bytes() in contents
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_pipe_in_the_place_of_the_unfinished_file_is_left(tmp_path: Path) -> None:
+    pipe = tmp_path / partial_name("a")
+    os.mkfifo(pipe)
+    write_whole(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert sorted(os.listdir(tmp_path)) == [pipe.name, "a"]

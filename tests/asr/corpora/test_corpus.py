@@ -1,5 +1,6 @@
 """Which reader a directory gets, and what is said of one that has no utterances."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +31,13 @@ def test_root_of_a_corpus_is_not_taken_for_speakers_called_train_and_test(
 def test_no_such_directory(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no such directory"):
         read_corpus(tmp_path / "none")
+
+
+def test_a_pipe_is_no_corpus_nor_is_the_folder_around_it(tmp_path: Path, write_folder: Write) -> None:
+    write_folder(tmp_path, "a")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CorpusError, match="pipe: a pipe, socket or device, expected a corpus"):
+        read_corpus(tmp_path / "pipe")
 
 
 def test_a_kaldi_directory_is_known_by_its_files(

@@ -63,10 +63,19 @@ class TestOperatingPoint:
 
 
 class TestWanted:
-    @pytest.mark.parametrize(("rate", "threshold"), [(0.0, 3.5), (0.5, 1.5), (1.0, -np.inf)])
+    @pytest.mark.parametrize(("rate", "threshold"), [(0.0, 3.5), (0.5, 1.5), (1.0, 0.0)])
     def test_the_lowest_threshold_with_so_many_false_alarms(self, rate, threshold):
         assert threshold_of_false_alarms(ODDS, IS_HIT, HOURS, rate) == threshold
         assert Wanted(false_alarms=rate).threshold(ODDS, IS_HIT, SPOKEN, HOURS) == threshold
+
+    def test_words_without_evidence_pass_no_threshold(self):
+        odds, is_hit = (
+            np.array([3.0, 2.0, -np.inf, -np.inf, -np.inf]),
+            np.array([True, True, False, False, False]),
+        )
+        threshold = threshold_of_false_alarms(odds, is_hit, 1.0, 1.0)
+        assert np.isfinite(threshold)
+        assert operating_point(threshold, odds, is_hit, 2, 1.0).false_alarms <= 1
 
     def test_false_alarms_above_all_detections(self):
         assert threshold_of_false_alarms(np.array([3.0, 1.0]), np.array([False, True]), HOURS, 0.0) > 3.0

@@ -21,7 +21,13 @@ def test_a_transcript() -> None:
         "duration_s": 1.235,
         "log_score": -10.0,
         "complete": True,
+        "no_speech": "",
     }
+
+
+def test_a_recording_without_speech_says_why() -> None:
+    found = answers.transcript(Hypothesis((), 0.0, complete=True, no_speech="it is too faint"), 1.0)
+    assert (found.text, found.no_speech) == ("", "it is too faint")
 
 
 def test_words_that_are_sent_are_bounded() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
+from starlette.websockets import WebSocketDisconnect
 from websockets.exceptions import ConnectionClosed
 
 from asr.serving import listening
@@ -210,3 +212,15 @@ def test_a_slow_server_says_so_and_does_not_grow(start: Any, monkeypatch: pytest
     assert max(m["behind_s"] for m in told if m["type"] == "slow") >= 3
     assert max(waiting) <= 4.1  # and no more than that waited
     assert is_free(running)
+
+
+def test_what_is_said_to_a_closed_connection_ends_the_conversation() -> None:
+    class Closed:
+        async def send_json(self, message: Any) -> None:
+            raise RuntimeError("Unexpected ASGI message 'websocket.send', after sending 'websocket.close'.")
+
+    server = SimpleNamespace(limits=Limits())
+    conversation = listening.Conversation(Closed(), server, SimpleNamespace(), 16000, "pcm_s16le")  # type: ignore[arg-type]
+    with pytest.raises(WebSocketDisconnect) as gone:
+        asyncio.run(conversation.say({"type": "partial"}))
+    assert gone.value.code == 1006
