@@ -20,7 +20,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -156,6 +156,8 @@ class Trial:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say
         with tempfile.TemporaryDirectory(dir=_memory_folder()) as folder:
             inputs = Inputs(self.name, self.seed, Path(folder))
+            with suppress(Exception):  # code is compiled, or loaded, outside the first input's time
+                inputs.target.run(inputs.folder)
             for start in range(0, len(numbers), _AT_ONCE):
                 tally, begin = Tally(), time.monotonic()
                 for number in numbers[start : start + _AT_ONCE]:

@@ -82,6 +82,29 @@ def model_folder() -> dict[str, bytes]:
         return {file.name: file.read_bytes() for file in sorted(path.iterdir())}
 
 
+def keywords() -> bytes:
+    """Return what ``asr keywords`` writes, cut down to what is read of it."""
+    weights = {"margin": 2.0, "best_margin": 1.0, "length": 0.1}
+    rule = {"threshold": -20.0, "weights": weights, "offset": 0.5, "of_words": {"YES": -1.0}}
+    return json.dumps({"words": ["YES"], "filler_cost": 2.0, "rejection": rule}).encode()
+
+
+def take() -> bytes:
+    """Return a recording that can be kept as a take: a tone between quiet parts."""
+    t = np.arange(SAMPLE_RATE // 2) / SAMPLE_RATE
+    tone = 0.3 * np.sin(2 * np.pi * 400 * t) * ((t > 0.15) & (t < 0.35))
+    file = BytesIO()
+    soundfile.write(file, tone + 1e-3 * _RNG.normal(size=t.size), SAMPLE_RATE, format="WAV")
+    return file.getvalue()
+
+
+def streams() -> list[bytes]:
+    """Return what `fuzz_targets` gives to a stream: rate and size of the pieces, then samples."""
+    samples = _RNG.uniform(-0.3, 0.3, 4000).astype("<f4").tobytes()
+    heads = ((16000, 1, 2000), (8000, 37, 8000), (48000, 1000, 16000), (44100, 4000, 16000))
+    return [np.array([rate, size], "<u4").tobytes() + samples[:end] for rate, size, end in heads]
+
+
 def mmf() -> bytes:
     """Return a small master macro file of HTK."""
     topology = Topology.monophones(["A", "sil"])

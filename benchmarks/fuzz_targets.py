@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 
 import fuzz_inputs as inputs
+import fuzz_requests as requests
+import fuzz_serving as serving
 import numpy as np
 
 from acoustic.hmm.mmf import parse_mmf
@@ -15,6 +17,7 @@ from asr.config import ExperimentConfig
 from asr.corpora.corpus import scan_parts
 from asr.corpora.tables import decoded
 from asr.corpora.wording import forms_for
+from asr.decoding.keywords import KEYWORDS, REJECTION
 from asr.engines.clusters import _read as read_cluster
 from asr.formats.htk import front_end_config, read_dictionary
 from asr.formats.mlf import from_mlf
@@ -36,6 +39,8 @@ from features.kaldi import read_ark, read_scp
 from features.limits import LOUDEST
 from features.mfcc import mfcc_plan
 
+_STREAM_HEAD = 8  # bytes of a stream's file before the samples
+_MOST_PIECES = 200
 _WORDS = ("YES", "NO", "go", "left", "right", "stop", "please")
 
 
@@ -200,6 +205,7 @@ def _front_end(path: Path) -> None:
 
 def _binaries() -> dict[str, Target]:
     model = inputs.model_folder()
+    chosen = {name: [inputs.keywords()] for name in (KEYWORDS, REJECTION)}
     rest = {"a.ark": inputs.archives()[0]}
     return {
         "htk features": Target(
@@ -212,6 +218,8 @@ def _binaries() -> dict[str, Target]:
             lambda folder: read_scp(folder / "a.scp"), {"a.scp": [b"u1 a.ark:3\nu2 a.ark:3\n"]}, rest
         ),
         "model": Target(Recognizer.load, {name: [content] for name, content in model.items()}),
+        "keywords": Target(_keywords, chosen, model, share=0.5),
+        "stream": Target(_stream, {"samples": inputs.streams()}, model, share=0.3),
         "results": Target(read_results, {"results.json": [inputs.RESULTS]}),
     }
 
@@ -221,7 +229,50 @@ def _archive(folder: Path) -> None:
         _finite(np.nan_to_num(entry, nan=np.nan, posinf=0.0, neginf=0.0))  # logarithms may be infinite
 
 
+def _keywords(folder: Path) -> None:
+    """Load a model with a rule and keywords, and use both."""
+    found, samples = Recognizer.load(folder), _noise()
+    found.with_rejection().transcribe(samples)
+    found.spotting().transcribe(samples)
+
+
+@cache
+def _noise() -> np.ndarray:
+    return np.random.default_rng(0).uniform(-0.3, 0.3, 1000).astype(np.float32)
+
+
+@lru_cache(maxsize=1)
+def _recognizer(folder: Path) -> Recognizer:
+    return Recognizer.load(folder)
+
+
+def _stream(folder: Path) -> None:
+    """Give a stream samples in pieces of one size, and see that all words have times."""
+    content = (folder / "samples").read_bytes()
+    if len(content) < _STREAM_HEAD:
+        return
+    rate, size = np.frombuffer(content[:_STREAM_HEAD], "<u4").tolist()
+    samples = np.frombuffer(
+        content[_STREAM_HEAD : _STREAM_HEAD + (len(content) - _STREAM_HEAD) // 4 * 4], "<f4"
+    )
+    stream = _recognizer(folder).stream(rate)
+    step = max(size, -(-samples.size // _MOST_PIECES), 1)
+    found = [s for n in range(0, samples.size, step) for s in stream.accept(samples[n : n + step]).finished]
+    words = [word for sentence in (*found, stream.finish()) for word in sentence.words]
+    _finite(np.array([(word.start_s, word.end_s) for word in words]))
+
+
+def _serving() -> dict[str, Target]:
+    return {
+        "served recordings": Target(serving.answer, requests.recordings(), share=0.5),
+        "served words": Target(serving.answer, requests.words(), share=0.5),
+        "served prompts": Target(serving.answer, requests.prompts(), share=0.3),
+        "served takes": Target(serving.answer, requests.takes(), share=0.5),
+        "served talk": Target(serving.talk, requests.talks(), share=0.3),
+    }
+
+
 @cache
 def targets() -> dict[str, Target]:
     """Return all targets by name."""
-    return _sounds() | _corpora() | _texts() | _binaries()
+    return _sounds() | _corpora() | _texts() | _binaries() | _serving()

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from foundation.errors import AsrError, listed
 
 Record = TypeVar("Record")
+_LONG = 1 << 63
 _LARGEST = 1e300  # what is larger is no number to compute with
 _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", NoneType: "null"}
 
@@ -72,7 +73,12 @@ def _value(kind: Any, item: object, error: type[AsrError], where: str) -> Any:
             return tuple(_value(part, entry, error, f"{where}[{n}]") for n, (part, entry) in enumerate(parts))
     if not _fits(kind, item):
         raise error(f"{where}: expected {_expected(kind)}, got {_said(item)}; {_CURE}")
-    return item
+    return float(item) if _is_long(item) and kind is not int and int not in get_args(kind) else item
+
+
+def _is_long(item: object) -> TypeGuard[int]:
+    """Return whether an item is a whole number of so many digits that it is none to numpy."""
+    return type(item) is int and abs(item) >= _LONG
 
 
 def _fits(kind: Any, item: object) -> bool:

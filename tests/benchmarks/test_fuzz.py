@@ -9,33 +9,31 @@ from random import Random
 
 import fuzz
 import pytest
-from fuzz import Inputs, Tally, Trial, damaged_file, said
+from fuzz import Inputs, Tally, Trial, said
 from fuzz_mutations import LARGEST, damaged
 from fuzz_targets import Target, targets
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from foundation.errors import AsrError
 
+FEW, MANY = 15, 200  # of each reader
+LONGEST_S = 20.0
 
+
+@pytest.mark.parametrize("n_inputs", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", sorted(targets()))
-@given(random=st.randoms(use_true_random=False))
-@settings(
-    max_examples=200,
-    deadline=5000,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-def test_damaged_files_end_in_a_result_or_an_error(name: str, tmp_path: Path, random: Random) -> None:
-    target = targets()[name]
-    valid = {file: contents[0] for file, contents in target.seeds.items()}
-    file, content = damaged_file(target, random)
-    for other, whole in {**target.beside, **valid, file: content}.items():
-        (tmp_path / other).write_bytes(whole)
-    try:
-        target.run(tmp_path)
-    except AsrError as error:
-        assert str(error).strip()  # noqa: PT017 (results are as good)
+def test_damaged_files_end_in_a_result_or_an_error(name: str, n_inputs: int, tmp_path: Path) -> None:
+    inputs = Inputs(name, 0, tmp_path)
+    for number in range(n_inputs):
+        with inputs.laid_out(number):
+            start_s = time.monotonic()
+            try:
+                inputs.target.run(tmp_path)
+            except AsrError as error:
+                assert str(error).strip()  # noqa: PT017 (results are as good)
+            except Exception as error:
+                error.add_note(f"again: benchmarks/fuzz.py --only {name!r} --first {number} --inputs 1")
+                raise
+            assert time.monotonic() - start_s < LONGEST_S
 
 
 @pytest.mark.parametrize("name", sorted(set(targets()) - {"raw"}))

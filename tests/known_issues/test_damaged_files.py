@@ -11,6 +11,7 @@ import pytest
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import scan_parts
 from asr.corpora.tones import write_tones
+from asr.decoding.keywords import KEYWORDS, REJECTION, read_keywords
 from asr.engines.clusters import running_on
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.formats.htk import front_end_config
@@ -178,3 +179,33 @@ def test_pipes_in_a_corpus_are_not_waited_for(tmp_path: Path) -> None:
     corpora, problems = scan_parts(folder)
     assert [u.utterance_id for u in corpora[""]] == ["1"]
     assert any("0.wav" in problem.where for problem in problems)
+
+
+def test_keywords_with_a_cost_of_many_digits(tmp_path: Path) -> None:
+    rule = '{"threshold": 0.0, "weights": {}, "offset": 0.0, "of_words": {}}'
+    text = '{"words": ["A"], "filler_cost": %s, "rejection": %s}'
+    (tmp_path / KEYWORDS).write_text(text % ("1" + 39 * "0", rule))
+    found = read_keywords(tmp_path)
+    assert found is not None
+    assert repr(found.filler_cost) == "1e+39"
+    (tmp_path / KEYWORDS).write_text(text % (LONG, rule))
+    with ends_in_a_line(ExperimentError, "keywords.json"):
+        read_keywords(tmp_path)
+
+
+@pytest.mark.parametrize("weight", ['"2"', "null", "[1]"])
+def test_keywords_with_a_weight_that_is_no_number(tmp_path: Path, weight: str) -> None:
+    rule = f'{{"threshold": 0.0, "weights": {{"margin": {weight}}}, "offset": 0.0, "of_words": {{}}}}'
+    (tmp_path / REJECTION).write_text(f'{{"words": [], "filler_cost": 0.0, "rejection": {rule}}}')
+    with ends_in_a_line(ExperimentError, "margin: expected a number"):
+        read_keywords(tmp_path, REJECTION)
+
+
+@pytest.mark.parametrize("text", ["[" * 3000, '{"a":' * 3000])
+def test_files_of_json_that_is_too_deep(tmp_path: Path, text: str) -> None:
+    for name in ("results.json", KEYWORDS):
+        (tmp_path / name).write_text(text)
+    with ends_in_a_line(ExperimentError, "results.json"):
+        read_results(tmp_path)
+    with ends_in_a_line(ExperimentError, "keywords.json"):
+        read_keywords(tmp_path)

@@ -24,8 +24,21 @@ def test_a_model_without_any(tmp_path):
     assert read_keywords(tmp_path, REJECTION) is None
 
 
-@pytest.mark.parametrize("change", [{"words": None}, {"rejection": {**RULE, "weights": {"odd": 1.0}}}])
-def test_a_broken_file(tmp_path, change):
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"words": None}, "words: expected a list, got null"),
+        ({"words": "AB"}, 'words: expected a list, got "AB"'),
+        ({"words": ["A", 1]}, r"words\[1\]: expected a text, got 1"),
+        ({"filler_cost": float("nan")}, "filler_cost: expected a number, got nan"),
+        ({"rejection": {**RULE, "weights": {"odd": 1.0}}}, "unknown key odd"),
+        ({"rejection": {**RULE, "weights": {"margin": "2"}}}, 'weights.margin: expected a number, got "2"'),
+        ({"rejection": {**RULE, "of_words": {"A": None}}}, "expected a number, got null"),
+        ({"rejection": {**RULE, "of_words": [1]}}, "not as asr train writes it"),
+        ({"rejection": {}}, "not as asr train writes it"),
+    ],
+)
+def test_a_broken_file(tmp_path, change, problem):
     (tmp_path / KEYWORDS).write_text(json.dumps({**RECORD, **change}))
-    with pytest.raises(ExperimentError, match=r"keywords\.json: not as asr train writes it"):
+    with pytest.raises(ExperimentError, match=rf"^[^\n]*keywords\.json: [^\n]*{problem}[^\n]*$"):
         read_keywords(tmp_path)
