@@ -96,6 +96,7 @@ def studio_of(takes: Takes) -> answers.Studio:
 
 def prepared(server: Server) -> list[str]:
     """Return the arguments of ``asr`` for a training; its lexicon is written. `Refusal` of too few takes."""
+    server.training.check_idle()  # it reads the lexicon, too
     folder, experiment = server.takes.folder, server.served.experiment
     prompts, found = server.takes.prompts(), server.takes.all()
     if missing := lacking(found, prompts):

@@ -85,6 +85,11 @@ class Training:
         """Whether a training is under way."""
         return self.progress.status == "running"
 
+    def check_idle(self) -> None:
+        """Refuse to go on while a training is under way."""
+        if self.is_running:
+            raise Refusal("a training is under way, expected one at a time; wait, or cancel it", CONFLICT)
+
     @property
     def pid(self) -> int | None:
         """The process that trains, if one does."""
@@ -93,8 +98,7 @@ class Training:
     async def start(self, arguments: Sequence[str]) -> None:
         """Begin a training with arguments of ``asr``; `Refusal` while another one runs."""
         async with self._turn:
-            if self.is_running:
-                raise Refusal("a training is under way, expected one at a time; wait, or cancel it", CONFLICT)
+            self.check_idle()
             try:
                 self._process = await _begun(arguments)
             except OSError as error:

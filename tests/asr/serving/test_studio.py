@@ -80,6 +80,9 @@ def test_takes_stay_as_they_are_while_a_training_reads_them(
     ):
         assert (said.status, said.error.split(",")[0]) == (409, "a training reads the takes")
     assert [take["name"] for take in running.ask("GET", "/api/takes").json["takes"]] == ["on-001"]
+    with_takes(running)
+    assert "a training is under way" in running.ask("POST", "/api/training").error
+    assert not (running.server.takes.folder / "lexicon.txt").exists()  # it is read, too
     running.server.training.progress.status = "done"
     assert running.ask("DELETE", "/api/takes/on-001").status == 204
 
