@@ -17,12 +17,14 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
+from acoustic.emissions.model_files import JSON_NAME, TENSORS_NAME
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.data_record import DataRecord, write_data
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.sufficiency import amount_of, judgement
-from asr.files import read_object, storage_errors, write_json
+from asr.decoding.keywords import copy_chosen, rows_of_chosen
+from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
 from asr.logs import log_file
 from asr.model_directories import DEFAULT_MODEL, MODELS
@@ -117,7 +119,12 @@ class Experiment:
         results = [row for name, system in systems.items() for row in self._run_model(name, system)]
         self._list_suspicious(systems.values(), briefly=briefly)
         write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
-        write_results(results, self.out, synthetic=self.loaded.recipe.is_synthetic)
+        write_results(
+            results,
+            self.out,
+            synthetic=self.loaded.recipe.is_synthetic,
+            keywords=rows_of_chosen(self.out / RESULTS, self.out / MODELS),
+        )
         self._warn_of_changes()
         return tuple(results)
 
@@ -238,6 +245,14 @@ def best_model(results: Sequence[Result], models: Sequence[str]) -> str:
     )
 
 
+def _is_same_model(one: Path, other: Path) -> bool:
+    """Return whether two directories hold the same acoustic model."""
+    names = (JSON_NAME, TENSORS_NAME)
+    return all((other / name).is_file() for name in names) and all(
+        file_digest(one / name) == file_digest(other / name) for name in names
+    )
+
+
 def _publish(source: Path, target: Path, data: DataRecord) -> None:
     """Put a copy of a finished recogniser in its place, with what it was made from, whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -246,6 +261,8 @@ def _publish(source: Path, target: Path, data: DataRecord) -> None:
     try:
         shutil.copytree(source, partial)
         write_data(data, partial)
+        if _is_same_model(source, target):
+            copy_chosen(target, partial)
         shutil.rmtree(target, ignore_errors=True)
         os.replace(partial, target)
     finally:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from acoustic.hmm.topology import Topology
 from asr.decoding.evidence import Evidence
@@ -49,6 +51,30 @@ class _Kept(NamedTuple):
     threshold: float
     offset: float
     of_words: Sequence[tuple[str, float]]
+
+
+def copy_chosen(source: Path, target: Path) -> None:
+    """Copy what was chosen for a model to another directory of the same model."""
+    for name in (KEYWORDS, REJECTION):
+        if (source / name).is_file():
+            shutil.copy2(source / name, target / name)
+
+
+def rows_of_chosen(results: Path, models: Path) -> list[Any]:
+    """Return the rows of ``results.json`` of keywords and rules that their models still have."""
+    if not results.is_file():
+        return []
+    with suppress(ExperimentError):  # a damaged file is about to be replaced
+        rows = read_object(results).get("keywords", [])
+        return [row for row in rows if _is_kept(row, models)] if isinstance(rows, list) else []
+    return []
+
+
+def _is_kept(row: object, models: Path) -> bool:
+    if not isinstance(row, dict) or not isinstance(row.get("model"), str):
+        return False
+    place: Path = models / row["model"]
+    return (place / (KEYWORDS if row.get("words") else REJECTION)).is_file()
 
 
 def read_keywords(directory: Path, name: str = KEYWORDS) -> Keywords | None:

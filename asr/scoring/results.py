@@ -62,9 +62,13 @@ class Result:
         )
 
 
-def write_results(results: Sequence[Result], directory: Path, *, synthetic: bool) -> None:
-    """Write ``results.json``."""
-    write_json(directory / RESULTS, {"results": [asdict(r) for r in results], "synthetic": synthetic})
+def write_results(
+    results: Sequence[Result], directory: Path, *, synthetic: bool, keywords: Sequence[object] = ()
+) -> None:
+    """Write ``results.json``, with rows of keywords if any have been chosen."""
+    chosen = {"keywords": list(keywords)} if keywords else {}
+    rows = [asdict(r) for r in results]
+    write_json(directory / RESULTS, {"results": rows, "synthetic": synthetic, **chosen})
 
 
 def read_results(directory: Path) -> tuple[Result, ...]:

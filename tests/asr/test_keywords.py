@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from asr import Recognizer, decode, keywords
+from asr import Recognizer, decode, keywords, train
 from asr.cli import main
 from asr.corpora.tones import RATE, WORDS, speak, write_tones
 from asr.decoding.keywords import KEYWORDS, REJECTION
@@ -69,6 +69,27 @@ class TestKeywords:
         other = spotter.stream()
         other.accept(speak(("SUS", "IMI"), 1.0, np.random.default_rng(6)))
         assert other.finish().text == ()
+
+    def test_training_again_keeps_them_as_long_as_the_model_is_the_same(
+        self,
+        trained: Path,
+        dev: Path,
+        noises: Path,
+        tones: Path,
+        settings: tuple[str, ...],
+        tmp_path: Path,
+    ) -> None:
+        experiment = Path(shutil.copytree(trained, tmp_path / "exp"))
+        keywords(experiment, CHOSEN, corpus=dev, other=[noises])
+        path = experiment / "models/gmm2" / KEYWORDS
+        chosen, rows = path.read_bytes(), json.loads((experiment / "results.json").read_text())["keywords"]
+        train("folder", corpus=tones, out=experiment, models=["gmm2"], settings=settings)
+        assert path.read_bytes() == chosen
+        assert json.loads((experiment / "results.json").read_text())["keywords"] == rows
+        other = [s for s in settings if "iterations" not in s] + ["gmm.iterations=2,2"]
+        train("folder", corpus=tones, out=experiment, models=["gmm2"], settings=other)
+        assert not path.exists()
+        assert "keywords" not in json.loads((experiment / "results.json").read_text())
 
     def test_what_is_kept(self, experiment: Path, dev: Path) -> None:
         found = keywords(experiment, CHOSEN, corpus=dev)
