@@ -119,7 +119,8 @@ def samples_of(message: bytes, encoding: str) -> Singles:
     kind, scale = ENCODINGS[encoding]
     if len(message) % np.dtype(kind).itemsize:
         raise Refusal(f"{len(message)} bytes, expected whole samples of {encoding}; send these", BAD)
-    samples: Singles = np.frombuffer(message, kind).astype(np.float32) * np.float32(scale)
+    with np.errstate(invalid="ignore"):  # of what is no number, which is refused below
+        samples: Singles = np.frombuffer(message, kind).astype(np.float32) * np.float32(scale)
     if not np.isfinite(samples).all():
         raise Refusal("a sample is not a number, expected -1 to 1; send these", BAD)
     return samples.clip(-1, 1)
