@@ -59,8 +59,8 @@ class TreeSearch:
         if slot < 0:
             return None
         node = self._memory.nodes[slot]
-        words = set(self._network.leaf_words[graph.leaf_first[node] : graph.leaf_stop[node]].tolist())
-        return words.pop() if len(words) == 1 else None
+        words = self._network.leaf_words[graph.leaf_first[node] : graph.leaf_stop[node]]
+        return int(words[0]) if (words == words[0]).all() else None
 
     def end(self) -> SearchResult:
         """Return the word ends and the best path; the search is over then."""
