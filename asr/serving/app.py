@@ -16,7 +16,7 @@ from asr.serving.gate import Gate
 from asr.serving.listening import listening_routes
 from asr.serving.pages import page_routes
 from asr.serving.recognition import recognition_routes
-from asr.serving.refusals import NOT_FOUND, UNUSABLE, Refusal
+from asr.serving.refusals import NOT_FOUND, TOO_SLOW, UNUSABLE, Refusal
 from asr.serving.state import Server
 from asr.serving.studio import studio_routes
 from asr.version import package_version
@@ -61,7 +61,9 @@ def _say_errors(app: FastAPI, server: Server) -> None:
     """Answer errors with one line of JSON."""
 
     def line(text: str, status: int) -> JSONResponse:
-        return JSONResponse({"error": server.plain(" ".join(text.split()))}, status)
+        # Who is too slow may go on sending for ever; what he sends is not read.
+        headers = {"Connection": "close"} if status == TOO_SLOW else None
+        return JSONResponse({"error": server.plain(" ".join(text.split()))}, status, headers)
 
     @app.exception_handler(AsrError)
     async def ours(request: Request, error: AsrError) -> JSONResponse:

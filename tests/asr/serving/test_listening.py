@@ -169,10 +169,11 @@ def test_only_sound_keeps_a_place(start: Any, sent: bytes | str) -> None:
     running = start(Limits(idle_s=0.5))
     told = {"type": ""}
     with running.listening(WISH) as stream:
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while told["type"] != "error" and time.monotonic() < end:
-            with suppress(TimeoutError, ConnectionClosed):
+            with suppress(ConnectionClosed):
                 stream.send(sent)
+            with suppress(TimeoutError):  # what was said before the connection closed is still to be read
                 told = json.loads(stream.recv(0.1))
     assert "no sound was sent for 0.5 s" in told.get("error", "")
     assert is_free(running)
