@@ -13,12 +13,16 @@ from pathlib import Path
 import pytest
 
 from asr import train
+from asr.cli import command_line, main
 from asr.corpora.tones import write_tones
+from asr.endings import SIGNALS
+from asr.parsing import CommandLine
 
 # Small enough for seconds, large enough to be a real search for weights.
 SETTINGS = ("gmm.mixtures=1,2", "gmm.iterations=4,3", "tuning.word_penalties=0,-20", "tuning.lm_scales=5,10")
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="session")
@@ -92,3 +96,74 @@ def asr_command() -> Command:
         )
 
     return run
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return a function that runs a verb and gives exit code, standard output and standard error."""
+
+    def verb(*arguments: str | Path) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return verb
+
+
+@pytest.fixture(scope="session")
+def one_error() -> Callable[[tuple[int, str, str]], str]:
+    """Return a function that gives the one line of an error, of what `run` gives."""
+
+    def of(result: tuple[int, str, str]) -> str:
+        code, _, errors = result
+        assert code == 2
+        (line,) = errors.splitlines()
+        assert line.startswith("asr: ")
+        return line
+
+    return of
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Return a function that gives the one line with which a parser refuses a command line."""
+
+    def of(line: str, parser: CommandLine | None = None) -> str:
+        with pytest.raises(SystemExit, match=r"^2$"):
+            (parser or command_line()).parse(line.split())
+        out, errors = capsys.readouterr()
+        assert out == ""
+        assert errors.count("\n") == 1
+        assert errors.startswith("asr: ")
+        return str(errors.strip())
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def wav(tones: Path) -> Path:
+    """Return a recording of the tone language."""
+    return tones / "speaker 0" / "0.wav"
+
+
+@pytest.fixture(scope="session")
+def words(wav: Path) -> str:
+    """Return what is said in it."""
+    return wav.with_suffix(".txt").read_text().strip()
+
+
+@pytest.fixture(scope="session")
+def at_terminal() -> Callable[..., subprocess.Popen[str]]:
+    """Return a function that starts Python code with arguments, in a process with the signals of a terminal.
+
+    Tests under nohup, or behind an &, inherit that signals are ignored.
+    """
+    setup = "import signal\n"
+    setup += "".join(f"signal.signal({number:d}, signal.SIG_DFL)\n" for number in SIGNALS)
+    setup += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+    def started(code: str, *arguments: str, **options: object) -> subprocess.Popen[str]:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([sys.executable, "-c", setup + code, *arguments], **{**pipes, **options})  # type: ignore[call-overload,no-any-return]
+
+    return started
