@@ -1,4 +1,4 @@
-"""A tone language, of which a corpus is made in a moment; and what runs verbs, processes and browsers on it."""
+"""A tone language, of which a corpus is made in a moment, and what runs verbs and browsers on it."""
 
 from __future__ import annotations
 
