@@ -4,56 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from asr.decoding.keywords import KEYWORDS, REJECTION, Keywords
-from asr.decoding.rejection import USUAL, Rejection
+from asr.decoding.keywords import KEYWORDS, REJECTION, Keywords, as_kept
 from asr.errors import CorpusError
 from asr.files import read_object, write_json
-from asr.keyword_hearing import HeardPiece, hear, pieces_of_corpus, pieces_of_others
 from asr.model_directories import model_directory
 from asr.recognizer import Recognizer
-from asr.scoring.detection import (
-    RULE_OF_THREE,
-    OperatingPoint,
-    Wanted,
-    detection_curve,
-    operating_point,
-)
+from asr.rules.choosing import KEPT, ChosenKeywords, chosen_by, fallback_of
+from asr.rules.hearing import hear, pieces_of_corpus, pieces_of_others
+from asr.rules.withheld import withheld
+from asr.scoring.detection import RULE_OF_THREE, OperatingPoint, Wanted
 from asr.scoring.results import RESULTS
-from asr.training.rejection import learn_rejection
 from foundation.errors import listed
 
 FILLER_COSTS = (5.0, 10.0, 15.0, 20.0, 30.0)  # of which the best on dev is taken
-_KEPT = 98.0  # percent of the words recognised right
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class ChosenKeywords:
-    """Keywords of a model, and what was measured when their threshold was chosen.
-
-    Attributes
-    ----------
-    model : name
-    keywords : what the model needs to find them
-    point : what the threshold does
-    curve : what others do, from the strictest to the most lenient
-    n_spoken : keywords in the transcripts
-    hours : duration of all recordings
-    """
-
-    model: str
-    keywords: Keywords
-    point: OperatingPoint
-    curve: tuple[OperatingPoint, ...]
-    n_spoken: int
-    hours: float
 
 
 def keywords(
@@ -87,7 +56,7 @@ def keywords(
     """
     wanted, directory = Wanted(false_alarms, detection), model_directory(Path(experiment), model)
     recognizer = Recognizer.load(experiment, model)
-    fallback = Rejection.of_curve(recognizer.word_curve or USUAL)
+    fallback = fallback_of(recognizer)
     chosen = tuple(dict.fromkeys(word.word for text in words for word in recognizer.read(text)))
     if chosen:
         recognizer = replace(recognizer, first_pass=None)  # other people may speak
@@ -96,8 +65,10 @@ def keywords(
         decoders = [each.decoder(lexicon, topology, config) for each in untried]
     else:
         untried, decoders = [Keywords((), 0.0, fallback)], [recognizer.decoder]
-        wanted = Wanted(detection=_KEPT) if wanted == Wanted() else wanted
+        wanted = Wanted(detection=KEPT) if wanted == Wanted() else wanted
     pieces = [*pieces_of_corpus(recognizer, corpus, directory, with_backwards=True)]
+    if not chosen:
+        pieces += withheld(recognizer, pieces)
     for place in other:
         pieces += pieces_of_others(recognizer, Path(place), directory)
     heard = hear(recognizer, pieces, chosen or recognizer.lexicon.words, decoders)
@@ -106,32 +77,11 @@ def keywords(
             f"{corpus}: none of these words is in its transcripts, expected some: "
             f"{listed(chosen or recognizer.lexicon.words)}; give a corpus in which they are said"
         )
-    trials = [_trial(recognizer.name, each, n, heard, wanted) for n, each in enumerate(untried)]
+    trials = [chosen_by(recognizer.name, each, n, heard, wanted) for n, each in enumerate(untried)]
     best = min(trials, key=lambda trial: (wanted.shortfall(trial.point), trial.keywords.filler_cost))
     _tell_what_is_uncertain(best, wanted)
     _write(best, directory, Path(experiment))
     return best
-
-
-def _trial(
-    model: str, untried: Keywords, place: int, heard: Sequence[HeardPiece], wanted: Wanted
-) -> ChosenKeywords:
-    """Return what one of the decoders, given by its place, reaches with a rule of its own."""
-    hours = sum(h.seconds for h in heard) / 3600
-    candidates = [candidate for h in heard for candidate in h.found[place]]
-    rule, odds = learn_rejection(candidates, untried.words, untried.rejection)
-    counted = np.array([c.is_counted for c in candidates], dtype=bool)
-    is_hit, odds = np.array([c.is_spoken for c in candidates], dtype=bool)[counted], odds[counted]
-    n_spoken = sum(h.n_spoken for h in heard) if untried.words else int(is_hit.sum())
-    threshold = wanted.threshold(odds, is_hit, n_spoken, hours)
-    return ChosenKeywords(
-        model,
-        replace(untried, rejection=replace(rule, threshold=threshold)),
-        operating_point(threshold, odds, is_hit, n_spoken, hours),
-        tuple(detection_curve(odds, is_hit, n_spoken, hours)),
-        n_spoken,
-        hours,
-    )
 
 
 def _tell_what_is_uncertain(found: ChosenKeywords, wanted: Wanted) -> None:
@@ -157,12 +107,9 @@ def _tell_what_is_uncertain(found: ChosenKeywords, wanted: Wanted) -> None:
 
 def as_record(found: ChosenKeywords) -> dict[str, Any]:
     """Return what was chosen and measured as JSON can hold it."""
-    rule = found.keywords.rejection
     return {
         "model": found.model,
-        "words": list(found.keywords.words),
-        "filler_cost": found.keywords.filler_cost,
-        "rejection": {**asdict(rule), "weights": rule.weights._asdict()},
+        **as_kept(found.keywords),
         "spoken": found.n_spoken,
         "hours": round(found.hours, 4),
         **asdict(found.point),

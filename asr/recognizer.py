@@ -21,7 +21,7 @@ from asr.corpora.speech_data import warn_of_low_rates
 from asr.corpora.wording import PLAIN, forms_for
 from asr.decoding.grammars import read_grammar
 from asr.decoding.judging import Judge, heard, tell_of_no_speech
-from asr.decoding.keywords import REJECTION, Keywords, read_keywords
+from asr.decoding.keywords import Keywords, read_keywords, read_rule
 from asr.decoding.passes import Judged, ScoredSpeech, adapted, decode_all
 from asr.decoding.rejection import USUAL, Rejection
 from asr.decoding.stretches import speech_in_stretches
@@ -71,7 +71,8 @@ class Recognizer:
     word_curve : how probable an aligned word is by how well it fits; None if the corpus did not tell
     rejection : which words count as spoken; None keeps all
     keywords : words that the model finds among other sounds, once ``asr keywords`` has chosen them
-    rule : which words count as spoken when that is asked for, once ``asr keywords`` has learned it
+    rule : which words count as spoken when that is asked for; None if neither training nor ``asr keywords``
+        could learn it
     """
 
     name: str
@@ -99,7 +100,7 @@ class Recognizer:
         """
         path = model_directory(Path(directory), model)
         name, config, first = decoding_options(path / DECODING, grammar)
-        lexicon, rule = Lexicon.read(path / LEXICON), read_keywords(path, REJECTION)
+        lexicon = Lexicon.read(path / LEXICON)
         acoustic_model = load_model(path)
         for options in (config, first):
             check_shift(path, options, acoustic_model.front_end.frame_shift_s)
@@ -127,7 +128,7 @@ class Recognizer:
             spelling,
             load_curves(path).word,
             keywords=read_keywords(path),
-            rule=None if rule is None else rule.rejection,
+            rule=read_rule(path),
         )
 
     def with_options(self, **changes: Any) -> Recognizer:
@@ -137,8 +138,8 @@ class Recognizer:
     def with_rejection(self) -> Recognizer:
         """Return the same recogniser, which leaves out words that were probably not spoken.
 
-        The rule is the one that ``asr keywords`` has learned without keywords; before that, a rough one of
-        how well words of the training data fit.
+        The rule is the one that ``asr keywords`` has learned without keywords; before that, the one that
+        training has learned from dev; without dev, a rough one of how well words of the training data fit.
         """
         return replace(self, rejection=self.rule or Rejection.of_curve(self.word_curve or USUAL))
 

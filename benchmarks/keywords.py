@@ -21,8 +21,8 @@ from report import argument_parser, print_table, write_report
 
 from asr import Recognizer, keywords
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
-from asr.keyword_hearing import hear, pieces_of_corpus, pieces_of_others
 from asr.model_directories import model_directory
+from asr.rules.hearing import hear, pieces_of_corpus, pieces_of_others
 from asr.scoring.detection import Wanted, operating_point
 from asr.training.rejection import log_odds_of
 from features.audio import audio_info

@@ -44,8 +44,8 @@ class Margins:
         return float(np.nanmean(self.words))
 
 
-def loop_scores(scores: Reals, loop: UtteranceGraph, topology: Topology, beam: float = 400.0) -> Reals:
-    """Return the score (T,) of each frame's state on the best path through any phones.
+def loop_path(scores: Reals, loop: UtteranceGraph, topology: Topology, beam: float = 400.0) -> Ints:
+    """Return the states (T,) on the best path through any phones; none of too few frames for a phone.
 
     Parameters
     ----------
@@ -55,9 +55,13 @@ def loop_scores(scores: Reals, loop: UtteranceGraph, topology: Topology, beam: f
     beam : width of the search in nats; the loop is one block, so that it cuts nothing from its left
     """
     _, path = best_path(scores, loop.states.astype(np.int64), loop, topology, beam)
-    if not len(path):  # fewer frames than a phone has states
-        return np.asarray(scores.max(axis=1))
-    return along(scores, loop.states[path])
+    return np.asarray(loop.states[path])
+
+
+def loop_scores(scores: Reals, loop: UtteranceGraph, topology: Topology, beam: float = 400.0) -> Reals:
+    """Return the score (T,) of each frame's state on the best path through any phones, as `loop_path`."""
+    states = loop_path(scores, loop, topology, beam)
+    return along(scores, states) if len(states) else np.asarray(scores.max(axis=1))
 
 
 def along(scores: Reals, states: Ints) -> Reals:

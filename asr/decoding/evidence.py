@@ -2,7 +2,7 @@
 
 A word is compared with the best state of each frame, whatever phone that is of, and with the best path
 through any phones and silences (`acoustic.hmm.fit`). How high and how different the scores of all states are
-tells sounds that the model knows from others.
+tells sounds that the model knows from others; of all speech around the word that tells it best.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import Alignment, align
-from acoustic.hmm.fit import along, loop_scores
-from acoustic.hmm.graph import loop_graph, word_graph
+from acoustic.hmm.fit import along
+from acoustic.hmm.graph import word_graph
+from asr.decoding.scored_sound import ScoredSound
 from decoder.decoder import HypothesisWord
 from decoder.lexicon import Lexicon
 from foundation.arrays import Reals
@@ -38,6 +38,9 @@ class Evidence(NamedTuple):
     level : mean score of the best state of each frame
     contrast : by how much the best state scores more than the tenth best, on average
     mean : mean score of all states
+    any_margin : by how much the best path through any phones scores less than the best state of each frame,
+        on average over all speech of the recording
+    any_contrast : the contrast of all speech of the recording
     """
 
     margin: float = 0.0
@@ -49,51 +52,70 @@ class Evidence(NamedTuple):
     level: float = 0.0
     contrast: float = 0.0
     mean: float = 0.0
+    any_margin: float = 0.0
+    any_contrast: float = 0.0
 
 
 def evidence_of(
-    words: Sequence[HypothesisWord], scores: Reals, model: AcousticModel, lexicon: Lexicon
+    words: Sequence[HypothesisWord], sound: ScoredSound, lexicon: Lexicon
 ) -> list[Evidence | None]:
     """Return the evidence of each word; None where it has fewer frames than states.
 
     Parameters
     ----------
-    words : words of the lexicon, in seconds from the first frame of ``scores``
-    scores : (T, S) emission scores
-    model : topology and seconds from one frame to the next
+    words : words of the lexicon, in seconds from the first frame of the sound
+    sound : emission scores of a recording
     lexicon : pronunciations
     """
     if not words:
         return []
-    topology, shift = model.topology, model.front_end.frame_shift_s
-    of_loop = loop_scores(scores, loop_graph(topology), topology)
+    topology, shift = sound.model.topology, sound.model.front_end.frame_shift_s
+    contrast = sound.contrast(_RANK)
+    around = _Around(
+        float(_speech(sound.of_any_phones - sound.best, sound).mean()),
+        float(_speech(contrast, sound).mean()),
+    )
 
     def one(word: HypothesisWord) -> Evidence | None:
         frames = slice(round(word.start_s / shift), round(word.end_s / shift))
         graph = word_graph(lexicon.pronunciations(word.word), topology)
         try:
-            alignment = align(scores[frames], graph, topology)
+            alignment = align(sound.scores[frames], graph, topology)
         except AlignmentError:
             return None
-        return _evidence(scores[frames], of_loop[frames], alignment)
+        return _evidence(sound, frames, alignment, contrast, around)
 
     return [one(word) for word in words]
 
 
-def _evidence(scores: Reals, of_loop: Reals, alignment: Alignment) -> Evidence:
-    """Return the evidence of a word, given the scores of its frames."""
-    own, best = along(scores, alignment.states).astype(np.float64), scores.max(axis=1)
-    rank = min(_RANK, scores.shape[1])
-    lower = np.partition(scores, -rank, axis=1)[:, -rank]
+class _Around(NamedTuple):
+    """The last two measures, which all words of a recording share."""
+
+    any_margin: float
+    any_contrast: float
+
+
+def _speech(values: Reals, sound: ScoredSound) -> Reals:
+    """Return the values of the frames that are speech; of all frames if none is."""
+    return np.asarray(values[sound.is_speech] if sound.is_speech.any() else values, dtype=np.float64)
+
+
+def _evidence(
+    sound: ScoredSound, frames: slice, alignment: Alignment, contrast: Reals, around: _Around
+) -> Evidence:
+    """Return the evidence of a word, given its frames."""
+    scores, best = sound.scores[frames], sound.best[frames]
+    own = along(scores, alignment.states).astype(np.float64)
     length = float(np.log(len(scores) / len(alignment.phones)))
     return Evidence(
-        *_mean_and_worst(own - of_loop, alignment),
+        *_mean_and_worst(own - sound.of_any_phones[frames], alignment),
         *_mean_and_worst(own - best, alignment),
         length,
         length**2,
         float(best.mean()),
-        float((best - lower).mean()),
+        float(contrast[frames].mean()),
         float(scores.mean()),
+        *around,
     )
 
 

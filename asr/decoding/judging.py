@@ -11,6 +11,7 @@ from pathlib import Path
 from acoustic.emissions.model_files import AcousticModel
 from asr.decoding.no_speech import shortest_word, why_no_words, why_not_heard
 from asr.decoding.rejection import Rejection
+from asr.decoding.scored_sound import ScoredSound
 from decoder.decoder import Hypothesis
 from decoder.lexicon import Lexicon
 from features.recording import Recording
@@ -37,15 +38,17 @@ class Judge:
 
     def kept(self, found: Hypothesis, scores: Singles) -> Hypothesis:
         """Return a hypothesis with the words that count as spoken."""
-        if self.rejection is None:
-            return found
-        return self.rejection.kept(found, scores, self.model, self.lexicon)
+        return self._kept(found, ScoredSound(scores, self.model))
 
     def spoken(self, found: Hypothesis, scores: Singles) -> Hypothesis:
         """Return a hypothesis with the words that count as spoken; none, and why, where nothing is spoken."""
-        if found.words and (why := why_no_words(scores, self.model, self._shortest_word)):
+        sound = ScoredSound(scores, self.model)
+        if found.words and (why := why_no_words(sound, self._shortest_word)):
             return replace(found, words=(), alternatives=(), no_speech=why)
-        return self.kept(found, scores)
+        return self._kept(found, sound)
+
+    def _kept(self, found: Hypothesis, sound: ScoredSound) -> Hypothesis:
+        return found if self.rejection is None else self.rejection.kept(found, sound, self.lexicon)
 
     @cached_property
     def _shortest_word(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from foundation.records import record_of
 
 KEYWORDS = "keywords.json"
 REJECTION = "rejection.json"  # the rule for the words of any grammar, in the same form without keywords
+USUAL_REJECTION = "usual_rejection.json"  # the one that training learns, if no other has been learned since
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,22 @@ class _Kept(NamedTuple):
     threshold: float
     offset: float
     of_words: Sequence[tuple[str, float]]
+
+
+def as_kept(chosen: Keywords) -> dict[str, Any]:
+    """Return what a file holds of keywords, or of a rule without them."""
+    rule = chosen.rejection
+    return {
+        "words": list(chosen.words),
+        "filler_cost": chosen.filler_cost,
+        "rejection": {**asdict(rule), "weights": rule.weights._asdict()},
+    }
+
+
+def read_rule(directory: Path) -> Rejection | None:
+    """Return the rule for the words of any grammar; None where none has been learned."""
+    found = read_keywords(directory, REJECTION) or read_keywords(directory, USUAL_REJECTION)
+    return None if found is None else found.rejection
 
 
 def copy_chosen(source: Path, target: Path) -> None:

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
-from acoustic.hmm.graph import loop_graph
 from acoustic.hmm.topology import Topology
-from acoustic.hmm.viterbi import best_path
+from asr.decoding.scored_sound import ScoredSound
 from decoder.lexicon import Lexicon
 from features.recording import Recording
 from foundation.arrays import Reals
@@ -24,7 +22,6 @@ BRIEFLY_STEADIEST_DB = 0.5  # of a recording that may be one vowel
 BRIEF_S = 0.3
 _TOO_BRIEF_S = 0.1  # to tell; hardly any word fits in
 _SMOOTHED = 5  # frames whose mean power is taken
-_BEAM = 400.0
 
 
 def why_not_heard(recording: Recording) -> str:
@@ -56,22 +53,18 @@ def _levels_db(powers: Reals) -> tuple[float, float, float]:
     return float(soft), float(loud), float(loudest)
 
 
-def why_no_words(scores: Reals, model: AcousticModel, n_least: int) -> str:
-    """Return why emission scores (T, S) have no room for a word, empty if they have.
+def why_no_words(sound: ScoredSound, n_least: int) -> str:
+    """Return why a sound has no room for a word, empty if it has.
 
     Parameters
     ----------
-    scores : (T, S) log-likelihoods
-    model : topology
+    sound : emission scores of a recording
     n_least : frames that the shortest word takes, `shortest_word`
     """
-    topology = model.topology
-    loop = loop_graph(topology)
-    _, path = best_path(scores, loop.states.astype(np.int64), loop, topology, _BEAM)
-    n_speech = int(topology.is_speech()[loop.states[path]].sum())
+    n_speech = int(sound.is_speech.sum())
     if n_speech >= n_least:
         return ""
-    return f"{n_speech} of its {len(scores)} frames sound like speech, a word takes {n_least}"
+    return f"{n_speech} of its {len(sound.scores)} frames sound like speech, a word takes {n_least}"
 
 
 def shortest_word(lexicon: Lexicon, topology: Topology) -> int:

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import expit
 
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.fit import FitCurve
 from asr.decoding.evidence import Evidence, evidence_of
+from asr.decoding.scored_sound import ScoredSound
 from decoder.decoder import Hypothesis
 from decoder.lexicon import Lexicon
-from foundation.arrays import Reals
 
 USUAL = FitCurve(slope=1.5, offset=5.0)  # of margins, for corpora that are too small for a curve of their own
 
@@ -55,9 +54,7 @@ class Rejection:
             return -np.inf
         return float(np.dot(self.weights, evidence)) + self.offset + self.of_words.get(word, 0.0)
 
-    def kept(
-        self, hypothesis: Hypothesis, scores: Reals, model: AcousticModel, lexicon: Lexicon
-    ) -> Hypothesis:
+    def kept(self, hypothesis: Hypothesis, sound: ScoredSound, lexicon: Lexicon) -> Hypothesis:
         """Return the hypothesis without the words that were probably not spoken, and without fillers.
 
         The confidence of a kept word is the probability that it was spoken. Alternatives are left out: they
@@ -65,13 +62,12 @@ class Rejection:
 
         Parameters
         ----------
-        hypothesis : words as the lexicon has them, in seconds from the first frame of ``scores``
-        scores : (T, S) emission scores of just these frames
-        model : topology and seconds from one frame to the next
+        hypothesis : words as the lexicon has them, in seconds from the first frame of the sound
+        sound : emission scores of just these frames
         lexicon : pronunciations; what is not in it is a filler
         """
         words = [word for word in hypothesis.words if word.word in lexicon]
-        found = evidence_of(words, scores, model, lexicon)
+        found = evidence_of(words, sound, lexicon)
         judged = [(word, self.log_odds(word.word, e)) for word, e in zip(words, found, strict=True)]
         kept = tuple(
             replace(word, confidence=float(expit(odds))) for word, odds in judged if odds >= self.threshold

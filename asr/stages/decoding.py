@@ -11,14 +11,17 @@ from typing import Any
 from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.config import GrammarName
 from asr.corpora.corpus import Corpus
+from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import spelling
 from asr.decoding.grammars import has_lm_scale, read_grammar
+from asr.decoding.keywords import USUAL_REJECTION, as_kept
 from asr.decoding.passes import ScoredSpeech, Scores, accuracy_of, adapted, scored_speech
 from asr.decoding.tuning import TunedDecoding, tune
 from asr.files import read_json, write_json
 from asr.formats.transcripts import write_transcripts
 from asr.model_directories import TRAINED_ON, write_recognizer
 from asr.recognizer import Recognizer
+from asr.rules.choosing import learned_rule
 from asr.scoring.results import Result
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
@@ -52,6 +55,7 @@ class DecodingStages:
                 loaded = read_grammar(grammar, grammars.path, self.task.lexicon)
                 decoder = Decoder(self.task.lexicon, loaded, acoustic_model.topology, self._decoder)
                 self._tune_one(directory, (name, grammar), decoder, data.corpus, speech, acoustic_model)
+            self._learn_rejection(directory, (name, grammar), decoder, data, acoustic_model)
 
         return self.store.run(
             f"tuning-{name}",
@@ -94,6 +98,8 @@ class DecodingStages:
             write_json(directory / TRAINED_ON, sorted(heard))
             if fit is not None:
                 shutil.copyfile(fit.path / CURVES, directory / CURVES)
+            if (tuning.path / USUAL_REJECTION).is_file():
+                shutil.copyfile(tuning.path / USUAL_REJECTION, directory / USUAL_REJECTION)
             for file in sorted(grammars.path.iterdir()):
                 if file.suffix in (".arpa", ".slf", ".txt"):
                     shutil.copyfile(file, directory / file.name)
@@ -164,6 +170,26 @@ class DecodingStages:
         write_json(directory / _TUNED.format(grammar), asdict(found))
         if len(corpus):
             _write_accuracy(directory, grammar, corpus, decoded)
+
+    def _learn_rejection(
+        self,
+        directory: Path,
+        names: tuple[str, GrammarName],
+        decoder: Decoder,
+        data: SpeechData,
+        model: AcousticModel,
+    ) -> None:
+        """Learn on dev which words of one grammar were spoken, and write the rule if there is enough."""
+        adapts = model.adaptation is not None
+        tuned, first = (
+            decoder.with_config(**read_json(directory / file.format(names[1]))["weights"])
+            for file in (_TUNED, _FIRST_PASS if adapts else _TUNED)
+        )
+        recognizer = Recognizer(
+            names[0], model, self.task.lexicon, names[1], tuned, first_pass=first if adapts else None
+        )
+        if len(data.corpus) and (found := learned_rule(recognizer, data)):
+            write_json(directory / USUAL_REJECTION, as_kept(found))
 
 
 def _write_accuracy(

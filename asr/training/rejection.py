@@ -20,7 +20,7 @@ from foundation.arrays import Flags, Floats
 from foundation.threads import single_threaded_libraries
 
 LEAST_OF_A_KIND = 10  # right and wrong words to learn from
-_FOLDS = 5
+N_GROUPS = 5  # at least, of which each is judged by rules learned from the others
 _STRENGTH = 1.0  # of the penalty on weights of evidence of variance 1
 
 
@@ -60,11 +60,11 @@ def learn_rejection(
     usable = [c for c in candidates if c.evidence is not None]
     targets = np.array([c.is_spoken for c in usable], dtype=bool)
     groups = np.array([c.group for c in usable])
-    if not _are_enough(targets) or len(set(groups)) < _FOLDS:
+    if not _are_enough(targets) or len(set(groups)) < N_GROUPS:
         return fallback, log_odds_of(fallback, candidates)
     odds = np.full(len(candidates), -np.inf)
     places = np.flatnonzero([c.evidence is not None for c in candidates])
-    for inner, outer in GroupKFold(_FOLDS).split(targets, groups=groups):
+    for inner, outer in GroupKFold(N_GROUPS).split(targets, groups=groups):
         rule = fallback
         if _are_enough(targets[inner]):
             rule = _fitted([usable[n] for n in inner], targets[inner], words)

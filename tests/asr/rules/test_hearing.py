@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 
 from asr import Recognizer
 from asr.corpora.tones import RATE, speak
-from asr.keyword_hearing import hear, pieces_of_corpus, pieces_of_others
 from asr.model_directories import model_directory
+from asr.rules.hearing import hear, pieces_of_corpus, pieces_of_others
 
 
 @pytest.fixture

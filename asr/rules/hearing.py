@@ -1,4 +1,4 @@
-"""What decoders of keywords find in transcribed speech and in other recordings."""
+"""What decoders find in transcribed speech and in other recordings, with its evidence."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
 from asr.decoding.evidence import evidence_of
 from asr.decoding.passes import scored_speech
+from asr.decoding.scored_sound import ScoredSound
 from asr.decoding.stretches import speech_in_stretches
 from asr.errors import CorpusError
 from asr.files import read_json
@@ -25,7 +26,7 @@ from asr.model_directories import TRAINED_ON
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
 from asr.scoring.detection import Spoken, hits
-from asr.training.rejection import Candidate
+from asr.training.rejection import N_GROUPS, Candidate
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from features.audio import audio_blocks, read_audio
@@ -45,15 +46,19 @@ class Piece:
     Attributes
     ----------
     scores : computes its emission scores (T, S)
-    group : its speaker, where that is known
+    group : its speaker, where that is known, and one of many
     words : what is said in it; none of other recordings
-    is_backwards : whether it is speech played backwards: rules are learned from it, but not thresholds
+    is_backwards : whether it is speech played backwards
+    is_counted : whether thresholds are chosen by it, too, beside rules that are learned from it
+    decoder : makes the decoder that it is heard by; None takes those that all are heard by
     """
 
     scores: Callable[[], Singles]
     group: str
     words: tuple[str, ...] = ()
     is_backwards: bool = False
+    is_counted: bool = True
+    decoder: Callable[[], Decoder] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,9 @@ class HeardPiece:
 
     Attributes
     ----------
-    found : of each decoder the keywords that it finds
-    n_spoken : number of keywords that are said in it
-    seconds : its duration, 0 of speech backwards
+    found : of each decoder the words that it finds
+    n_spoken : number of words that are said in it; 0 of what is not counted
+    seconds : its duration, 0 of what is not counted
     """
 
     found: tuple[tuple[Candidate, ...], ...]
@@ -91,10 +96,17 @@ def pieces_of_corpus(
             len(data.corpus),
             corpus,
         )
+    return pieces_of_speech(recognizer, data, str(corpus), with_backwards=with_backwards)
+
+
+def pieces_of_speech(
+    recognizer: Recognizer, data: SpeechData, name: str, *, with_backwards: bool = False
+) -> list[Piece]:
+    """Return the utterances of speech of a name, on request once more backwards."""
     found = [(data, False)]
     if with_backwards:
         found.append((_backwards(data.corpus, recognizer.model.front_end), True))
-    return [piece for each, is_back in found for piece in _utterances(recognizer, each, str(corpus), is_back)]
+    return [piece for each, is_back in found for piece in _utterances(recognizer, each, name, is_back)]
 
 
 def _backwards(corpus: Corpus, front_end: FrontEnd) -> SpeechData:
@@ -111,11 +123,13 @@ def _backwards(corpus: Corpus, front_end: FrontEnd) -> SpeechData:
 def _utterances(recognizer: Recognizer, data: SpeechData, name: str, is_backwards: bool) -> list[Piece]:
     """Return the utterances of a corpus, adapted if the recogniser does that."""
     scored = recognizer.adapted(scored_speech(data.cepstra, data.speakers, recognizer.model))
+    n_speakers = len(set(data.speakers))
 
     def piece(n: int) -> Piece:
         utterance = data.corpus.utterances[n]
         words = () if is_backwards else utterance.words
-        return Piece(lambda: scored.scores[n], f"{name}/{utterance.speaker}", words, is_backwards)
+        group = utterance.speaker if n_speakers >= N_GROUPS else utterance.utterance_id
+        return Piece(lambda: scored.scores[n], f"{name}/{group}", words, is_backwards, not is_backwards)
 
     return [piece(n) for n in range(len(data.corpus))]
 
@@ -150,27 +164,29 @@ def _stretches(recognizer: Recognizer, file: Path, root: Path) -> Iterator[Piece
 def hear(
     recognizer: Recognizer, pieces: Sequence[Piece], chosen: Sequence[str], decoders: Sequence[Decoder]
 ) -> list[HeardPiece]:
-    """Return what each decoder finds in each piece."""
+    """Return what each decoder finds of the words chosen in each piece."""
+    wanted = frozenset(chosen)
 
     def one(piece: Piece) -> HeardPiece:
         scores = piece.scores()
-        spoken = _spoken(recognizer, scores, piece.words, chosen)
+        spoken = _spoken(recognizer, scores, piece.words, wanted)
+        own = decoders if piece.decoder is None else [piece.decoder()] * len(decoders)
         found = tuple(
-            tuple(_candidates(recognizer, scores, decoder.decode(scores), spoken, piece))
-            for decoder in decoders
+            tuple(_candidates(recognizer, scores, decoder.decode(scores), spoken, piece)) for decoder in own
         )
-        n_spoken = sum(word in chosen for word in piece.words)
-        seconds = 0.0 if piece.is_backwards else len(scores) * recognizer.model.front_end.frame_shift_s
-        return HeardPiece(found, n_spoken, seconds)
+        if not piece.is_counted:
+            return HeardPiece(found, 0, 0.0)
+        n_spoken = sum(word in wanted for word in piece.words)
+        return HeardPiece(found, n_spoken, len(scores) * recognizer.model.front_end.frame_shift_s)
 
     return list(progress_bar(parallel_map(one, pieces), len(pieces), "keywords"))
 
 
 def _spoken(
-    recognizer: Recognizer, scores: Singles, words: Sequence[str], chosen: Sequence[str]
+    recognizer: Recognizer, scores: Singles, words: Sequence[str], chosen: frozenset[str]
 ) -> list[Spoken]:
     """Return when the keywords of a transcript are spoken; none if it cannot be aligned."""
-    if not set(words) & set(chosen):
+    if chosen.isdisjoint(words):
         return []
     topology, shift = recognizer.model.topology, recognizer.model.front_end.frame_shift_s
     graph = utterance_graph(recognizer.lexicon.spoken(words), topology)
@@ -189,10 +205,10 @@ def _candidates(
     words = [word for word in found.words if word.word in recognizer.lexicon]
     if piece.is_backwards:
         words = [word for word in words if not _is_palindrome(recognizer.lexicon, word.word)]
-    evidence = evidence_of(words, scores, recognizer.model, recognizer.lexicon)
+    evidence = evidence_of(words, ScoredSound(scores, recognizer.model), recognizer.lexicon)
     is_spoken = hits([Spoken(w.word, w.start_s, w.end_s) for w in words], spoken)
     for word, of_word, hit in zip(words, evidence, is_spoken, strict=True):
-        yield Candidate(word.word, of_word, hit, piece.group, is_counted=not piece.is_backwards)
+        yield Candidate(word.word, of_word, hit, piece.group, is_counted=piece.is_counted)
 
 
 def _is_palindrome(lexicon: Lexicon, word: str) -> bool:

@@ -1,0 +1,93 @@
+"""Rules and thresholds, chosen by what was heard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from asr.corpora.speech_data import SpeechData
+from asr.decoding.keywords import Keywords
+from asr.decoding.rejection import USUAL, Rejection
+from asr.recognizer import Recognizer
+from asr.rules.hearing import HeardPiece, hear, pieces_of_speech
+from asr.rules.withheld import withheld
+from asr.scoring.detection import OperatingPoint, Wanted, detection_curve, operating_point
+from asr.training.rejection import learn_rejection
+
+KEPT = 98.0  # percent of the words recognised right, by the rule for the words of a grammar
+N_LEARNED_FROM = 100  # utterances at most, for what training learns; each is heard four times
+
+
+@dataclass(frozen=True)
+class ChosenKeywords:
+    """Keywords of a model, and what was measured when their threshold was chosen.
+
+    Attributes
+    ----------
+    model : name
+    keywords : what the model needs to find them
+    point : what the threshold does
+    curve : what others do, from the strictest to the most lenient
+    n_spoken : keywords in the transcripts
+    hours : duration of all recordings
+    """
+
+    model: str
+    keywords: Keywords
+    point: OperatingPoint
+    curve: tuple[OperatingPoint, ...]
+    n_spoken: int
+    hours: float
+
+
+def chosen_by(
+    model: str, untried: Keywords, place: int, heard: Sequence[HeardPiece], wanted: Wanted
+) -> ChosenKeywords:
+    """Return what one of the decoders, given by its place, reaches with a rule of its own."""
+    hours = sum(h.seconds for h in heard) / 3600
+    candidates = [candidate for h in heard for candidate in h.found[place]]
+    rule, odds = learn_rejection(candidates, untried.words, untried.rejection)
+    counted = np.array([c.is_counted for c in candidates], dtype=bool)
+    is_hit, odds = np.array([c.is_spoken for c in candidates], dtype=bool)[counted], odds[counted]
+    n_spoken = sum(h.n_spoken for h in heard) if untried.words else int(is_hit.sum())
+    threshold = wanted.threshold(odds, is_hit, n_spoken, hours)
+    return ChosenKeywords(
+        model,
+        replace(untried, rejection=replace(rule, threshold=threshold)),
+        operating_point(threshold, odds, is_hit, n_spoken, hours),
+        tuple(detection_curve(odds, is_hit, n_spoken, hours)),
+        n_spoken,
+        hours,
+    )
+
+
+def fallback_of(recognizer: Recognizer) -> Rejection:
+    """Return the rough rule of a recogniser for which there is too little to learn from."""
+    return Rejection.of_curve(recognizer.word_curve or USUAL)
+
+
+def learned_rule(recognizer: Recognizer, data: SpeechData) -> Keywords | None:
+    """Return the rule for the words of the grammar that transcribed speech teaches; None of too little.
+
+    It is learned from some of the speech, the same backwards, and the same with words withheld.
+
+    Parameters
+    ----------
+    recognizer : tuned, and not trained by the speech
+    data : transcribed speech
+    """
+    step = -(-len(data.corpus) // N_LEARNED_FROM)
+    data = data.without({u.utterance_id for n, u in enumerate(data.corpus) if n % step})
+    pieces = pieces_of_speech(recognizer, data, "dev", with_backwards=True)
+    heard = hear(
+        recognizer,
+        [*pieces, *withheld(recognizer, pieces)],
+        recognizer.lexicon.words,
+        [recognizer.decoder],
+    )
+    rough = Keywords((), 0.0, fallback_of(recognizer))
+    found = chosen_by(recognizer.name, rough, 0, heard, Wanted(detection=KEPT))
+    is_learned = found.keywords.rejection.weights != rough.rejection.weights
+    return found.keywords if is_learned else None
