@@ -15,6 +15,7 @@ from pathlib import Path
 
 from asr.config import FrontEndOptions
 from asr.corpora.corpus import Corpus, Problem, Utterance, lexicon_of, scan_parts
+from asr.corpora.silences import no_speech
 from asr.corpora.sufficiency import judgement
 from asr.corpora.wording import EXACT, PLAIN, forms_for, report, total, worded
 from asr.progress import progress_bar
@@ -22,6 +23,7 @@ from asr.text.forms import NOT_WORDS
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, spelling_fault
 from features.audio import audio_info, read_audio
+from features.energy import why_no_speech_in
 from features.errors import AudioError
 from foundation.arrays import Singles
 from foundation.errors import did_you_mean, listed
@@ -172,7 +174,7 @@ def _check_recording(utterances: Sequence[Utterance], lexicon: Lexicon | None) -
             problems.append((name, Problem(name, str(error))))
             continue
         seconds.append((name, len(samples) / sample_rate))
-        problems += [(name, p) for p in _audio_problems(utterance, samples, seconds[-1][1], lexicon)]
+        problems += [(name, p) for p in _audio_problems(utterance, samples, sample_rate, lexicon)]
     return _Recording(tuple(problems), (sample_rate,), tuple(seconds))
 
 
@@ -184,12 +186,15 @@ def _transcript_problems(utterance: Utterance) -> list[Problem]:
 
 
 def _audio_problems(
-    utterance: Utterance, samples: Singles, duration_s: float, lexicon: Lexicon | None
+    utterance: Utterance, samples: Singles, sample_rate: int, lexicon: Lexicon | None
 ) -> list[Problem]:
     if not samples.any():
         what = f"{utterance.audio_path}: all samples are zero, expected speech; record it again or remove it"
         return [Problem(utterance.utterance_id, what)]
-    return list(_duration_problems(utterance, duration_s, lexicon))
+    problems = list(_duration_problems(utterance, len(samples) / sample_rate, lexicon))
+    if utterance.spoken and (why := why_no_speech_in(samples, sample_rate)):
+        problems.append(Problem(utterance.utterance_id, no_speech(utterance, why), "warning"))
+    return problems
 
 
 def _duration_problems(utterance: Utterance, duration_s: float, lexicon: Lexicon | None) -> Iterator[Problem]:
