@@ -195,6 +195,8 @@ class Experiment:
 
     def _warn_of_another_corpus(self) -> None:
         """Warn that results of another corpus are about to be replaced."""
+        if not any((self.out / name).exists() for name in (RESULTS, MODELS)):
+            return  # an earlier run was stopped before there were any
         path = self.out / CONFIG
         before = read_object(path).get("corpus") if path.is_file() else None
         if before is not None and self.corpus_dir is not None and before != str(self.corpus_dir.absolute()):

@@ -88,7 +88,14 @@ class Recognizer:
     rule: Rejection | None = None
 
     @classmethod
-    def load(cls, directory: str | Path, model: str | None = None, grammar: str | None = None) -> Recognizer:
+    def load(
+        cls,
+        directory: str | Path,
+        model: str | None = None,
+        grammar: str | None = None,
+        *,
+        with_chosen: bool = True,
+    ) -> Recognizer:
         """Return the recogniser of an experiment directory, or of one model's own directory.
 
         Parameters
@@ -96,10 +103,12 @@ class Recognizer:
         directory : experiment directory that ``asr train`` wrote, or one folder below its ``models``
         model : name; by default the one that was best on dev
         grammar : name; by default the last one of the recipe
+        with_chosen : whether it has what ``asr keywords`` has chosen
         """
         path = model_directory(Path(directory), model)
         name, config, first = decoding_options(path / DECODING, grammar)
-        lexicon, rule = Lexicon.read(path / LEXICON), read_keywords(path, REJECTION)
+        lexicon = Lexicon.read(path / LEXICON)
+        rule = read_keywords(path, REJECTION) if with_chosen else None
         acoustic_model = load_model(path)
         for options in (config, first):
             check_shift(path, options, acoustic_model.front_end.frame_shift_s)
@@ -126,7 +135,7 @@ class Recognizer:
             text,
             spelling,
             load_curves(path).word,
-            keywords=read_keywords(path),
+            keywords=read_keywords(path) if with_chosen else None,
             rule=None if rule is None else rule.rejection,
         )
 

@@ -21,6 +21,8 @@ from foundation.records import record_of
 
 KEYWORDS = "keywords.json"
 REJECTION = "rejection.json"  # the rule for the words of any grammar, in the same form without keywords
+_VERB = "keywords"
+_CURE = f"run asr {_VERB} again or restore the file"
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,13 @@ def read_keywords(directory: Path, name: str = KEYWORDS) -> Keywords | None:
     path = directory / name
     if not path.is_file():
         return None
-    record = read_object(path)
-    with as_train_wrote(path):
+    record = read_object(path, _VERB)
+    with as_train_wrote(path, _VERB):
         rule = record["rejection"]
         plain = {name: record[name] for name in ("words", "filler_cost")}
         plain |= {name: rule[name] for name in ("threshold", "offset")}
         of_words = list(rule["of_words"].items())
-        found = record_of(_Kept, plain | {"of_words": of_words}, ExperimentError)
-        weights = record_of(Evidence, rule["weights"], ExperimentError, "weights.")
+        found = record_of(_Kept, plain | {"of_words": of_words}, ExperimentError, cure=_CURE)
+        weights = record_of(Evidence, rule["weights"], ExperimentError, "weights.", _CURE)
         rejection = Rejection(found.threshold, weights, found.offset, dict(found.of_words))
         return Keywords(tuple(found.words), found.filler_cost, rejection)

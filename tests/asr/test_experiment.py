@@ -527,6 +527,15 @@ class TestWarnings:
         train("folder", corpus=tmp_path / "other", out=tmp_path / "exp", models=["gmm2"], settings=settings)
         assert f"was trained from {tones}; its results and models are replaced" in caplog.text
 
+    def test_another_corpus_before_anything_was_trained(
+        self, tones: Path, tmp_path: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (tmp_path / "exp").mkdir()
+        (tmp_path / "exp/config.json").write_text('{"corpus": "/somewhere/else"}')
+        train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2"], settings=settings)
+        assert "/somewhere/else" not in caplog.text
+        assert (tmp_path / "exp/results.json").is_file()
+
 
 RECIPE_OF_OVERLAPPING_SPLITS = """
 from asr import Recipe, read_corpus, write_corpus
