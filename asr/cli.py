@@ -1,7 +1,7 @@
 """The command line: ``asr VERB …``. Results go to standard output, everything else to standard error.
 
-Exit codes: 0 done, 2 bad input (one line says which; `validate` found errors; a point of `sweep` failed; a
-check of `doctor` failed), 130, 143, 129 ended by the interrupt key, SIGTERM, SIGHUP.
+Exit codes: 0 done, 2 bad input (one line says which; `validate` found errors; a point of `sweep`, a check of
+`doctor` or one recording of several failed), 130, 143, 129 ended by the interrupt key, SIGTERM, SIGHUP.
 
 To add a verb: a function ``_add_…`` below, a row in `GROUPS` and in `EXAMPLES`, its function in
 `asr.commands`, its JSON in `asr.command_page`.
@@ -247,9 +247,15 @@ def _add_decode(verbs: Verbs) -> VerbParser:
 
 def _add_judging_options(command: argparse.ArgumentParser) -> None:
     what = command.add_mutually_exclusive_group()
-    what.add_argument("--reject", action="store_true", help="leave out words that were probably not spoken")
+    _add_reject(what)
     what.add_argument(
         "--keywords", action="store_true", help="find the words chosen by asr keywords, and nothing else"
+    )
+
+
+def _add_reject(options: argparse._ActionsContainer) -> None:
+    options.add_argument(
+        "--reject", action="store_true", help="leave out words that were probably not spoken"
     )
 
 
@@ -334,6 +340,7 @@ def _add_evaluate(verbs: Verbs) -> VerbParser:
     )
     command.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
     _add_model_options(command)
+    _add_reject(command)
     command.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
     return command
 

@@ -9,7 +9,7 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 
 from asr import progress, verbs
@@ -17,6 +17,7 @@ from asr.config import check_text
 from asr.endings import say
 from asr.engines.clusters import running_on
 from asr.errors import ConfigError
+from asr.evaluation import evaluate
 from asr.experiment import CONFIG
 from asr.exports import export
 from asr.files import as_plain, check_target, read_json
@@ -212,13 +213,17 @@ def _score(options: argparse.Namespace) -> int:
 def _evaluate(options: argparse.Namespace) -> int:
     if options.hypotheses is not None:
         check_target(options.hypotheses, "--hypotheses")
-    accuracy, found = verbs.evaluate(
-        options.experiment, options.corpus, model=options.model, grammar=options.grammar
+    accuracy, found = evaluate(
+        options.experiment,
+        options.corpus,
+        model=options.model,
+        grammar=options.grammar,
+        reject=options.reject,
     )
     if options.hypotheses is not None:
         write_hypotheses(found, options.hypotheses)
     print(terminal.evaluation(accuracy, found, as_json=options.json))
-    return 0
+    return _tell_of_failed(found.values())
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -429,6 +434,11 @@ def _print_found(names, results, write, *, is_json: bool) -> int:  # type: ignor
     ]
     if good or is_json:
         print(write(good), end="")
+    return _tell_of_failed(results)
+
+
+def _tell_of_failed(results: Iterable[object]) -> int:
+    """Name on standard error what failed, and return the exit code."""
     failed = [result for result in results if isinstance(result, AsrError)]
     for error in failed:
         say(str(error))

@@ -128,10 +128,10 @@ def heard(trained: Path, tones: Path) -> Heard:
             },
         ),
         (
-            "evaluate e --corpus c --model m --grammar g",
-            "verbs.evaluate",
+            "evaluate e --corpus c --model m --grammar g --reject",
+            "evaluate",
             (Path("e"), Path("c")),
-            {"model": "m", "grammar": "g"},
+            {"model": "m", "grammar": "g", "reject": True},
         ),
         (
             "validate c --lexicon l",
