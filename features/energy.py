@@ -20,6 +20,7 @@ BRIEFLY_STEADIEST_DB = 0.5  # of a recording that may be one vowel
 BRIEF_S = 0.3
 _TOO_BRIEF_S = 0.1  # to tell; hardly any word fits in
 _SMOOTHED = 5  # frames whose mean power is taken
+_EDGE = 5  # frames at either end in which a cut or resampling clicks
 _SHIFT_S = 0.010
 _BLOCK_FRAMES = 4096
 _USUAL_RATE_HZ = 16000  # whose neighbouring samples the limits are of
@@ -88,9 +89,10 @@ def why_no_speech_in(samples: Reals, sample_rate: int) -> str:
 
 
 def _levels_db(powers: Reals) -> tuple[float, float, float]:
-    """Return the levels that 5 and 95 % and all of the powers (T,) do not pass, in dB of full scale."""
+    """Return the levels that 5 %, 95 % and all but the ends of powers (T,) do not pass, in dB."""
     width = min(_SMOOTHED, len(powers))
     smoothed = np.convolve(powers, np.full(width, 1 / width), "valid")
-    quantiles = np.percentile(smoothed, (5, 95, 100))
-    soft, loud, loudest = 10 * np.log10(np.maximum(quantiles, np.finfo(np.float32).tiny))
+    within = smoothed[_EDGE:-_EDGE] if len(smoothed) > 4 * _EDGE else smoothed
+    levels = np.array([*np.percentile(smoothed, (5, 95)), within.max()])
+    soft, loud, loudest = 10 * np.log10(np.maximum(levels, np.finfo(np.float32).tiny))
     return float(soft), float(loud), float(loudest)

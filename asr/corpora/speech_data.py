@@ -75,20 +75,22 @@ def _gathered(places: Sequence[tuple[Utterance, Sequence[Singles], int]]) -> Spe
 def compute_cepstra(
     corpus: Corpus,
     config: FrontEndConfig,
-    label: str = "features",
+    part: str = "",
     *,
     most_left_out: float = 0.0,
     marks: Marks | None = None,
     tells_silences: bool = True,
 ) -> SpeechData:
-    """Return the cepstra of a corpus.
+    """Return the cepstra of a corpus, or of a part of one, such as ``train``.
 
     Recordings that cannot be used are named in the log and left out; if they are more than the share
     ``most_left_out`` of all, one error names them. Other parameters are those of `usable_cepstra`.
     """
+    of_part = f" of {part}" if part else ""
+    label = f"features{of_part}"
     data, errors = usable_cepstra(corpus, config, label, marks=marks, tells_silences=tells_silences)
     problems = [str(error) for error in errors.values()]
-    leave_out("recordings cannot be used", problems, len(errors), len(corpus), most_left_out)
+    leave_out(f"recordings{of_part} cannot be used", problems, len(errors), len(corpus), most_left_out)
     return data
 
 

@@ -88,8 +88,10 @@ def evaluation(result: WordAccuracy, found: Mapping[str, Hypothesis | AsrError],
         ]
         record = {**to_json(result), "incomplete": incomplete, "failed": named}
         return json.dumps(record, indent=1, ensure_ascii=False)
-    note = f"\n\n{len(incomplete)} incomplete: {', '.join(incomplete[:10])}" if incomplete else ""
-    return format_accuracy(result) + note
+    if not incomplete:
+        return format_accuracy(result)
+    what = "ended without a complete sentence, the best partial words were scored"
+    return f"{format_accuracy(result)}\n\n{len(incomplete)} {what}: {listed(incomplete)}"
 
 
 def after_demo(directory: Path, recording: Path) -> str:

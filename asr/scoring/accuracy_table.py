@@ -98,8 +98,13 @@ def _missing_lines(what: str, missing: Sequence[str]) -> list[str]:
 def _not_decoded_lines(n_words: Mapping[str, int]) -> list[str]:
     if not n_words:
         return []
-    what = f"not decoded, in no count: {len(n_words)} utterances with {sum(n_words.values())} words"
+    total = sum(n_words.values())
+    what = f"not decoded, in no count: {_count(len(n_words), 'utterance')} with {_count(total, 'word')}"
     return [f"{what}: {listed([*n_words], _N_NAMED)}"]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _speaker_lines(speakers: Iterable[SpeakerAccuracy]) -> list[str]:

@@ -185,11 +185,10 @@ class TaskStages:
 
             def compute(directory: Path) -> None:
                 most = self.config.most_unusable
-                title = f"features of {label}"
                 data = compute_cepstra(
                     corpus,
                     front_end,
-                    title,
+                    label,
                     most_left_out=most,
                     marks=recordings,
                     tells_silences=label == split,

@@ -1,9 +1,14 @@
 """The energy of sounds by hand: what speech has, whatever the rate, and what it has not."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
+import soundfile
 from numpy.testing import assert_allclose
 
+from features.audio import read_audio
 from features.energy import frame_powers, why_no_speech, why_no_speech_in
 
 RATE = 16000
@@ -40,6 +45,15 @@ def test_dither_is_none_at_any_rate(rate: int) -> None:
 @pytest.mark.parametrize("level", [0.0, 0.3, -1.0])
 def test_what_never_changes_is_none(level: float) -> None:
     assert why_no_speech_in(np.full(RATE, level, dtype=np.float32), RATE) == "its samples do not change"
+
+
+@pytest.mark.parametrize("own_rate", [8000, 11025, 44100, 48000])
+@pytest.mark.parametrize("rate", [8000, 16000])
+def test_resampling_makes_no_speech_of_it(tmp_path: Path, own_rate: int, rate: int) -> None:
+    soundfile.write(tmp_path / "constant.wav", np.full(own_rate, 0.5), own_rate)
+    samples = read_audio(tmp_path / "constant.wav", rate)
+    expected = "its samples do not change" if rate == own_rate else r"its loudest part has -[1-3]\d\d dB"
+    assert re.match(expected, why_no_speech_in(samples, rate))
 
 
 def test_less_than_a_frame_tells_nothing() -> None:
