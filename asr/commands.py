@@ -220,10 +220,11 @@ def _evaluate(options: argparse.Namespace) -> int:
         grammar=options.grammar,
         reject=options.reject,
     )
+    print(terminal.evaluation(accuracy, found, as_json=options.json), flush=True)
+    code = _tell_of_failed(found.values())
     if options.hypotheses is not None:
         write_hypotheses(found, options.hypotheses)
-    print(terminal.evaluation(accuracy, found, as_json=options.json))
-    return _tell_of_failed(found.values())
+    return code
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import SpeechData, usable_cepstra, warn_of_low_rates
+from asr.corpora.unknown_words import report_of_test
 from asr.corpora.wording import worded
 from asr.decoding.failures import decoded_or_errors
 from asr.decoding.passes import accuracy_of, scored_speech
@@ -47,6 +48,8 @@ def evaluate(
     if reject:
         recognizer = recognizer.with_rejection()
     speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    if message := report_of_test([u.words for u in speech], recognizer.lexicon):
+        logger.warning("%s", message)
     config = recognizer.model.front_end.config
     warn_of_low_rates((u.audio_path for u in speech), config.mfcc.sample_rate)
     data, errors = usable_cepstra(speech, config, tells_silences=True)

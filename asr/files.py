@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -41,6 +42,9 @@ def check_target(path: Path, option: str) -> None:
         raise ConfigError(f"{option}: {path} is a directory, expected a file; choose another name")
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{option}: {path.parent}: no such directory, expected one to write to; make it")
+    if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
+        cure = "choose another place, or change its permissions"
+        raise ConfigError(f"{option}: {path.parent}: cannot be written to, expected that it can; {cure}")
 
 
 def write_text(path: Path, text: str) -> None:

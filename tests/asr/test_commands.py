@@ -1,5 +1,6 @@
 """What each verb of the command line hands to its function, and what it prints of what comes back."""
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
@@ -348,6 +349,24 @@ def test_evaluate_writes_the_words_if_asked_to(
     assert table.startswith("word accuracy ")
     spoken = [path.read_text().split() for path in sorted(corpus.glob("*.txt"))]
     assert [line.split()[1:] for line in words.read_text().splitlines()] == spoken
+
+
+def test_words_that_cannot_be_written_cost_no_accuracy(
+    trained: Path,
+    tones: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(path: Path, found: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("asr.formats.hypotheses.write_transcripts", full)
+    words = str(tmp_path / "words.txt")
+    assert main(["evaluate", str(trained), "--corpus", str(tones / "speaker 0"), "--hypotheses", words]) == 2
+    out, errors = capsys.readouterr()
+    assert out.startswith("word accuracy ")
+    assert "No space left on device" in errors
 
 
 def test_the_table_of_centres(

@@ -100,6 +100,14 @@ class TestWarnings:
         evaluate(trained, corpus)
         assert "1 of 5 recordings have fewer samples a second than the front end expects" in caplog.text
 
+    def test_of_words_that_the_model_has_not(
+        self, trained: Path, corpus: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (corpus / "1.txt").write_text("ASA OTHER\n")
+        evaluate(trained, corpus)
+        what = "1 word(s) of 1 utterance(s) are not in the model's lexicon and cannot be recognised"
+        assert f'{what}: "OTHER" 1 time(s)' in caplog.text
+
     def test_of_transcripts_without_speech(
         self, trained: Path, corpus: Path, caplog: pytest.LogCaptureFixture
     ) -> None:

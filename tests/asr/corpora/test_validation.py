@@ -218,7 +218,7 @@ def test_one_utterance_and_untrained_phones_and_mixed_rates_are_warnings(tmp_pat
     ]
     write_wav(write_folder(tmp_path / "mixed", GOOD) / "s0/u0.wav", sample_rate=16000)
     assert lines_of(tmp_path / "mixed") == [
-        "warning: .: sample rates are mixed: 8000 Hz (3 recordings), 16000 Hz (1 recordings); "
+        "warning: .: sample rates are mixed: 8000 Hz (3 recording(s)), 16000 Hz (1 recording(s)); "
         "expected one; all are resampled"
     ]
 
