@@ -1,5 +1,7 @@
 """Every kind of fault planted in a small corpus is found, and nothing else."""
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,6 +127,18 @@ def test_noises_need_no_speech(tmp_path: Path) -> None:
     write_folder(tmp_path, GOOD | {"s0/u9": "[noise]"})
     soundfile.write(tmp_path / "s0/u9.wav", np.full(RATE, 0.3), RATE)
     assert lines_of(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names of any bytes")
+def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    write_folder(tmp_path, GOOD)
+    for suffix in ("wav", "txt"):
+        (tmp_path / f"s0/u0.{suffix}").rename(
+            os.fsdecode(os.fsencode(tmp_path) + f"/s0/b\xe4d.{suffix}".encode("latin-1"))
+        )
+    (line,) = lines_of(tmp_path)
+    assert line.startswith(f'error: .: the name "{tmp_path}/s0/b\\udce4d.wav" is not UTF-8, expected')
+    assert line.encode().isascii()
 
 
 def test_long_silence_is_a_warning(tmp_path: Path) -> None:
