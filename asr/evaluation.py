@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from asr.corpora.corpus import read_corpus
+from asr.corpora.corpus import Problem, read_corpus
+from asr.corpora.kinds import first_of_each_kind
 from asr.corpora.speech_data import SpeechData, usable_cepstra, warn_of_low_rates
 from asr.corpora.unknown_words import report_of_test
 from asr.corpora.wording import worded
@@ -20,6 +21,8 @@ from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy
 from decoder.decoder import Hypothesis
 from foundation.errors import AsrError
+
+_N_OF_A_KIND = 10
 
 logger = logging.getLogger(__name__)
 
@@ -58,8 +61,7 @@ def evaluate(
     in_order = {name: found[name] for name in speech.ids}
     words = {name: h for name, h in in_order.items() if isinstance(h, Hypothesis)}
     if not words:
-        head = f"{corpus}: none of {len(speech)} utterance(s) can be decoded, expected some; correct them"
-        raise CorpusError("\n".join([head, *map(str, in_order.values())]))
+        raise CorpusError(_nothing_decoded(corpus, list(map(str, in_order.values()))))
     accuracy = accuracy_of(speech.subset(words), list(words.values()))
     not_decoded = {u.utterance_id: len(u.spoken) for u in speech if u.utterance_id not in words}
     return replace(accuracy, not_decoded=not_decoded), in_order
@@ -73,6 +75,14 @@ def _decoded(recognizer: Recognizer, data: SpeechData) -> dict[str, Hypothesis |
         return recognizer.decode(scored_speech(cepstra, speakers, recognizer.model))
 
     return dict(zip(data.corpus.ids, decoded_or_errors(data.corpus.ids, decode), strict=True))
+
+
+def _nothing_decoded(corpus: str | Path, problems: Sequence[str]) -> str:
+    """Return a line that says so, and lines for the first problems of each kind."""
+    lines = [f"{corpus}: none of {len(problems)} utterance(s) can be decoded, expected some; correct them"]
+    for problem, n_more in first_of_each_kind((Problem("", what) for what in problems), _N_OF_A_KIND):
+        lines += [problem.what, *([f"  and {n_more} more of this kind"] if n_more else [])]
+    return "\n".join(lines)
 
 
 def _warn_of_known(ids: Collection[str], directory: Path) -> None:

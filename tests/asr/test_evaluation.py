@@ -10,7 +10,7 @@ import soundfile
 from asr import AsrError, decode, evaluate
 from asr.corpora.corpus import read_corpus
 from asr.corpora.tones import RATE, WORDS, speak
-from asr.errors import CorpusError
+from asr.errors import CorpusError, ScoringError
 from asr.scoring.scoring import score
 from decoder import Decoder
 from decoder.errors import DecodingError
@@ -91,6 +91,23 @@ class TestUnusable:
         head, *named = str(caught.value).splitlines()
         assert head.startswith(f"{corpus}: ")
         assert [line.split(":")[0] for line in named] == ["0", "1", "2", "3", "4"]
+
+    def test_of_many_the_first_are_named(self, trained: Path, corpus: Path) -> None:
+        shutil.rmtree(corpus)
+        corpus.mkdir()
+        for n in range(12):
+            (corpus / f"{n:02d}.wav").write_bytes(b"")
+            (corpus / f"{n:02d}.txt").write_text("ASA")
+        with pytest.raises(CorpusError, match=r"none of 12 utterance\(s\)") as caught:
+            evaluate(trained, corpus)
+        _, *named, last, more = str(caught.value).splitlines()
+        assert (len(named), last[:3], more) == (9, "09:", "  and 2 more of this kind")
+
+    def test_nothing_is_said(self, trained: Path, corpus: Path) -> None:
+        for path in corpus.glob("*.txt"):
+            path.write_text("")
+        with pytest.raises(ScoringError, match="expected at least one word, got none in 5"):
+            evaluate(trained, corpus)
 
 
 class TestWarnings:
