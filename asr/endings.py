@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 BAD_INPUT = 2
-SAME_REQUEST_S = 1.0
+_SAME_REQUEST_S = 1.0
 # What ends a run, as a terminal, a scheduler or a closed connection asks for it; Windows lacks some.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
@@ -76,20 +76,34 @@ def stopped_at_once() -> Iterator[None]:
 
 @contextmanager
 def stopped_by_exception() -> Iterator[None]:
-    """Let the first signal raise `StoppedBySignal`; a later one ends the process without cleaning up.
+    """Let the first signal raise `StoppedBySignal`; a later one ends the process without cleaning up."""
+
+    def stop(number: int) -> None:
+        raise StoppedBySignal(number)
+
+    def leave(number: int) -> None:
+        os._exit(code_of(number))
+
+    with asked_to_stop(stop, leave):
+        yield
+
+
+@contextmanager
+def asked_to_stop(first: Callable[[int], None], later: Callable[[int], None]) -> Iterator[None]:
+    """Call one function with the number of the first signal, another one with those of later signals.
 
     What comes at the same time is the same request: ``timeout`` and some schedulers send a signal twice.
     """
-    stopped_s: list[float] = []
+    asked_s: list[float] = []
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        stopped_s.append(time.monotonic())
-        if len(stopped_s) == 1:
-            raise StoppedBySignal(number)
-        if stopped_s[-1] - stopped_s[0] > SAME_REQUEST_S:
-            os._exit(code_of(number))
+    def handle(number: int, frame: FrameType | None) -> None:
+        asked_s.append(time.monotonic())
+        if len(asked_s) == 1:
+            first(number)
+        elif asked_s[-1] - asked_s[0] > _SAME_REQUEST_S:
+            later(number)
 
-    with _handled(stop):
+    with _handled(handle):
         yield
 
 

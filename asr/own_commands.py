@@ -1,4 +1,4 @@
-"""The verbs about the program itself: they run, too, where packages that the others need are missing."""
+"""The verbs about the program itself: they run, too, where packages that `asr.commands` needs are missing."""
 
 from __future__ import annotations
 

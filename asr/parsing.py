@@ -6,8 +6,8 @@ import argparse
 import difflib
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import NoReturn, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from foundation.errors import did_you_mean
 
@@ -77,6 +77,22 @@ class VerbParser(argparse.ArgumentParser):
         return did_you_mean(_near(match[2], [str(c) for each in choices if each for c in each]))
 
 
+Verbs: TypeAlias = "argparse._SubParsersAction[VerbParser]"  # where verbs are added
+
+
+class Entry(NamedTuple):
+    """A verb of a command line.
+
+    Attributes
+    ----------
+    add : adds its parser, with what it takes
+    example : a command line that people may begin from
+    """
+
+    add: Callable[[Verbs], None]
+    example: str
+
+
 class CommandLine:
     """All verbs.
 
@@ -97,7 +113,7 @@ class CommandLine:
         )
 
     @property
-    def verbs(self) -> argparse._SubParsersAction[VerbParser]:
+    def verbs(self) -> Verbs:
         """Where verbs are added: ``verbs.add_parser(name, help=…)``."""
         return self._verbs
 

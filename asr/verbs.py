@@ -1,4 +1,9 @@
-"""The verbs of the command line as functions: ``asr.train``, ``asr.decode``, ``asr.align`` and so on."""
+"""The verbs of the command line as functions: ``asr.train``, ``asr.decode``, ``asr.align`` and so on.
+
+They take paths, names and numbers, return records or raise errors, and print nothing: what a command line is,
+how its options are parsed and what is printed of a result is said in `asr.arguments` and `asr.commands`. A
+verb whose function is long has a module of its own: `asr.sweeps`, `asr.keywords`, `asr.exports` and others.
+"""
 
 from __future__ import annotations
 

@@ -17,17 +17,10 @@ import numpy as np
 
 from features.errors import FeatureError
 from features.frontend import FrontEnd
-from features.mfcc import (
-    ENERGY_FLOOR,
-    MfccPlan,
-    check_samples,
-    mfcc_plan,
-    n_frames,
-    normalized_energy,
-    static_frames,
-)
+from features.mfcc import ENERGY_FLOOR, mfcc_plan, normalized_energy
 from features.normalization import Moments, Scale
 from features.recording import Recording
+from features.windows import Windows
 from foundation.arrays import Flags, Reals, Singles
 
 _BACKGROUND = 1.5  # how many of the training frames' deviations the background is less loud than their mean
@@ -67,14 +60,14 @@ class RunningFrames:
     """
 
     def __init__(self, front_end: FrontEnd, config: RunningConfig = RunningConfig()) -> None:
-        mfcc = front_end.config.mfcc
+        self._mfcc = mfcc = front_end.config.mfcc
         if front_end.standardizer is None and front_end.config.normalize != "none":
             raise FeatureError(
                 "normalize: expected the statistics of training speakers to begin a stream with, got "
                 f'"{front_end.config.normalize}" without any; train with --set normalize=speaker'
             )
         self.front_end, self.config = front_end, config
-        self._plan: MfccPlan = mfcc_plan(mfcc)
+        self._windows = Windows(mfcc_plan(mfcc))
         derived = mfcc.delta_window * mfcc.derivatives
         spliced = 0 if front_end.projection is None else front_end.projection.context
         self._look_ahead = max(derived, spliced)
@@ -85,9 +78,8 @@ class RunningFrames:
 
     def _begin(self) -> None:
         """Stand before the first sample of a recording."""
-        self._samples: Singles = np.empty(0, dtype=np.float32)
-        self._n_to_skip = 0  # samples yet to come that lie between two windows
-        self._static = np.empty((0, self._plan.config.n_static), dtype=np.float32)  # the last ones
+        self._windows.begin()
+        self._static = np.empty((0, self._mfcc.n_static), dtype=np.float32)  # the last ones
         self._n_given = 0  # of the frames in `_static`
 
     @property
@@ -97,17 +89,11 @@ class RunningFrames:
 
     def accept(self, samples: Reals) -> list[Singles]:
         """Return the blocks of frames (T, D) float32 that are ready after (n_samples,) more samples."""
-        check_samples(samples)
-        self._samples = np.concatenate([self._samples, samples.astype(np.float32, copy=False)])
-        mfcc, size = self._plan.config, self.config.block_frames
-        length = (size - 1) * mfcc.shift_samples + mfcc.window_samples
-        blocks, start = [], self._n_to_skip
-        while len(self._samples) - start >= length:
-            self._take(static_frames(self._samples[start : start + length], self._plan))
-            start += size * mfcc.shift_samples
+        self._windows.push(samples)
+        blocks = []
+        while self._windows.n_frames >= self.config.block_frames:
+            self._take(self._windows.static(self.config.block_frames))
             blocks.append(self._given_out(len(self._static) - self._look_ahead))
-        self._n_to_skip = max(start - len(self._samples), 0)
-        self._samples = self._samples[start:]
         return [block for block in blocks if len(block)]
 
     def finish(self) -> list[Singles]:
@@ -115,9 +101,8 @@ class RunningFrames:
 
         What is known of the speaker stays.
         """
-        rest = self._samples[self._n_to_skip :]
-        if n_frames(rest.size, self._plan.config):
-            self._take(static_frames(rest, self._plan))
+        if n := self._windows.n_frames:
+            self._take(self._windows.static(n))
         block = self._given_out(len(self._static))
         self._begin()
         return [block] if len(block) else []
@@ -130,12 +115,12 @@ class RunningFrames:
 
     def _take(self, static: Singles) -> None:
         self._static = np.concatenate([self._static, static])
-        if self._plan.config.energy and self._plan.config.energy_normalize:
+        if self._mfcc.energy and self._mfcc.energy_normalize:
             self._moments.shift_energy(self._loudness.hear(static[self._sounds(static), -1]))
 
     def _sounds(self, static: Singles) -> Flags:
         """Return which static frames are no digital silence, which tells nothing of speaker or room."""
-        if not self._plan.config.energy:
+        if not self._mfcc.energy:
             return np.ones(len(static), dtype=bool)
         return np.asarray(static[:, -1] > DIGITAL_SILENCE)
 
@@ -144,7 +129,7 @@ class RunningFrames:
         start = self._n_given
         if stop <= start:
             return np.empty((0, 0), dtype=np.float32)
-        heard = Recording(self._plan.config, self._loudness.normalized(self._static), np.empty(0, np.float32))
+        heard = Recording(self._mfcc, self._loudness.normalized(self._static), np.empty(0, np.float32))
         cepstra = self.front_end.used(heard.cepstra(start, stop))
         self._moments.add(cepstra[self._sounds(self._static[start:stop])])
         frames = self.front_end.frames(heard, self._moments.scale, start, stop)

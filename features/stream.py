@@ -6,7 +6,8 @@ import numpy as np
 
 from features.derivatives import add_derivatives
 from features.errors import FeatureError
-from features.mfcc import MfccConfig, check_samples, mfcc_plan, static_frames
+from features.mfcc import MfccConfig, mfcc_plan
+from features.windows import Windows
 from foundation.arrays import Reals, Singles
 
 
@@ -35,22 +36,15 @@ class MfccStream:
                 "pass MfccConfig(energy_normalize=False) and train with it too"
             )
         self.config = config
-        self._plan = mfcc_plan(config)
+        self._windows = Windows(mfcc_plan(config))
         self._look_ahead = config.derivatives * config.delta_window
-        self._samples: Singles
         self._static: Singles
-        self._n_to_skip: int
         self._reset()
 
     def push(self, samples: Reals) -> Singles:
         """Return the frames ready after ``(n_samples,)`` more samples, ``(n, config.n_features)`` float32."""
-        check_samples(samples)
-        self._samples = np.concatenate([self._samples, samples.astype(np.float32, copy=False)])
-        static = static_frames(self._samples[self._n_to_skip :], self._plan)
-        n_used = self._n_to_skip + static.shape[0] * self.config.shift_samples
-        self._n_to_skip = max(n_used - self._samples.size, 0)
-        self._samples = self._samples[n_used:]
-        self._static = np.concatenate([self._static, static])
+        self._windows.push(samples)
+        self._static = np.concatenate([self._static, self._windows.static(self._windows.n_frames)])
         return self._emit(self._static.shape[0] - self._look_ahead)
 
     def flush(self) -> Singles:
@@ -63,9 +57,7 @@ class MfccStream:
         return rest
 
     def _reset(self) -> None:
-        self._samples = np.empty(0, dtype=np.float32)
-        # Samples yet to come that lie between two windows, where the shift is the longer one.
-        self._n_to_skip = 0
+        self._windows.begin()
         # Static frames from _look_ahead before the next one to emit; at the start there are none before it.
         self._static = np.empty((0, self.config.n_static), dtype=np.float32)
         self._n_before = 0

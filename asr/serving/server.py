@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import socket
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 import uvicorn
 
-from asr.endings import SAME_REQUEST_S
+from asr.endings import asked_to_stop
 from asr.errors import ConfigError
 from asr.model_directories import model_directory
 from asr.serving.app import application
@@ -26,7 +23,6 @@ from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)
 PATIENCE_S = 5  # for clients when the server ends
-_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class _Uvicorn(uvicorn.Server):
@@ -35,24 +31,16 @@ class _Uvicorn(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Let signals end the serving, where they would end the program; a later one does not wait."""
-        asked_s: list[float] = []
 
-        def stop(number: int, frame: FrameType | None) -> None:
-            asked_s.append(time.monotonic())
+        def stop(number: int) -> None:
             self.should_exit = True
-            if asked_s[-1] - asked_s[0] > SAME_REQUEST_S:
-                logging.getLogger("uvicorn.error").disabled = True  # it tells of what it breaks off
-                self.force_exit = True
 
-        try:
-            before = {number: signal.signal(number, stop) for number in _SIGNALS}
-        except ValueError:  # not in the main thread
-            before = {}
-        try:
+        def break_off(number: int) -> None:
+            logging.getLogger("uvicorn.error").disabled = True  # it tells of what it breaks off
+            self.force_exit = True
+
+        with asked_to_stop(stop, break_off):
             yield
-        finally:
-            for number, earlier in before.items():
-                signal.signal(number, earlier)
 
 
 def run(

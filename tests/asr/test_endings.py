@@ -6,11 +6,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from asr.endings import BAD_INPUT, StoppedBySignal, code_of, exit_code_of, line_of, stopped_by_exception
+from asr.endings import (
+    BAD_INPUT,
+    SIGNALS,
+    StoppedBySignal,
+    asked_to_stop,
+    code_of,
+    exit_code_of,
+    line_of,
+    stopped_by_exception,
+)
 from asr.errors import CorpusError
 
 # A run that cleans up, and takes its time for that if it is told to.
@@ -31,32 +42,14 @@ def run():
 with stopped_at_once():
     sys.exit(exit_code_of(run))
 """
-NAMES = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-
-
-# Tests under nohup, or behind an &, inherit that signals are ignored.
-AS_AT_A_TERMINAL = f"""
-import signal
-for name in {NAMES!r}: signal.signal(getattr(signal, name), signal.SIG_DFL)
-"""
-
-
-def started(*command: str, **options: object) -> "subprocess.Popen[str]":
-    """Return a process that handles the signals as one that was started at a terminal."""
-    setup = f"{AS_AT_A_TERMINAL}signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    return subprocess.Popen(
-        [sys.executable, "-c", setup + command[0], *command[1:]],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,  # type: ignore[call-overload]
-    )
+NAMES = [number.name for number in SIGNALS]
+AtTerminal = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_cleans_up_and_says_one_line(name: str) -> None:
+def test_a_run_cleans_up_and_says_one_line(at_terminal: AtTerminal, name: str) -> None:
     number = getattr(signal, name)
-    with started(RUN, "0") as process:
+    with at_terminal(RUN, "0") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
@@ -67,11 +60,10 @@ def test_a_run_cleans_up_and_says_one_line(name: str) -> None:
     assert errors.endswith("; run the same command again, training goes on where it was\n")
 
 
-def test_a_terminal_that_is_gone_does_not_change_the_exit_code() -> None:
+def test_a_terminal_that_is_gone_does_not_change_the_exit_code(at_terminal: AtTerminal) -> None:
     reader, writer = os.pipe()
-    setup = f"{AS_AT_A_TERMINAL}signal.signal(signal.SIGPIPE, signal.SIG_IGN)\n"
-    command = [sys.executable, "-c", setup + RUN, "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writer, text=True) as process:
+    setup = "import signal; signal.signal(signal.SIGPIPE, signal.SIG_IGN)\n"
+    with at_terminal(setup + RUN, "0", stderr=writer) as process:
         os.close(writer)
         os.close(reader)
         assert process.stdout is not None
@@ -81,8 +73,8 @@ def test_a_terminal_that_is_gone_does_not_change_the_exit_code() -> None:
     assert process.returncode == 129
 
 
-def test_a_later_signal_does_not_wait_for_the_cleaning_up() -> None:
-    with started(RUN, "60") as process:
+def test_a_later_signal_does_not_wait_for_the_cleaning_up(at_terminal: AtTerminal) -> None:
+    with at_terminal(RUN, "60") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.terminate()
@@ -92,8 +84,8 @@ def test_a_later_signal_does_not_wait_for_the_cleaning_up() -> None:
     assert (process.returncode, out) == (143, "")
 
 
-def test_what_nohup_ignores_stays_ignored() -> None:
-    with started("import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + RUN, "0") as process:
+def test_what_nohup_ignores_stays_ignored(at_terminal: AtTerminal) -> None:
+    with at_terminal("import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + RUN, "0") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGHUP)
@@ -123,10 +115,10 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("module", ["argparse", "numpy"])
-def test_a_signal_while_modules_are_imported(name: str, module: str) -> None:
+def test_a_signal_while_modules_are_imported(at_terminal: AtTerminal, name: str, module: str) -> None:
     number = getattr(signal, name)
     script = STOPPED_IMPORT.replace("sys.argv[1]", repr(module)).replace("sys.argv[2]", str(int(number)))
-    with started(script) as process:
+    with at_terminal(script) as process:
         out, errors = process.communicate(timeout=60)
     assert (process.returncode, out) == (code_of(number), "")
     assert errors == f"asr: {line_of(number)}\n"
@@ -171,3 +163,19 @@ def test_handlers_are_put_back() -> None:
         with pytest.raises(StoppedBySignal, match="15"):
             os.kill(os.getpid(), signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_signals_at_the_same_time_are_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr("asr.endings.time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    called: list[tuple[str, int]] = []
+
+    def sent(number: int, after_s: float) -> list[tuple[str, int]]:
+        now_s[0] = 100.0 + after_s
+        os.kill(os.getpid(), number)
+        return called
+
+    with asked_to_stop(lambda n: called.append(("first", n)), lambda n: called.append(("later", n))):
+        assert sent(signal.SIGTERM, 0.0) == [("first", 15)]
+        assert sent(signal.SIGTERM, 0.9) == [("first", 15)]
+        assert sent(signal.SIGTERM, 1.1) == [("first", 15), ("later", 15)]

@@ -1,22 +1,14 @@
 """The parser: verbs in groups, options anywhere, one line with a hint for what it cannot understand."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 
 from asr.cli import EXAMPLES, GROUPS, command_line
 from asr.parsing import CommandLine
 
-
-def refused(line: str, capsys: pytest.CaptureFixture[str], parser: CommandLine | None = None) -> str:
-    """Return the one line with which a command line is refused."""
-    with pytest.raises(SystemExit, match=r"^2$"):
-        (parser or command_line()).parse(line.split())
-    out, errors = capsys.readouterr()
-    assert out == ""
-    assert errors.count("\n") == 1
-    assert errors.startswith("asr: ")
-    return str(errors.strip())
+Refused = Callable[..., str]
 
 
 @pytest.mark.parametrize(
@@ -68,8 +60,8 @@ def test_optional_arguments_behind_options() -> None:
         ("info exp --quiet --verbose", "not allowed with argument"),
     ],
 )
-def test_refusals(line: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert expected in refused(line, capsys)
+def test_refusals(refused: Refused, line: str, expected: str) -> None:
+    assert expected in refused(line)
 
 
 def test_every_verb_is_in_a_group_and_has_an_example() -> None:
@@ -92,11 +84,11 @@ def test_help_of_a_verb_ends_with_its_example() -> None:
         assert unexplained == []
 
 
-def test_verbs_that_were_put_in_no_group_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbs_that_were_put_in_no_group_are_shown(refused: Refused) -> None:
     line = CommandLine("x.", {"first": ("a",)}, {})
     for verb in ("a", "b"):
         line.verbs.add_parser(verb, help=f"do {verb}")
     line.finish()
     assert line.grouped == {"first": ["a"], "others": ["b"]}
     assert "  others\n    b  do b\n" in line.parser.format_help()
-    assert "more: asr a --help" in refused("a --x", capsys, line)
+    assert "more: asr a --help" in refused("a --x", line)

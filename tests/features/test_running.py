@@ -148,7 +148,7 @@ def test_what_is_kept_does_not_grow():
     samples = speech(1600)
     for _ in range(200):
         running.accept(samples)
-    assert running._static.nbytes + running._samples.nbytes < 10_000
+    assert running._static.nbytes + running._windows._samples.nbytes < 10_000
 
 
 @pytest.mark.parametrize("n_samples", [0, 1, 399, 400, 560, 561, 1200, 1201])

@@ -3,52 +3,50 @@
 import logging
 
 import numpy as np
+import pytest
 
-from acoustic import AcousticModel, GmmModel, Topology
 from asr.decoding.evidence import Evidence
 from asr.decoding.judging import Judge, heard, tell_of_no_speech
 from asr.decoding.rejection import Rejection
 from decoder import Hypothesis, HypothesisWord, Lexicon
-from features.frontend import FrontEnd, FrontEndConfig
-from features.mfcc import MfccConfig
 from features.recording import Recording
 
 LEXICON = Lexicon({"AB": [("a", "b")]})
-TOPOLOGY = Topology.monophones("ab", n_states=1)  # sil, a and b are states 0, 1 and 2
-CONFIG = MfccConfig(n_cepstra=2, energy=False, derivatives=0)
-FRONT_END = FrontEnd(FrontEndConfig(CONFIG, normalize="none"))
-GMM = GmmModel(np.zeros((3, 1)), np.zeros((3, 1, 2)), np.ones((3, 1, 2)))
-MODEL = AcousticModel(FRONT_END, TOPOLOGY, GMM, np.ones(3))
 FOUND = Hypothesis((HypothesisWord("AB", 0.0, 0.04, -1.0),), -1.0, True)
 ALL, NONE = (Rejection(threshold, Evidence()) for threshold in (-1.0, 1.0))
 
 
-def spoken(states):
-    scores = np.zeros((len(states), 3))
-    scores[np.arange(len(states)), states] = 20.0
-    return scores
+@pytest.fixture
+def judge(ab_model, spoken):
+    """Return a function that gives what is left of `FOUND` where states are spoken."""
+
+    def left(states, rejection=None):
+        return Judge(ab_model(1), LEXICON, rejection).spoken(FOUND, spoken(states, 3))
+
+    return left
 
 
-def test_words_stay_where_something_is_spoken():
-    assert Judge(MODEL, LEXICON, None).spoken(FOUND, spoken([1, 1, 2, 2])) == FOUND
+def test_words_stay_where_something_is_spoken(judge):
+    assert judge([1, 1, 2, 2]) == FOUND
 
 
-def test_no_words_where_nothing_is_spoken_and_why():
-    silent = Judge(MODEL, LEXICON, None).spoken(FOUND, spoken([0, 0, 1, 0]))
+def test_no_words_where_nothing_is_spoken_and_why(judge):
+    silent = judge([0, 0, 1, 0])
     assert silent.words == ()
     assert silent.no_speech == "1 of its 4 frames sound like speech, a word takes 2"
 
 
-def test_words_that_are_rejected_leave_speech():
+def test_words_that_are_rejected_leave_speech(judge):
     for rejection, n_words in ((ALL, 1), (NONE, 0)):
-        found = Judge(MODEL, LEXICON, rejection).spoken(FOUND, spoken([1, 1, 2, 2]))
+        found = judge([1, 1, 2, 2], rejection)
         assert (len(found.words), found.no_speech) == (n_words, "")
 
 
-def test_only_sounds_that_may_be_speech_are_decoded():
+def test_only_sounds_that_may_be_speech_are_decoded(ab_model):
+    config = ab_model(1).front_end.config.mfcc
     hiss = np.random.default_rng(0).normal(size=16000)
     swelling = hiss * np.sin(np.arange(16000) / 1000) ** 2
-    recordings = [Recording.of((0.1 * x).astype(np.float32), CONFIG) for x in (hiss, swelling, hiss)]
+    recordings = [Recording.of((0.1 * x).astype(np.float32), config) for x in (hiss, swelling, hiss)]
     calls = []
 
     def decode(some, speakers):

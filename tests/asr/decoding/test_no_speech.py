@@ -5,10 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from acoustic import AcousticModel, GmmModel, Topology
 from asr.decoding.no_speech import shortest_word, why_no_words, why_not_heard
 from decoder import Lexicon
-from features.frontend import FrontEnd, FrontEndConfig
 from features.mfcc import MfccConfig
 from features.recording import Recording
 
@@ -17,10 +15,6 @@ TIME_S = np.arange(2 * RATE) / RATE
 HISS = np.random.default_rng(0).normal(size=2 * RATE)
 SYLLABLES = np.sin(2 * np.pi * 3 * TIME_S) ** 2  # three swells a second, as of speech
 LEXICON = Lexicon({"AB": [("a", "b"), ("a", "b", "a")]})
-TOPOLOGY = Topology.monophones("ab", n_states=2)  # sil, a and b are states 0 and 1, 2 and 3, 4 and 5
-FRONT_END = FrontEnd(FrontEndConfig(MfccConfig(n_cepstra=2, energy=False, derivatives=0), normalize="none"))
-GMM = GmmModel(np.zeros((6, 1)), np.zeros((6, 1, 2)), np.ones((6, 1, 2)))
-MODEL = AcousticModel(FRONT_END, TOPOLOGY, GMM, np.ones(6))
 
 
 def recording(samples):
@@ -58,20 +52,17 @@ def test_a_few_frames_tell_nothing():
     assert why_not_heard(recording(0.1 * HISS[:600])) == ""
 
 
-def spoken(states):
-    scores = np.zeros((len(states), 6))
-    scores[np.arange(len(states)), states] = 20.0
-    return scores
-
-
-def test_a_path_through_silence_has_no_room_for_a_word():
-    assert shortest_word(LEXICON, TOPOLOGY) == 4
-    assert why_no_words(spoken([0] * 5 + [1] * 5), MODEL, 4) == (
+def test_a_path_through_silence_has_no_room_for_a_word(ab_model, spoken):
+    model = ab_model(2)  # sil, a and b are states 0 and 1, 2 and 3, 4 and 5
+    assert shortest_word(LEXICON, model.topology) == 4
+    assert why_no_words(spoken([0] * 5 + [1] * 5, 6), model, 4) == (
         "0 of its 10 frames sound like speech, a word takes 4"
     )
-    assert why_no_words(spoken([0, 1, 2, 3, 0, 1]), MODEL, 4).startswith("2 of its 6 frames")
-    assert why_no_words(spoken([0, 1, 2, 3, 4, 5, 0, 1]), MODEL, 4) == ""
+    assert why_no_words(spoken([0, 1, 2, 3, 0, 1], 6), model, 4).startswith("2 of its 6 frames")
+    assert why_no_words(spoken([0, 1, 2, 3, 4, 5, 0, 1], 6), model, 4) == ""
 
 
-def test_fewer_frames_than_a_phone_are_no_word():
-    assert why_no_words(spoken([2]), MODEL, 4) == "0 of its 1 frames sound like speech, a word takes 4"
+def test_fewer_frames_than_a_phone_are_no_word(ab_model, spoken):
+    assert (
+        why_no_words(spoken([2], 6), ab_model(2), 4) == "0 of its 1 frames sound like speech, a word takes 4"
+    )

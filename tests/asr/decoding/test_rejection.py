@@ -4,48 +4,25 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from acoustic import AcousticModel, GmmModel, Topology
 from acoustic.hmm.fit import FitCurve
 from asr.decoding.evidence import Evidence
 from asr.decoding.rejection import Rejection
-from decoder import Hypothesis, HypothesisWord, Lexicon
-from features.frontend import FrontEnd, FrontEndConfig
-from features.mfcc import MfccConfig
+from decoder import Hypothesis
 
-LEXICON = Lexicon({"AB": [("a", "b")], "BA": [("b", "a")]})
-TOPOLOGY = Topology.monophones("ab", n_states=1)  # sil, a and b are states 0, 1 and 2
-FRONT_END = FrontEnd(FrontEndConfig(MfccConfig(n_cepstra=2, energy=False, derivatives=0), normalize="none"))
-GMM = GmmModel(np.zeros((3, 1)), np.zeros((3, 1, 2)), np.ones((3, 1, 2)))
-MODEL = AcousticModel(FRONT_END, TOPOLOGY, GMM, np.ones(3))
-
-
-def spoken(states, strength=20.0):
-    scores = np.zeros((len(states), 3))
-    scores[np.arange(len(states)), states] = strength
-    return scores
-
-
-def word(name, start, end):
-    return HypothesisWord(name, start * 0.01, end * 0.01, 0.0)
-
-
-SCORES = spoken([0, 1, 1, 2, 2, 0, 2, 2, 2, 2, 0])  # "ab", then four frames of "b"
-RIGHT, WRONG = word("AB", 1, 5), word("BA", 6, 10)
-FOUND = Hypothesis((RIGHT, WRONG), -1.0, True, (Hypothesis((), -2.0, True),))
 CURVE = FitCurve(slope=0.4, offset=2.0)
 
 
 class TestRejection:
-    def test_words_below_the_threshold_go_with_the_alternatives(self):
-        kept = Rejection.of_curve(CURVE, threshold=-0.99).kept(FOUND, SCORES, MODEL, LEXICON)
+    def test_words_below_the_threshold_go_with_the_alternatives(self, sounds, found):
+        kept = Rejection.of_curve(CURVE, threshold=-0.99).kept(found, *sounds)
         assert (kept.text, kept.alternatives) == (("AB",), ())
         assert (kept.log_score, kept.complete) == (-1.0, True)
-        kept = Rejection.of_curve(CURVE, threshold=-1.01).kept(FOUND, SCORES, MODEL, LEXICON)
+        kept = Rejection.of_curve(CURVE, threshold=-1.01).kept(found, *sounds)
         assert kept.text == ("AB", "BA")
 
-    def test_times_stay_and_the_confidence_is_the_probability(self):
-        kept = Rejection.of_curve(CURVE, threshold=-np.inf).kept(FOUND, SCORES, MODEL, LEXICON)
-        assert [(w.start_s, w.end_s) for w in kept.words] == [(w.start_s, w.end_s) for w in FOUND.words]
+    def test_times_stay_and_the_confidence_is_the_probability(self, sounds, found):
+        kept = Rejection.of_curve(CURVE, threshold=-np.inf).kept(found, *sounds)
+        assert [(w.start_s, w.end_s) for w in kept.words] == [(w.start_s, w.end_s) for w in found.words]
         assert_allclose(
             [w.confidence for w in kept.words],
             [1 / (1 + np.exp(-1)), 1 / (1 + np.exp(1))],
@@ -59,15 +36,16 @@ class TestRejection:
         assert rejection.log_odds("AB", evidence) == -10 - 10 - 4 + 3
         assert rejection.log_odds("BA", evidence) == -10 - 10 - 4 + 3 + 10
 
-    def test_fillers_are_dropped(self):
-        found = Hypothesis((word("~1", 0, 1), RIGHT, word("~2", 5, 6)), 0.0, True)
-        assert Rejection.of_curve(CURVE).kept(found, SCORES, MODEL, LEXICON).text == ("AB",)
+    def test_fillers_are_dropped(self, sounds, found, word):
+        with_fillers = Hypothesis((word("~1", 0, 1), found.words[0], word("~2", 5, 6)), 0.0, True)
+        assert Rejection.of_curve(CURVE).kept(with_fillers, *sounds).text == ("AB",)
 
     @pytest.mark.parametrize("threshold", [0.0, -1e9])
-    def test_a_word_of_fewer_frames_than_states_is_never_kept(self, threshold):
+    def test_a_word_of_fewer_frames_than_states_is_never_kept(self, sounds, word, threshold):
         short = Hypothesis((word("AB", 1, 2),), 0.0, True)
-        assert Rejection.of_curve(CURVE, threshold).kept(short, SCORES, MODEL, LEXICON).words == ()
+        assert Rejection.of_curve(CURVE, threshold).kept(short, *sounds).words == ()
 
-    def test_nothing_recognised_stays_so(self):
+    def test_nothing_recognised_stays_so(self, sounds):
         nothing = Hypothesis((), 0.0, True)
-        assert Rejection.of_curve(CURVE).kept(nothing, np.empty((0, 3)), MODEL, LEXICON) == nothing
+        kept = Rejection.of_curve(CURVE).kept(nothing, np.empty((0, 3)), sounds.model, sounds.lexicon)
+        assert kept == nothing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,26 +11,13 @@ import pytest
 import asr
 from asr.reports.page import Page, render
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (the extra dev)")
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
-]
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-LOCAL = ("file:", "data:", "blob:")
+pytestmark = pytest.mark.slow
 DOT = (  # a picture of one point
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAA"
     "AgABSK+kcQAAAABJRU5ErkJggg=="
 )
 Open = Callable[..., Any]
+Until = Callable[..., None]
 
 
 @pytest.fixture(scope="module")
@@ -42,37 +28,21 @@ def page_file(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield browser
-        browser.close()
+def chromium(launched: Callable[..., Any]) -> Iterator[Any]:
+    browser = launched()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture
-def opened(chromium: Any) -> Iterator[Open]:
-    """Return a function that opens a page; what it says on the console or asks of a network is an error."""
-    said: list[str] = []
-    contexts = []
+def opened(chromium: Any, pages: Any) -> Open:
+    """Return a function that opens a page."""
 
     def open_page(path: Path, width: int = 1280, height: int = 900, dark: bool = False) -> Any:
-        context = chromium.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda r: said.append(r.url) if not r.url.startswith(LOCAL) else None)
-        page.goto(path.as_uri())
-        page.wait_for_selector("#status:not(:empty)")
-        return page
+        ready = "#status:not(:empty)"
+        return pages.open(chromium, path.as_uri(), ready=ready, width=width, height=height, dark=dark)
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert said == []
+    return open_page
 
 
 def time_of(page: Any) -> float:
@@ -83,16 +53,7 @@ def ids_of(page: Any) -> list[str]:
     return [str(text) for text in page.locator("#list .id").all_inner_texts()]
 
 
-def until(page: Any, condition: str) -> None:
-    """Wait for a condition; the page's policy keeps the driver's own way of waiting from evaluating it."""
-    for _ in range(400):
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError(f"not within 20 s: {condition}")
-
-
-def test_a_clicked_word_is_heard_from_its_start(opened: Open, page_file: Path) -> None:
+def test_a_clicked_word_is_heard_from_its_start(opened: Open, until: Until, page_file: Path) -> None:
     page = opened(page_file)
     page.click("#list li:nth-child(1) .opener")
     page.wait_for_selector(".spectrogram[data-drawn]")
@@ -109,7 +70,7 @@ def test_a_clicked_word_is_heard_from_its_start(opened: Open, page_file: Path) -
     assert page.inner_text(".play") == "▶ Play"
 
 
-def test_sounds_beside_the_page_are_heard(opened: Open, compared: Path, tmp_path: Path) -> None:
+def test_sounds_beside_the_page_are_heard(opened: Open, until: Until, compared: Path, tmp_path: Path) -> None:
     page = opened(asr.report(compared, out=tmp_path / "ä #1 b%.html", utterances=1, audio="beside"))
     assert page.locator("#list li").count() == 5
     page.click("#list li:nth-child(5) .opener")  # without a picture, with its sound
@@ -119,7 +80,7 @@ def test_sounds_beside_the_page_are_heard(opened: Open, compared: Path, tmp_path
     assert "page_audio" not in page.evaluate("document.getElementById('audio').src")
 
 
-def test_the_keyboard_alone_is_enough(opened: Open, page_file: Path) -> None:
+def test_the_keyboard_alone_is_enough(opened: Open, until: Until, page_file: Path) -> None:
     page = opened(page_file)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -157,7 +118,7 @@ def reach(page: Any, what: str, value: str) -> None:
     raise AssertionError(f"no {what} {value} within 60 steps")
 
 
-def test_filters_and_order(opened: Open, page_file: Path) -> None:
+def test_filters_and_order(opened: Open, until: Until, page_file: Path) -> None:
     page = opened(page_file)
     everything = ids_of(page)
     assert len(everything) == 5
@@ -202,7 +163,7 @@ def test_a_phone_has_no_need_to_scroll_sideways(opened: Open, page_file: Path) -
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
-def test_night_and_day(opened: Open, page_file: Path) -> None:
+def test_night_and_day(opened: Open, until: Until, page_file: Path) -> None:
     def lightness(page: Any) -> int:
         colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
         return sum(int(part) for part in colour[4:-1].split(","))

@@ -6,7 +6,6 @@ With ``ASR_FIGURES`` set, the pictures of ``docs/figures`` are made again.
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,46 +22,30 @@ from asr.serving.limits import Limits
 from asr.serving.served import Served
 from asr.serving.state import Server
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (the extra dev)")
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
-]
+pytestmark = pytest.mark.slow
 FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
     "--use-fake-ui-for-media-stream",
     "--use-fake-device-for-media-stream",
     "--autoplay-policy=no-user-gesture-required",
 )
 FIGURES = Path(__file__).resolve().parents[3] / "docs" / "figures"
 Open = Callable[..., Any]
+Pages = Any
+Until = Callable[..., None]
 
 
-@pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        yield started
-
-
-def browser_hearing(driver: Any, sound: Path) -> Any:
+def browser_hearing(launched: Open, sound: Path) -> Any:
     """Start a browser whose microphone plays a file once, whenever it is opened."""
-    flags = [*FLAGS, f"--use-file-for-fake-audio-capture={sound}%noloop"]
-    return driver.chromium.launch(executable_path=CHROMIUM, args=flags)
+    return launched(*FLAGS, f"--use-file-for-fake-audio-capture={sound}%noloop")
 
 
 @pytest.fixture
-def hearing(driver: Any) -> Iterator[Open]:
+def hearing(launched: Open) -> Iterator[Open]:
     """Return a function that starts a browser of the test's own, with a file as its microphone."""
     browsers = []
 
     def begin(sound: Path) -> Any:
-        browsers.append(browser_hearing(driver, sound))
+        browsers.append(browser_hearing(launched, sound))
         return browsers[-1]
 
     yield begin
@@ -85,68 +68,13 @@ def write_microphone(path: Path, pieces: list[Any], pause_s: float, before_s: fl
 
 
 @pytest.fixture(scope="module")
-def chromium(driver: Any, tones: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def chromium(launched: Open, tones: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Return a browser that hears two sentences of the tone language."""
     pieces = [soundfile.read(tones / "speaker 0" / f"{n}.wav", dtype="float32")[0] for n in (0, 1)]
     sound = write_microphone(tmp_path_factory.mktemp("microphone") / "two.wav", pieces, 2.0)
-    browser = browser_hearing(driver, sound)
+    browser = browser_hearing(launched, sound)
     yield browser
     browser.close()
-
-
-class Pages:
-    """Opens pages; what they say on the console, or ask of another host, is an error."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.allowed: tuple[str, ...] = ()
-        self.contexts: list[Any] = []
-
-    def open(
-        self, browser: Any, address: str, *, width: int = 1100, height: int = 900, dark: bool = False
-    ) -> Any:
-        """Return a page that is ready."""
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            accept_downloads=True,
-        )
-        self.contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(30_000)
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        origin = address.partition("/#")[0]
-        here = (origin, origin.replace("http", "ws"), "blob:", "data:")
-        page.on("request", lambda r: None if r.url.startswith(here) else self.said.append(r.url))
-        page.goto(address)
-        page.wait_for_selector("body[data-ready]")
-        return page
-
-    def close(self) -> None:
-        for context in self.contexts:
-            context.close()
-        unexpected = [line for line in self.said if not any(part in line for part in self.allowed)]
-        assert unexpected == []
-
-
-@pytest.fixture
-def pages(hearing: Open) -> Iterator[Pages]:
-    # After the browsers, so that its pages are closed before them.
-    opened = Pages()
-    yield opened
-    opened.close()
-
-
-def until(page: Any, condition: str, seconds: float = 30) -> None:
-    """Wait for a condition; the page's policy keeps the driver's own way of waiting from evaluating it."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(50)
-    shown = page.inner_text("main")
-    raise AssertionError(f"not within {seconds} s: {condition}; the page shows: {shown}")
 
 
 def picture(page: Any, name: str) -> None:
@@ -173,7 +101,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 15) -> bool:
 
 
 def test_words_appear_while_one_speaks(
-    start: Any, chromium: Any, pages: Pages, tones: Path, tmp_path: Path
+    start: Any, chromium: Any, pages: Pages, until: Until, tones: Path, tmp_path: Path
 ) -> None:
     running = start()
     page = pages.open(chromium, running.address)
@@ -213,7 +141,7 @@ def test_words_appear_while_one_speaks(
     assert wait_for(lambda: nothing_runs(running.server))
 
 
-def test_two_clients_at_once_and_one_too_many(start: Any, chromium: Any, pages: Pages) -> None:
+def test_two_clients_at_once_and_one_too_many(start: Any, chromium: Any, pages: Pages, until: Until) -> None:
     running = start(Limits(streams=2))
     both = [pages.open(chromium, running.address) for _ in range(2)]
     for page in both:
@@ -230,7 +158,9 @@ def test_two_clients_at_once_and_one_too_many(start: Any, chromium: Any, pages: 
     assert len(set(heard(both[0]))) == 2
 
 
-def test_a_tab_closed_in_the_middle_leaves_nothing_running(start: Any, chromium: Any, pages: Pages) -> None:
+def test_a_tab_closed_in_the_middle_leaves_nothing_running(
+    start: Any, chromium: Any, pages: Pages, until: Until
+) -> None:
     running = start()
     page = pages.open(chromium, running.address)
     page.click("#listen")
@@ -271,7 +201,7 @@ def test_recordings_are_recognised_and_aligned(
 
 
 def test_what_is_no_recording_is_refused_and_says_why(
-    start: Any, chromium: Any, pages: Pages, tmp_path: Path
+    start: Any, chromium: Any, pages: Pages, until: Until, tmp_path: Path
 ) -> None:
     running = start(Limits(upload_bytes=100_000, audio_s=2))
     pages.allowed = ("Failed to load resource",)  # the browser tells of every answer that is an error
@@ -290,7 +220,7 @@ def test_what_is_no_recording_is_refused_and_says_why(
     assert wait_for(lambda: nothing_runs(running.server))
 
 
-def test_the_keyboard_alone_is_enough(start: Any, chromium: Any, pages: Pages) -> None:
+def test_the_keyboard_alone_is_enough(start: Any, chromium: Any, pages: Pages, until: Until) -> None:
     page = pages.open(chromium, start().address)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -348,7 +278,7 @@ def takes_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_from_nothing_to_a_spoken_demo(
-    start: Any, hearing: Open, pages: Pages, takes_file: Path, tmp_path: Path
+    start: Any, hearing: Open, pages: Pages, until: Until, takes_file: Path, tmp_path: Path
 ) -> None:
     running = start(ready=False)
     pages.allowed = ("Failed to load resource",)
@@ -391,7 +321,7 @@ def test_from_nothing_to_a_spoken_demo(
 
 
 def test_takes_are_played_recorded_again_and_deleted(
-    start: Any, hearing: Open, pages: Pages, takes_file: Path
+    start: Any, hearing: Open, pages: Pages, until: Until, takes_file: Path
 ) -> None:
     running = start(ready=False)
     browser = hearing(takes_file)
@@ -428,7 +358,7 @@ def test_takes_are_played_recorded_again_and_deleted(
     assert sorted(path.name for path in running.server.takes.folder.glob("*.wav")) == []
 
 
-def test_a_training_is_cancelled(start: Any, chromium: Any, pages: Pages) -> None:
+def test_a_training_is_cancelled(start: Any, chromium: Any, pages: Pages, until: Until) -> None:
     running = start(ready=False)
     rng = np.random.default_rng(3)
     for n in range(12):
@@ -461,7 +391,7 @@ def an4(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_people_are_heard(
-    an4: Path, shared: Path, hearing: Open, pages: Pages, start: Any, tmp_path: Path
+    an4: Path, shared: Path, hearing: Open, pages: Pages, until: Until, start: Any, tmp_path: Path
 ) -> None:
     """Three test utterances of AN4, in the time they take."""
     served = Served(an4)

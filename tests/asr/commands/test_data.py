@@ -1,0 +1,164 @@
+"""What the verbs that look at data hand over and print."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from asr.cli import main
+from asr.training.suspicious import Suspicious, write_suspicious
+from decoder.grammars.ngram import NGram
+
+Run = Callable[..., tuple[int, str, str]]
+OneError = Callable[[tuple[int, str, str]], str]
+Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
+ALL_OF_A_KIND = {"n_of_a_kind": None}  # where the output is no terminal
+
+
+@pytest.mark.parametrize(
+    ("line", "function", "arguments", "options"),
+    [
+        (
+            "validate c --lexicon l",
+            "terminal.problems",
+            (Path("c"), Path("l"), "plain"),
+            ALL_OF_A_KIND,
+        ),
+        ("validate c --text en", "terminal.problems", (Path("c"), None, "en"), ALL_OF_A_KIND),
+        ("validate c --show-text", "terminal.changed_transcripts", (Path("c"), None, "plain"), {}),
+        (
+            "lexicon c --english --variants 2",
+            "verbs.make_lexicon",
+            (Path("c"),),
+            {"english": True, "source": None, "variants": 2},
+        ),
+        (
+            "lexicon c --from l",
+            "verbs.make_lexicon",
+            (Path("c"),),
+            {"english": False, "source": Path("l"), "variants": 1},
+        ),
+    ],
+)
+def test_options_reach_the_function(
+    handed: Handed, line: str, function: str, arguments: tuple[object, ...], options: dict[str, object]
+) -> None:
+    assert handed(line, f"data.{function}") == (arguments, options)
+
+
+@pytest.mark.parametrize("has_errors", [False, True])
+def test_a_corpus_with_errors_is_bad_input(
+    has_errors: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = (["one", "two"], has_errors)
+    monkeypatch.setattr("asr.commands.data.terminal.problems", lambda *given, **options: said)
+    assert main(["validate", "c"]) == (2 if has_errors else 0)
+    assert capsys.readouterr() == ("one\ntwo\n", "")
+
+
+def test_validate(run: Run, one_error: OneError, tones: Path, tmp_path: Path) -> None:
+    code, out, _ = run("validate", tones)
+    *notes, last = out.splitlines()
+    assert (code, last) == (0, f"{tones}: 0 error(s), 0 warning(s)")
+    assert notes[0].startswith("note: .: 35 seconds of 8 speaker(s), 96 words, 4 of them different")
+    (tmp_path / "a.wav").write_bytes(b"")
+    (tmp_path / "a.txt").write_text("A\n")
+    code, out, _ = run("validate", tmp_path)
+    assert code == 2
+    assert out.splitlines()[0].startswith(f"error: a: {tmp_path / 'a.wav'}: empty file; expected an audio")
+    assert out.splitlines()[-1] == f"{tmp_path}: 1 error(s), 1 warning(s)"
+    assert "no such directory" in one_error(run("validate", tmp_path / "x"))
+
+
+class TestColour:
+    @pytest.fixture
+    def broken(self, tmp_path: Path) -> Path:
+        (tmp_path / "a.txt").write_text("A\n")
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        ("variables", "is_coloured"),
+        [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+    )
+    def test_of_problems(
+        self,
+        run: Run,
+        broken: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        variables: dict[str, str],
+        is_coloured: bool,
+    ) -> None:
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        code, out, _ = run("validate", broken)
+        assert code == 2
+        assert out.startswith("\033[31merror\033[0m: a.txt: " if is_coloured else "error: a.txt: ")
+        assert "\033" not in run("validate", broken, "--json")[1]
+
+
+class TestSuspicious:
+    def test_listed_by_probability(self, run: Run, trained: Path, tmp_path: Path) -> None:
+        assert run("validate", trained, "--suspicious") == (
+            0,
+            f"{trained}: 0 of 35 utterances look as if something were wrong\n",
+            "",
+        )
+        write_suspicious([Suspicious("u1", "A B", 0.25, ("text does not fit",), False)], 9, tmp_path)
+        _, out, _ = run("validate", tmp_path, "--suspicious")
+        assert out.splitlines()[1:] == [
+            '0.250  u1: text does not fit: "A B"',
+            f"{tmp_path}: 1 of 9 utterances look as if something were wrong",
+        ]
+
+    def test_a_directory_without_a_list(self, run: Run, one_error: OneError, tones: Path) -> None:
+        assert "no suspicious.json in it" in one_error(run("validate", tones, "--suspicious"))
+
+
+def test_lexicon(run: Run, tones: Path) -> None:
+    lines = "ASA a s a\nIMI i m i\nMAUI m a u i\nSUS s u s\n"
+    assert run("lexicon", tones) == (0, lines, "")
+
+
+def test_lexicon_with_guesses_marks_them_and_says_what_is_missing(
+    run: Run, tones: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.txt"
+    own.write_text("MAMI M A M I\nIMAMI I M A M I\nAMI A M I\nASA A S A\nSIMSI S I M S I\n")
+    code, out, errors = run("lexicon", tones, "--from", own)
+    assert (code, out) == (0, "ASA A S A\nIMI I M I  # guessed\n")
+    lines = [line for line in errors.splitlines() if " so far" not in line]  # of a busy machine
+    assert lines[0] == f"1 of 4 words are not in {own}, guessed from it (marked # guessed): IMI"
+    assert re.fullmatch(rf"of 5 words of {own}, held out as a test, [\d.]+ % came out wrong, .*", lines[1])
+    assert lines[3:] == [
+        '  word "MAUI" has "u", which no word of the lexicon has',
+        '  word "SUS" has "u", which no word of the lexicon has',
+    ]
+    (tmp_path / "lexicon.txt").write_text(out)
+    assert run("lexicon", tones, "--from", tmp_path / "none.txt")[0] == 2
+
+
+def test_lm_says_the_sizes_and_the_perplexity(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("A A\nA\n")
+    (tmp_path / "test.txt").write_text("A B\n")
+    out = tmp_path / "m.arpa"
+    options = ["--order", "1", "--out", str(out), "--test", str(tmp_path / "test.txt")]
+    assert main(["lm", str(text), *options]) == 0
+    # Counts 3 and 2 of 5, discounts 1.5 and 1, in three equal parts: A 1.4 / 3, </s> 1.1 / 3, <unk> 0.5 / 3.
+    assert capsys.readouterr().out == (
+        "text: 2 sentence(s), 3 word(s), none of them unknown\n"
+        "model: 4 1-grams\n"
+        "test: 1 sentence(s), 2 word(s), 1 of them (50.00 %) unknown: B (1)\n"
+        f"perplexity: {(9 / 1.4 / 1.1) ** (1 / 2):.2f} without the unknown words, "
+        f"{(27 / 1.4 / 1.1 / 0.5) ** (1 / 3):.2f} with them\n"
+    )
+    assert set(NGram.read(out).log10_probs[0]) == {("A",), ("<s>",), ("</s>",), ("<unk>",)}
+
+
+def test_lm_has_something_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lm", "text.txt"]) == 2
+    message = "lm: expected --out FILE.arpa to write the model, --test TEXT to test it, or both"
+    assert capsys.readouterr() == ("", f"asr: {message}\n")

@@ -1,0 +1,269 @@
+"""What the verbs that make models, and look into them, hand over and print."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from asr import verbs
+from asr.cli import main
+from asr.errors import CorpusError
+from asr.experiment import Experiment
+from asr.formats.terminal import results_table
+from asr.scoring.results import read_results
+from asr.sparsity import SparsityRow, format_sparsity
+from asr.stages.store import StageStore
+
+Run = Callable[..., tuple[int, str, str]]
+OneError = Callable[[tuple[int, str, str]], str]
+Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
+
+
+@pytest.mark.parametrize(
+    ("line", "function", "arguments", "options"),
+    [
+        (
+            "plan an4 --corpus c --model gmm --model npd --set gmm.beam=300 --workers 8 --out e",
+            "plan",
+            ("an4",),
+            {
+                "corpus": Path("c"),
+                "out": Path("e"),
+                "models": ["gmm", "npd"],
+                "preset": "best",
+                "settings": ["gmm.beam=300"],
+                "workers": 8,
+            },
+        ),
+        (
+            "train folder --corpus c --out o --model gmm --model npd --preset thesis --set a=1 --set b=2",
+            "verbs.train",
+            ("folder",),
+            {
+                "corpus": Path("c"),
+                "out": Path("o"),
+                "models": ["gmm", "npd"],
+                "preset": "thesis",
+                "settings": ["a=1", "b=2"],
+            },
+        ),
+        (
+            "train demo --out o",
+            "verbs.train",
+            ("demo",),
+            {"corpus": None, "out": Path("o"), "models": [], "preset": "best", "settings": []},
+        ),
+        ("info e --model m", "verbs.info", (Path("e"),), {"model": "m", "measure": None}),
+        ("info e --measure w", "verbs.info", (Path("e"),), {"model": None, "measure": Path("w")}),
+        (
+            "report e",
+            "report",
+            (Path("e"),),
+            {"model": None, "out": None, "split": None, "utterances": 100, "audio": None},
+        ),
+        (
+            "report e --model m --out x.html --split dev --utterances 7 --audio beside",
+            "report",
+            (Path("e"),),
+            {"model": "m", "out": Path("x.html"), "split": "dev", "utterances": 7, "audio": "beside"},
+        ),
+        (
+            "sweep folder --corpus c --out o --model gmm --preset thesis --set a=1,2 --set b=3 --against a=2",
+            "sweep",
+            ("folder",),
+            {
+                "corpus": Path("c"),
+                "out": Path("o"),
+                "models": ["gmm"],
+                "preset": "thesis",
+                "settings": ["a=1,2", "b=3"],
+                "against": "a=2",
+            },
+        ),
+        (
+            "sparsity e",
+            "sparsity",
+            (Path("e"),),
+            {"model": "npd", "sizes": [25, 50, 100, 200], "recipe": None},
+        ),
+        (
+            "sparsity e --model orols --centers 5 9 --recipe mine.py",
+            "sparsity",
+            (Path("e"),),
+            {"model": "orols", "sizes": [5, 9], "recipe": "mine.py"},
+        ),
+        ("clean e", "clean", (Path("e"),), {"yes": False}),
+        ("clean e --yes", "clean", (Path("e"),), {"yes": True}),
+    ],
+)
+def test_options_reach_the_function(
+    handed: Handed, line: str, function: str, arguments: tuple[object, ...], options: dict[str, object]
+) -> None:
+    assert handed(line, f"models.{function}") == (arguments, options)
+
+
+def test_the_table_of_a_training(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = read_results(trained)
+    monkeypatch.setattr(verbs, "train", lambda *given, **named: rows)
+    assert main(["train", "folder", "--out", str(trained)]) == 0
+    assert capsys.readouterr().out == results_table(rows, trained) + "\n"
+
+
+class TestTrain:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["foldr", "--corpus", "."], 'recipe "foldr" is not built in (did you mean "folder"?)'),
+            (["folder", "--corpus", "nowhere"], "nowhere: no such directory; expected the corpus"),
+            (["folder"], 'recipe "folder" needs a corpus; expected --corpus DIR'),
+            (["nowhere.py", "--corpus", "."], "nowhere.py: no such file; expected a recipe script"),
+            (["folder", "--corpus", ".", "--set", "speed=3"], "--set speed: unknown option"),
+        ],
+    )
+    def test_refused(
+        self,
+        run: Run,
+        one_error: OneError,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        arguments: list[str],
+        message: str,
+    ) -> None:
+        (tmp_path / "in").mkdir()
+        monkeypatch.chdir(tmp_path / "in")
+        assert message in one_error(run("train", *arguments, "--out", tmp_path / "exp"))
+        assert not (tmp_path / "exp").exists()
+
+    def test_out_is_a_file(
+        self, run: Run, one_error: OneError, train_arguments: list[str], tmp_path: Path
+    ) -> None:
+        (tmp_path / "exp").touch()
+        line = one_error(run(*train_arguments, "--out", tmp_path / "exp"))
+        assert f"{tmp_path / 'exp'}/stages: Not a directory; expected to read and write there" in line
+
+    def test_table(self, run: Run, train_arguments: list[str], trained: Path) -> None:
+        code, out, errors = run(*train_arguments, "--out", trained)
+        assert code == 0
+        first, *amounts = errors.splitlines()
+        assert re.fullmatch(r"gmm\S* by the recipe \w+; the log is .*log\.txt", first)
+        assert str(trained) in first
+        assert {line.split(":")[0] for line in amounts} == {"train", "dev", "test"}
+        assert out.startswith("model  grammar  split  words  word acc %  95 % interval")
+        assert out.rstrip().endswith(str(trained / "results.json"))
+
+    def test_verbose_names_the_stages(self, run: Run, train_arguments: list[str], trained: Path) -> None:
+        assert "task: unchanged, kept\n" in run(*train_arguments, "--out", trained, "-v")[2]
+
+
+def test_info(run: Run, trained: Path) -> None:
+    code, out, errors = run("info", trained)
+    assert (code, errors) == (0, "")
+    assert out.startswith(f"gmm2 of {trained}, by the recipe folder, preset best\n\n")
+    record = json.loads(run("info", trained, "--json")[1])
+    assert (record["model"], record["words"], record["features"]) == ("gmm2", 4, 39)
+
+
+class TestSweep:
+    def test_table_and_exit_code(
+        self,
+        run: Run,
+        tones: Path,
+        trained: Path,
+        settings: tuple[str, ...],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        out, run_point = tmp_path / "exp", Experiment.run
+        shutil.copytree(trained / "stages", out / "stages")
+        monkeypatch.setenv("COLUMNS", "120")
+        options = [word for setting in settings for word in ("--set", setting)]
+        arguments = ["sweep", "folder", "--corpus", tones, "--out", out, "--model", "gmm2", *options]
+        arguments += ["--set", "retrain_with_dev=true,false", "--set", "grammars=loop,bigram"]
+        code, table, errors = run(*arguments, "--against", "retrain_with_dev=false")
+        assert code == 0
+        head, *lines = table.splitlines()
+        assert head.split()[:3] == ["retrain_with_dev", "model", "grammar"]
+        assert "test over 2 [95 %]" in head
+        assert [line.split()[:4] for line in lines[:4]] == [
+            ["1*", "true", "gmm2", "loop"],
+            ["1*", "true", "gmm2", "bigram"],
+            ["2", "false", "gmm2", "loop"],
+            ["2", "false", "gmm2", "bigram"],
+        ]
+        assert lines[-1] == str(out / "sweep.json")
+        said = [line for line in errors.splitlines() if " so far" not in line]  # of a busy machine
+        assert [line for line in said if line.startswith("point")] == [
+            "point 1 of 2: retrain_with_dev=true",
+            "point 2 of 2: retrain_with_dev=false",
+        ]
+        assert sum(line.startswith("train: ") for line in said) < 9
+        assert said[-1].startswith("point 2 of 2")
+
+        def failing(experiment: Experiment, *given: object, **named: object) -> object:
+            if experiment.config.retrain_with_dev:
+                raise CorpusError("u1: no sound\nu2: no sound")
+            return run_point(experiment, *given, **named)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Experiment, "run", failing)
+        monkeypatch.setenv("COLUMNS", "70")
+        code, table, errors = run(*arguments)
+        assert code == 2
+        assert "\n1 failed: u1: no sound\n" in table
+        assert "point retrain_with_dev=true failed: u1: no sound\nu2: no sound\n" in errors
+        assert "no differences to point 1: it failed" in table
+        assert max(map(len, table.splitlines()[:-1])) <= 70
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            (["gmm.beam="], "a value is empty"),
+            (["gmm.bean=1,2"], "did you mean gmm.beam"),
+            (["gmm.beam=1"], "no option has several values"),
+        ],
+    )
+    def test_refused(
+        self, run: Run, one_error: OneError, tones: Path, tmp_path: Path, settings: list[str], message: str
+    ) -> None:
+        options = [word for setting in settings for word in ("--set", setting)]
+        result = run("sweep", "folder", "--corpus", tones, "--out", tmp_path / "exp", *options)
+        assert message in one_error(result)
+        assert not (tmp_path / "exp").exists()
+
+
+def test_the_table_of_centres(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (SparsityRow(25, 100, "loop", 50.0, (40.0, 60.0)),)
+    monkeypatch.setattr("asr.commands.models.sparsity", lambda *given, **named: rows)
+    assert main(["sparsity", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == format_sparsity(rows, tmp_path) + "\n"
+
+
+class TestClean:
+    def test_lists_then_removes(self, run: Run, trained: Path, tmp_path: Path) -> None:
+        out = tmp_path / "exp"
+        shutil.copytree(trained, out)
+        assert run("clean", out) == (0, f"{out}: nothing to remove\n", "")
+        unfinished = out / "stages/.gmm-none-2-0123456789ab.blocks"
+        unfinished.mkdir()
+        (unfinished / "1.bin").write_bytes(bytes(1500))
+        line = f"  1.5 kB  stages/{unfinished.name}: unfinished work, lost if removed\n"
+        line += f"{out}: 1 thing(s), 1.5 kB: "
+        assert run("clean", out) == (
+            0,
+            f"{line}not removed; run it again with --yes to remove them\n",
+            "",
+        )
+        assert unfinished.exists()
+        assert run("clean", out, "--yes") == (0, f"{line}removed\n", "")
+        assert not unfinished.exists()
+
+    def test_refused(self, run: Run, one_error: OneError, tones: Path, trained: Path, tmp_path: Path) -> None:
+        assert "no experiment; expected a directory" in one_error(run("clean", tones, "--yes"))
+        with StageStore(trained).locked():
+            assert "another run is using" in one_error(run("clean", trained, "--yes"))
