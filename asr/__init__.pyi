@@ -3,6 +3,7 @@ from .corpora.corpus import Corpus, Utterance, read_corpus, write_corpus
 from .corpora.validation import validate
 from .engines.clusters import running_on
 from .errors import AsrError
+from .evaluation import evaluate
 from .exports import export
 from .imports import import_model
 from .keywords import keywords
@@ -17,7 +18,7 @@ from .scoring.scoring import compare, score
 from .serving.serve import serve
 from .sparsity import sparsity
 from .sweeps import sweep
-from .verbs import align, align_corpus, decode, demo, evaluate, info, lm, suspicious, train
+from .verbs import align, align_corpus, decode, demo, info, lm, suspicious, train
 
 __all__ = [
     "AsrError",

@@ -1,7 +1,7 @@
 """The command line: ``asr VERB …``. Results go to standard output, everything else to standard error.
 
-Exit codes: 0 done, 2 bad input (one line says which; `validate` found errors; a point of `sweep` failed; a
-check of `doctor` failed), 130, 143, 129 ended by the interrupt key, SIGTERM, SIGHUP.
+Exit codes: 0 done, 2 bad input (one line says which; `validate` found errors; a point of `sweep`, a check of
+`doctor` or one recording of several failed), 130, 143, 129 ended by the interrupt key, SIGTERM, SIGHUP.
 
 To add a verb: a function ``_add_…`` and a row of `VERBS`, with an example, in the module of its group in
 `asr.arguments`; its function and a row of `COMMANDS` in the module of that name in `asr.commands`; its JSON

@@ -17,7 +17,7 @@ everything else to standard error. This page is made by `python -m asr.command_p
 |---|---|
 | 0 | done |
 | 2 | bad input or a wrong command line, said in one line `asr: …` |
-| 2, with results | `validate` or `doctor` found errors; parts of `sweep`, `decode` or `align` failed |
+| 2, with results | `validate` or `doctor` found errors; points of `sweep` or single recordings failed |
 | 130, 143, 129 | ended by the interrupt key, SIGTERM, SIGHUP; the same command goes on where it was |
 
 `--quiet` leaves errors alone on standard error: no warnings and no progress (an experiment's `log.txt` has
@@ -121,7 +121,12 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
         "`accuracy_a`, `accuracy_b`, `n_better_a`, `n_better_b`, `n_equal` utterances, "
         "`sign_test_p_value`, `missing_a`, `missing_b`",
     },
-    "evaluate": {"(keys of score)": "", "incomplete": "ids of what ended without a whole sentence"},
+    "evaluate": {
+        "(keys of score)": "",
+        "incomplete": "ids of what ended without a whole sentence",
+        "failed": "of what could not be decoded, and is in no count, `utterance`, `words` (how many its "
+        "transcript has) and `error`",
+    },
     "export": {
         "path": "what was written",
         "n_utterances": "how many utterances it holds",

@@ -26,7 +26,7 @@ from asr.corpora.sufficiency import amount_of, judgement
 from asr.decoding.keywords import copy_chosen, rows_of_chosen
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
-from asr.logs import log_file
+from asr.logs import log_file, warnings_once
 from asr.model_directories import DEFAULT_MODEL, MODELS
 from asr.progress import say
 from asr.recipe import LoadedRecipe
@@ -100,7 +100,8 @@ class Experiment:
         systems = self.systems(models)
         with self.store.locked(), storage_errors(self.out):
             self.out.mkdir(parents=True, exist_ok=True)
-            with log_file(self.out / LOG), self.store.used.counted_for(self.out / RESULTS):
+            # What cannot be used is found anew with each number of Gaussians.
+            with log_file(self.out / LOG), warnings_once(), self.store.used.counted_for(self.out / RESULTS):
                 return self._run(systems, briefly)
 
     def _run(self, systems: Mapping[str, System], briefly: bool) -> tuple[Result, ...]:
@@ -195,6 +196,8 @@ class Experiment:
 
     def _warn_of_another_corpus(self) -> None:
         """Warn that results of another corpus are about to be replaced."""
+        if not any((self.out / name).exists() for name in (RESULTS, MODELS)):
+            return  # an earlier run was stopped before there were any
         path = self.out / CONFIG
         before = read_object(path).get("corpus") if path.is_file() else None
         if before is not None and self.corpus_dir is not None and before != str(self.corpus_dir.absolute()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -41,6 +42,9 @@ def check_target(path: Path, option: str) -> None:
         raise ConfigError(f"{option}: {path} is a directory, expected a file; choose another name")
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{option}: {path.parent}: no such directory, expected one to write to; make it")
+    if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
+        cure = "choose another place, or change its permissions"
+        raise ConfigError(f"{option}: {path.parent}: cannot be written to, expected that it can; {cure}")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -48,8 +52,11 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, text.encode())
 
 
-def read_json(path: Path) -> Any:
-    """Return the content of a JSON file; a missing or broken file raises an error of one line."""
+def read_json(path: Path, verb: str = "train") -> Any:
+    """Return the content of a JSON file; a missing or broken file raises an error of one line.
+
+    ``verb`` is the one that writes such files, for the error.
+    """
     try:
         return parsed_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -58,29 +65,33 @@ def read_json(path: Path) -> Any:
         ) from None
     except (OSError, ValueError) as error:
         raise ExperimentError(
-            f"{path}: cannot be read ({error}); expected JSON that asr wrote; run asr train again"
+            f"{path}: cannot be read ({error}); expected JSON that asr wrote; run asr {verb} again"
         ) from None
 
 
-def read_object(path: Path) -> dict[str, Any]:
+def read_object(path: Path, verb: str = "train") -> dict[str, Any]:
     """Return the object that a JSON file holds; anything else in it raises an error of one line."""
-    content = read_json(path)
+    content = read_json(path, verb)
     if not isinstance(content, dict):
         raise ExperimentError(
             f"{path}: holds a {type(content).__name__}, expected an object that asr wrote; "
-            "run asr train again"
+            f"run asr {verb} again"
         )
     return content
 
 
 @contextmanager
-def as_train_wrote(path: Path) -> Iterator[None]:
-    """Turn what is missing or wrong in the content of a file that was read into an error of one line."""
+def as_train_wrote(path: Path, verb: str = "train") -> Iterator[None]:
+    """Turn what is missing or wrong in the content of a file that was read into an error of one line.
+
+    ``verb`` is the one that writes such files, if it is not ``train``.
+    """
     try:
         yield
     except CONTENT_ERRORS as error:
         raise ExperimentError(
-            f"{path}: not as asr train writes it ({type(error).__name__}: {first_line(error)}); train again"
+            f"{path}: not as asr {verb} writes it ({type(error).__name__}: {first_line(error)}); "
+            f"run asr {verb} again"
         ) from error
     except AsrError as error:  # what a record says of the values that it cannot have
         raise error if str(path) in str(error) else type(error)(f"{path}: {error}") from error

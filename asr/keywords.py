@@ -55,7 +55,8 @@ def keywords(
     model : name; by default the one that was best on dev
     """
     wanted, directory = Wanted(false_alarms, detection), model_directory(Path(experiment), model)
-    recognizer = Recognizer.load(experiment, model)
+    # What is about to be replaced may be damaged.
+    recognizer = Recognizer.load(experiment, model, with_chosen=False)
     fallback = fallback_of(recognizer)
     chosen = tuple(dict.fromkeys(word.word for text in words for word in recognizer.read(text)))
     if chosen:

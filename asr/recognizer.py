@@ -13,12 +13,12 @@ import numpy as np
 
 from acoustic.emissions.alignment import BLOCK_FRAMES, Frames, align_frames, align_with_margins
 from acoustic.emissions.model_files import AcousticModel, load_model
-from acoustic.errors import ModelError
 from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.fit import FitCurve
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from asr.corpora.speech_data import warn_of_low_rates
 from asr.corpora.wording import PLAIN, forms_for
+from asr.decoding.failures import decoded_or_errors
 from asr.decoding.grammars import read_grammar
 from asr.decoding.judging import Judge, heard, tell_of_no_speech
 from asr.decoding.keywords import Keywords, read_keywords, read_rule
@@ -50,7 +50,6 @@ from foundation.records import record_of
 from foundation.threads import parallel_map, single_threaded_libraries
 
 SPOTTING = "keywords"  # in place of a grammar's name
-_OF_ONE = (AsrError, ArithmeticError, MemoryError)  # what one recording may raise
 _UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
 
 
@@ -89,7 +88,14 @@ class Recognizer:
     rule: Rejection | None = None
 
     @classmethod
-    def load(cls, directory: str | Path, model: str | None = None, grammar: str | None = None) -> Recognizer:
+    def load(
+        cls,
+        directory: str | Path,
+        model: str | None = None,
+        grammar: str | None = None,
+        *,
+        with_chosen: bool = True,
+    ) -> Recognizer:
         """Return the recogniser of an experiment directory, or of one model's own directory.
 
         Parameters
@@ -97,6 +103,7 @@ class Recognizer:
         directory : experiment directory that ``asr train`` wrote, or one folder below its ``models``
         model : name; by default the one that was best on dev
         grammar : name; by default the last one of the recipe
+        with_chosen : whether it has what ``asr keywords`` has chosen
         """
         path = model_directory(Path(directory), model)
         name, config, first = decoding_options(path / DECODING, grammar)
@@ -127,8 +134,8 @@ class Recognizer:
             text,
             spelling,
             load_curves(path).word,
-            keywords=read_keywords(path),
-            rule=read_rule(path),
+            keywords=read_keywords(path) if with_chosen else None,
+            rule=read_rule(path) if with_chosen else None,
         )
 
     def with_options(self, **changes: Any) -> Recognizer:
@@ -195,7 +202,11 @@ class Recognizer:
         named = zip(map(str, recordings), read, strict=True)
         usable = [(name, r) for name, r in named if isinstance(r, Recording)]
         speakers = ["" if same_speaker else str(n) for n in range(len(usable))]
-        decoded = iter(self._heard_or_errors(usable, speakers))
+
+        def decode(places: Sequence[int]) -> list[Hypothesis]:
+            return self._heard([usable[n][1] for n in places], [speakers[n] for n in places])
+
+        decoded = iter(decoded_or_errors([name for name, _ in usable], decode))
         found = [next(decoded) if isinstance(r, Recording) else r for r in read]
         for recording, hypothesis in zip(recordings, found, strict=True):
             if isinstance(hypothesis, Hypothesis):
@@ -267,32 +278,6 @@ class Recognizer:
             self.model.front_end.frame_shift_s,
             self.decoder.config.n_best,
         )
-
-    def _heard_or_errors(
-        self, recordings: Sequence[tuple[str, Recording]], speakers: Sequence[str]
-    ) -> list[Hypothesis | AsrError]:
-        """Return the words of each named recording; one that cannot be decoded does not cost the others."""
-        given = [recording for _, recording in recordings]
-        try:
-            return list(self._heard(given, speakers))
-        except _OF_ONE:
-            errors = [self._error_of(*named) for named in recordings]
-            if not any(errors):
-                raise
-        good = [n for n, error in enumerate(errors) if error is None]
-        again = iter(self._heard([given[n] for n in good], [speakers[n] for n in good]))
-        return [next(again) if error is None else error for error in errors]
-
-    def _error_of(self, name: str, recording: Recording) -> AsrError | None:
-        """Return why a recording cannot be decoded by itself, None if it can."""
-        try:
-            self._heard([recording], [""])
-        except AsrError as error:
-            return type(error)(f"{name}: {error}")
-        except _OF_ONE as error:
-            what = f"{type(error).__name__}: {error}; expected a recording that can be scored; leave it out"
-            return ModelError(f"{name}: {what}")
-        return None
 
     def align(self, recording: str | Path | Singles, words: Sequence[str]) -> Alignment:
         """Return where each word, phone and state of a transcript lies in a recording."""

@@ -59,8 +59,7 @@ def full_key(key: str) -> str:
     near = [known for known in keys if known.rsplit(".", 1)[-1] == last]
     if not near:
         ends = {known.rsplit(".", 1)[-1]: known for known in keys} | {known: known for known in keys}
-        close = difflib.get_close_matches(key, ends, n=3, cutoff=0.5)
-        near = list(dict.fromkeys(ends[name] for name in close))
+        near = list(dict.fromkeys(ends[name] for name in difflib.get_close_matches(key, ends, n=3)))
     hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of: {', '.join(keys)}"
     raise ConfigError(f"--set {key}: unknown option; {hint}")
 

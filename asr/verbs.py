@@ -19,19 +19,16 @@ from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
 from asr.corpora.unknown_words import report as report_unknown_words
 from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
-from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
-from asr.files import as_train_wrote, check_outside, read_json
+from asr.files import check_outside
 from asr.formats.tiers import AlignedUtterance, aligned_utterance
 from asr.language_model import LanguageModel, language_model, read_vocabulary
-from asr.model_directories import TRAINED_ON, model_directory
 from asr.model_info import model_info
 from asr.pronunciations import filled_lexicon, report
 from asr.recipe import LoadedRecipe, load_recipe
 from asr.recognizer import Recognizer
 from asr.scoring.results import Result
-from asr.scoring.scoring import WordAccuracy
 from asr.settings import check_settings, with_settings
 from asr.stages.store import StageStore
 from asr.systems import find_system
@@ -235,29 +232,6 @@ def _warn_of_unknown_words(transcripts: Sequence[Sequence[str]], lexicon: Lexico
     known = [words for words in transcripts if any(word in lexicon for word in words)]
     if message := report_unknown_words(known, lexicon):
         logger.warning("%s", message)
-
-
-def evaluate(
-    experiment: str | Path, corpus: str | Path, *, model: str | None = None, grammar: str | None = None
-) -> tuple[WordAccuracy, dict[str, Hypothesis]]:
-    """Return the word accuracy on a data directory or folder, and the hypotheses by utterance id."""
-    recognizer = Recognizer.load(experiment, model, grammar)
-    speech, _ = worded(read_corpus(corpus), recognizer.forms)
-    data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
-    if errors:
-        head = f"{corpus}: {len(errors)} recording(s) cannot be used, expected none; correct or remove them"
-        raise CorpusError("\n".join([head, *map(str, errors.values())]))
-    trained_on = model_directory(Path(experiment), model) / TRAINED_ON
-    with as_train_wrote(trained_on):
-        heard = set(data.corpus.ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
-    if heard:
-        logger.warning(
-            "%d of these %d utterances trained this model (by their ids): this is not a test",
-            len(heard),
-            len(data.corpus),
-        )
-    decoded = recognizer.decode(scored_speech(data.cepstra, data.speakers, recognizer.model, data.corpus.ids))
-    return accuracy_of(data.corpus, decoded), dict(zip(data.corpus.ids, decoded, strict=True))
 
 
 def suspicious(experiment: str | Path) -> tuple[list[Suspicious], int]:

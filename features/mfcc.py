@@ -291,14 +291,10 @@ def check_config(config: MfccConfig) -> None:
     for field in fields(config):
         value = getattr(config, field.name)
         if value is not None and not math.isfinite(value):
-            raise FeatureError(
-                f"{field.name}: expected a finite number, got {value}; change it in MfccConfig"
-            )
+            raise FeatureError(f"{field.name}: expected a finite number, got {value}; change it")
     if not is_usual_rate(config.sample_rate):
         expected = f"{LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz"
-        raise FeatureError(
-            f"sample_rate: expected {expected}, got {config.sample_rate}; change it in MfccConfig"
-        )
+        raise FeatureError(f"sample_rate: expected {expected}, got {config.sample_rate}; change it")
     check_lowest(config, {"window_ms": 0, "shift_ms": 0}, FeatureError)
     check_highest(config, _HIGHEST, FeatureError)
     band, nyquist = config.band, config.sample_rate / 2
@@ -322,9 +318,7 @@ def check_config(config: MfccConfig) -> None:
     )
     for name, is_met, expected in requirements:
         if not is_met:
-            raise FeatureError(
-                f"{name}: expected {expected}, got {getattr(config, name)}; change it in MfccConfig"
-            )
+            raise FeatureError(f"{name}: expected {expected}, got {getattr(config, name)}; change it")
 
 
 def _whole_samples(duration_ms: float, sample_rate: int) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from features.derivatives import add_derivatives
+from features.energy import frame_powers
 from features.errors import FeatureError
 from features.mfcc import BLOCK_FRAMES, MfccConfig, check_samples, mfcc_plan, static_frames, whole_static
 from foundation.arrays import Reals, Singles
@@ -56,7 +57,7 @@ class Recording:
             new, n_before = static_frames(piece, plan), len(static)
             for array in (static, powers):  # they grow where they lie: lists of pieces would be copied
                 array.resize((n_before + len(new), *array.shape[1:]), refcheck=False)
-            static[n_before:], powers[n_before:] = new, _powers(piece, len(new), shift)
+            static[n_before:], powers[n_before:] = new, frame_powers(piece, len(new), shift)
 
         for block in blocks:
             check_samples(block)
@@ -107,12 +108,3 @@ def _whole_blocks(n_samples: int, config: MfccConfig) -> range:
     block = BLOCK_FRAMES * config.shift_samples
     longer = max(config.window_samples - config.shift_samples, 0)
     return range(0, n_samples - block - longer + 1, block)
-
-
-def _powers(samples: Reals, n_frames: int, shift: int) -> Singles:
-    """Return the mean square of neighbouring samples' differences in each shift, (n_frames,) float32."""
-    differences = np.diff(samples[: n_frames * shift], prepend=samples[:1])
-    padded = np.zeros(n_frames * shift, dtype=np.float32)
-    padded[: differences.size] = differences
-    means: Singles = np.mean(np.square(padded).reshape(n_frames, shift), axis=1, dtype=np.float32)
-    return means

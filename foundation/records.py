@@ -14,9 +14,12 @@ Record = TypeVar("Record")
 _LONG = 1 << 63
 _LARGEST = 1e300  # what is larger is no number to compute with
 _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", NoneType: "null"}
+_CURE = "train again or restore the file"
 
 
-def record_of(kind: type[Record], content: object, error: type[AsrError], where: str = "") -> Record:
+def record_of(
+    kind: type[Record], content: object, error: type[AsrError], where: str = "", cure: str = _CURE
+) -> Record:
     """Return a dataclass or named tuple made of a JSON object.
 
     Keys that are not there have the record's defaults.
@@ -27,6 +30,7 @@ def record_of(kind: type[Record], content: object, error: type[AsrError], where:
     content : what the JSON file holds
     error : kind of the error that names a value that the record cannot have
     where : name of the object in the file, for the error
+    cure : what the error tells to do
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -38,15 +42,13 @@ def record_of(kind: type[Record], content: object, error: type[AsrError], where:
     """
     types, required = _fields(kind)  # type: ignore[arg-type]  # types are hashable
     if not isinstance(content, Mapping):
-        raise error(f"{where or kind.__name__}: expected an object, got {_said(content)}; {_CURE}")
+        raise error(f"{where or kind.__name__}: expected an object, got {_said(content)}; {cure}")
     unknown, missing = sorted(set(content) - set(types)), sorted(required - set(content))
     if unknown or missing:
         problem = f"unknown key {listed(unknown)}" if unknown else f"no {listed(missing)}"
-        raise error(f"{where or kind.__name__}: {problem}; expected {', '.join(types)}; {_CURE}")
-    return kind(**{key: _value(types[key], item, error, f"{where}{key}") for key, item in content.items()})
-
-
-_CURE = "train again or restore the file"
+        raise error(f"{where or kind.__name__}: {problem}; expected {', '.join(types)}; {cure}")
+    values = {key: _value(types[key], item, error, f"{where}{key}", cure) for key, item in content.items()}
+    return kind(**values)
 
 
 @cache
@@ -61,18 +63,20 @@ def _fields(kind: Any) -> tuple[dict[str, Any], frozenset[str]]:
     return found, frozenset(set(found) - free)
 
 
-def _value(kind: Any, item: object, error: type[AsrError], where: str) -> Any:
+def _value(kind: Any, item: object, error: type[AsrError], where: str, cure: str) -> Any:
     """Return an item as the type has it."""
     if is_dataclass(kind) and isinstance(kind, type):
-        return record_of(kind, item, error, f"{where}.")
+        return record_of(kind, item, error, f"{where}.", cure)
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (tuple, Sequence) and isinstance(item, list | tuple):
         of_each = [inner[0]] * len(item) if origin is Sequence or inner[1:] == (...,) else list(inner)
         if len(of_each) == len(item):
             parts = zip(of_each, item, strict=True)
-            return tuple(_value(part, entry, error, f"{where}[{n}]") for n, (part, entry) in enumerate(parts))
+            return tuple(
+                _value(part, entry, error, f"{where}[{n}]", cure) for n, (part, entry) in enumerate(parts)
+            )
     if not _fits(kind, item):
-        raise error(f"{where}: expected {_expected(kind)}, got {_said(item)}; {_CURE}")
+        raise error(f"{where}: expected {_expected(kind)}, got {_said(item)}; {cure}")
     return float(item) if _is_long(item) and kind is not int and int not in get_args(kind) else item
 
 

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from asr.arguments.trained import add_experiment, add_judging, add_model, add_model_and_grammar
+from asr.arguments.trained import (
+    add_experiment,
+    add_judging,
+    add_model,
+    add_model_and_grammar,
+    add_reject,
+)
 from asr.formats.alignments import ALIGN_FORMATS, MLF_ROWS
 from asr.formats.hypotheses import DECODE_FORMATS
 from asr.formats.transcripts import Format
@@ -90,6 +96,7 @@ def _add_evaluate(verbs: Verbs) -> None:
     add_experiment(command)
     command.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
     add_model_and_grammar(command)
+    add_reject(command)
     command.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
 
 

@@ -24,10 +24,17 @@ def add_model_and_grammar(command: argparse.ArgumentParser) -> None:
     command.add_argument("--grammar", help="name of the grammar; the recipe's last by default")
 
 
+def add_reject(options: argparse._ActionsContainer) -> None:
+    """Add whether words that were probably not spoken are left out."""
+    options.add_argument(
+        "--reject", action="store_true", help="leave out words that were probably not spoken"
+    )
+
+
 def add_judging(command: argparse.ArgumentParser) -> None:
     """Add which words are left out after the search."""
     what = command.add_mutually_exclusive_group()
-    what.add_argument("--reject", action="store_true", help="leave out words that were probably not spoken")
+    add_reject(what)
     what.add_argument(
         "--keywords", action="store_true", help="find the words chosen by asr keywords, and nothing else"
     )

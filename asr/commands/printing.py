@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
 from asr.endings import say
@@ -35,6 +35,11 @@ def print_found(
     ]
     if good or is_json:
         print(write(good), end="")
+    return tell_of_failed(results)
+
+
+def tell_of_failed(results: Iterable[object]) -> int:
+    """Name on standard error what was not found, and return the exit code."""
     failed = [result for result in results if isinstance(result, AsrError)]
     for error in failed:
         say(str(error))

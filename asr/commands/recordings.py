@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Mapping
 
 from asr import progress, verbs
-from asr.commands.printing import Command, print_found, print_result
+from asr.commands.printing import Command, print_found, print_result, tell_of_failed
 from asr.errors import ConfigError
+from asr.evaluation import evaluate
 from asr.files import check_target
 from asr.formats import records, terminal
 from asr.formats.alignments import ONE_EACH, write_aligned
@@ -99,13 +100,18 @@ def _align(options: argparse.Namespace) -> int:
 def _evaluate(options: argparse.Namespace) -> int:
     if options.hypotheses is not None:
         check_target(options.hypotheses, "--hypotheses")
-    accuracy, found = verbs.evaluate(
-        options.experiment, options.corpus, model=options.model, grammar=options.grammar
+    accuracy, found = evaluate(
+        options.experiment,
+        options.corpus,
+        model=options.model,
+        grammar=options.grammar,
+        reject=options.reject,
     )
+    print(terminal.evaluation(accuracy, found, as_json=options.json), flush=True)
+    code = tell_of_failed(found.values())
     if options.hypotheses is not None:
         write_hypotheses(found, options.hypotheses)
-    print(terminal.evaluation(accuracy, found, as_json=options.json))
-    return 0
+    return code
 
 
 def _score(options: argparse.Namespace) -> int:

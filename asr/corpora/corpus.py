@@ -107,7 +107,8 @@ def problem_report(directory: str | Path, problems: Iterable[Problem]) -> str:
     """Return one line for a single problem, else a summary line and lines for the first of each kind."""
     problems = list(problems)
     if len(problems) == 1:
-        return f"{directory}: {problems[0]}"
+        (problem,) = problems
+        return f"{directory}: {problem.what if problem.where == '.' else problem}"
     head = f"{directory}: {len(problems)} problems, expected none; correct them and run again"
     kept = first_of_each_kind(problems, _MAX_OF_A_KIND)
     lines = [

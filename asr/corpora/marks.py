@@ -81,6 +81,7 @@ def source_digest(source: Path) -> str:
 
 def digest_of(marks: Marks) -> str:
     """Return a hash of marks."""
+    "\n".join(marks).encode()  # the error of a name that is not UTF-8 shall show the name alone
     return text_digest("\n".join(f"{name} {mark}" for name, mark in marks.items()))
 
 

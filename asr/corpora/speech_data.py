@@ -7,15 +7,18 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from asr.corpora.corpus import Corpus, Utterance
 from asr.corpora.left_out import leave_out
 from asr.corpora.marks import Marks, check_unchanged, file_mark
+from asr.corpora.silences import warn_of_silences
 from asr.files import read_json, write_json
 from asr.progress import progress_bar
 from features.audio import audio_info, read_audio
+from features.energy import why_no_speech_in
 from features.errors import AudioError
 from features.frontend import FrontEnd, FrontEndConfig
 from foundation.arrays import Singles
@@ -72,41 +75,62 @@ def _gathered(places: Sequence[tuple[Utterance, Sequence[Singles], int]]) -> Spe
 def compute_cepstra(
     corpus: Corpus,
     config: FrontEndConfig,
-    label: str = "features",
+    part: str = "",
     *,
     most_left_out: float = 0.0,
     marks: Marks | None = None,
+    tells_silences: bool = True,
 ) -> SpeechData:
-    """Return the cepstra of a corpus.
+    """Return the cepstra of a corpus, or of a part of one, such as ``train``.
 
     Recordings that cannot be used are named in the log and left out; if they are more than the share
-    ``most_left_out`` of all, one error names them. ``marks`` are those that recordings must have when they
-    are read, by path.
+    ``most_left_out`` of all, one error names them. Other parameters are those of `usable_cepstra`.
     """
-    data, errors = usable_cepstra(corpus, config, label, marks=marks)
+    of_part = f" of {part}" if part else ""
+    label = f"features{of_part}"
+    data, errors = usable_cepstra(corpus, config, label, marks=marks, tells_silences=tells_silences)
     problems = [str(error) for error in errors.values()]
-    leave_out("recordings cannot be used", problems, len(errors), len(corpus), most_left_out)
+    leave_out(f"recordings{of_part} cannot be used", problems, len(errors), len(corpus), most_left_out)
     return data
 
 
+class _Heard(NamedTuple):
+    """The cepstra of an utterance, and why its energy is not that of speech, if so."""
+
+    cepstra: Singles
+    no_speech: str
+
+
 def usable_cepstra(
-    corpus: Corpus, config: FrontEndConfig, label: str = "features", *, marks: Marks | None = None
+    corpus: Corpus,
+    config: FrontEndConfig,
+    label: str = "features",
+    *,
+    marks: Marks | None = None,
+    tells_silences: bool = False,
 ) -> tuple[SpeechData, dict[str, AsrError]]:
-    """Return the cepstra of the usable utterances, and the problems of the others by utterance id."""
+    """Return the cepstra of the usable utterances, and the problems of the others by utterance id.
+
+    Parameters
+    ----------
+    corpus, config : utterances, and how their cepstra are computed
+    label : what is done, in a word or two
+    marks : those that recordings must have when they are read, by path
+    tells_silences : whether the log names usable utterances with a transcript in which nothing is spoken
+    """
     front_end, marks = FrontEnd(config), marks or {}
 
-    def one(utterance: Utterance) -> Singles | AsrError:
-        found, path = cepstra(utterance), str(utterance.audio_path)
+    def one(utterance: Utterance) -> _Heard | AsrError:
+        found, path = heard(utterance), str(utterance.audio_path)
         if path in marks:  # what was read is kept under the marks of the beginning
             check_unchanged({path: marks[path]}, {path: file_mark(utterance.audio_path)})
         return found
 
-    def cepstra(utterance: Utterance) -> Singles | AsrError:
+    def heard(utterance: Utterance) -> _Heard | AsrError:
+        rate = config.mfcc.sample_rate
         try:
-            samples = read_audio(
-                utterance.audio_path, config.mfcc.sample_rate, utterance.start_s, utterance.end_s
-            )
-            return front_end.cepstra(samples)
+            samples = read_audio(utterance.audio_path, rate, utterance.start_s, utterance.end_s)
+            return _Heard(front_end.cepstra(samples), why_no_speech_in(samples, rate))
         except AsrError as error:
             return type(error)(f"{utterance.utterance_id}: {error}")
         except MemoryError:
@@ -118,7 +142,9 @@ def usable_cepstra(
     pairs = list(zip(corpus, results, strict=True))
     good = [(u, r) for u, r in pairs if not isinstance(r, AsrError)]
     errors = {u.utterance_id: r for u, r in pairs if isinstance(r, AsrError)}
-    return SpeechData(Corpus(tuple(u for u, _ in good)), tuple(c for _, c in good)), errors
+    if tells_silences:
+        warn_of_silences([(u, r.no_speech) for u, r in good if r.no_speech])
+    return SpeechData(Corpus(tuple(u for u, _ in good)), tuple(r.cepstra for _, r in good)), errors
 
 
 def warn_of_low_rates(recordings: Iterable[Path], sample_rate: int) -> None:

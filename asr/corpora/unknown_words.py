@@ -49,14 +49,23 @@ def named(unknown: Counter[str], lexicon: Lexicon, n_named: int = _N_NAMED) -> s
 
 def report(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> str:
     """Return one line that names the unknown words and counts the utterances; empty if all are known."""
+    fate = "not in lexicon.txt and are taken for any sequence of phones"
+    return _line(transcripts, lexicon, fate, "add them or correct the transcripts")
+
+
+def report_of_test(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> str:
+    """Return the same of words that a model shall recognise, whose lexicon is what it is."""
+    fate = "not in the model's lexicon and cannot be recognised"
+    return _line(transcripts, lexicon, fate, "correct the transcripts or train with these words")
+
+
+def _line(transcripts: Sequence[Sequence[str]], lexicon: Lexicon, fate: str, cure: str) -> str:
     unknown = unknown_words(transcripts, lexicon)
     if not unknown:
         return ""
     n_utterances = sum(any(word in unknown for word in words) for words in transcripts)
-    return (
-        f"{len(unknown)} word(s) of {n_utterances} utterance(s) are not in lexicon.txt and are taken for any "
-        f"sequence of phones: {named(unknown, lexicon)}; add them or correct the transcripts"
-    )
+    what = f"{len(unknown)} word(s) of {n_utterances} utterance(s) are {fate}"
+    return f"{what}: {named(unknown, lexicon)}; {cure}"
 
 
 def _is_known(word: str, lexicon: Lexicon) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from asr.config import FrontEndOptions
 from asr.corpora.corpus import Corpus, Problem, Utterance, lexicon_of, scan_parts
+from asr.corpora.silences import no_speech
 from asr.corpora.sufficiency import judgement
 from asr.corpora.wording import EXACT, PLAIN, forms_for, report, total, worded
 from asr.progress import progress_bar
@@ -22,6 +23,7 @@ from asr.text.forms import NOT_WORDS
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, spelling_fault
 from features.audio import audio_info, read_audio
+from features.energy import why_no_speech_in
 from features.errors import AudioError
 from foundation.arrays import Singles
 from foundation.errors import did_you_mean, listed
@@ -83,7 +85,7 @@ def validate(
             rates.update(recording.sample_rates)
             seconds[name].update(recording.seconds)
         in_order = sorted(found, key=lambda pair: pair[0])
-        problems += _located(name, [problem for _, problem in in_order])
+        problems += _located(name, [*_name_problems(corpus), *(problem for _, problem in in_order)])
         heard = {word for other, each in corpora.items() if other != "test" for word in each.vocabulary}
         problems += _located(name, _word_problems(corpus, lexicon, heard, text))
     problems += [Problem(".", line, "note") for line in report(total(c for _, c in readings.values()))]
@@ -172,8 +174,17 @@ def _check_recording(utterances: Sequence[Utterance], lexicon: Lexicon | None) -
             problems.append((name, Problem(name, str(error))))
             continue
         seconds.append((name, len(samples) / sample_rate))
-        problems += [(name, p) for p in _audio_problems(utterance, samples, seconds[-1][1], lexicon)]
+        problems += [(name, p) for p in _audio_problems(utterance, samples, sample_rate, lexicon)]
     return _Recording(tuple(problems), (sample_rate,), tuple(seconds))
+
+
+def _name_problems(corpus: Corpus) -> Iterator[Problem]:
+    """Yield the recordings whose names cannot be written into the files of a training."""
+    for path in sorted({u.audio_path for u in corpus}):
+        shown = str(path).encode(errors="backslashreplace").decode()
+        if shown != str(path):
+            what = f'the name "{shown}" is not UTF-8, expected names and words in UTF-8; rename it, or set'
+            yield Problem(".", f"{what} PYTHONUTF8=1 where the locale is not UTF-8")
 
 
 def _transcript_problems(utterance: Utterance) -> list[Problem]:
@@ -184,12 +195,15 @@ def _transcript_problems(utterance: Utterance) -> list[Problem]:
 
 
 def _audio_problems(
-    utterance: Utterance, samples: Singles, duration_s: float, lexicon: Lexicon | None
+    utterance: Utterance, samples: Singles, sample_rate: int, lexicon: Lexicon | None
 ) -> list[Problem]:
     if not samples.any():
         what = f"{utterance.audio_path}: all samples are zero, expected speech; record it again or remove it"
         return [Problem(utterance.utterance_id, what)]
-    return list(_duration_problems(utterance, duration_s, lexicon))
+    problems = list(_duration_problems(utterance, len(samples) / sample_rate, lexicon))
+    if utterance.spoken and (why := why_no_speech_in(samples, sample_rate)):
+        problems.append(Problem(utterance.utterance_id, no_speech(utterance, why), "warning"))
+    return problems
 
 
 def _duration_problems(utterance: Utterance, duration_s: float, lexicon: Lexicon | None) -> Iterator[Problem]:
@@ -305,7 +319,7 @@ def _whole_corpus_problems(train: Corpus, lexicon: Lexicon | None, rates: Counte
             cure = "record words that have them, or remove the words with them from the lexicon"
             yield Problem("lexicon.txt", f"{what}; expected each at least once; {cure}", "warning")
     if len(rates) > 1:
-        counts = ", ".join(f"{rate} Hz ({rates[rate]} recordings)" for rate in sorted(rates))
+        counts = ", ".join(f"{rate} Hz ({rates[rate]} recording(s))" for rate in sorted(rates))
         yield Problem(".", f"sample rates are mixed: {counts}; expected one; all are resampled", "warning")
     if rates and (highest := max(rates)) < (usual := FrontEndOptions.sample_rate):
         what = f"recordings have {highest} samples a second at most, the front end expects {usual}"

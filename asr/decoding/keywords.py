@@ -99,13 +99,14 @@ def read_keywords(directory: Path, name: str = KEYWORDS) -> Keywords | None:
     path = directory / name
     if not path.is_file():
         return None
-    record = read_object(path)
-    with as_train_wrote(path):
+    verb = "train" if name == USUAL_REJECTION else "keywords"  # that writes the file
+    record, cure = read_object(path, verb), f"run asr {verb} again or restore the file"
+    with as_train_wrote(path, verb):
         rule = record["rejection"]
         plain = {name: record[name] for name in ("words", "filler_cost")}
         plain |= {name: rule[name] for name in ("threshold", "offset")}
         of_words = list(rule["of_words"].items())
-        found = record_of(_Kept, plain | {"of_words": of_words}, ExperimentError)
-        weights = record_of(Evidence, rule["weights"], ExperimentError, "weights.")
+        found = record_of(_Kept, plain | {"of_words": of_words}, ExperimentError, cure=cure)
+        weights = record_of(Evidence, rule["weights"], ExperimentError, "weights.", cure)
         rejection = Rejection(found.threshold, weights, found.offset, dict(found.of_words))
         return Keywords(tuple(found.words), found.filler_cost, rejection)

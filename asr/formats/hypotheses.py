@@ -16,6 +16,7 @@ from asr.formats.captions import to_srt, to_vtt
 from asr.formats.ctm import to_ctm
 from asr.formats.intervals import Interval
 from asr.formats.transcripts import write_transcripts
+from foundation.errors import AsrError
 
 if TYPE_CHECKING:  # the command line reads the names of the formats, and should not wait for the search
     from decoder.decoder import Hypothesis
@@ -78,9 +79,9 @@ def write_decoded(pairs: Decoded, file_format: str, out: Path) -> None:
         write_text(out / f"{file_stem(name)}.{file_format}", text)
 
 
-def write_hypotheses(hypotheses: Mapping[str, Hypothesis], path: Path) -> None:
-    """Write words as a Kaldi text file."""
-    write_transcripts(path, {i: h.text for i, h in hypotheses.items()})
+def write_hypotheses(found: Mapping[str, Hypothesis | AsrError], path: Path) -> None:
+    """Write words as a Kaldi text file, without a line of what could not be decoded."""
+    write_transcripts(path, {i: h.text for i, h in found.items() if not isinstance(h, AsrError)})
 
 
 def _named(pairs: Decoded) -> list[tuple[str, Hypothesis]]:

@@ -23,7 +23,7 @@ from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.text.forms import comparable
 from decoder.decoder import Hypothesis
 from decoder.lexicon import Lexicon
-from foundation.errors import listed
+from foundation.errors import AsrError, listed
 
 
 def word_times(hypothesis: Hypothesis) -> str:
@@ -77,13 +77,21 @@ def _speakers(path: Path) -> dict[str, str]:
     return {utterance: words[0] for utterance, words in table.items()}
 
 
-def evaluation(result: WordAccuracy, hypotheses: Mapping[str, Hypothesis], *, as_json: bool) -> str:
-    """Return a word accuracy; what ended without a complete sentence is counted."""
-    incomplete = sorted(i for i, h in hypotheses.items() if not h.complete)
+def evaluation(result: WordAccuracy, found: Mapping[str, Hypothesis | AsrError], *, as_json: bool) -> str:
+    """Return a word accuracy; what was not decoded, or ended without a complete sentence, is counted."""
+    failed = {name: error for name, error in found.items() if isinstance(error, AsrError)}
+    incomplete = sorted(i for i, h in found.items() if isinstance(h, Hypothesis) and not h.complete)
     if as_json:
-        return json.dumps({**to_json(result), "incomplete": incomplete}, indent=1, ensure_ascii=False)
-    note = f"\n\n{len(incomplete)} incomplete: {', '.join(incomplete[:10])}" if incomplete else ""
-    return format_accuracy(result) + note
+        named = [
+            {"utterance": name, "words": result.not_decoded[name], "error": str(error)}
+            for name, error in failed.items()
+        ]
+        record = {**to_json(result), "incomplete": incomplete, "failed": named}
+        return json.dumps(record, indent=1, ensure_ascii=False)
+    if not incomplete:
+        return format_accuracy(result)
+    what = "ended without a complete sentence, the best partial words were scored"
+    return f"{format_accuracy(result)}\n\n{len(incomplete)} {what}: {listed(incomplete)}"
 
 
 def after_demo(directory: Path, recording: Path) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from asr.config import ExperimentConfig
 from asr.errors import ConfigError
+from asr.logs import warnings_once
 from asr.planning.planner import Planner
 from asr.planning.records import ModelPlan, Plan
 from asr.planning.walk import Walk
@@ -78,7 +79,7 @@ def plan_of(
         walk = Walk(loaded, corpus_dir, root, config)
         for name, system in systems.items():
             walk.check(name, system)
-        with walk.store.locked():
+        with walk.store.locked(), warnings_once():
             planner = Planner(walk, config, Path(scratch), workers)
             found = tuple(planner.model_plan(name, system) for name, system in systems.items())
             others = _with_other_centers(planner, systems, found, centers)

@@ -1,10 +1,11 @@
 """Word accuracies and comparisons as plain text for the terminal, and as JSON."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from asr.scoring.edit_distance import Confusion, ErrorCounts
 from asr.scoring.scoring import Comparison, SpeakerAccuracy, WordAccuracy
+from foundation.errors import listed
 
 _N_NAMED = 5
 
@@ -32,6 +33,7 @@ def format_accuracy(accuracy: WordAccuracy, *, n_confusions: int = 10) -> str:
             f"{accuracy.insertions} inserted",
             f"sentence accuracy {accuracy.sentence_accuracy:.2f} %, {len(accuracy.utterances)} utterances",
             *_missing_lines("hypothesis", accuracy.missing),
+            *_not_decoded_lines(accuracy.not_decoded),
         ],
         _speaker_lines(accuracy.speakers),
         _confusion_lines(accuracy.confusions, n_confusions),
@@ -90,9 +92,19 @@ def _counts_json(counts: ErrorCounts) -> dict[str, float | int | None]:
 def _missing_lines(what: str, missing: Sequence[str]) -> list[str]:
     if not missing:
         return []
-    more = f" and {len(missing) - _N_NAMED} more" if len(missing) > _N_NAMED else ""
-    named = ", ".join(missing[:_N_NAMED])
-    return [f"no {what} for {len(missing)} utterances, counted as deleted: {named}{more}"]
+    return [f"no {what} for {len(missing)} utterances, counted as deleted: {listed(missing, _N_NAMED)}"]
+
+
+def _not_decoded_lines(n_words: Mapping[str, int]) -> list[str]:
+    if not n_words:
+        return []
+    total = sum(n_words.values())
+    what = f"not decoded, in no count: {_count(len(n_words), 'utterance')} with {_count(total, 'word')}"
+    return [f"{what}: {listed([*n_words], _N_NAMED)}"]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _speaker_lines(speakers: Iterable[SpeakerAccuracy]) -> list[str]:

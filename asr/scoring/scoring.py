@@ -10,7 +10,7 @@ training set or seed.
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import stats
@@ -76,6 +76,8 @@ class WordAccuracy:
         too narrow; with one it has no width.
     missing : tuple of str
         Reference utterances without a hypothesis, counted as deletions.
+    not_decoded : mapping of str to int
+        Words of each utterance that could not be decoded, which are in no count.
     """
 
     counts: ErrorCounts
@@ -84,6 +86,7 @@ class WordAccuracy:
     confusions: tuple[Confusion, ...]
     interval: tuple[float, float]
     missing: tuple[str, ...]
+    not_decoded: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def word_accuracy(self) -> float:

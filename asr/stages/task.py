@@ -185,8 +185,14 @@ class TaskStages:
 
             def compute(directory: Path) -> None:
                 most = self.config.most_unusable
-                title = f"features of {label}"
-                data = compute_cepstra(corpus, front_end, title, most_left_out=most, marks=recordings)
+                data = compute_cepstra(
+                    corpus,
+                    front_end,
+                    label,
+                    most_left_out=most,
+                    marks=recordings,
+                    tells_silences=label == split,
+                )
                 self._check_source()
                 if label == "train":
                     warn_of_low_rates((u.audio_path for u in data.corpus), front_end.mfcc.sample_rate)

@@ -282,6 +282,7 @@ class TestProcess:
         assert begun == f"gmm, npd by the recipe folder; the log is {tmp_path / 'exp' / 'log.txt'}"
         assert "is not UTF-8, expected names and words in UTF-8" in error
         assert "set PYTHONUTF8=1 where the locale is not UTF-8" in error
+        assert re.search(r"[0-9a-f]{40}", error) is None  # the digest of a file
 
     def test_interrupt_key_while_modules_are_imported(self) -> None:
         done = subprocess.run(

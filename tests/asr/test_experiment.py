@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import soundfile
 from threadpoolctl import threadpool_limits
 
 import asr.experiment as experiment_module
 from asr import AsrError, Recognizer, train
 from asr.errors import ConfigError, ExperimentError
+from asr.logs import terminal_messages
 from asr.scoring.results import read_results
 from asr.stages.store import StageStore
 
@@ -493,7 +495,9 @@ class TestRefused:
             train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
         grammar.unlink()
         recording.write_bytes(recording.read_bytes()[:2000])
-        with pytest.raises(AsrError, match=r"1 of 5 recordings cannot be used(.|\n)*0\.wav: truncated"):
+        with pytest.raises(
+            AsrError, match=r"1 of 5 recordings of (dev|test) cannot be used(.|\n)*0\.wav: truncated"
+        ):
             train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
         assert not any(name.startswith(("start", "gmm")) for name in stage_names(out))
 
@@ -526,6 +530,29 @@ class TestWarnings:
         shutil.copytree(tones, tmp_path / "other")
         train("folder", corpus=tmp_path / "other", out=tmp_path / "exp", models=["gmm2"], settings=settings)
         assert f"was trained from {tones}; its results and models are replaced" in caplog.text
+
+    def test_another_corpus_before_anything_was_trained(
+        self, tones: Path, tmp_path: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (tmp_path / "exp").mkdir()
+        (tmp_path / "exp/config.json").write_text('{"corpus": "/somewhere/else"}')
+        train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2"], settings=settings)
+        assert "/somewhere/else" not in caplog.text
+        assert (tmp_path / "exp/results.json").is_file()
+
+    def test_what_each_pass_leaves_out_is_said_once(
+        self, tones: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        corpus, out = tmp_path / "corpus", tmp_path / "exp"
+        shutil.copytree(tones, corpus)
+        samples, rate = soundfile.read(corpus / "speaker 7/0.wav")
+        soundfile.write(corpus / "speaker 7/0.wav", samples[2000:2800], rate)
+        options = ("gmm.mixtures=1,2", "gmm.iterations=1,1", "retrain_with_dev=false", "grammars=loop")
+        with terminal_messages():
+            train("folder", corpus=corpus, out=out, models=["gmm2"], settings=options)
+        what = "utterances left out of training, no path through their transcript: speaker_7-0"
+        assert capsys.readouterr().err.count(what) == 1
+        assert (out / "log.txt").read_text().count(what) == 2
 
 
 RECIPE_OF_OVERLAPPING_SPLITS = """

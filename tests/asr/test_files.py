@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from asr.errors import ExperimentError
+from asr.errors import ConfigError, ExperimentError
 from asr.files import (
     as_plain,
+    check_target,
     directory_digest,
     file_digest,
     read_json,
@@ -51,6 +52,12 @@ class TestFiles:
             read_json(tmp_path / "x.json")
         with pytest.raises(ExperimentError, match=r"y\.json: not found, expected"):
             read_json(tmp_path / "y.json")
+
+    def test_a_target_that_cannot_be_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        check_target(tmp_path / "x", "--out")
+        monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)  # root may all
+        with pytest.raises(ConfigError, match=rf"^--out: {tmp_path}: cannot be written to, expected"):
+            check_target(tmp_path / "x", "--out")
 
     def test_file_digest(self, tmp_path: Path) -> None:
         (tmp_path / "x").write_bytes(b"abc")  # FIPS 180-2, appendix B.1

@@ -150,6 +150,14 @@ class TestKeywords:
         with pytest.raises(ConfigError, match="got --nbest with --reject or --keywords"):
             decode(experiment, [tmp_path / "a.wav"], n_best=2, keywords=True)
 
+    def test_what_is_damaged_is_replaced(self, experiment: Path, dev: Path) -> None:
+        path = experiment / "models" / "gmm2" / KEYWORDS
+        path.write_text("{")
+        with pytest.raises(ExperimentError, match=r"keywords\.json: .*; run asr keywords again"):
+            Recognizer.load(experiment)
+        found = keywords(experiment, CHOSEN, corpus=dev)
+        assert Recognizer.load(experiment).keywords == found.keywords
+
     def test_none_are_chosen(self, trained: Path) -> None:
         with pytest.raises(ExperimentError, match="no keywords are chosen, expected some; run asr keywords"):
             Recognizer.load(trained).spotting()

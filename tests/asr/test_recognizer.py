@@ -151,7 +151,9 @@ class TestNoSpeech:
         for name, samples in sounds.items():
             found = recognizer.transcribe(samples)
             assert found.words == (), name
-            assert found.no_speech.startswith(("its sound is steady", "its loudest part")), name
+            assert found.no_speech.startswith(
+                ("its sound is steady", "its loudest part", "its samples do not")
+            ), name
 
     def test_the_others_are_decoded_as_before(
         self,

@@ -229,7 +229,7 @@ class TestFailing:
         found = sweep("folder", **options)
         failed, good = found.rows
         assert failed.error is not None
-        assert "recordings cannot be used" in failed.error
+        assert "cannot be used" in failed.error
         assert "\n" not in failed.error
         assert (failed.point, failed.model, failed.dev, failed.test, failed.difference) == (
             *("unusable=stop", "", None, None, None),

@@ -12,11 +12,9 @@ import soundfile
 from numpy.testing import assert_array_equal
 
 from acoustic.emissions.hybrid import THESIS
-from asr import AsrError, Recognizer, align, align_corpus, decode, evaluate, info, lm, train
+from asr import AsrError, Recognizer, align, align_corpus, decode, info, lm, train
 from asr.config import ExperimentConfig
-from asr.corpora.corpus import read_corpus
 from asr.errors import ConfigError, CorpusError
-from asr.scoring.scoring import score
 from asr.verbs import make_lexicon, with_preset
 from decoder import NGram, english
 
@@ -67,33 +65,6 @@ def test_decode_gives_errors_in_their_places(trained: Path, tones: Path) -> None
     assert str(first).startswith("x.wav: ")
     assert not isinstance(second, AsrError)
     assert list(second.text) == (tones / "speaker 0/0.txt").read_text().split()
-
-
-class TestEvaluate:
-    def test_is_decoding_and_scoring(self, trained: Path, tones: Path) -> None:
-        speaker = tones / "speaker 2"
-        found, hypotheses = evaluate(trained, speaker)
-        corpus = read_corpus(speaker)
-        decoded = decode(trained, [u.audio_path for u in corpus], same_speaker=True)
-        assert [hypotheses[i].text for i in corpus.ids] == [h.text for h in decoded]  # type: ignore[union-attr]
-        texts = {i: h.text for i, h in hypotheses.items()}
-        assert found.counts == score(corpus.text, texts).counts
-
-    def test_says_that_it_knows_the_recordings(
-        self, trained: Path, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        evaluate(trained, tones)
-        assert "40 utterances trained this model (by their ids): this is not a test" in caplog.text
-        caplog.clear()
-        shutil.copytree(tones / "speaker 2", tmp_path / "someone else")
-        evaluate(trained, tmp_path / "someone else")
-        assert "this is not a test" not in caplog.text
-
-    def test_recordings_that_cannot_be_used(self, trained: Path, tones: Path, tmp_path: Path) -> None:
-        shutil.copytree(tones / "speaker 2", tmp_path / "c")
-        (tmp_path / "c/0.wav").write_bytes(b"")
-        with pytest.raises(CorpusError, match=r"1 recording\(s\) cannot be used.*\n.*0\.wav: empty file"):
-            evaluate(trained, tmp_path / "c")
 
 
 class TestLexicon:

@@ -109,7 +109,7 @@ def scan(source: Path) -> Scan:
         ]
     )
     problems += [*more, *(p for t in transcripts for p in t.problems), *_broken_links(directory, files)]
-    of_recording, missing = _by_recording(transcripts, audio)
+    of_recording, missing = _by_recording(transcripts, audio, _folders_like_recordings(directory, files))
     if source.is_file():
         audio = [path for path in audio if path in of_recording]
     utterances: list[Utterance] = []
@@ -182,8 +182,13 @@ def _overlaps(stretches: Sequence[Stretch], where: str) -> list[Problem]:
     return [Problem(where, what, "warning")]
 
 
+def _folders_like_recordings(directory: Path, files: Iterable[Path]) -> dict[Path, Path]:
+    """Return the folders that are called like recordings, by their names without suffix."""
+    return {p.with_suffix(""): p for p in files if is_audio(p) and (directory / p).is_dir()}
+
+
 def _by_recording(
-    transcripts: Iterable[Transcript], audio: Sequence[Path]
+    transcripts: Iterable[Transcript], audio: Sequence[Path], folders: Mapping[Path, Path]
 ) -> tuple[dict[Path, list[Transcript]], list[Problem]]:
     """Return what is said of each recording, and the problems of what is said of none."""
     by_stem: dict[Path, list[Path]] = {}
@@ -200,7 +205,11 @@ def _by_recording(
         parts = _by_name(transcript)
         for name, part in parts.items():
             paths = own if own and len(parts) == 1 else by_name.get(name, [])
-            what = _not_one(paths, name) if name and paths is not own else _none_beside(paths)
+            what = (
+                _not_one(paths, name)
+                if name and paths is not own
+                else _none_beside(paths, folders.get(transcript.path.with_suffix("")))
+            )
             if what is not None:
                 where = part.stretches[0].where if name and part.stretches else str(part.path)
                 problems.append(Problem(where, what))
@@ -220,9 +229,11 @@ def _by_name(transcript: Transcript) -> dict[str, Transcript]:
     return {name: replace(transcript, stretches=tuple(part)) for name, part in parts.items()}
 
 
-def _none_beside(paths: Sequence[Path]) -> str | None:
-    what = "no recording, expected one of the same name beside it; add it or remove the text"
-    return None if paths else what
+def _none_beside(paths: Sequence[Path], folder: Path | None) -> str | None:
+    if paths:
+        return None
+    got = f", got a folder {folder.name}" if folder else ""
+    return f"no recording, expected one of the same name beside it{got}; add it or remove the text"
 
 
 def _not_one(paths: Sequence[Path], name: str) -> str | None:

@@ -62,6 +62,7 @@ Refused = Callable[[str], str]
                 "corpus": Path("c"),
                 "model": None,
                 "grammar": None,
+                "reject": False,
                 "hypotheses": None,
                 "experiment": Path("e"),
             },

@@ -1,5 +1,6 @@
 """What the verbs that use a model on recordings hand over and print."""
 
+import errno
 import json
 import re
 import shutil
@@ -68,10 +69,10 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
             {"model": None},
         ),
         (
-            "evaluate e --corpus c --model m --grammar g",
-            "verbs.evaluate",
+            "evaluate e --corpus c --model m --grammar g --reject",
+            "evaluate",
             (Path("e"), Path("c")),
-            {"model": "m", "grammar": "g"},
+            {"model": "m", "grammar": "g", "reject": True},
         ),
         (
             "score r h --against i --format trn --utt2spk u --ignore-case --plain --json",
@@ -348,18 +349,50 @@ class TestEvaluate:
         assert record["word_accuracy"] >= 90
         assert record["incomplete"] == []
 
-    def test_bad_recordings_stop_it_and_are_all_named(
+    def test_bad_recordings_are_named_and_counted_apart(
         self, run: Run, trained: Path, tones: Path, tmp_path: Path
     ) -> None:
-        shutil.copytree(tones / "speaker 0", tmp_path / "corpus")
+        corpus, words = tmp_path / "corpus", tmp_path / "words.txt"
+        shutil.copytree(tones / "speaker 0", corpus)
         for name in ("0.wav", "3.wav"):
-            (tmp_path / "corpus" / name).write_bytes(b"no sound")
-        code, out, errors = run("evaluate", trained, "--corpus", tmp_path / "corpus")
+            (corpus / name).write_bytes(b"no sound")
+        spoken = [len((corpus / f"{n}.txt").read_text().split()) for n in range(5)]
+        code, out, errors = run("evaluate", trained, "--corpus", corpus, "--hypotheses", words, "--quiet")
+        assert code == 2
+        assert [line.split(":")[:2] for line in errors.splitlines()] == [["asr", " 0"], ["asr", " 3"]]
+        head, counts, sentences, not_decoded, *_ = out.splitlines()
+        assert head.startswith("word accuracy ")
+        assert counts.startswith(f"{spoken[1] + spoken[2] + spoken[4]} words, ")
+        assert sentences.endswith(" 3 utterances")
+        assert not_decoded == (
+            f"not decoded, in no count: 2 utterances with {spoken[0] + spoken[3]} words: 0, 3"
+        )
+        assert [line.split()[0] for line in words.read_text().splitlines()] == ["1", "2", "4"]
+
+        code, out, errors = run("evaluate", trained, "--corpus", corpus, "--json", "--quiet")
+        assert (code, len(errors.splitlines())) == (2, 2)
+        record = json.loads(out)
+        assert record["words"] == spoken[1] + spoken[2] + spoken[4]
+        assert [(f["utterance"], f["words"]) for f in record["failed"]] == [
+            ("0", spoken[0]),
+            ("3", spoken[3]),
+        ]
+        assert "not audio that libsndfile can read" in record["failed"][0]["error"]
+
+    def test_nothing_but_bad_recordings(self, run: Run, trained: Path, tones: Path, tmp_path: Path) -> None:
+        corpus = tmp_path / "corpus"
+        shutil.copytree(tones / "speaker 0", corpus)
+        for path in corpus.glob("*.wav"):
+            path.write_bytes(b"no sound")
+        code, out, errors = run("evaluate", trained, "--corpus", corpus)
         assert (code, out) == (2, "")
         head, *named = errors.splitlines()
-        assert "2 recording(s) cannot be used" in head
-        assert [line.split(":")[0] for line in named] == ["0", "3"]
-        assert "--set" not in errors
+        assert "none of 5 utterance(s) can be decoded" in head
+        assert len(named) == 5
+
+    def test_reject(self, run: Run, trained: Path, tones: Path) -> None:
+        code, out, _ = run("evaluate", trained, "--corpus", tones / "speaker 0", "--reject")
+        assert (code, out.split(",")[0]) == (0, "word accuracy 100.00 %")
 
 
 def test_evaluate_writes_the_words_if_asked_to(
@@ -374,6 +407,24 @@ def test_evaluate_writes_the_words_if_asked_to(
     assert table.startswith("word accuracy ")
     spoken = [path.read_text().split() for path in sorted(corpus.glob("*.txt"))]
     assert [line.split()[1:] for line in words.read_text().splitlines()] == spoken
+
+
+def test_words_that_cannot_be_written_cost_no_accuracy(
+    trained: Path,
+    tones: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(path: Path, found: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("asr.formats.hypotheses.write_transcripts", full)
+    words = str(tmp_path / "words.txt")
+    assert main(["evaluate", str(trained), "--corpus", str(tones / "speaker 0"), "--hypotheses", words]) == 2
+    out, errors = capsys.readouterr()
+    assert out.startswith("word accuracy ")
+    assert "No space left on device" in errors
 
 
 def test_score(run: Run, one_error: OneError, tmp_path: Path) -> None:

@@ -87,6 +87,7 @@ def test_recordings_for_ffmpeg_where_there_is_none_are_one_line(
 def test_report_of_one_problem_and_of_too_many() -> None:
     problems = [Problem(f"text:{i}", "is wrong") for i in range(1, 61)]
     assert problem_report("d", problems[:1]) == "d: text:1: is wrong"
+    assert problem_report("d", [Problem(".", "is empty")]) == "d: is empty"
     head, *lines, more, tail = problem_report("d", problems).splitlines()
     assert head == "d: 60 problems, expected none; correct them and run again"
     assert lines == [f"text:{i}: is wrong" for i in range(1, 11)]

@@ -21,6 +21,7 @@ from asr.errors import CorpusError
 from features.errors import FeatureError
 from features.frontend import FrontEndConfig
 from features.mfcc import MfccConfig
+from foundation.blocks import checkpoints
 
 CONFIG = FrontEndConfig()
 
@@ -68,6 +69,49 @@ class TestCompute:
     def test_wrong_configuration_is_one_error(self, corpus: Corpus) -> None:
         with pytest.raises(FeatureError, match=r"^n_channels: expected at least 1, got 0"):
             compute_cepstra(corpus, FrontEndConfig(MfccConfig(n_channels=0)))
+
+
+class TestSilences:
+    """What has a transcript and no speech is used, and named where that is asked for."""
+
+    @pytest.fixture
+    def silent(self, corpus: Corpus, tmp_path: Path) -> Corpus:
+        """Return a good utterance, a constant one, and one of noise that has no words."""
+        soundfile.write(tmp_path / "constant.wav", np.full(16000, 0.1), 16000)
+        paths = [corpus.utterances[0].audio_path, *[tmp_path / "constant.wav"] * 2]
+        words = [("ASA",), ("ASA",), ("[noise]",)]
+        named = zip("abc", paths, words, strict=True)
+        return Corpus(tuple(Utterance(name, path, spoken, "s") for name, path, spoken in named))
+
+    def test_is_named_and_used(
+        self, silent: Corpus, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        assert compute_cepstra(silent, CONFIG).corpus.ids == ("a", "b", "c")
+        assert caplog.messages == [
+            f"b: {tmp_path / 'constant.wav'}: no speech in it, expected the word of its transcript; its "
+            "samples do not change; listen to it, record it again or remove it"
+        ]
+
+    def test_is_not_named_again(self, silent: Corpus, caplog: pytest.LogCaptureFixture) -> None:
+        compute_cepstra(silent, CONFIG, tells_silences=False)
+        usable_cepstra(silent, CONFIG)
+        assert caplog.messages == []
+
+    def test_what_an_earlier_run_read_is_named(
+        self,
+        silent: Corpus,
+        tmp_path: Path,
+        caplog: pytest.LogCaptureFixture,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("foundation.blocks.LOSS_S", -1.0)  # every block leaves a file
+        with checkpoints(tmp_path / "blocks"):
+            compute_cepstra(silent, CONFIG)
+        caplog.clear()
+        (tmp_path / "constant.wav").unlink()
+        with checkpoints(tmp_path / "blocks"):
+            compute_cepstra(silent, CONFIG)
+        assert [message.partition(":")[0] for message in caplog.messages] == ["b"]
 
 
 class TestKept:

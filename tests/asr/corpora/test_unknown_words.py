@@ -3,7 +3,14 @@ from pathlib import Path
 import pytest
 
 from asr.corpora.corpus import Corpus, Utterance
-from asr.corpora.unknown_words import check_lexicon_belongs, is_all_unknown, named, report, unknown_words
+from asr.corpora.unknown_words import (
+    check_lexicon_belongs,
+    is_all_unknown,
+    named,
+    report,
+    report_of_test,
+    unknown_words,
+)
 from asr.errors import CorpusError
 from decoder.lexicon import Lexicon
 
@@ -40,6 +47,14 @@ def test_utterances_are_counted() -> None:
         "2 word(s) of 2 utterance(s) are not in lexicon.txt and are taken for any sequence"
     )
     assert '"A" 3 time(s), "B" 1 time(s); add' in said
+
+
+def test_of_a_test_they_cannot_be_recognised() -> None:
+    assert report_of_test([["YES"]], LEXICON) == ""
+    assert report_of_test([["YES", "A"]], LEXICON) == (
+        "1 word(s) of 1 utterance(s) are not in the model's lexicon and cannot be recognised: "
+        '"A" 1 time(s); correct the transcripts or train with these words'
+    )
 
 
 def test_half_of_the_words_may_be_unknown() -> None:

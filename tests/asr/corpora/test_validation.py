@@ -1,5 +1,7 @@
 """Every kind of fault planted in a small corpus is found, and nothing else."""
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +23,8 @@ LEXICON = Lexicon(
 def write_wav(path: Path, duration_s: float = 1.0, sample_rate: int = RATE) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     samples = 0.1 * np.random.default_rng(0).standard_normal(round(duration_s * sample_rate))
-    soundfile.write(path, samples, sample_rate)
+    swells = np.sin(3 * np.pi * np.arange(len(samples)) / sample_rate) ** 2  # what is steady is no speech
+    soundfile.write(path, samples * swells, sample_rate)
     return path
 
 
@@ -95,6 +98,47 @@ def test_unusable_audio(tmp_path: Path, spoil: Callable[[Path], object], message
     (line,) = lines_of(tmp_path)
     assert line.startswith("error: s2-u2: ")
     assert message in line
+
+
+def dither(n_samples: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(-1, 2, size=n_samples) / 2**16
+
+
+@pytest.mark.parametrize(
+    ("samples", "why"),
+    [
+        (dither(RATE), "its loudest part has -9"),
+        (np.full(RATE, 0.3), "its samples do not change"),
+        (0.1 * np.sin(np.arange(RATE)), "its sound is steady within 0.0 dB"),
+    ],
+    ids=["dither", "constant", "hum"],
+)
+def test_a_transcript_without_speech_is_a_warning(tmp_path: Path, samples: np.ndarray, why: str) -> None:
+    write_folder(tmp_path, GOOD)
+    path = tmp_path / "s2/u2.wav"
+    soundfile.write(path, samples, RATE, subtype="PCM_24")
+    (line,) = lines_of(tmp_path)
+    expected = "no speech in it, expected the 3 words of its transcript"
+    assert line.startswith(f"warning: s2-u2: {path}: {expected}; {why}")
+    assert line.endswith("; listen to it, record it again or remove it")
+
+
+def test_noises_need_no_speech(tmp_path: Path) -> None:
+    write_folder(tmp_path, GOOD | {"s0/u9": "[noise]"})
+    soundfile.write(tmp_path / "s0/u9.wav", np.full(RATE, 0.3), RATE)
+    assert lines_of(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names of any bytes")
+def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    write_folder(tmp_path, GOOD)
+    for suffix in ("wav", "txt"):
+        (tmp_path / f"s0/u0.{suffix}").rename(
+            os.fsdecode(os.fsencode(tmp_path) + f"/s0/b\xe4d.{suffix}".encode("latin-1"))
+        )
+    (line,) = lines_of(tmp_path)
+    assert line.startswith(f'error: .: the name "{tmp_path}/s0/b\\udce4d.wav" is not UTF-8, expected')
+    assert line.encode().isascii()
 
 
 def test_long_silence_is_a_warning(tmp_path: Path) -> None:
@@ -188,7 +232,7 @@ def test_one_utterance_and_untrained_phones_and_mixed_rates_are_warnings(tmp_pat
     ]
     write_wav(write_folder(tmp_path / "mixed", GOOD) / "s0/u0.wav", sample_rate=16000)
     assert lines_of(tmp_path / "mixed") == [
-        "warning: .: sample rates are mixed: 8000 Hz (3 recordings), 16000 Hz (1 recordings); "
+        "warning: .: sample rates are mixed: 8000 Hz (3 recording(s)), 16000 Hz (1 recording(s)); "
         "expected one; all are resampled"
     ]
 

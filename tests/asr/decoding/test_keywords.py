@@ -34,11 +34,21 @@ def test_a_model_without_any(tmp_path):
         ({"rejection": {**RULE, "weights": {"odd": 1.0}}}, "unknown key odd"),
         ({"rejection": {**RULE, "weights": {"margin": "2"}}}, 'weights.margin: expected a number, got "2"'),
         ({"rejection": {**RULE, "of_words": {"A": None}}}, "expected a number, got null"),
-        ({"rejection": {**RULE, "of_words": [1]}}, "not as asr train writes it"),
-        ({"rejection": {}}, "not as asr train writes it"),
+        ({"rejection": {**RULE, "of_words": [1]}}, "not as asr keywords writes it"),
+        ({"rejection": {}}, "not as asr keywords writes it"),
     ],
 )
 def test_a_broken_file(tmp_path, change, problem):
     (tmp_path / KEYWORDS).write_text(json.dumps({**RECORD, **change}))
-    with pytest.raises(ExperimentError, match=rf"^[^\n]*keywords\.json: [^\n]*{problem}[^\n]*$"):
+    cure = "run asr keywords again"
+    with pytest.raises(
+        ExperimentError, match=rf"^[^\n]*keywords\.json: [^\n]*{problem}[^\n]*; {cure}[^\n]*$"
+    ):
         read_keywords(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", ""])
+def test_a_file_that_is_no_object(tmp_path, content):
+    (tmp_path / REJECTION).write_text(content)
+    with pytest.raises(ExperimentError, match=r"rejection\.json: [^\n]*; run asr keywords again$"):
+        read_keywords(tmp_path, REJECTION)

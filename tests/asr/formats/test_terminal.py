@@ -2,13 +2,14 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from asr.errors import ScoringError
+from asr.errors import CorpusError, ScoringError
 from asr.formats import terminal
 from asr.language_model import Fit, LanguageModel, Usage
 from asr.scoring.results import Result, write_results
@@ -45,8 +46,18 @@ class TestEvaluation:
     def test_what_is_incomplete_is_counted_and_named(self) -> None:
         text = terminal.evaluation(self.RESULT, {"u1": FOUND, "u2": PARTIAL}, as_json=False)
         assert text.startswith("word accuracy 66.67 %")
-        assert text.endswith("\n\n1 incomplete: u2")
-        assert "incomplete" not in terminal.evaluation(self.RESULT, {"u1": FOUND}, as_json=False)
+        what = "1 ended without a complete sentence, the best partial words were scored"
+        assert text.endswith(f"\n\n{what}: u2")
+        assert "complete" not in terminal.evaluation(self.RESULT, {"u1": FOUND}, as_json=False)
+
+    def test_what_failed_is_in_json_with_its_words(self) -> None:
+        result = replace(self.RESULT, not_decoded={"u0": 4})
+        found = {"u0": CorpusError("u0: empty"), "u1": FOUND, "u2": PARTIAL}
+        record = json.loads(terminal.evaluation(result, found, as_json=True))
+        assert record["failed"] == [{"utterance": "u0", "words": 4, "error": "u0: empty"}]
+        assert record["incomplete"] == ["u2"]
+        text = terminal.evaluation(result, found, as_json=False)
+        assert "\nnot decoded, in no count: 1 utterance with 4 words: u0\n" in text
 
     def test_json(self) -> None:
         record = json.loads(terminal.evaluation(self.RESULT, {"u1": FOUND, "u2": PARTIAL}, as_json=True))

@@ -73,6 +73,16 @@ def test_problems(tmp_path: Path, write_folder: Write) -> None:
     ]
 
 
+def test_a_folder_that_is_called_like_a_recording(tmp_path: Path, write_folder: Write) -> None:
+    write_folder(tmp_path, "a", "b")
+    (tmp_path / "b.wav").unlink()
+    (tmp_path / "b.wav").mkdir()
+    assert problems_of(tmp_path) == [
+        "b.txt: no recording, expected one of the same name beside it, got a folder b.wav; add it or remove "
+        "the text"
+    ]
+
+
 def test_order_depends_on_neither_locale_nor_file_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_folder: Write
 ) -> None:

@@ -1,0 +1,98 @@
+"""How well a model recognises a transcribed corpus, whatever of it cannot be used."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from asr.corpora.corpus import Problem, read_corpus
+from asr.corpora.kinds import first_of_each_kind
+from asr.corpora.speech_data import SpeechData, usable_cepstra, warn_of_low_rates
+from asr.corpora.unknown_words import report_of_test
+from asr.corpora.wording import worded
+from asr.decoding.failures import decoded_or_errors
+from asr.decoding.passes import accuracy_of, scored_speech
+from asr.errors import CorpusError
+from asr.files import as_train_wrote, read_json
+from asr.model_directories import TRAINED_ON, model_directory
+from asr.recognizer import Recognizer
+from asr.scoring.scoring import WordAccuracy
+from decoder.decoder import Hypothesis
+from foundation.errors import AsrError
+
+_N_OF_A_KIND = 10
+
+logger = logging.getLogger(__name__)
+
+
+def evaluate(
+    experiment: str | Path,
+    corpus: str | Path,
+    *,
+    model: str | None = None,
+    grammar: str | None = None,
+    reject: bool = False,
+) -> tuple[WordAccuracy, dict[str, Hypothesis | AsrError]]:
+    """Return the word accuracy on a corpus, and by utterance id the words or the error that prevented them.
+
+    What cannot be decoded is in no count of the accuracy; ``not_decoded`` of it says how many words that are.
+    An error is raised if nothing can be decoded.
+
+    Parameters
+    ----------
+    experiment : experiment directory, or a model's own
+    corpus : a corpus in any layout
+    model, grammar : names; by default the best on dev, and the last one of the recipe
+    reject : leave out words that were probably not spoken (`Recognizer.with_rejection`)
+    """
+    recognizer = Recognizer.load(experiment, model, grammar)
+    if reject:
+        recognizer = recognizer.with_rejection()
+    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    if message := report_of_test([u.words for u in speech], recognizer.lexicon):
+        logger.warning("%s", message)
+    config = recognizer.model.front_end.config
+    warn_of_low_rates((u.audio_path for u in speech), config.mfcc.sample_rate)
+    data, errors = usable_cepstra(speech, config, tells_silences=True)
+    _warn_of_known(data.corpus.ids, model_directory(Path(experiment), model))
+    found: dict[str, Hypothesis | AsrError] = {**errors, **_decoded(recognizer, data)}
+    in_order = {name: found[name] for name in speech.ids}
+    words = {name: h for name, h in in_order.items() if isinstance(h, Hypothesis)}
+    if not words:
+        raise CorpusError(_nothing_decoded(corpus, list(map(str, in_order.values()))))
+    accuracy = accuracy_of(speech.subset(words), list(words.values()))
+    not_decoded = {u.utterance_id: len(u.spoken) for u in speech if u.utterance_id not in words}
+    return replace(accuracy, not_decoded=not_decoded), in_order
+
+
+def _decoded(recognizer: Recognizer, data: SpeechData) -> dict[str, Hypothesis | AsrError]:
+    """Return the words of each utterance by its id, or why it cannot be decoded."""
+
+    def decode(places: Sequence[int]) -> list[Hypothesis]:
+        cepstra, speakers = [data.cepstra[n] for n in places], [data.speakers[n] for n in places]
+        return recognizer.decode(scored_speech(cepstra, speakers, recognizer.model))
+
+    return dict(zip(data.corpus.ids, decoded_or_errors(data.corpus.ids, decode), strict=True))
+
+
+def _nothing_decoded(corpus: str | Path, problems: Sequence[str]) -> str:
+    """Return a line that says so, and lines for the first problems of each kind."""
+    lines = [f"{corpus}: none of {len(problems)} utterance(s) can be decoded, expected some; correct them"]
+    for problem, n_more in first_of_each_kind((Problem("", what) for what in problems), _N_OF_A_KIND):
+        lines += [problem.what, *([f"  and {n_more} more of this kind"] if n_more else [])]
+    return "\n".join(lines)
+
+
+def _warn_of_known(ids: Collection[str], directory: Path) -> None:
+    """Log how many utterances trained the model in a directory."""
+    trained_on = directory / TRAINED_ON
+    with as_train_wrote(trained_on):
+        known = set(ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
+    if known:
+        logger.warning(
+            "%d of these %d utterances trained this model (by their ids): this is not a test",
+            len(known),
+            len(ids),
+        )

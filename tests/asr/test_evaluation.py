@@ -1,0 +1,144 @@
+"""Evaluation: decoding and scoring of a corpus, whatever of it cannot be used."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from asr import AsrError, decode, evaluate
+from asr.corpora.corpus import read_corpus
+from asr.corpora.tones import RATE, WORDS, speak
+from asr.errors import CorpusError, ScoringError
+from asr.scoring.scoring import score
+from decoder import Decoder
+from decoder.errors import DecodingError
+
+
+@pytest.fixture
+def corpus(tones: Path, tmp_path: Path) -> Path:
+    """Return one speaker's recordings, to be spoilt."""
+    shutil.copytree(tones / "speaker 2", tmp_path / "corpus")
+    return tmp_path / "corpus"
+
+
+def test_is_decoding_and_scoring(trained: Path, tones: Path) -> None:
+    speaker = tones / "speaker 2"
+    found, hypotheses = evaluate(trained, speaker)
+    corpus = read_corpus(speaker)
+    decoded = decode(trained, [u.audio_path for u in corpus], same_speaker=True)
+    assert [hypotheses[i].text for i in corpus.ids] == [h.text for h in decoded]  # type: ignore[union-attr]
+    texts = {i: h.text for i, h in hypotheses.items()}  # type: ignore[union-attr]
+    assert found.counts == score(corpus.text, texts).counts
+    assert found.not_decoded == {}
+
+
+def test_says_that_it_knows_the_recordings(
+    trained: Path, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    evaluate(trained, tones)
+    assert "40 utterances trained this model (by their ids): this is not a test" in caplog.text
+    caplog.clear()
+    shutil.copytree(tones / "speaker 2", tmp_path / "someone else")
+    evaluate(trained, tmp_path / "someone else")
+    assert "this is not a test" not in caplog.text
+
+
+class TestUnusable:
+    def test_costs_no_others(self, trained: Path, corpus: Path) -> None:
+        good = {f"{n}": (corpus / f"{n}.txt").read_text().split() for n in (2, 4)}
+        n_words = {f"{n}": len((corpus / f"{n}.txt").read_text().split()) for n in (0, 1, 3)}
+        (corpus / "0.wav").write_bytes(b"")
+        (corpus / "1.wav").write_bytes((corpus / "1.wav").read_bytes()[:4000])
+        soundfile.write(corpus / "3.wav", np.full(2000, 0.1), 2000)
+        accuracy, found = evaluate(trained, corpus)
+        assert list(found) == ["0", "1", "2", "3", "4"]
+        problems = {name: str(f) for name, f in found.items() if isinstance(f, AsrError)}
+        assert [*problems] == ["0", "1", "3"]
+        for name, problem in zip(problems, ["empty file", "truncated", "2000 Hz"], strict=True):
+            assert problems[name].startswith(f"{name}: ")
+            assert problem in problems[name]
+        assert accuracy.not_decoded == n_words
+        assert [u.utterance_id for u in accuracy.utterances] == ["2", "4"]
+        assert accuracy.words == sum(map(len, good.values()))
+        assert accuracy.missing == ()
+        assert accuracy.counts == score(good, {n: found[n].text for n in good}).counts  # type: ignore[union-attr]
+
+    def test_what_only_the_search_cannot_take(
+        self, trained: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        samples, _ = soundfile.read(corpus / "1.wav")
+        soundfile.write(corpus / "1.wav", np.tile(samples, 20), RATE)
+        decoded = Decoder.decode
+
+        def refuse_long(self: Decoder, scores: np.ndarray) -> object:
+            if len(scores) > 500:
+                raise DecodingError("no path")
+            return decoded(self, scores)
+
+        monkeypatch.setattr(Decoder, "decode", refuse_long)
+        accuracy, found = evaluate(trained, corpus)
+        assert {name: str(f) for name, f in found.items() if isinstance(f, AsrError)} == {"1": "1: no path"}
+        assert list(accuracy.not_decoded) == ["1"]
+        assert len(accuracy.utterances) == 4
+
+    def test_all_is_an_error_with_each(self, trained: Path, corpus: Path) -> None:
+        for path in corpus.glob("*.wav"):
+            path.write_bytes(b"")
+        with pytest.raises(CorpusError, match=r"none of 5 utterance\(s\) can be decoded") as caught:
+            evaluate(trained, corpus)
+        head, *named = str(caught.value).splitlines()
+        assert head.startswith(f"{corpus}: ")
+        assert [line.split(":")[0] for line in named] == ["0", "1", "2", "3", "4"]
+
+    def test_of_many_the_first_are_named(self, trained: Path, corpus: Path) -> None:
+        shutil.rmtree(corpus)
+        corpus.mkdir()
+        for n in range(12):
+            (corpus / f"{n:02d}.wav").write_bytes(b"")
+            (corpus / f"{n:02d}.txt").write_text("ASA")
+        with pytest.raises(CorpusError, match=r"none of 12 utterance\(s\)") as caught:
+            evaluate(trained, corpus)
+        _, *named, last, more = str(caught.value).splitlines()
+        assert (len(named), last[:3], more) == (9, "09:", "  and 2 more of this kind")
+
+    def test_nothing_is_said(self, trained: Path, corpus: Path) -> None:
+        for path in corpus.glob("*.txt"):
+            path.write_text("")
+        with pytest.raises(ScoringError, match="expected at least one word, got none in 5"):
+            evaluate(trained, corpus)
+
+
+class TestWarnings:
+    def test_of_low_rates(self, trained: Path, corpus: Path, caplog: pytest.LogCaptureFixture) -> None:
+        samples, _ = soundfile.read(corpus / "1.wav")
+        soundfile.write(corpus / "1.wav", samples[::2], RATE // 2)
+        evaluate(trained, corpus)
+        assert "1 of 5 recordings have fewer samples a second than the front end expects" in caplog.text
+
+    def test_of_words_that_the_model_has_not(
+        self, trained: Path, corpus: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (corpus / "1.txt").write_text("ASA OTHER\n")
+        evaluate(trained, corpus)
+        what = "1 word(s) of 1 utterance(s) are not in the model's lexicon and cannot be recognised"
+        assert f'{what}: "OTHER" 1 time(s)' in caplog.text
+
+    def test_of_transcripts_without_speech(
+        self, trained: Path, corpus: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        soundfile.write(corpus / "1.wav", np.full(RATE, 0.1), RATE)
+        accuracy, _ = evaluate(trained, corpus)
+        assert f"1: {corpus / '1.wav'}: no speech in it, expected the " in caplog.text
+        assert len(accuracy.utterances) == 5
+
+
+def test_words_that_were_not_spoken_are_rejected(trained: Path, corpus: Path) -> None:
+    rng = np.random.default_rng(9)
+    others = sum(speak(WORDS, scale, rng)[8000:16000] for scale in (0.6, 1.4))
+    soundfile.write(corpus / "1.wav", others, RATE)
+    plain, rejecting = (evaluate(trained, corpus, reject=reject)[1] for reject in (False, True))
+    assert plain["1"].text != ()  # type: ignore[union-attr]
+    assert rejecting["1"].text == ()  # type: ignore[union-attr]
+    assert rejecting["0"].text == tuple((corpus / "0.txt").read_text().split())  # type: ignore[union-attr]
