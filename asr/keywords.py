@@ -13,7 +13,7 @@ from asr.errors import CorpusError
 from asr.files import read_object, write_json
 from asr.model_directories import model_directory
 from asr.recognizer import Recognizer
-from asr.rules.choosing import KEPT, ChosenKeywords, chosen_by, fallback_of
+from asr.rules.choosing import ChosenKeywords, chosen_by, fallback_of
 from asr.rules.hearing import hear, pieces_of_corpus, pieces_of_others
 from asr.rules.withheld import withheld
 from asr.scoring.detection import RULE_OF_THREE, OperatingPoint, Wanted
@@ -46,7 +46,7 @@ def keywords(
     experiment : experiment directory, or a model's own
     words : the keywords, in the model's lexicon; without any, what is learned is a rule for the words of the
         grammar (``rejection.json``, for ``decode --reject``), and detection is the share of the words
-        recognised right that are kept, 98 % by default
+        recognised right that are kept, 99 % or more by default
     corpus : transcribed speech with the keywords, that did not train the model
     other : directories of recordings, or single ones, without any keyword: other speech, and noise; of a
         Kaldi directory the transcripts say where keywords are
@@ -66,7 +66,6 @@ def keywords(
         decoders = [each.decoder(lexicon, topology, config) for each in untried]
     else:
         untried, decoders = [Keywords((), 0.0, fallback)], [recognizer.decoder]
-        wanted = Wanted(detection=KEPT) if wanted == Wanted() else wanted
     pieces = [*pieces_of_corpus(recognizer, corpus, directory, with_backwards=True)]
     if not chosen:
         pieces += withheld(recognizer, pieces)
@@ -80,7 +79,8 @@ def keywords(
         )
     trials = [chosen_by(recognizer.name, each, n, heard, wanted) for n, each in enumerate(untried)]
     best = min(trials, key=lambda trial: (wanted.shortfall(trial.point), trial.keywords.filler_cost))
-    _tell_what_is_uncertain(best, wanted)
+    if chosen or wanted != Wanted():
+        _tell_what_is_uncertain(best, wanted)
     _write(best, directory, Path(experiment))
     return best
 

@@ -56,6 +56,7 @@ REJECTION_HEAD = (
     "minutes",
     "words a minute",
     "rough rule",
+    "rule of training",
     "learned rule",
     "without speech",
 )
@@ -188,7 +189,8 @@ def interval(pair):
 
 def rejection(options, data, corpus, model):
     """Yield what words a recogniser finds in sounds, and how many of them are left after rejection."""
-    plain = replace(Recognizer.load(options.experiments / corpus, model), rule=None)
+    trained = Recognizer.load(options.experiments / corpus, model)
+    plain = replace(trained, rule=None)
     own = data / "models" / model
     shutil.rmtree(own, ignore_errors=True)
     shutil.copytree(model_directory(options.experiments / corpus, model), own)
@@ -201,7 +203,8 @@ def rejection(options, data, corpus, model):
     for folder in sorted((data / "noise" / corpus / "B").iterdir()):
         sounds[f"noise {folder.name}"] = [folder / "noise.wav"]
     for name, files in sounds.items():
-        found = [r.transcribe_all(files) for r in (plain, plain.with_rejection(), learned.with_rejection())]
+        rules = (plain.with_rejection(), trained.with_rejection(), learned.with_rejection())
+        found = [r.transcribe_all(files) for r in (plain, *rules)]
         minutes = sum(audio_info(file).duration_s for file in files) / 60
         n_words = [sum(len(h.words) for h in hypotheses) for hypotheses in found]
         yield {
@@ -210,7 +213,8 @@ def rejection(options, data, corpus, model):
             "minutes": minutes,
             "words_a_minute": n_words[0] / minutes,
             "with_rough_rule": n_words[1] / minutes,
-            "with_learned_rule": n_words[2] / minutes,
+            "with_rule_of_training": n_words[2] / minutes,
+            "with_learned_rule": n_words[3] / minutes,
             "without_speech": sum(bool(h.no_speech) for h in found[0]),
         }
 

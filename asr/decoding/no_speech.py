@@ -19,6 +19,7 @@ def why_not_heard(recording: Recording) -> str:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from features.mfcc import MfccConfig
     >>> hiss = np.random.default_rng(0).normal(size=16000).astype(np.float32)
     >>> why_not_heard(Recording.of(0.1 * hiss, MfccConfig()))

@@ -16,7 +16,7 @@ from asr.rules.withheld import withheld
 from asr.scoring.detection import OperatingPoint, Wanted, detection_curve, operating_point
 from asr.training.rejection import learn_rejection
 
-KEPT = 98.0  # percent of the words recognised right, by the rule for the words of a grammar
+KEPT = 99.0  # percent of the words recognised right, by the rule for the words of a grammar; at least
 N_LEARNED_FROM = 100  # utterances at most, for what training learns; each is heard four times
 
 
@@ -45,7 +45,14 @@ class ChosenKeywords:
 def chosen_by(
     model: str, untried: Keywords, place: int, heard: Sequence[HeardPiece], wanted: Wanted
 ) -> ChosenKeywords:
-    """Return what one of the decoders, given by its place, reaches with a rule of its own."""
+    """Return what one of the decoders, given by its place, reaches with a rule of its own.
+
+    Without a wish, a rule for the words of a grammar keeps nearly all of those that are right, and whatever
+    is more probably right than wrong.
+    """
+    usual = not untried.words and wanted == Wanted()
+    if usual:
+        wanted = Wanted(detection=KEPT)
     hours = sum(h.seconds for h in heard) / 3600
     candidates = [candidate for h in heard for candidate in h.found[place]]
     rule, odds = learn_rejection(candidates, untried.words, untried.rejection)
@@ -53,6 +60,8 @@ def chosen_by(
     is_hit, odds = np.array([c.is_spoken for c in candidates], dtype=bool)[counted], odds[counted]
     n_spoken = sum(h.n_spoken for h in heard) if untried.words else int(is_hit.sum())
     threshold = wanted.threshold(odds, is_hit, n_spoken, hours)
+    if usual:
+        threshold = min(threshold, 0.0)
     return ChosenKeywords(
         model,
         replace(untried, rejection=replace(rule, threshold=threshold)),
@@ -88,6 +97,6 @@ def learned_rule(recognizer: Recognizer, data: SpeechData) -> Keywords | None:
         [recognizer.decoder],
     )
     rough = Keywords((), 0.0, fallback_of(recognizer))
-    found = chosen_by(recognizer.name, rough, 0, heard, Wanted(detection=KEPT))
+    found = chosen_by(recognizer.name, rough, 0, heard, Wanted())
     is_learned = found.keywords.rejection.weights != rough.rejection.weights
     return found.keywords if is_learned else None

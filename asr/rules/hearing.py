@@ -179,7 +179,7 @@ def hear(
         n_spoken = sum(word in wanted for word in piece.words)
         return HeardPiece(found, n_spoken, len(scores) * recognizer.model.front_end.frame_shift_s)
 
-    return list(progress_bar(parallel_map(one, pieces), len(pieces), "keywords"))
+    return list(progress_bar(parallel_map(one, pieces), len(pieces), "words found"))
 
 
 def _spoken(

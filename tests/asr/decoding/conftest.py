@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from acoustic import AcousticModel, GmmModel, Topology
+from asr.decoding.scored_sound import ScoredSound
 from decoder import Hypothesis, HypothesisWord, Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.mfcc import MfccConfig
@@ -50,8 +51,7 @@ def word() -> Callable[[str, int, int], HypothesisWord]:
 class Sounds(NamedTuple):
     """What words are judged by."""
 
-    scores: np.ndarray
-    model: AcousticModel
+    sound: ScoredSound
     lexicon: Lexicon
 
 
@@ -59,7 +59,7 @@ class Sounds(NamedTuple):
 def sounds(ab_model: Callable[[int], AcousticModel], spoken: Callable[..., np.ndarray]) -> Sounds:
     """Return scores of "ab", then of four frames of "b"."""
     lexicon = Lexicon({"AB": [("a", "b")], "BA": [("b", "a")]})
-    return Sounds(spoken([0, 1, 1, 2, 2, 0, 2, 2, 2, 2, 0], 3), ab_model(1), lexicon)
+    return Sounds(ScoredSound(spoken([0, 1, 1, 2, 2, 0, 2, 2, 2, 2, 0], 3), ab_model(1)), lexicon)
 
 
 @pytest.fixture(scope="session")

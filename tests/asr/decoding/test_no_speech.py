@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from asr.decoding.no_speech import shortest_word, why_no_words, why_not_heard
+from asr.decoding.scored_sound import ScoredSound
 from decoder import Lexicon
 from features.mfcc import MfccConfig
 from features.recording import Recording
@@ -55,14 +56,15 @@ def test_a_few_frames_tell_nothing():
 def test_a_path_through_silence_has_no_room_for_a_word(ab_model, spoken):
     model = ab_model(2)  # sil, a and b are states 0 and 1, 2 and 3, 4 and 5
     assert shortest_word(LEXICON, model.topology) == 4
-    assert why_no_words(spoken([0] * 5 + [1] * 5, 6), model, 4) == (
+    assert why_no_words(ScoredSound(spoken([0] * 5 + [1] * 5, 6), model), 4) == (
         "0 of its 10 frames sound like speech, a word takes 4"
     )
-    assert why_no_words(spoken([0, 1, 2, 3, 0, 1], 6), model, 4).startswith("2 of its 6 frames")
-    assert why_no_words(spoken([0, 1, 2, 3, 4, 5, 0, 1], 6), model, 4) == ""
+    assert why_no_words(ScoredSound(spoken([0, 1, 2, 3, 0, 1], 6), model), 4).startswith("2 of its 6 frames")
+    assert why_no_words(ScoredSound(spoken([0, 1, 2, 3, 4, 5, 0, 1], 6), model), 4) == ""
 
 
 def test_fewer_frames_than_a_phone_are_no_word(ab_model, spoken):
     assert (
-        why_no_words(spoken([2], 6), ab_model(2), 4) == "0 of its 1 frames sound like speech, a word takes 4"
+        why_no_words(ScoredSound(spoken([2], 6), ab_model(2)), 4)
+        == "0 of its 1 frames sound like speech, a word takes 4"
     )

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from acoustic.hmm.fit import FitCurve
 from asr.decoding.evidence import Evidence
 from asr.decoding.rejection import Rejection
+from asr.decoding.scored_sound import ScoredSound
 from decoder import Hypothesis
 
 CURVE = FitCurve(slope=0.4, offset=2.0)
@@ -47,5 +48,6 @@ class TestRejection:
 
     def test_nothing_recognised_stays_so(self, sounds):
         nothing = Hypothesis((), 0.0, True)
-        kept = Rejection.of_curve(CURVE).kept(nothing, np.empty((0, 3)), sounds.model, sounds.lexicon)
+        silent = ScoredSound(np.empty((0, 3)), sounds.sound.model)
+        kept = Rejection.of_curve(CURVE).kept(nothing, silent, sounds.lexicon)
         assert kept == nothing

@@ -2,17 +2,19 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from acoustic.emissions.model_files import load_model
 from asr.corpora.corpus import read_corpus, write_corpus
+from asr.decoding.keywords import USUAL_REJECTION, read_keywords
 from asr.decoding.passes import scored_speech
 from asr.experiment import Experiment
 from asr.files import read_json, write_json
 from asr.recognizer import Recognizer
+from asr.rules.choosing import learned_rule
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
 from asr.stages.decoding import DecodingStages
@@ -95,7 +97,16 @@ class TestTuning:
             assert_row(tuning, grammar, stages.task, "dev")
         files = {path.name for path in tuning.path.iterdir()}
         kinds = ("{}.json", "{}.txt", "score-{}.json")
-        assert files == {"stage.json", *(kind.format(g) for kind in kinds for g in GRAMMARS)}
+        assert files == {"stage.json", USUAL_REJECTION, *(kind.format(g) for kind in kinds for g in GRAMMARS)}
+
+    def test_the_rule_for_words_that_were_not_spoken_is_learned_from_dev(
+        self, stages: DecodingStages, tuning: StageOutput, recognizer: StageOutput, model: StageOutput
+    ) -> None:
+        trained = replace(Recognizer.load(recognizer.path), model=load_model(model.path))
+        found = learned_rule(trained, stages.task.data(("dev",)))
+        assert found is not None
+        assert read_keywords(tuning.path, USUAL_REJECTION) == found
+        assert trained.rule == found.rejection
 
     def test_without_dev_weights_are_next_to_those_that_suit_most(
         self, task_of: Tasks, tones: Path, model: StageOutput
