@@ -16,7 +16,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
-from other_sounds import HALVES, link_iban, write_noises
+from other_sounds import CHANGES, HALVES, link_iban, write_changed, write_noises
 from report import argument_parser, print_table, write_report
 
 from asr import Recognizer, keywords
@@ -49,6 +49,7 @@ HEAD = (
         "foreign an hour",
     ),
     *("test itself an hour", "at 95 % of test: iban", "noise"),
+    *(f"found in {change}, %" for change in CHANGES),
 )
 REJECTION_HEAD = (
     "sounds",
@@ -100,6 +101,7 @@ def prepare(options, data):
         speech = Corpus(read_corpus(task / "train").utterances[:200])
         for seed, half in enumerate(HALVES):
             write_noises(data / "noise" / task.name / half, rate, speech, seed)
+        write_changed(read_corpus(task / "test"), rate, data / "changed" / task.name)
 
 
 def foreign(data, corpus, words):
@@ -134,6 +136,8 @@ def measured(label, data, options, corpus, words, model):
     if any(not set(u.words) & set(words) for u in read_corpus(data / other_corpus(corpus) / "test")):
         tests["foreign"] = pieces_of_others(recognizer, foreign(data, corpus, words), own)
     tests["test"] = pieces_of_corpus(recognizer, data / corpus / "test", own)
+    for change in CHANGES:
+        tests[change] = pieces_of_corpus(recognizer, data / "changed" / corpus / change, own)
     rule = chosen.keywords.rejection
     decoder = recognizer.spotting().decoder
     points, heard = {}, {}
@@ -179,6 +183,7 @@ def row(result):
             rates["test"],
         ),
         *(at_95[name]["false_alarms_per_hour"] for name in ("iban", "noise")),
+        *(points[change]["detection"] for change in CHANGES),
     )
 
 
@@ -200,6 +205,8 @@ def rejection(options, data, corpus, model):
         "test": [u.audio_path for u in read_corpus(data / corpus / "test")],
         "iban": sorted((data / "iban" / "B").glob("*/*.wav"))[:60],
     }
+    for change in CHANGES:
+        sounds[change] = [u.audio_path for u in read_corpus(data / "changed" / corpus / change)]
     for folder in sorted((data / "noise" / corpus / "B").iterdir()):
         sounds[f"noise {folder.name}"] = [folder / "noise.wav"]
     for name, files in sounds.items():

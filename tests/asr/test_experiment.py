@@ -99,6 +99,7 @@ class TestResults:
             "stage.json",
             "trained_on.json",
             "wording.json",
+            "usual_rejection.json",
         }
         config = json.loads((trained / "config.json").read_text())
         assert config["config"]["gmm"]["mixtures"] == [1, 2]
