@@ -23,6 +23,7 @@ from asr import Recognizer, keywords
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.model_directories import model_directory
 from asr.rules.hearing import hear, pieces_of_corpus, pieces_of_others
+from asr.rules.withheld import withheld
 from asr.scoring.detection import Wanted, operating_point
 from asr.training.rejection import log_odds_of
 from features.audio import audio_info
@@ -201,6 +202,7 @@ def rejection(options, data, corpus, model):
     shutil.copytree(model_directory(options.experiments / corpus, model), own)
     keywords(own, corpus=data / corpus / "dev", other=[data / "iban" / "A", data / "noise" / corpus / "A"])
     learned = Recognizer.load(own)
+    rules = (plain.with_rejection(), trained.with_rejection(), learned.with_rejection())
     sounds = {
         "test": [u.audio_path for u in read_corpus(data / corpus / "test")],
         "iban": sorted((data / "iban" / "B").glob("*/*.wav"))[:60],
@@ -210,7 +212,6 @@ def rejection(options, data, corpus, model):
     for folder in sorted((data / "noise" / corpus / "B").iterdir()):
         sounds[f"noise {folder.name}"] = [folder / "noise.wav"]
     for name, files in sounds.items():
-        rules = (plain.with_rejection(), trained.with_rejection(), learned.with_rejection())
         found = [r.transcribe_all(files) for r in (plain, *rules)]
         minutes = sum(audio_info(file).duration_s for file in files) / 60
         n_words = [sum(len(h.words) for h in hypotheses) for hypotheses in found]
@@ -224,6 +225,19 @@ def rejection(options, data, corpus, model):
             "with_learned_rule": n_words[3] / minutes,
             "without_speech": sum(bool(h.no_speech) for h in found[0]),
         }
+    yield unknown_words(data, corpus, model, own, plain, rules)
+
+
+def unknown_words(data, corpus, model, own, plain, judging):
+    """Return what is found in test where the search is given none of an utterance's own words."""
+    pieces = withheld(plain, pieces_of_corpus(plain, data / corpus / "test", own))[1::2]
+    found = [c for h in hear(plain, pieces, plain.lexicon.words, [plain.decoder]) for c in h.found[0]]
+    minutes = sum(audio_info(u.audio_path).duration_s for u in read_corpus(data / corpus / "test")) / 60
+    kept = [(log_odds_of(each.rejection, found) >= each.rejection.threshold).sum() for each in judging]
+    names = ("words_a_minute", "with_rough_rule", "with_rule_of_training", "with_learned_rule")
+    rates = {name: float(n) / minutes for name, n in zip(names, (len(found), *kept), strict=True)}
+    sounds = f"{corpus}: test, its words withheld"
+    return {"sounds": sounds, "model": model, "minutes": minutes, **rates, "without_speech": 0}
 
 
 if __name__ == "__main__":
