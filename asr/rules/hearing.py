@@ -83,9 +83,11 @@ def pieces_of_corpus(
     """Return the utterances of a transcribed corpus, on request once more backwards."""
     speech, _ = worded(read_corpus(corpus), recognizer.forms)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
-    if errors:
-        head = f"{corpus}: {len(errors)} recording(s) cannot be used, expected none; correct or remove them"
+    if errors and not len(data.corpus):
+        head = f"{corpus}: none of {len(errors)} recording(s) can be used, expected some; correct them"
         raise CorpusError("\n".join([head, *map(str, errors.values())]))
+    for error in errors.values():
+        logger.warning("left out: %s", error)
     trained_on = directory / TRAINED_ON
     known = set(data.corpus.ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
     if known:

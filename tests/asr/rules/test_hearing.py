@@ -1,5 +1,6 @@
 """What a decoder finds in a corpus forwards and backwards, and in other recordings."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.testing import assert_array_equal
 
 from asr import Recognizer
 from asr.corpora.tones import RATE, speak
+from asr.errors import CorpusError
 from asr.model_directories import model_directory
 from asr.rules.hearing import hear, pieces_of_corpus, pieces_of_others
 
@@ -27,6 +29,21 @@ def test_a_corpus_forwards_and_backwards(recognizer: Recognizer, trained: Path, 
     assert_array_equal(both[0].scores(), forwards[0].scores())
     assert not any(p.words for p in both[40:])
     assert len({p.group for p in both}) == 8  # both ways of a speaker are in one group
+
+
+def test_recordings_that_cannot_be_used_are_left_out(
+    recognizer: Recognizer, trained: Path, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Path(shutil.copytree(tones / "speaker 0", tmp_path / "corpus" / "anna"))
+    for file in sorted(folder.glob("*.wav"))[1:]:
+        file.write_bytes(b"no sound")
+    found = pieces_of_corpus(recognizer, tmp_path / "corpus", model_directory(trained, None))
+    assert [piece.words for piece in found] == [tuple((folder / "0.txt").read_text().split())]
+    left_out = [message for message in caplog.messages if message.startswith("left out: ")]
+    assert [f"{n}.wav" in message for n, message in enumerate(left_out, 1)] == [True] * 4
+    (folder / "0.wav").write_bytes(b"no sound")
+    with pytest.raises(CorpusError, match=r"none of 5 recording\(s\) can be used, expected some"):
+        pieces_of_corpus(recognizer, tmp_path / "corpus", model_directory(trained, None))
 
 
 def test_words_are_right_where_they_are_spoken(recognizer: Recognizer, trained: Path, tones: Path) -> None:
