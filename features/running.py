@@ -3,7 +3,8 @@
 A whole recording is normalised by its own loudest frame, mean and variance, which a stream does not know yet.
 It starts from those of the training speakers and follows its speaker: mean and variance are smoothed with the
 prior as those of a short recording are, and the loudness of speech is guessed from that of the background
-until some has been heard.
+until some has been heard. What was loud once, such as a door, is forgotten within seconds. Long pauses count
+for nothing, or after a minute without speech the mean would be that of the background.
 
 Frames are computed in blocks that begin at the same frames however the samples arrive, so that all pieces
 give the same bits.
@@ -25,6 +26,8 @@ from foundation.arrays import Flags, Reals, Singles
 
 _BACKGROUND = 1.5  # how many of the training frames' deviations the background is less loud than their mean
 _ENERGY_PER_NAT = 0.1  # of the normalised energy
+_NATS_PER_DB = float(np.log(10.0)) / 10.0
+_PAUSE_BELOW_DB = 30.0  # the loudest; frames that are softer may be of a pause
 DIGITAL_SILENCE = float(np.log(ENERGY_FLOOR)) + 1e-3  # log energies up to this are of samples that are all 0
 
 
@@ -36,10 +39,14 @@ class RunningConfig:
     ----------
     block_frames : frames computed at once
     memory_s : how much of the past mean and variance follow
+    fall_db : by how many dB a second the loudest frame is forgotten while none is louder
+    pause_s : so much of a pause counts for mean and variance
     """
 
     block_frames: int = 5
     memory_s: float = 60.0
+    fall_db: float = 10.0
+    pause_s: float = 0.5
 
 
 class RunningFrames:
@@ -72,9 +79,7 @@ class RunningFrames:
         spliced = 0 if front_end.projection is None else front_end.projection.context
         self._look_ahead = max(derived, spliced)
         self._margin = derived + spliced
-        self._loudness = Loudness(front_end)
-        self._moments = RunningMoments(front_end, config.memory_s)
-        self._begin()
+        self.forget()
 
     def _begin(self) -> None:
         """Stand before the first sample of a recording."""
@@ -109,14 +114,26 @@ class RunningFrames:
 
     def forget(self) -> None:
         """Forget the speaker, and the recording under way."""
-        self._loudness = Loudness(self.front_end)
+        self._loudness = Loudness(self.front_end, self.config.fall_db)
+        self._pauses = Pauses(round(self.config.pause_s / self.front_end.frame_shift_s))
         self._moments = RunningMoments(self.front_end, self.config.memory_s)
         self._begin()
 
     def _take(self, static: Singles) -> None:
         self._static = np.concatenate([self._static, static])
-        if self._mfcc.energy and self._mfcc.energy_normalize:
+        if self._knows_loudness:
             self._moments.shift_energy(self._loudness.hear(static[self._sounds(static), -1]))
+
+    @property
+    def _knows_loudness(self) -> bool:
+        return self._mfcc.energy and self._mfcc.energy_normalize
+
+    def _counts(self, static: Singles) -> Flags:
+        """Return which static frames count for mean and variance."""
+        found = self._sounds(static)
+        if self._knows_loudness:
+            found[found] = ~self._pauses.hear(static[found, -1], self._loudness.level)
+        return found
 
     def _sounds(self, static: Singles) -> Flags:
         """Return which static frames are no digital silence, which tells nothing of speaker or room."""
@@ -131,7 +148,7 @@ class RunningFrames:
             return np.empty((0, 0), dtype=np.float32)
         heard = Recording(self._mfcc, self._loudness.normalized(self._static), np.empty(0, np.float32))
         cepstra = self.front_end.used(heard.cepstra(start, stop))
-        self._moments.add(cepstra[self._sounds(self._static[start:stop])])
+        self._moments.add(cepstra[self._counts(self._static[start:stop])])
         frames = self.front_end.frames(heard, self._moments.scale, start, stop)
         n_forgotten = max(stop - self._margin, 0)
         self._static, self._n_given = self._static[n_forgotten:], stop - n_forgotten
@@ -143,10 +160,16 @@ class Loudness:
 
     In training, the loudest frame of a recording has the normalised energy 1. The prior of the front end
     tells how far below that its background is, as a rule.
+
+    Parameters
+    ----------
+    front_end : front end of the model
+    fall_db : by how many dB a second the loudest frame is forgotten while none is louder
     """
 
-    def __init__(self, front_end: FrontEnd) -> None:
+    def __init__(self, front_end: FrontEnd, fall_db: float) -> None:
         self._config = front_end.config.mfcc
+        self._fall = fall_db * _NATS_PER_DB * front_end.frame_shift_s  # of a frame
         self._loudest, self._quietest = -np.inf, np.inf
         self._range = _speech_above_background(front_end)
 
@@ -158,11 +181,14 @@ class Loudness:
         return max(self._loudest, self._quietest + self._range)
 
     def hear(self, log_energy: Singles) -> float:
-        """Take in the log energies (T,) of further frames; return by how much the level has risen."""
+        """Take in the log energies (T,) of further frames; return by how much the level has risen.
+
+        It has fallen, and the number is below 0, where something louder is being forgotten.
+        """
         if not log_energy.size:
             return 0.0
         before = self.level if self._loudest > -np.inf else None
-        self._loudest = max(self._loudest, float(log_energy.max()))
+        self._loudest = max(self._loudest - self._fall * log_energy.size, float(log_energy.max()))
         self._quietest = min(self._quietest, float(log_energy.min()))
         return 0.0 if before is None else self.level - before
 
@@ -184,6 +210,37 @@ def _speech_above_background(front_end: FrontEnd) -> float:
     return max(float(1.0 - background) / _ENERGY_PER_NAT, 0.0)
 
 
+class Pauses:
+    """Tells frames of long pauses, which say nothing of how a speaker speaks, from all others.
+
+    Parameters
+    ----------
+    n_frames : so many frames of a pause count as of speech
+
+    Examples
+    --------
+    >>> Pauses(2).hear(np.array([0, -9, -9, -9, 0, -9], dtype=np.float32), level=0.0).tolist()
+    [False, False, False, True, False, False]
+    """
+
+    def __init__(self, n_frames: int) -> None:
+        self._n_frames, self._n_soft = n_frames, 0
+
+    def hear(self, log_energy: Singles, level: float) -> Flags:
+        """Return which of further frames are of a long pause.
+
+        Parameters
+        ----------
+        log_energy : (T,) float32 their log energies
+        level : the log energy that counts as the loudest
+        """
+        found = np.zeros(len(log_energy), dtype=bool)
+        for n, is_soft in enumerate(log_energy < level - _PAUSE_BELOW_DB * _NATS_PER_DB):
+            self._n_soft = self._n_soft + 1 if is_soft else 0
+            found[n] = self._n_soft > self._n_frames
+        return found
+
+
 class RunningMoments:
     """Mean and variance of the frames heard so far, smoothed with the training speakers'."""
 
@@ -199,7 +256,7 @@ class RunningMoments:
         self._heard.fade(self._most)
 
     def shift_energy(self, rise: float) -> None:
-        """Let all frames so far have been less loud, since the loudest frame is louder by so many nats."""
+        """Let all frames so far have been less loud, since the loudness of speech rose by so many nats."""
         if self._heard.count and rise:
             self._heard.mean[self._config.mfcc.n_static - 1] -= _ENERGY_PER_NAT * rise
 

@@ -84,19 +84,22 @@ def by_definition(model, samples, config):
     heard = [*range(size, n + 1, size), *([n] if n % size else [])]
     stops = [max(h - look_ahead, 0) for h in heard if h % size == 0] + [n]
     heard = [h for h in heard if h % size == 0] + [n]
-    found, start = [], 0
+    found, start, counted, fall = [], 0, np.zeros(0, bool), np.log(10) * config.fall_db / 1000
     for h, stop in zip(heard, stops, strict=True):
         if stop <= start:
             continue
         energy = static[:h, 12]
-        level = energy.max()
+        ends = np.minimum((np.arange(h) // size + 1) * size, h)  # of each frame's block
+        level = (energy - fall * (h - ends)).max()
         if model.standardizer is not None:
             background = model.standardizer.mean_[12] - 1.5 * model.standardizer.scale_[12]
             level = max(level, energy.min() + 10 * (1 - background))
         known = static[:h].copy()
         known[:, 12] = normalized_energy(energy, level)
         recording = Recording(model.config.mfcc, known, np.empty(0, np.float32))
-        scale = model.scales([("", recording.cepstra(0, stop))]).get("")
+        last_loud = np.maximum.accumulate(np.where(energy >= level - 3 * np.log(10), np.arange(h), -1))
+        counted = np.append(counted, (np.arange(h) - last_loud <= 50)[start:stop])
+        scale = model.scales([("", recording.cepstra(0, stop)[counted])]).get("")
         found.append(model.frames(recording, scale, start, stop))
         start = stop
     return np.concatenate(found)
@@ -141,6 +144,34 @@ def test_digital_silence_tells_nothing_of_the_speaker(model):
     after.finish()
     first = np.concatenate(without.accept(samples) + without.finish())
     assert_array_equal(np.concatenate(after.accept(samples) + after.finish()), first, strict=True)
+
+
+def test_a_loud_click_is_forgotten_within_seconds():
+    faint = speech(16000) / 100
+    click = (0.5 * np.random.default_rng(3).normal(size=480)).astype(np.float32)  # 48 dB over the loudest
+
+    def heard_after(sound, fall_db):
+        running = RunningFrames(FRONT_ENDS["speaker"], RunningConfig(fall_db=fall_db))
+        running.accept(np.concatenate([faint, sound]))
+        for _ in range(8):
+            found = np.concatenate(running.accept(faint))
+        return found[:, 12]
+
+    never = heard_after(click / 1000, 10.0)
+    assert_allclose(heard_after(click, 10.0), never, rtol=0, atol=0.25)
+    assert np.ptp(heard_after(click, 0.0)) < 0.5 * np.ptp(never)  # most frames lie on the floor
+
+
+def test_long_silence_does_not_take_the_place_of_the_speaker(model):
+    samples = speech(32000)
+    noise = (1e-4 * np.random.default_rng(4).normal(size=16000)).astype(np.float32)
+    short, long = RunningFrames(model), RunningFrames(model)
+    for running, n_seconds in ((short, 1), (long, 60)):
+        running.accept(samples)
+        for _ in range(n_seconds):
+            running.accept(noise)
+    first, second = (np.concatenate(running.accept(samples)) for running in (short, long))
+    assert_allclose(second[-50:], first[-50:], rtol=0, atol=0.05)
 
 
 def test_what_is_kept_does_not_grow():
