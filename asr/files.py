@@ -97,6 +97,21 @@ def as_train_wrote(path: Path, verb: str = "train") -> Iterator[None]:
         raise error if str(path) in str(error) else type(error)(f"{path}: {error}") from error
 
 
+@contextmanager
+def as_stage_wrote(path: Path) -> Iterator[None]:
+    """Turn what is missing or wrong in a file of a stage's output into an error of one line."""
+    try:
+        yield
+    except (*CONTENT_ERRORS, EOFError, OSError, AsrError) as error:
+        problem = first_line(error)
+        own = problem.removeprefix(f"{path}: ").partition("; ")[0]  # without another cure
+        problem = own if isinstance(error, AsrError) else f"{type(error).__name__}: {problem}"
+        raise ExperimentError(
+            f"{path}: damaged ({problem}), expected it as its stage wrote it; "
+            f"delete {path.parent} and run the same training again"
+        ) from error
+
+
 def check_outside(out: str | Path, corpus: str | Path) -> None:
     """Raise an error if what is to be written would lie among a user's recordings."""
     if Path(out).resolve().is_relative_to(Path(corpus).resolve()):

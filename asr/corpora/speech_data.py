@@ -15,12 +15,14 @@ from asr.corpora.corpus import Corpus, Utterance
 from asr.corpora.left_out import leave_out
 from asr.corpora.marks import Marks, check_unchanged, file_mark
 from asr.corpora.silences import warn_of_silences
-from asr.files import read_json, write_json
+from asr.errors import ExperimentError
+from asr.files import as_stage_wrote, read_object, write_json
 from asr.progress import progress_bar
 from features.audio import audio_info, read_audio
 from features.energy import why_no_speech_in
 from features.errors import AudioError
 from features.frontend import FrontEnd, FrontEndConfig
+from foundation.array_checks import check_array
 from foundation.arrays import Singles
 from foundation.blocks import block_map
 from foundation.computed import Computed
@@ -187,21 +189,36 @@ def save_cepstra(data: SpeechData, directory: Path, name: str) -> None:
 
 def load_cepstra(corpus: Corpus, directory: Path, name: str) -> SpeechData:
     """Return what `save_cepstra` wrote of a corpus; the frames are read whenever they are used."""
-    lengths, path = read_json(directory / f"{name}.json"), directory / f"{name}.npy"
+    path = directory / f"{name}.npy"
+    with as_stage_wrote(directory / f"{name}.json"):
+        lengths = _lengths(read_object(directory / f"{name}.json"))
     used = corpus.subset(lengths)
-    n_columns, first = _columns_and_offset(path)
-    bounds = np.cumsum([0, *(lengths[u.utterance_id] for u in used)]).tolist()
+    bounds = np.cumsum([0, *(lengths[u.utterance_id] for u in used)], dtype=np.int64).tolist()
+    with as_stage_wrote(path):
+        n_columns, first = _columns_and_offset(path, sum(lengths.values()))
 
     def read(n: int) -> Singles:
         start, stop = bounds[n] * n_columns, bounds[n + 1] * n_columns
-        found = np.fromfile(path, "<f4", stop - start, offset=first + 4 * start)
-        return np.asarray(found.reshape(-1, n_columns), dtype=np.float32)
+        with as_stage_wrote(path):  # it may have changed since
+            found = np.fromfile(path, "<f4", stop - start, offset=first + 4 * start)
+            return np.asarray(found.reshape(bounds[n + 1] - bounds[n], n_columns), dtype=np.float32)
 
     return SpeechData(used, Computed(read, len(used)))
 
 
-def _columns_and_offset(path: Path) -> tuple[int, int]:
-    """Return the number of columns and the first byte of the numbers of an array in a file."""
+def _lengths(record: dict[str, object]) -> dict[str, int]:
+    """Return the number of frames of each utterance that a record holds."""
+    lengths = {utterance: n for utterance, n in record.items() if type(n) is int and n >= 0}
+    if wrong := sorted(set(record) - set(lengths)):
+        raise ExperimentError(f"{wrong[0]}: expected a number of frames")
+    return lengths
+
+
+def _columns_and_offset(path: Path, n_frames: int) -> tuple[int, int]:
+    """Return the number of columns and the first byte of the numbers of the frames in a file."""
     # Not a map that stays: its pages would stay in memory, and Windows deletes no file that is mapped.
-    mapped = np.load(path, mmap_mode="r")
+    mapped = np.lib.format.open_memmap(path, mode="r")
+    check_array("frames", mapped[:0], np.float32, (None, None), ExperimentError)
+    if len(mapped) != n_frames:
+        raise ExperimentError(f"expected {n_frames} frames, got {len(mapped)}")
     return mapped.shape[1], int(mapped.offset)

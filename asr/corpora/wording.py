@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from acoustic.hmm.topology import NOISE_WORD
 from asr.corpora.utterances import Corpus, Utterance
-from asr.files import read_json, write_json
+from asr.errors import ExperimentError
+from asr.files import as_stage_wrote, read_object, write_json
 from asr.text.forms import NOT_WORDS, Change, Ways, Word, WordForms, forms_of_text
 from decoder.lexicon import Lexicon
+from foundation.records import record_of
 
 EXACT, PLAIN = "exact", "plain"
 _N_NAMED = 10
@@ -71,6 +74,13 @@ def worded(corpus: Corpus, forms: WordForms | None) -> tuple[Corpus, Changes]:
     return Corpus(tuple(_worded(u, forms, changes) for u in corpus)), changes
 
 
+class _Wording(NamedTuple):
+    """What is kept of an utterance: its words, and how they were written where that differs."""
+
+    words: tuple[str, ...]
+    written: tuple[str, ...]
+
+
 def write_wording(corpus: Corpus, path: Path) -> None:
     """Write the words of each utterance, and how they were written where that differs."""
     write_json(path, {u.utterance_id: {"words": u.words, "written": u.written} for u in corpus})
@@ -78,14 +88,15 @@ def write_wording(corpus: Corpus, path: Path) -> None:
 
 def read_wording(corpus: Corpus, path: Path) -> Corpus:
     """Return a corpus with the words that `write_wording` wrote."""
-    kept = read_json(path)
-    return Corpus(
-        tuple(
-            replace(u, words=tuple(found["words"]), written=tuple(found["written"]))
-            for u in corpus
-            for found in [kept[u.utterance_id]]
+    with as_stage_wrote(path):
+        kept = read_object(path)
+        return Corpus(
+            tuple(
+                replace(u, words=found.words, written=found.written)
+                for u in corpus
+                for found in [record_of(_Wording, kept[u.utterance_id], ExperimentError)]
+            )
         )
-    )
 
 
 def _worded(utterance: Utterance, forms: WordForms | None, changes: Changes) -> Utterance:

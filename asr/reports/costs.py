@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asr.files import as_train_wrote, read_json
+from asr.files import as_stage_wrote, as_train_wrote, read_json
 from asr.reports.finished import Finished
+from asr.stages.store import RECORD
 
 _HISTORY = "history.json"
 _GMM = re.compile(r"gmm-(?P<projection>[a-z]+)-(?P<size>\d+)(?:-(?P<splits>.+))?")
@@ -54,7 +55,10 @@ def _steps(path: Path) -> list[Step]:
 
 def costs(finished: Finished) -> list[Cost]:
     """Return what the stages have cost, the dearest first; those without a record are left out."""
-    found = [_cost(name, record) for name, record in finished.records().items()]
+    found = []
+    for name, record in finished.records().items():
+        with as_stage_wrote(finished.stages[name] / RECORD):
+            found.append(_cost(name, record))
     return sorted((cost for cost in found if cost), key=lambda cost: (-cost.cpu_s, cost.stage))
 
 

@@ -21,7 +21,7 @@ from asr.decoding.passes import scored_speech
 from asr.decoding.scored_sound import ScoredSound
 from asr.decoding.stretches import speech_in_stretches
 from asr.errors import CorpusError
-from asr.files import read_json
+from asr.files import as_train_wrote, read_json
 from asr.model_directories import TRAINED_ON
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
@@ -89,7 +89,8 @@ def pieces_of_corpus(
     for error in errors.values():
         logger.warning("left out: %s", error)
     trained_on = directory / TRAINED_ON
-    known = set(data.corpus.ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
+    with as_train_wrote(trained_on):
+        known = set(data.corpus.ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
     if known:
         logger.warning(
             "%d of the %d utterances of %s trained this model (by their ids): with new speech fewer keywords "

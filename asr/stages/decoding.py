@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.keywords import USUAL_REJECTION, as_kept
 from asr.decoding.passes import ScoredSpeech, Scores, accuracy_of, adapted, scored_speech
 from asr.decoding.tuning import TunedDecoding, tune
-from asr.files import read_json, write_json
+from asr.errors import ExperimentError
+from asr.files import as_stage_wrote, read_object, write_json
 from asr.formats.transcripts import write_transcripts
 from asr.model_directories import TRAINED_ON, write_recognizer
 from asr.recognizer import Recognizer
@@ -27,6 +28,7 @@ from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
 from asr.training.fit import CURVES
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
+from foundation.records import record_of
 
 _TUNED, _FIRST_PASS = "{}.json", "{}-first-pass.json"  # weights of a grammar
 
@@ -135,15 +137,12 @@ class DecodingStages:
 
     def rows(self, output: StageOutput, *, model: str, preset: str, split: str) -> list[Result]:
         """Return the rows of ``results.json`` from a tuning (dev) or an evaluation (test)."""
-        rows = [read_json(output.path / f"score-{grammar}.json") for grammar in self.task.grammars]
         named = {"model": model, "preset": preset, "split": split}
-        return [Result(**{**row, **named, "interval": tuple(row["interval"])}) for row in rows]
+        return [_row(output.path / f"score-{grammar}.json", named) for grammar in self.task.grammars]
 
     def _options(self, tuning: Path, file: str) -> dict[GrammarName, dict[str, Any]]:
         """Return the decoder options of each grammar with the weights in a tuning's files."""
-        decoder = self._decoder
-        weights = {g: read_json(tuning / file.format(g))["weights"] for g in self.task.grammars}
-        return {grammar: asdict(replace(decoder, **found)) for grammar, found in weights.items()}
+        return {g: asdict(_weighted(self._decoder, tuning / file.format(g))) for g in self.task.grammars}
 
     def _tune_one(
         self,
@@ -190,6 +189,20 @@ class DecodingStages:
         )
         if len(data.corpus) and (found := learned_rule(recognizer, data)):
             write_json(directory / USUAL_REJECTION, as_kept(found))
+
+
+def _row(path: Path, named: Mapping[str, str]) -> Result:
+    """Return the row that `_write_accuracy` wrote, of a model, preset and split."""
+    with as_stage_wrote(path):
+        return record_of(Result, {**read_object(path), **named}, ExperimentError)
+
+
+def _weighted(decoder: DecoderConfig, path: Path) -> DecoderConfig:
+    """Return a decoder's configuration with the weights in a file of a tuning."""
+    with as_stage_wrote(path):
+        return record_of(
+            DecoderConfig, {**asdict(decoder), **read_object(path)["weights"]}, ExperimentError, "weights."
+        )
 
 
 def _write_accuracy(

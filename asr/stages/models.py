@@ -14,7 +14,7 @@ from acoustic.emissions.model_files import load_model, save_model
 from asr.config import ExperimentConfig
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ConfigError
-from asr.files import read_json, write_json
+from asr.files import as_stage_wrote, read_json, write_json
 from asr.stages.fitting import FittingStages
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages, split_name
@@ -103,7 +103,8 @@ class ModelStages:
 
         def compute(directory: Path) -> None:
             data, trained = self.fitting.data(splits), load_model(model.path)
-            save_model(with_targets(data, trained, load_labels(labels.path, data)), directory)
+            found = load_labels(labels.path, data, trained.topology.n_states)
+            save_model(with_targets(data, trained, found), directory)
 
         return self.store.run(
             f"adapting-{model.path.name.rsplit('-', 1)[0]}",
@@ -174,7 +175,8 @@ class ModelStages:
         choice = self.choice(system)
         if choice is None:
             return self.config
-        return chosen_config(self.config, read_json(choice.path / CHOICE)["weights"])
+        with as_stage_wrote(choice.path / CHOICE):
+            return chosen_config(self.config, read_json(choice.path / CHOICE)["weights"])
 
     def choice(self, system: HybridSystem) -> StageOutput | None:
         """Return the options chosen on dev and all that was tried; None where there is nothing to choose."""
@@ -273,8 +275,9 @@ class ModelStages:
 
         def compute(directory: Path) -> None:
             data = self.fitting.data(splits)
-            labels = load_labels(alignment.path, data)
-            save_model(start_projected(data, load_model(aligner.path), labels, config), directory)
+            model = load_model(aligner.path)
+            labels = load_labels(alignment.path, data, model.topology.n_states)
+            save_model(start_projected(data, model, labels, config), directory)
 
         return self.store.run(
             split_name(f"start-{system.projection}", splits),

@@ -143,7 +143,7 @@ class StageStore:
     def tell_of_other_code(self) -> None:
         """Log how many stages other code has made; a warning if no stage was made by this code."""
         makers = [_recorded(path.parent, "code") for path in self.directory.glob(f"[!.]*/{RECORD}")]
-        n_others = sum(maker is None or maker[0] != own_code() for maker in makers)
+        n_others = sum(not isinstance(maker, list) or maker[:1] != [own_code()] for maker in makers)
         if n_others:
             logger.log(
                 logging.WARNING if n_others == len(makers) else logging.INFO,
@@ -194,7 +194,8 @@ def lock(root: Path) -> Iterator[None]:
 def stage_cpu_s(path: Path) -> float:
     """Return the CPU seconds that a stage's output took when it was made; 0 where no record says so."""
     seconds = _recorded(path, "seconds")
-    return float(seconds.get("cpu", 0)) if isinstance(seconds, dict) else 0.0
+    cpu = seconds.get("cpu") if isinstance(seconds, dict) else None
+    return float(cpu) if isinstance(cpu, int | float) else 0.0
 
 
 def _processor_seconds() -> float:

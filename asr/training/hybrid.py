@@ -26,12 +26,14 @@ from acoustic.hmm.tying import (
     tied_states,
 )
 from asr.corpora.speech_data import SpeechData
-from asr.files import read_json, write_json
+from asr.errors import ExperimentError
+from asr.files import as_stage_wrote, read_json, read_object, write_json
 from asr.progress import progress_bar
 from asr.training.gmm import align_data, fit_front_end
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.projection import fit_lda
+from foundation.array_checks import check_array
 from foundation.arrays import Ints, Singles
 
 Labels = list[Ints]
@@ -92,8 +94,11 @@ def save_units(units: Units, directory: Path) -> None:
 
 def load_units(directory: Path, data: SpeechData) -> Units:
     """Return what `save_units` wrote of the same data."""
-    topology = topology_from_record(read_json(directory / "topology.json"))
-    return Units(topology, load_labels(directory, data), read_json(directory / "failures.json"))
+    with as_stage_wrote(directory / "topology.json"):
+        topology = topology_from_record(read_json(directory / "topology.json"))
+    with as_stage_wrote(directory / "failures.json"):
+        failures = {name: str(why) for name, why in read_object(directory / "failures.json").items()}
+    return Units(topology, load_labels(directory, data, topology.n_states), failures)
 
 
 def save_labels(units: Units, directory: Path) -> None:
@@ -103,10 +108,15 @@ def save_labels(units: Units, directory: Path) -> None:
     write_json(directory / "failures.json", units.failures)
 
 
-def load_labels(directory: Path, data: SpeechData) -> Labels:
-    """Return the states of each utterance that `save_labels` wrote of the same data."""
-    bounds = np.cumsum(data.n_frames)[:-1]
-    return np.split(np.load(directory / "states.npy"), bounds)
+def load_labels(directory: Path, data: SpeechData, n_states: int) -> Labels:
+    """Return the states of each utterance that `save_labels` wrote of the same data, below ``n_states``."""
+    bounds, path = np.cumsum(data.n_frames), directory / "states.npy"
+    last, shape = n_states - 1, (sum(data.n_frames),)
+    with as_stage_wrote(path):
+        with open(path, "rb") as file:
+            states: Ints = np.lib.format.read_array(file)
+        check_array("states", states, np.int32, shape, ExperimentError, lowest=-1, highest=last)
+    return np.split(states, bounds[:-1])
 
 
 def hybrid_front_end(copies: Sequence[SpeechData], units: Units, config: FrontEndConfig) -> FrontEnd:

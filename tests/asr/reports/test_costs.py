@@ -52,3 +52,9 @@ def test_the_dearest_stage_comes_first(tmp_path: Path) -> None:
     }
     found = costs(Finished(tmp_path, (), stages, False))
     assert found == [Cost("dear", 5.0, 3.0), Cost("cheap", 1.0, 9.0)]
+
+
+def test_seconds_that_are_no_numbers(tmp_path: Path) -> None:
+    found = Finished(tmp_path, (), {"a": stage(tmp_path / "a", seconds={"cpu": "long"})}, False)
+    with pytest.raises(ExperimentError, match=r"stage\.json: damaged .*; delete .* training again"):
+        costs(found)

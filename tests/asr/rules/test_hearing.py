@@ -10,8 +10,8 @@ from numpy.testing import assert_array_equal
 
 from asr import Recognizer
 from asr.corpora.tones import RATE, speak
-from asr.errors import CorpusError
-from asr.model_directories import model_directory
+from asr.errors import CorpusError, ExperimentError
+from asr.model_directories import TRAINED_ON, model_directory
 from asr.rules.hearing import hear, pieces_of_corpus, pieces_of_others
 
 
@@ -44,6 +44,12 @@ def test_recordings_that_cannot_be_used_are_left_out(
     (folder / "0.wav").write_bytes(b"no sound")
     with pytest.raises(CorpusError, match=r"none of 5 recording\(s\) can be used, expected some"):
         pieces_of_corpus(recognizer, tmp_path / "corpus", model_directory(trained, None))
+
+
+def test_damaged_names_of_what_was_trained_on(recognizer: Recognizer, tones: Path, tmp_path: Path) -> None:
+    (tmp_path / TRAINED_ON).write_text("3")
+    with pytest.raises(ExperimentError, match=r"trained_on\.json: not as .*; run asr train"):
+        pieces_of_corpus(recognizer, tones, tmp_path)
 
 
 def test_words_are_right_where_they_are_spoken(recognizer: Recognizer, trained: Path, tones: Path) -> None:
