@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +38,8 @@ def evaluate(
     """Return the word accuracy on a corpus, and by utterance id the words or the error that prevented them.
 
     What cannot be decoded is in no count of the accuracy; ``not_decoded`` of it says how many words that are.
-    An error is raised if nothing can be decoded.
+    An error is raised if nothing can be decoded. All that can is decoded, even where `Recognizer.transcribe`
+    would find no speech: a transcript says that there is some.
 
     Parameters
     ----------
@@ -60,8 +61,9 @@ def evaluate(
     found: dict[str, Hypothesis | AsrError] = {**errors, **_decoded(recognizer, data)}
     in_order = {name: found[name] for name in speech.ids}
     words = {name: h for name, h in in_order.items() if isinstance(h, Hypothesis)}
-    if not words:
-        raise CorpusError(_nothing_decoded(corpus, list(map(str, in_order.values()))))
+    failed = {name: str(error) for name, error in in_order.items() if isinstance(error, AsrError)}
+    if failed and not any(u.spoken for u in speech if u.utterance_id in words):
+        raise CorpusError(_nothing_decoded(corpus, failed))
     accuracy = accuracy_of(speech.subset(words), list(words.values()))
     not_decoded = {u.utterance_id: len(u.spoken) for u in speech if u.utterance_id not in words}
     return replace(accuracy, not_decoded=not_decoded), in_order
@@ -77,11 +79,12 @@ def _decoded(recognizer: Recognizer, data: SpeechData) -> dict[str, Hypothesis |
     return dict(zip(data.corpus.ids, decoded_or_errors(data.corpus.ids, decode), strict=True))
 
 
-def _nothing_decoded(corpus: str | Path, problems: Sequence[str]) -> str:
-    """Return a line that says so, and lines for the first problems of each kind."""
-    lines = [f"{corpus}: none of {len(problems)} utterance(s) can be decoded, expected some; correct them"]
-    for problem, n_more in first_of_each_kind((Problem("", what) for what in problems), _N_OF_A_KIND):
-        lines += [problem.what, *([f"  and {n_more} more of this kind"] if n_more else [])]
+def _nothing_decoded(corpus: str | Path, failed: Mapping[str, str]) -> str:
+    """Return a line that says so, and lines for the first problems of each kind, given by utterance id."""
+    lines = [f"{corpus}: none of {len(failed)} utterance(s) can be decoded, expected some; correct them"]
+    problems = (Problem(name, what.removeprefix(f"{name}: ")) for name, what in failed.items())
+    for problem, n_more in first_of_each_kind(problems, _N_OF_A_KIND):
+        lines += [failed[problem.where], *([f"  and {n_more} more of this kind"] if n_more else [])]
     return "\n".join(lines)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from asr.errors import ConfigError, ExperimentError
 from foundation.errors import AsrError
 from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
-from foundation.writing import write_whole
+from foundation.writing import is_replaced, write_whole
 
 
 def as_plain(value: object) -> Any:
@@ -42,9 +42,12 @@ def check_target(path: Path, option: str) -> None:
         raise ConfigError(f"{option}: {path} is a directory, expected a file; choose another name")
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{option}: {path.parent}: no such directory, expected one to write to; make it")
-    if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
+    if not is_replaced(path):  # a device, say
+        return
+    place = Path(os.path.realpath(path)).parent  # where a link leads to
+    if not os.access(place, os.W_OK | os.X_OK):
         cure = "choose another place, or change its permissions"
-        raise ConfigError(f"{option}: {path.parent}: cannot be written to, expected that it can; {cure}")
+        raise ConfigError(f"{option}: {place}: cannot be written to, expected that it can; {cure}")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -13,11 +13,12 @@ from asr.errors import CorpusError
 from asr.files import read_object, write_json
 from asr.model_directories import model_directory
 from asr.recognizer import Recognizer
-from asr.rules.choosing import ChosenKeywords, chosen_by, fallback_of
+from asr.rules.choosing import ChosenKeywords, chosen_by, fallback_of, is_learned
 from asr.rules.hearing import hear, pieces_of_corpus, pieces_of_others
 from asr.rules.withheld import withheld
 from asr.scoring.detection import RULE_OF_THREE, OperatingPoint, Wanted
 from asr.scoring.results import RESULTS
+from asr.training.rejection import LEAST_OF_A_KIND, N_GROUPS
 from foundation.errors import listed
 
 FILLER_COSTS = (5.0, 10.0, 15.0, 20.0, 30.0)  # of which the best on dev is taken
@@ -79,6 +80,11 @@ def keywords(
         )
     trials = [chosen_by(recognizer.name, each, n, heard, wanted) for n, each in enumerate(untried)]
     best = min(trials, key=lambda trial: (wanted.shortfall(trial.point), trial.keywords.filler_cost))
+    if not chosen and not is_learned(best, recognizer):
+        raise CorpusError(
+            f"{corpus}: too little to learn from, expected {LEAST_OF_A_KIND} words recognised right and as "
+            f"many wrong ones, by {N_GROUPS} speakers or in as many utterances; give more speech"
+        )
     if chosen or wanted != Wanted():
         _tell_what_is_uncertain(best, wanted)
     _write(best, directory, Path(experiment))

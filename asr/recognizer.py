@@ -103,7 +103,7 @@ class Recognizer:
         directory : experiment directory that ``asr train`` wrote, or one folder below its ``models``
         model : name; by default the one that was best on dev
         grammar : name; by default the last one of the recipe
-        with_chosen : whether it has what ``asr keywords`` has chosen
+        with_chosen : whether it has what ``asr keywords`` has chosen, and the rule of training
         """
         path = model_directory(Path(directory), model)
         name, config, first = decoding_options(path / DECODING, grammar)

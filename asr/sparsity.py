@@ -128,7 +128,7 @@ def _rows(
         if not len(run.task.corpus("dev")):
             raise ExperimentError(f"{store.root}: the task has no dev set, expected one to score on")
         trained = run.models.acoustic_model(system, ("train",))
-        tuned = run.decoding.tuning(f"{model}-{n}", trained)
+        tuned = run.decoding.tuning(f"{model}-{n}", trained, learns_rejection=False)
         results = run.decoding.rows(tuned, model=model, preset="", split="dev")
         n_distinct = describe(uncombined(load_model(trained.path).emissions))["centers"]
         for row in results:

@@ -17,7 +17,7 @@ from asr.config import ExperimentConfig
 from asr.corpora.corpus import scan_parts
 from asr.corpora.tables import decoded
 from asr.corpora.wording import forms_for
-from asr.decoding.keywords import KEYWORDS, REJECTION
+from asr.decoding.keywords import KEYWORDS, REJECTION, USUAL_REJECTION
 from asr.engines.clusters import _read as read_cluster
 from asr.formats.htk import front_end_config, read_dictionary
 from asr.formats.mlf import from_mlf
@@ -205,7 +205,7 @@ def _front_end(path: Path) -> None:
 
 def _binaries() -> dict[str, Target]:
     model = inputs.model_folder()
-    chosen = {name: [inputs.keywords()] for name in (KEYWORDS, REJECTION)}
+    chosen = {name: [inputs.keywords()] for name in (KEYWORDS, REJECTION, USUAL_REJECTION)}
     rest = {"a.ark": inputs.archives()[0]}
     return {
         "htk features": Target(

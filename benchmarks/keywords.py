@@ -230,7 +230,7 @@ def rejection(options, data, corpus, model):
 
 def unknown_words(data, corpus, model, own, plain, judging):
     """Return what is found in test where the search is given none of an utterance's own words."""
-    pieces = withheld(plain, pieces_of_corpus(plain, data / corpus / "test", own))[1::2]
+    pieces = withheld(plain, pieces_of_corpus(plain, data / corpus / "test", own), without_one=False)
     found = [c for h in hear(plain, pieces, plain.lexicon.words, [plain.decoder]) for c in h.found[0]]
     minutes = sum(audio_info(u.audio_path).duration_s for u in read_corpus(data / corpus / "test")) / 60
     kept = [(log_odds_of(each.rejection, found) >= each.rejection.threshold).sum() for each in judging]

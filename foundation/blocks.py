@@ -250,6 +250,18 @@ def _at(place: _Place | None) -> Iterator[None]:
         _place.reset(token)
 
 
+def local_map(
+    function: Callable[[Item], Result], items: Sequence[Item], n_workers: int | None = None
+) -> Iterator[Result]:
+    """Return ``function(item)`` of each item, in order, by as many threads of this machine as the engine has.
+
+    It is for what is too little to be sent elsewhere, or to be kept.
+    """
+    engine = _engine.get(_THREADS)
+    own = engine.n_workers if isinstance(engine, Threads) else None
+    return parallel_map(function, items, n_workers or own)
+
+
 def block_map(
     function: Callable[[Item], Result],
     items: Sequence[Item],
@@ -273,8 +285,7 @@ def block_map(
     """
     place, engine = _place.get(), _engine.get(_THREADS)
     if place is None:
-        own = engine.n_workers if isinstance(engine, Threads) else None
-        return parallel_map(function, items, n_workers or own)
+        return local_map(function, items, n_workers)
     directory = place.next(f"{label} {len(items)}")
     directory.mkdir(parents=True, exist_ok=True)
     cut = [items[start : start + size] for start in range(0, len(items), size)]

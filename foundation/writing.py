@@ -37,8 +37,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     earlier = _status(path)
     if earlier is not None and stat.S_ISDIR(earlier.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    is_file = earlier is None or stat.S_ISREG(earlier.st_mode)
-    place = _replaced(path, earlier) if is_file and not _is_open_file(path) else _as_it_is(path)
+    place = _replaced(path, earlier) if is_replaced(path) else _as_it_is(path)
     try:
         with place as file:
             yield file
@@ -46,6 +45,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if error.errno and not error.filename:  # that of a full disk has none
             error.filename = str(path)
         raise
+
+
+def is_replaced(path: Path) -> bool:
+    """Return whether a new file takes the place of what is at a path: of a file, or of nothing."""
+    earlier = _status(path)
+    return (earlier is None or stat.S_ISREG(earlier.st_mode)) and not _is_open_file(path)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ _RANK = 10  # the state whose score is compared with the best one's
 
 
 class Evidence(NamedTuple):
-    """Measures of a word, in nats a frame but for the two of its length; those of the word itself are ≤ 0.
+    """Measures of a word, in nats a frame but for the two of its length; margins are ≤ 0.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Evidence(NamedTuple):
     level : mean score of the best state of each frame
     contrast : by how much the best state scores more than the tenth best, on average
     mean : mean score of all states
-    any_margin : by how much the best path through any phones scores less than the best state of each frame,
-        on average over all speech of the recording
-    any_contrast : the contrast of all speech of the recording
+    any_margin : by how much the best path through any phones scores more than the best state of each frame,
+        on average over all speech of the recording, or of the stretch of a long one
+    any_contrast : the contrast of all that speech
     """
 
     margin: float = 0.0

@@ -16,6 +16,7 @@ from asr.planning.pair_costs import PairCosts
 from asr.planning.search_costs import SearchCosts
 from asr.planning.speech_costs import SpeechCosts, aligner_components
 from asr.planning.walk import Stage
+from asr.rules.choosing import N_LEARNED_FROM
 from asr.stages.fitting import N_HEARD
 from asr.systems import GmmSystem, HybridSystem, System
 from asr.training.choice import N_CLASSES, values_of
@@ -274,7 +275,21 @@ class Prices:
 
     def _tuning(self, stage: Stage) -> Seconds:
         scored = Seconds(self.amounts.n_frames(["dev"]) * (self._transformed + self.score))
-        return _total([scored, *map(self._tuning_of, self.task.searches)])
+        return _total([scored, *map(self._tuning_of, self.task.searches), self._rejection()])
+
+    def _rejection(self) -> Seconds:
+        """Return what it costs to learn which words were not spoken, from some of dev, also backwards."""
+        if not (n_words := self.amounts.n_words("dev")):
+            return Seconds(0.0)
+        n_frames = self.amounts.n_frames(["dev"]) * min(1.0, N_LEARNED_FROM / n_words)
+        grammar = tuple(self.task.searches)[-1]
+        scored = self.speech.features() + 2 * (self._transformed + self.score)
+        first_pass = self._searched(grammar) + self.speech.fitting() + self.score if self.adapts else 0.0
+        return Seconds(n_frames * (scored + 2 * first_pass + 4 * self._searched(grammar)))
+
+    def _searched(self, grammar: GrammarName) -> float:
+        """Return the cost of decoding a frame with tuned weights."""
+        return self.task.searches[grammar].decode * self._tuned(grammar)
 
     def _tuning_of(self, grammar: GrammarName) -> Seconds:
         """Return what tuning for one grammar costs, for both passes if there are two."""
@@ -298,14 +313,14 @@ class Prices:
     def _test_of(self, grammar: GrammarName) -> Seconds:
         """Return what the test with one grammar costs, with both passes if there are two."""
         search = self.task.searches[grammar]
-        decoded = Seconds(self.amounts.n_frames(["test"]) * search.decode * self._tuned(grammar))
+        decoded = Seconds(self.amounts.n_frames(["test"]) * self._searched(grammar))
         first = [self._adapted("test", grammar)] if self.adapts else []
         return _total([_serial(self.task.lexicon_s + search.load_s), decoded, *first])
 
     def _adapted(self, split: str, grammar: GrammarName) -> Seconds:
         """Return what the first pass costs, the adaptation to speakers, and the scores after it."""
-        search, n_frames = self.task.searches[grammar], self.amounts.n_frames([split])
-        first_pass = search.decode * self._tuned(grammar) + self.speech.fitting()
+        n_frames = self.amounts.n_frames([split])
+        first_pass = self._searched(grammar) + self.speech.fitting()
         speakers = self.amounts.n_speakers([split]) * self.speech.adaptation_s(hybrid=self._is_hybrid)
         return Seconds(n_frames * (first_pass + self.score) + speakers)
 

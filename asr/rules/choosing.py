@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.keywords import Keywords
 from asr.decoding.rejection import USUAL, Rejection
@@ -77,6 +78,13 @@ def fallback_of(recognizer: Recognizer) -> Rejection:
     return Rejection.of_curve(recognizer.word_curve or USUAL)
 
 
+def _more_than_enough(corpus: Corpus) -> set[str]:
+    """Return the ids of utterances beyond those that have enough words, drawn at random."""
+    order = np.random.default_rng(0).permutation(len(corpus))
+    before = np.cumsum([0, *(len(corpus.utterances[n].spoken) for n in order)])[:-1]
+    return {corpus.utterances[n].utterance_id for n in order[before >= N_LEARNED_FROM]}
+
+
 def learned_rule(recognizer: Recognizer, data: SpeechData) -> Keywords | None:
     """Return the rule for the words of the grammar that transcribed speech teaches; None of too little.
 
@@ -87,8 +95,7 @@ def learned_rule(recognizer: Recognizer, data: SpeechData) -> Keywords | None:
     recognizer : tuned, and not trained by the speech
     data : transcribed speech
     """
-    step = -(-sum(len(u.spoken) for u in data.corpus) // N_LEARNED_FROM) or 1
-    data = data.without({u.utterance_id for n, u in enumerate(data.corpus) if n % step})
+    data = data.without(_more_than_enough(data.corpus))
     pieces = pieces_of_speech(recognizer, data, "dev", with_backwards=True)
     heard = hear(
         recognizer,
@@ -98,5 +105,9 @@ def learned_rule(recognizer: Recognizer, data: SpeechData) -> Keywords | None:
     )
     rough = Keywords((), 0.0, fallback_of(recognizer))
     found = chosen_by(recognizer.name, rough, 0, heard, Wanted())
-    is_learned = found.keywords.rejection.weights != rough.rejection.weights
-    return found.keywords if is_learned else None
+    return found.keywords if is_learned(found, recognizer) else None
+
+
+def is_learned(found: ChosenKeywords, recognizer: Recognizer) -> bool:
+    """Return whether there was enough to learn from: otherwise the rule is the rough one."""
+    return found.keywords.rejection.weights != fallback_of(recognizer).weights

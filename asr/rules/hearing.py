@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +34,10 @@ from features.audio import audio_blocks, read_audio
 from features.frontend import FrontEnd
 from features.recording import Recording
 from foundation.arrays import Singles
+from foundation.blocks import local_map
 from foundation.errors import AsrError
-from foundation.threads import parallel_map
+
+_N_NAMED = 10  # of recordings that cannot be used
 
 logger = logging.getLogger(__name__)
 
@@ -85,9 +88,11 @@ def pieces_of_corpus(
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     if errors and not len(data.corpus):
         head = f"{corpus}: none of {len(errors)} recording(s) can be used, expected some; correct them"
-        raise CorpusError("\n".join([head, *map(str, errors.values())]))
-    for error in errors.values():
-        logger.warning("left out: %s", error)
+        raise CorpusError("\n".join([head, *map(str, islice(errors.values(), _N_NAMED))]))
+    for n, error in enumerate(errors.values()):
+        logger.log(logging.WARNING if n < _N_NAMED else logging.INFO, "left out: %s", error)
+    if len(errors) > _N_NAMED:
+        logger.warning("left out: %d more recordings", len(errors) - _N_NAMED)
     trained_on = directory / TRAINED_ON
     with as_train_wrote(trained_on):
         known = set(data.corpus.ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
@@ -120,7 +125,7 @@ def _backwards(corpus: Corpus, front_end: FrontEnd) -> SpeechData:
         samples = read_audio(utterance.audio_path, rate, utterance.start_s, utterance.end_s)
         return front_end.cepstra(np.ascontiguousarray(samples[::-1]))
 
-    return SpeechData(corpus, tuple(parallel_map(one, corpus.utterances)))
+    return SpeechData(corpus, tuple(local_map(one, corpus.utterances)))
 
 
 def _utterances(recognizer: Recognizer, data: SpeechData, name: str, is_backwards: bool) -> list[Piece]:
@@ -174,15 +179,16 @@ def hear(
         scores = piece.scores()
         spoken = _spoken(recognizer, scores, piece.words, wanted)
         own = decoders if piece.decoder is None else [piece.decoder()] * len(decoders)
+        sound = ScoredSound(scores, recognizer.model)
         found = tuple(
-            tuple(_candidates(recognizer, scores, decoder.decode(scores), spoken, piece)) for decoder in own
+            tuple(_candidates(recognizer, sound, decoder.decode(scores), spoken, piece)) for decoder in own
         )
         if not piece.is_counted:
             return HeardPiece(found, 0, 0.0)
         n_spoken = sum(word in wanted for word in piece.words)
         return HeardPiece(found, n_spoken, len(scores) * recognizer.model.front_end.frame_shift_s)
 
-    return list(progress_bar(parallel_map(one, pieces), len(pieces), "words found"))
+    return list(progress_bar(local_map(one, pieces), len(pieces), "words found"))
 
 
 def _spoken(
@@ -202,13 +208,13 @@ def _spoken(
 
 
 def _candidates(
-    recognizer: Recognizer, scores: Singles, found: Hypothesis, spoken: Sequence[Spoken], piece: Piece
+    recognizer: Recognizer, sound: ScoredSound, found: Hypothesis, spoken: Sequence[Spoken], piece: Piece
 ) -> Iterator[Candidate]:
     """Yield the keywords that were found, with their evidence; of speech backwards those it may not hold."""
     words = [word for word in found.words if word.word in recognizer.lexicon]
     if piece.is_backwards:
         words = [word for word in words if not _is_palindrome(recognizer.lexicon, word.word)]
-    evidence = evidence_of(words, ScoredSound(scores, recognizer.model), recognizer.lexicon)
+    evidence = evidence_of(words, sound, recognizer.lexicon)
     is_spoken = hits([Spoken(w.word, w.start_s, w.end_s) for w in words], spoken)
     for word, of_word, hit in zip(words, evidence, is_spoken, strict=True):
         yield Candidate(word.word, of_word, hit, piece.group, is_counted=piece.is_counted)

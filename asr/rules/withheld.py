@@ -20,8 +20,8 @@ from decoder.grammars.word_loop import WordLoop
 _N_WORDS = 200  # that the search is given at most: it is made anew for each utterance
 
 
-def withheld(recognizer: Recognizer, pieces: Sequence[Piece]) -> list[Piece]:
-    """Return each utterance twice more: without one of its words, and without all of them.
+def withheld(recognizer: Recognizer, pieces: Sequence[Piece], *, without_one: bool = True) -> list[Piece]:
+    """Return each utterance twice more: without one of its words, if it has several, and without all of them.
 
     With a word go those that sound the same. Beside the one that is withheld, the search finds words that
     are right all the same.
@@ -37,7 +37,8 @@ def withheld(recognizer: Recognizer, pieces: Sequence[Piece]) -> list[Piece]:
 
     def both(piece: Piece, place: int) -> Iterator[Piece]:
         known = sorted({word for word in piece.words if word in lexicon})
-        for missing in ([known[place % len(known)]], known) if known else ():
+        one = [[known[place % len(known)]]] if without_one and len(known) > 1 else []
+        for missing in (*one, known) if known else ():
             if words := _words_without(lexicon.words, alike(missing), known, place):
                 yield replace(piece, decoder=partial(_loop, recognizer, words), is_counted=False)
 

@@ -46,8 +46,11 @@ class DecodingStages:
         """The decoder's configuration before its weights are tuned."""
         return self.config.decoder.decoder(self.config.front_end.shift_ms / 1000)
 
-    def tuning(self, name: str, model: StageOutput) -> StageOutput:
-        """Return the decoder weights of each grammar, tuned on dev, and the word accuracy with them."""
+    def tuning(self, name: str, model: StageOutput, *, learns_rejection: bool = True) -> StageOutput:
+        """Return the decoder weights of each grammar, tuned on dev, and the word accuracy with them.
+
+        With them goes the rule that says which words were not spoken, unless nobody will ask for it.
+        """
         grammars = self.task.grammar_files(("train",))
 
         def compute(directory: Path) -> None:
@@ -57,7 +60,8 @@ class DecodingStages:
                 loaded = read_grammar(grammar, grammars.path, self.task.lexicon)
                 decoder = Decoder(self.task.lexicon, loaded, acoustic_model.topology, self._decoder)
                 self._tune_one(directory, (name, grammar), decoder, data.corpus, speech, acoustic_model)
-            self._learn_rejection(directory, (name, grammar), decoder, data, acoustic_model)
+            if learns_rejection:
+                self._learn_rejection(directory, (name, grammar), decoder, data, acoustic_model)
 
         return self.store.run(
             f"tuning-{name}",
@@ -67,6 +71,7 @@ class DecodingStages:
                 "tuning": self.config.tuning,
                 "decoder": self.config.decoder,
                 "grammars": self.task.grammars,
+                "learns_rejection": learns_rejection,
             },
         )
 
@@ -181,7 +186,7 @@ class DecodingStages:
         """Learn on dev which words of one grammar were spoken, and write the rule if there is enough."""
         adapts = model.adaptation is not None
         tuned, first = (
-            decoder.with_config(**read_json(directory / file.format(names[1]))["weights"])
+            decoder.with_config(**asdict(_weighted(self._decoder, directory / file.format(names[1]))))
             for file in (_TUNED, _FIRST_PASS if adapts else _TUNED)
         )
         recognizer = Recognizer(

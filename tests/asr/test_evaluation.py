@@ -95,13 +95,21 @@ class TestUnusable:
     def test_of_many_the_first_are_named(self, trained: Path, corpus: Path) -> None:
         shutil.rmtree(corpus)
         corpus.mkdir()
-        for n in range(12):
-            (corpus / f"{n:02d}.wav").write_bytes(b"")
-            (corpus / f"{n:02d}.txt").write_text("ASA")
+        for name in "abcdefghijkl":
+            (corpus / f"{name}.wav").write_bytes(b"")
+            (corpus / f"{name}.txt").write_text("ASA")
         with pytest.raises(CorpusError, match=r"none of 12 utterance\(s\)") as caught:
             evaluate(trained, corpus)
         _, *named, last, more = str(caught.value).splitlines()
-        assert (len(named), last[:3], more) == (9, "09:", "  and 2 more of this kind")
+        assert (len(named), last[:3], more) == (9, "j: ", "  and 2 more of this kind")
+
+    def test_where_all_that_is_said_cannot_be_decoded(self, trained: Path, corpus: Path) -> None:
+        names = sorted(path.stem for path in corpus.glob("*.txt"))
+        (corpus / f"{names[0]}.txt").write_text("")
+        for name in names[1:]:
+            (corpus / f"{name}.wav").write_bytes(b"")
+        with pytest.raises(CorpusError, match=r"none of 4 utterance\(s\) can be decoded"):
+            evaluate(trained, corpus)
 
     def test_nothing_is_said(self, trained: Path, corpus: Path) -> None:
         for path in corpus.glob("*.txt"):

@@ -59,6 +59,19 @@ class TestFiles:
         with pytest.raises(ConfigError, match=rf"^--out: {tmp_path}: cannot be written to, expected"):
             check_target(tmp_path / "x", "--out")
 
+    def test_what_is_no_file_is_written_into_and_links_are_followed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "open").mkdir()
+        (tmp_path / "closed").mkdir()
+        monkeypatch.setattr(os, "access", lambda path, mode: Path(path) == tmp_path / "open")  # root may all
+        check_target(Path(os.devnull), "--out")
+        (tmp_path / "closed" / "link").symlink_to(tmp_path / "open" / "x")
+        check_target(tmp_path / "closed" / "link", "--out")
+        (tmp_path / "open" / "link").symlink_to(tmp_path / "closed" / "x")
+        with pytest.raises(ConfigError, match=rf"^--out: {tmp_path}/closed: cannot be written to"):
+            check_target(tmp_path / "open" / "link", "--out")
+
     def test_file_digest(self, tmp_path: Path) -> None:
         (tmp_path / "x").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
         assert (

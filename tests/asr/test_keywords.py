@@ -181,6 +181,13 @@ class TestRule:
         assert n_plain >= 5
         assert n_kept < 0.3 * n_plain
 
+    def test_too_little_speech_leaves_the_rule_of_training(self, trained: Path, tmp_path: Path) -> None:
+        experiment = Path(shutil.copytree(trained, tmp_path / "exp"))
+        few = write_tones(tmp_path / "few", n_speakers=1, n_each=3)
+        with pytest.raises(CorpusError, match="too little to learn from, expected 10 words recognised right"):
+            keywords(experiment, corpus=few)
+        assert not (experiment / "models" / "gmm2" / REJECTION).exists()
+
     def test_before_it_the_rule_of_training_and_before_that_a_rough_one(
         self, trained: Path, tmp_path: Path
     ) -> None:

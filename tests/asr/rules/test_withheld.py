@@ -66,6 +66,9 @@ def test_an_utterance_of_all_words_is_heard_without_one_only(
     every = replace(pieces[0], words=recognizer.lexicon.words)
     (found,) = withheld(recognizer, [every])
     assert len(words_of(found)) == len(recognizer.lexicon.words) - 1
+    assert withheld(recognizer, [every], without_one=False) == []
+    (single,) = withheld(recognizer, [replace(every, words=("ASA", "ASA"))])
+    assert set(words_of(single)) == set(recognizer.lexicon.words) - {"ASA"}
     assert withheld(recognizer, [replace(every, words=("NOBODY",))]) == []
 
 

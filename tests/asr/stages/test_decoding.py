@@ -82,7 +82,7 @@ class TestTuning:
             "grammars": grammars.digest,
             **stages.task.digests(("dev",)),
         }
-        assert found["config"].keys() == {"tuning", "decoder", "grammars"}
+        assert found["config"].keys() == {"tuning", "decoder", "grammars", "learns_rejection"}
 
     def test_weights_are_among_those_tried(self, tuning: StageOutput) -> None:
         for grammar in GRAMMARS:
@@ -107,6 +107,9 @@ class TestTuning:
         assert found is not None
         assert read_keywords(tuning.path, USUAL_REJECTION) == found
         assert trained.rule == found.rejection
+        other = stages.tuning("gmm2", model, learns_rejection=False)
+        assert read_keywords(other.path, USUAL_REJECTION) is None
+        assert (other.path / "bigram.json").read_bytes() == (tuning.path / "bigram.json").read_bytes()
 
     def test_without_dev_weights_are_next_to_those_that_suit_most(
         self, task_of: Tasks, tones: Path, model: StageOutput
