@@ -17,6 +17,7 @@ SCRIPTS = (
     "defaults",
     "discriminants",
     "discriminants_choice",
+    "disturbances",
     "emission",
     "faults",
     "fsdd",
