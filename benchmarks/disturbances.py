@@ -80,7 +80,7 @@ def heard(task, recognizer, *, first_db=None, middle_db=None, gain_db=0.0, pause
     texts, size = {}, round(PIECE_S * task.sample_rate)
     for ids in task.by_speaker.values():
         stream, rng = recognizer.stream(config=StreamConfig(pause_s=None)), np.random.default_rng(1)
-        loudest = max(np.abs(task.samples[i]).max() for i in ids) / np.sqrt(2)
+        loudest = max(loudest_frame(task.samples[i], task.sample_rate) for i in ids)
         for n, i in enumerate(ids):
             samples, is_middle = task.samples[i], n == len(ids) // 2
             level_db = first_db if n == 0 else middle_db if is_middle else None
@@ -98,6 +98,12 @@ def say(stream, samples, size):
     for piece in pieces_of(samples, size):
         stream.accept(piece)
     return stream.finish().text
+
+
+def loudest_frame(samples, rate):
+    """Return the root mean square of the loudest 25 ms."""
+    n = rate // 40
+    return np.sqrt(np.square(samples[: len(samples) // n * n].reshape(-1, n)).mean(axis=1).max())
 
 
 def click(samples, amplitude, rate, rng):
