@@ -171,7 +171,7 @@ class TestSteps:
 
 def test_the_number_of_threads_is_the_engines(tmp_path):
     def at_once(n_items):
-        both = threading.Barrier(2, timeout=0.5)
+        both = threading.Barrier(2, timeout=2)
 
         def meet(_):
             try:

@@ -180,9 +180,9 @@ def test_only_sound_keeps_a_place(start: Any, sent: bytes | str) -> None:
 
 
 def test_sound_keeps_a_place(start: Any) -> None:
-    running = start(Limits(idle_s=0.5))
+    running = start(Limits(idle_s=2))
     with running.listening(WISH) as stream:
-        for _ in range(8):
+        for _ in range(12):
             stream.send(bytes(320))
             time.sleep(0.2)
         stream.send(json.dumps({"type": "finish"}))
