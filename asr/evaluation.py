@@ -15,8 +15,7 @@ from asr.corpora.wording import worded
 from asr.decoding.failures import decoded_or_errors
 from asr.decoding.passes import accuracy_of, scored_speech
 from asr.errors import CorpusError
-from asr.files import as_train_wrote, read_json
-from asr.model_directories import TRAINED_ON, model_directory
+from asr.model_directories import model_directory, trained_by
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy
 from decoder.decoder import Hypothesis
@@ -90,10 +89,7 @@ def _nothing_decoded(corpus: str | Path, failed: Mapping[str, str]) -> str:
 
 def _warn_of_known(ids: Collection[str], directory: Path) -> None:
     """Log how many utterances trained the model in a directory."""
-    trained_on = directory / TRAINED_ON
-    with as_train_wrote(trained_on):
-        known = set(ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
-    if known:
+    if known := trained_by(directory, ids):
         logger.warning(
             "%d of these %d utterances trained this model (by their ids): this is not a test",
             len(known),

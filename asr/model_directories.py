@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,6 +64,15 @@ def _default_model(directory: Path, models: Sequence[str]) -> str:
         )
     record = read_json(directory / DEFAULT_MODEL)
     return str(record.get("model")) if isinstance(record, dict) else ""
+
+
+def trained_by(directory: Path, ids: Collection[str]) -> set[str]:
+    """Return which utterances, given by their ids, trained the model in a directory."""
+    path = directory / TRAINED_ON
+    if not path.is_file():
+        return set()
+    with as_train_wrote(path):
+        return set(ids) & set(read_json(path))
 
 
 def decoding_options(path: Path, grammar: str | None) -> tuple[str, DecoderConfig, DecoderConfig | None]:

@@ -37,7 +37,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     earlier = _status(path)
     if earlier is not None and stat.S_ISDIR(earlier.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    place = _replaced(path, earlier) if is_replaced(path) else _as_it_is(path)
+    place = _replaced(path, earlier) if _gives_way(path, earlier) else _as_it_is(path)
     try:
         with place as file:
             yield file
@@ -49,7 +49,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def is_replaced(path: Path) -> bool:
     """Return whether a new file takes the place of what is at a path: of a file, or of nothing."""
-    earlier = _status(path)
+    return _gives_way(path, _status(path))
+
+
+def _gives_way(path: Path, earlier: os.stat_result | None) -> bool:
+    """Return whether what is at a path, given its status, is a file or nothing, and held open by nobody."""
     return (earlier is None or stat.S_ISREG(earlier.st_mode)) and not _is_open_file(path)
 
 

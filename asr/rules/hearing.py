@@ -22,8 +22,7 @@ from asr.decoding.passes import scored_speech
 from asr.decoding.scored_sound import ScoredSound
 from asr.decoding.stretches import speech_in_stretches
 from asr.errors import CorpusError
-from asr.files import as_train_wrote, read_json
-from asr.model_directories import TRAINED_ON
+from asr.model_directories import trained_by
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
 from asr.scoring.detection import Spoken, hits
@@ -93,10 +92,7 @@ def pieces_of_corpus(
         logger.log(logging.WARNING if n < _N_NAMED else logging.INFO, "left out: %s", error)
     if len(errors) > _N_NAMED:
         logger.warning("left out: %d more recordings", len(errors) - _N_NAMED)
-    trained_on = directory / TRAINED_ON
-    with as_train_wrote(trained_on):
-        known = set(data.corpus.ids) & set(read_json(trained_on)) if trained_on.is_file() else set()
-    if known:
+    if known := trained_by(directory, data.corpus.ids):
         logger.warning(
             "%d of the %d utterances of %s trained this model (by their ids): with new speech fewer keywords "
             "will be found; train with --set retrain_with_dev=false, or give a corpus of its own",

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from asr.errors import ConfigError, ExperimentError
-from asr.model_directories import DECODING, check_shift, decoding_options, model_directory
+from asr.model_directories import (
+    DECODING,
+    TRAINED_ON,
+    check_shift,
+    decoding_options,
+    model_directory,
+    trained_by,
+)
 from decoder.decoder import DecoderConfig
 
 
@@ -55,3 +62,12 @@ def test_times_are_those_of_the_front_end(tmp_path: Path) -> None:
     check_shift(tmp_path, DecoderConfig(frame_shift_s=0.01), 0.01)
     with pytest.raises(ExperimentError, match=r"frame_shift_s is 0.02, expected the 0.01 s of the front end"):
         check_shift(tmp_path, DecoderConfig(frame_shift_s=0.02), 0.01)
+
+
+def test_what_a_model_was_trained_by(tmp_path: Path) -> None:
+    assert trained_by(tmp_path, ["a", "b"]) == set()
+    (tmp_path / TRAINED_ON).write_text('["b", "c"]')
+    assert trained_by(tmp_path, ["a", "b"]) == {"b"}
+    (tmp_path / TRAINED_ON).write_text("[[1]]")
+    with pytest.raises(ExperimentError, match=r"trained_on\.json: not as asr train writes it"):
+        trained_by(tmp_path, ["a"])
