@@ -39,7 +39,7 @@ from asr.sparsity import config_of
 from asr.stages.store import RECORD
 from asr.systems import find_system
 from asr.verbs import with_preset
-from recipes.tables.layout import write_section
+from benchmarks.papers.layout import write_section
 
 PAGE = Path("docs/results/plan.md")
 _RM1_STATES, _RM1_CENTERS = 147, 100

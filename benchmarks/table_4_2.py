@@ -59,7 +59,7 @@ from asr.stages.models import CHOICE
 from asr.systems import HybridSystem
 from asr.training.choice import said_values
 from asr.verbs import with_preset
-from recipes.tables.layout import write_section
+from benchmarks.papers.layout import write_section
 
 NAMES = ("gmm", "gmm16", SVM, "npd", "orols", "krls", POOLS)
 BASELINES = ("gmm", SVM)
