@@ -9,8 +9,8 @@ import pytest
 
 from asr.cli import main
 from asr.command_page import LISTS, SHAPES
+from asr.commands.records import lexicon, problems, to_json
 from asr.corpora.utterances import Problem
-from asr.formats.records import lexicon, problems, to_json
 from asr.training.suspicious import Suspicious, write_suspicious
 from decoder.lexicon import Lexicon
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from asr.commands import terminal
 from asr.errors import CorpusError, ScoringError
-from asr.formats import terminal
 from asr.language_model import Fit, LanguageModel, Usage
 from asr.scoring.results import Result, write_results
 from asr.scoring.scoring import score

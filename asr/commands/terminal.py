@@ -14,9 +14,9 @@ from asr.corpora.kinds import first_of_each_kind
 from asr.corpora.validation import transcripts_as_read, validate
 from asr.errors import ScoringError
 from asr.files import as_plain
-from asr.formats.colour import difference
 from asr.formats.transcripts import read_transcripts
 from asr.language_model import LanguageModel, Usage
+from asr.logs import coloured_difference
 from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
 from asr.scoring.results import RESULTS, Result, format_results, is_synthetic
 from asr.scoring.scoring import WordAccuracy, compare, score
@@ -65,7 +65,7 @@ def accuracy_of_files(
         both = {"a": to_json(first), "b": to_json(second), "comparison": compared}
         return json.dumps(both, indent=1, ensure_ascii=False)
     accuracies, by_how_much, *rest = format_comparison(comparison).splitlines()
-    lines = [accuracies, difference(by_how_much, *comparison.interval, sys.stdout), *rest]
+    lines = [accuracies, coloured_difference(by_how_much, *comparison.interval, sys.stdout), *rest]
     return "\n".join([format_accuracy(first), "", *lines])
 
 

@@ -1,6 +1,6 @@
 import json
 
-from asr.formats.heard import heard_json, heard_text
+from asr.commands.heard import heard_json, heard_text
 from decoder.decoder import HypothesisWord
 from decoder.stream import PartialWord
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.formats.sweep_table import format_sweep
+from asr.commands.sweep_table import format_sweep
 from asr.scoring.points import Difference, SweepRow
 
 PLACE = Path("exp/sweep.json")

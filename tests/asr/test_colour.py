@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from asr.formats.colour import coloured, difference, is_wanted, with_severity
+from asr.logs import coloured, coloured_difference, wants_colour, with_severity
 
 
 class Terminal(io.StringIO):
@@ -25,8 +25,8 @@ class Terminal(io.StringIO):
     ],
 )
 def test_who_wants_colour(environment: dict[str, str], at_terminal: bool, in_file: bool) -> None:
-    assert is_wanted(Terminal(), environment) is at_terminal
-    assert is_wanted(io.StringIO(), environment) is in_file
+    assert wants_colour(Terminal(), environment) is at_terminal
+    assert wants_colour(io.StringIO(), environment) is in_file
 
 
 def test_first_words_of_findings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,6 +43,6 @@ def test_a_difference_is_coloured_if_it_is_one(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
     stream = io.StringIO()
-    assert difference("x", 0.1, 2.0, stream) == coloured("x", "green", stream) == "\033[32mx\033[0m"
-    assert difference("x", -2.0, -0.1, stream) == coloured("x", "red", stream)
-    assert difference("x", -0.1, 2.0, stream) == difference("x", 0.0, 0.0, stream) == "x"
+    assert coloured_difference("x", 0.1, 2.0, stream) == coloured("x", "green", stream) == "\033[32mx\033[0m"
+    assert coloured_difference("x", -2.0, -0.1, stream) == coloured("x", "red", stream)
+    assert coloured_difference("x", -0.1, 2.0, stream) == coloured_difference("x", 0.0, 0.0, stream) == "x"
