@@ -38,7 +38,7 @@ from asr.settings import with_preset, with_settings
 from asr.sparsity import config_of
 from asr.stages.store import RECORD
 from asr.systems import find_system
-from recipes.tables.layout import write_section
+from benchmarks.papers.layout import write_section
 
 PAGE = Path("docs/results/plan.md")
 _RM1_STATES, _RM1_CENTERS = 147, 100

@@ -58,7 +58,7 @@ from asr.settings import with_preset, with_settings
 from asr.stages.models import CHOICE
 from asr.systems import HybridSystem
 from asr.training.choice import said_values
-from recipes.tables.layout import write_section
+from benchmarks.papers.layout import write_section
 
 NAMES = ("gmm", "gmm16", SVM, "npd", "orols", "krls", POOLS)
 BASELINES = ("gmm", SVM)

@@ -13,7 +13,7 @@ from asr.verbs import train
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio
-from recipes.rm1 import rm1
+from recipes import rm1
 
 SMALL = {"train": (4, 2), "dev": (2, 1), "test": (2, 1)}
 
