@@ -28,7 +28,7 @@ from decoder.grammars.word_loop import WordLoop
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, Normalization
 from foundation.errors import listed
-from foundation.regular_files import content_of
+from foundation.files import content_of
 
 
 def import_model(

@@ -19,8 +19,7 @@ from types import MappingProxyType
 from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
 from foundation.errors import did_you_mean
-from foundation.regular_files import text_of
-from foundation.writing import write_whole
+from foundation.files import text_of, write_whole
 
 Pronunciation = tuple[str, ...]
 

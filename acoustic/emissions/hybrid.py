@@ -26,7 +26,7 @@ from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
 from features.frontend import Projection
 from foundation.arrays import Floats
-from foundation.checks import check_choices, check_highest, check_lowest
+from foundation.records import check_choices, check_highest, check_lowest
 from foundation.threads import Watch, unwatched
 
 logger = logging.getLogger(__name__)

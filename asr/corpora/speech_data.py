@@ -22,11 +22,10 @@ from features.audio import audio_info, read_audio
 from features.errors import AudioError
 from features.frontend import FrontEnd, FrontEndConfig
 from features.samples import why_no_speech_in
-from foundation.array_checks import check_array
-from foundation.arrays import Singles
+from foundation.arrays import Singles, check_array
 from foundation.blocks import block_map
-from foundation.computed import Computed
 from foundation.errors import AsrError
+from foundation.sequences import Computed
 from foundation.threads import parallel_map
 
 BLOCK_UTTERANCES = 8  # whose results make one file while a stage is under way

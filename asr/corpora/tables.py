@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asr.corpora.utterances import Problem
-from foundation.regular_files import content_of
+from foundation.files import content_of
 
 
 @dataclass(frozen=True)

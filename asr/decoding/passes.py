@@ -22,9 +22,8 @@ from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from foundation.arrays import Ints, Singles
 from foundation.blocks import block_map
-from foundation.computed import Computed
 from foundation.errors import AsrError
-from foundation.kept import kept
+from foundation.sequences import Computed, kept
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from decoder.decoder import Hypothesis
 from decoder.joining import joined
 from features.recording import Recording
 from foundation.arrays import Singles
-from foundation.computed import Computed
+from foundation.sequences import Computed
 
 
 @dataclass(frozen=True)

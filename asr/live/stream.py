@@ -24,7 +24,7 @@ from decoder.stream import PartialHypothesis, PartialWord
 from features.mfcc import check_samples
 from features.stream import Resampler, RunningFrames
 from foundation.arrays import Reals, Singles
-from foundation.checks import check_lowest
+from foundation.records import check_lowest
 from foundation.threads import single_threaded_libraries
 
 _SHORT_PAUSE_S = 0.1  # ends a sentence that is too long

@@ -8,7 +8,7 @@ from pathlib import Path
 from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json, write_json
 from asr.reports.sounds import sounds_directory
-from foundation.writing import write_whole
+from foundation.files import write_whole
 
 INDEX = "asr-report.json"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asr.errors import ConfigError
-from foundation.checks import check_lowest
+from foundation.records import check_lowest
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
 from asr.progress import progress_bar
 from decoder.lexicon import Lexicon
-from foundation.array_checks import check_number
-from foundation.arrays import Floats, Reals
+from foundation.arrays import Floats, Reals, check_number
 from foundation.blocks import block_map
 from foundation.records import record_of
 

@@ -26,8 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from decoder.errors import GrammarError
-from foundation.regular_files import content_of, unpacked
-from foundation.writing import write_whole
+from foundation.files import content_of, unpacked, write_whole
 
 Ngram = tuple[str, ...]
 LOG10_ZERO = -99.0

@@ -20,7 +20,7 @@ from decoder.errors import GrammarError
 from decoder.grammars.finite_state import FiniteStateGrammar, WordArc
 from decoder.grammars.grammar import GrammarTables
 from decoder.grammars.text import grammar_lines
-from foundation.writing import write_whole
+from foundation.files import write_whole
 
 NULL = "!NULL"
 _FIELD = re.compile(r"""([^\s=]+)=("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S*)""")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from decoder.errors import GrammarError
-from foundation.regular_files import content_of
+from foundation.files import content_of
 
 
 def grammar_text(path: Path) -> str:

@@ -12,7 +12,7 @@ from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
 from asr.corpora.tables import Table, read_speakers, read_table, words_of
 from asr.corpora.utterances import Corpus, Problem, Utterance
 from asr.errors import CorpusError
-from foundation.writing import write_whole
+from foundation.files import write_whole
 
 _Stretch = tuple[str, float, float | None]
 

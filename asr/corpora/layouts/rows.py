@@ -16,7 +16,7 @@ from pathlib import Path
 
 from asr.corpora.tables import decoded, lines_of, read_text
 from asr.corpora.utterances import Problem
-from foundation.regular_files import check_regular
+from foundation.files import check_regular
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl")
 _DELIMITERS = (",", ";", "\t", "|")
