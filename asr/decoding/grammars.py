@@ -21,13 +21,11 @@ from asr.config import GrammarName
 from asr.errors import ConfigError, ExperimentError
 from asr.text.forms import WordForms
 from decoder.decoder import Decoder
-from decoder.grammars.finite_state import FiniteStateGrammar
-from decoder.grammars.grammar import Grammar
+from decoder.grammars.finite_state import FiniteStateGrammar, read_slf, write_slf
+from decoder.grammars.grammar import Grammar, WordLoop
 from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
-from decoder.grammars.slf import read_slf, write_slf
 from decoder.grammars.smoothing import Smoothing
-from decoder.grammars.word_loop import WordLoop
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from foundation.errors import listed

@@ -15,7 +15,7 @@ import numpy as np
 from asr.recognizer import Recognizer
 from asr.rules.hearing import Piece
 from decoder.decoder import Decoder
-from decoder.grammars.word_loop import WordLoop
+from decoder.grammars.grammar import WordLoop
 
 _N_WORDS = 200  # that the search is given at most: it is made anew for each utterance
 

@@ -17,7 +17,8 @@ from asr.config import ExperimentConfig
 from asr.errors import ConfigError, CorpusError
 from asr.settings import with_preset
 from asr.verbs import make_lexicon
-from decoder import NGram, english
+from decoder import NGram
+from decoder import lexicon as english
 
 
 def test_info(trained: Path) -> None:
