@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from acoustic.emissions.hybrid import THESIS, HybridConfig
-from asr.config import ChosenName, ExperimentConfig, check_text
+from acoustic.emissions.training import THESIS, HybridConfig
+from asr.config import ChosenName, ExperimentConfig, check_settings, check_text, with_settings
 from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
 from asr.corpora.unknown_words import report as report_unknown_words
@@ -29,7 +29,6 @@ from asr.pronunciations import filled_lexicon, report
 from asr.recipe import LoadedRecipe, load_recipe
 from asr.recognizer import Recognizer
 from asr.scoring.results import Result
-from asr.settings import check_settings, with_settings
 from asr.stages.store import StageStore
 from asr.systems import find_system
 from asr.text.forms import NOT_WORDS

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acoustic.emissions.hybrid import THESIS
+from acoustic.emissions.training import THESIS
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import Corpus, Utterance, write_corpus
 from asr.errors import CorpusError
