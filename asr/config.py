@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from acoustic.emissions.one_vs_rest import KrlsConfig
-from acoustic.emissions.training import HybridConfig
+from acoustic.emissions.training import THESIS, HybridConfig
 from acoustic.hmm.training import GmmConfig
 from acoustic.hmm.tying import TyingConfig
 from acoustic.pairs.train_forward import PairForwardConfig
@@ -213,6 +213,27 @@ class ExperimentConfig:
         """Return the configuration of a way of training, or None for other packages' classifiers."""
         section = find_way(way).section
         return getattr(self, section) if section else None
+
+
+def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = THESIS) -> ExperimentConfig:
+    """Return the configuration of a preset, with a recipe's hybrid of the preset ``thesis``.
+
+    The preset ``thesis`` is the recogniser of thesis chapter 4, which standardises features over the training
+    set, stops the selection by residual and λ, chooses σ on a development set, trains on the training set
+    alone, and decodes with word pairs.
+    """
+    if preset != "thesis":
+        return config
+    # A recipe that brings a σ of its own has none to choose.
+    known: set[str] = {"hybrid.sigma"} if thesis.sigma != THESIS.sigma else set()
+    return replace(
+        config,
+        front_end=replace(config.front_end, normalize="global"),
+        hybrid=thesis,
+        chosen_on_dev=tuple(name for name in CHOOSABLE if name not in known),
+        grammars=tuple(dict.fromkeys(["word-pair", *config.grammars])),
+        retrain_with_dev=False,
+    )
 
 
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

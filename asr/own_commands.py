@@ -13,7 +13,7 @@ from asr.parsing import CommandLine
 
 def _doctor(options: argparse.Namespace, line: CommandLine) -> int:
     from asr.doctor import as_record, diagnosed
-    from asr.formats.colour import with_severity
+    from asr.logs import with_severity
 
     findings = []
     for finding in diagnosed(with_self_test=not options.brief):

@@ -52,9 +52,9 @@ from asr.stages.models import ModelStages
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
 from asr.systems import SYSTEMS, find_system
+from benchmarks.papers.layout import write_section
 from decoder import Decoder, DecoderConfig, Lexicon
 from recipes import an4
-from recipes.tables.layout import write_section
 
 GRAMMARS: tuple[GrammarName, ...] = ("loop", "bigram")
 Texts = Mapping[str, tuple[str, ...]]

@@ -21,7 +21,7 @@ from asr.recipe import load_recipe
 from asr.scoring.scoring import compare
 from asr.stages.store import RECORD, StageOutput
 from asr.systems import HybridSystem
-from recipes.tables.layout import table
+from benchmarks.papers.layout import table
 
 UNITS = {"context": "phones in context within words", "cross-word": "phones in context across words"}
 SETTINGS = (

@@ -51,9 +51,9 @@ from asr.files import read_json
 from asr.stages.store import RECORD
 from asr.training.gmm import usable_for_training
 from asr.training.hybrid import hybrid_front_end, own_units
+from benchmarks.papers.layout import write_section
 from decoder.lexicon import Lexicon
 from foundation.arrays import Floats, Ints, Longs, Singles
-from recipes.tables.layout import write_section
 
 N_PARTS = 4
 N_ROWS = 1000  # most frames of a state that a peer selects among

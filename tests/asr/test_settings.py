@@ -13,11 +13,11 @@ from asr.config import (
     home_of,
     known_keys,
     section_of,
+    with_preset,
     with_settings,
 )
 from asr.errors import ConfigError
 from asr.systems import find_system
-from asr.verbs import with_preset
 from features.mfcc import MfccConfig
 from foundation.errors import AsrError
 
