@@ -26,7 +26,7 @@ from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig, PoolTrainer
 from acoustic.pairs.train_svm import SvmConfig
 from acoustic.ways import WAYS
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_preset
 from asr.planning import laws
 from asr.planning.generated import (
     curves_of,
@@ -39,7 +39,6 @@ from asr.planning.generated import (
     speech_like_frames,
 )
 from asr.planning.timing import least_seconds
-from asr.settings import with_preset
 from foundation.arrays import Singles
 from foundation.threads import default_workers, single_threaded_libraries
 
