@@ -8,8 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from asr.config import ExperimentConfig
-from asr.settings import home_of, known_keys
-from asr.verbs import with_preset
+from asr.settings import home_of, known_keys, with_preset
 
 _HEAD = """# Options
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from acoustic.emissions.hybrid import WAYS
+from acoustic.emissions.hybrid import THESIS, WAYS, HybridConfig
 from acoustic.emissions.sklearn_model import PREFIX
-from asr.config import ExperimentConfig
+from asr.config import ChosenName, ExperimentConfig
 from asr.errors import ConfigError
 from asr.systems import GmmSystem, HybridSystem, System
 from foundation.errors import AsrError
@@ -209,3 +209,24 @@ def _described(kind: Any) -> str:
     if origin is Literal:
         return "one of: " + ", ".join(arguments)
     return {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}[kind]
+
+
+def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = THESIS) -> ExperimentConfig:
+    """Return the configuration of a preset, with a recipe's hybrid of the preset ``thesis``.
+
+    The preset ``thesis`` is the recogniser of thesis chapter 4, which standardises features over the training
+    set, stops the selection by residual and λ, chooses σ on a development set, trains on the training set
+    alone, and decodes with word pairs.
+    """
+    if preset != "thesis":
+        return config
+    # A recipe that brings a σ of its own has none to choose.
+    known: set[ChosenName] = {"hybrid.sigma"} if thesis.sigma != THESIS.sigma else set()
+    return replace(
+        config,
+        front_end=replace(config.front_end, normalize="global"),
+        hybrid=thesis,
+        chosen_on_dev=tuple(name for name in get_args(ChosenName) if name not in known),
+        grammars=tuple(dict.fromkeys(["word-pair", *config.grammars])),
+        retrain_with_dev=False,
+    )

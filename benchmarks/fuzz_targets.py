@@ -36,8 +36,8 @@ from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio
 from features.htk import read_htk
 from features.kaldi import read_ark, read_scp
-from features.limits import LOUDEST
 from features.mfcc import mfcc_plan
+from features.samples import LOUDEST
 
 _STREAM_HEAD = 8  # bytes of a stream's file before the samples
 _MOST_PIECES = 200

@@ -32,9 +32,8 @@ from asr.experiment import Experiment
 from asr.files import write_json
 from asr.recipe import load_recipe
 from asr.scoring.scoring import compare, score
-from asr.settings import with_settings
+from asr.settings import with_preset, with_settings
 from asr.training.hybrid import hybrid_front_end, load_units, own_units
-from asr.verbs import with_preset
 from decoder import Decoder
 from features.frontend import FrontEnd
 from foundation.arrays import Ints, Reals, Singles

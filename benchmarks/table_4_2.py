@@ -54,11 +54,10 @@ from asr.logs import log_file
 from asr.recipe import load_recipe
 from asr.scoring.results import Result
 from asr.scoring.scoring import compare, score
-from asr.settings import with_settings
+from asr.settings import with_preset, with_settings
 from asr.stages.models import CHOICE
 from asr.systems import HybridSystem
 from asr.training.choice import said_values
-from asr.verbs import with_preset
 from benchmarks.papers.layout import write_section
 
 NAMES = ("gmm", "gmm16", SVM, "npd", "orols", "krls", POOLS)

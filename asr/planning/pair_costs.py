@@ -38,7 +38,7 @@ from asr.planning.generated import (
     speech_like_frames,
 )
 from asr.planning.timing import least_seconds
-from asr.verbs import with_preset
+from asr.settings import with_preset
 from foundation.arrays import Singles
 from foundation.threads import default_workers, single_threaded_libraries
 

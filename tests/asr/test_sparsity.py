@@ -10,9 +10,8 @@ from asr.config import ExperimentConfig
 from asr.errors import AsrError, ConfigError, ExperimentError
 from asr.files import as_plain
 from asr.recipe import built_in_recipes, load_recipe
-from asr.settings import with_settings
+from asr.settings import with_preset, with_settings
 from asr.sparsity import SparsityRow, config_of, format_sparsity
-from asr.verbs import with_preset
 
 SETTINGS = (
     "grammars=loop,bigram",

@@ -15,7 +15,8 @@ from acoustic.emissions.hybrid import THESIS
 from asr import AsrError, Recognizer, align, align_corpus, decode, info, lm, train
 from asr.config import ExperimentConfig
 from asr.errors import ConfigError, CorpusError
-from asr.verbs import make_lexicon, with_preset
+from asr.settings import with_preset
+from asr.verbs import make_lexicon
 from decoder import NGram, english
 
 
