@@ -2,10 +2,10 @@
 
     python benchmarks/house.py ../base . --exp exp/fsdd --wav one.wav --corpus recordings --out house.json
 
-One column for each checkout. Modules, lines and functions are counted in the files that git tracks. Modules that
-a command imports are counted in a process of its own. A walk counts the modules of which a function is called
-while a model is trained on ``--corpus`` (a folder of recordings), one recording is decoded, or the scores of one
-block of frames are computed; what is merely imported does not count.
+One column for each checkout. Modules, lines and functions are counted in the files that git tracks. Modules
+that a command imports are counted in a process of its own. A walk counts the modules of which a function is
+called while a model is trained on ``--corpus`` (a folder of recordings), one recording is decoded, or the
+scores of one block of frames are computed; what is merely imported does not count.
 """
 
 from __future__ import annotations
