@@ -18,7 +18,7 @@ from itertools import combinations
 from pathlib import Path
 
 from acoustic.emissions.model_files import JSON_NAME, TENSORS_NAME
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, check_settings, with_preset, with_settings
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.data_record import DataRecord, write_data
 from asr.corpora.speech_data import SpeechData
@@ -32,7 +32,6 @@ from asr.progress import say
 from asr.recipe import LoadedRecipe, check_corpus
 from asr.scoring.results import RESULTS, Result, write_results
 from asr.scoring.scoring import Transcripts
-from asr.settings import check_settings, with_preset, with_settings
 from asr.stages.decoding import DecodingStages
 from asr.stages.models import ModelStages
 from asr.stages.store import StageOutput, StageStore

@@ -13,7 +13,7 @@ import fuzz_serving as serving
 import numpy as np
 
 from acoustic.hmm.mmf import parse_mmf
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, known_keys, with_settings
 from asr.corpora.corpus import scan_parts
 from asr.corpora.tables import decoded
 from asr.corpora.wording import forms_for
@@ -26,7 +26,6 @@ from asr.language_model import read_lines, read_vocabulary
 from asr.recognizer import Recognizer
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
-from asr.settings import known_keys, with_settings
 from decoder.grammars.finite_state import FiniteStateGrammar
 from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
