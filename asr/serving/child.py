@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 
-PATIENCE_S = 5.0  # for cleaning up after the signal
+CLEANING_S = 5.0  # for cleaning up after the signal
 
 
 def end_with_input() -> None:
@@ -20,7 +20,7 @@ def end_with_input() -> None:
     while os.read(0, 4096):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(PATIENCE_S)
+    time.sleep(CLEANING_S)
     os._exit(1)
 
 

@@ -22,7 +22,7 @@ from asr.live.stream import Stream
 from asr.serving.refusals import BAD, BUSY, Refusal
 from asr.serving.sound_queue import SoundQueue
 from asr.serving.state import Server
-from asr.serving.streams import open_stream, sentence_of, words_of
+from asr.serving.streams import sentence_of, words_of
 from foundation.arrays import Singles
 from foundation.errors import AsrError
 
@@ -67,7 +67,7 @@ async def _listened(socket: WebSocket, server: Server) -> None:
     late = f'nothing was sent for {first_s:g} s, expected {{"sample_rate": 16000}} or the like; begin again'
     sample_rate, encoding = _wish_of(await _received(socket, first_s, late))
     recognizer = server.served.recognizer
-    stream = await server.stream_workers.run(lambda: open_stream(recognizer, sample_rate))
+    stream = await server.stream_workers.run(lambda: recognizer.stream(sample_rate))
     conversation = Conversation(socket, server, stream, sample_rate, encoding)
     await conversation.say({"type": "ready", "model": recognizer.name, "encoding": encoding})
     await conversation.run()

@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from asr.formats.hypotheses import json_words
-from asr.live.stream import Partial, Stream
-from asr.recognizer import Recognizer
+from asr.live.stream import Partial
 from decoder.decoder import Hypothesis
-
-
-def open_stream(recognizer: Recognizer, sample_rate: int) -> Stream:
-    """Return a stream of a recogniser, for one client and sound of any rate."""
-    return recognizer.stream(sample_rate)
 
 
 def words_of(partial: Partial) -> list[dict[str, Any]]:
