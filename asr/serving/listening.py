@@ -147,7 +147,7 @@ class Conversation:
         self._socket, self._server, self._stream, self._encoding = socket, server, stream, encoding
         self._queue = SoundQueue(sample_rate, server.limits.behind_s)
         self._shown: list[dict[str, Any]] = []
-        self._sent_s = 0.0
+        self._told_at_s = 0.0
         self._rate, self._n_samples = sample_rate, 0  # of the recording under way
 
     async def tell(self, message: dict[str, Any]) -> None:
@@ -205,8 +205,8 @@ class Conversation:
         for hypothesis in partial.finished:
             await self._final(sentence_of(hypothesis))
         words, now_s = words_of(partial), time.monotonic()
-        if words != self._shown or now_s - self._sent_s > TOLD_EVERY_S:
-            self._shown, self._sent_s = words, now_s
+        if words != self._shown or now_s - self._told_at_s > TOLD_EVERY_S:
+            self._shown, self._told_at_s = words, now_s
             await self.tell({"type": "partial", "words": words, "heard_s": self._heard_s})
 
     @property
