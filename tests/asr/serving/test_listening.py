@@ -19,7 +19,7 @@ from starlette.websockets import WebSocketDisconnect
 from websockets.exceptions import ConnectionClosed
 
 from asr import Recognizer
-from asr.serving import listening, recognition
+from asr.serving import listening
 from asr.serving.limits import Limits
 from asr.serving.listening import MOST_ITEMS, SoundQueue, sentence_of, words_of
 from decoder.decoder import Hypothesis
@@ -211,7 +211,7 @@ def test_long_transcriptions_do_not_stall_streams(
         gate.wait(60)
         return Hypothesis((), 0.0, True)
 
-    monkeypatch.setattr(recognition, "_heard", heard)
+    monkeypatch.setattr(Recognizer, "transcribe", heard)
     running = start(Limits(workers=1))
     upload = threading.Thread(target=running.ask, args=("POST", "/api/transcribe", spoken.read_bytes()))
     upload.start()

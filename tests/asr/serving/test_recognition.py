@@ -12,9 +12,8 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from asr import align, decode
+from asr import Recognizer, align, decode
 from asr.formats.ctm import from_ctm
-from asr.serving import recognition
 from asr.serving.limits import Limits, Refusal
 from asr.serving.recognition import checked
 from foundation.errors import AsrError
@@ -113,7 +112,7 @@ def test_without_a_model_there_is_nothing_to_ask(start: Any, spoken: Path) -> No
 def test_an_answer_that_takes_too_long(
     start: Any, spoken: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recognition, "_heard", lambda recognizer, path: time.sleep(0.5))
+    monkeypatch.setattr(Recognizer, "transcribe", lambda recognizer, path: time.sleep(0.5))
     said = start(Limits(answer_s=0.01)).ask("POST", "/api/transcribe", spoken.read_bytes())
     assert (said.status, "not done within 0.01 s" in said.error) == (408, True)
     assert list(temporary.iterdir()) == []
