@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 from asr.files import as_plain
 from asr.formats.intervals import Interval
 from asr.language_model import LanguageModel, Usage

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 from foundation.regular_files import content_of
 
 

@@ -31,8 +31,8 @@ from asr.corpora.layouts.stm import read_stm
 from asr.corpora.layouts.textgrid import read_textgrid
 from asr.corpora.layouts.tiers import Tier, text_of_tiers
 from asr.corpora.tables import Table, lines_of, read_speakers, read_text, words_of
-from asr.corpora.utterances import Problem, Utterance
-from asr.errors import CorpusError
+from asr.corpora.utterances import Utterance
+from asr.errors import CorpusError, Problem
 
 TIER_READERS: Mapping[str, Callable[[str, str], list[Tier]]] = {
     ".textgrid": read_textgrid,

@@ -10,7 +10,7 @@ import re
 
 from asr.corpora.layouts.scan import Stretch
 from asr.corpora.tables import lines_of
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")

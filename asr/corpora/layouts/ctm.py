@@ -8,7 +8,7 @@ from asr.corpora.layouts.pauses import joined_at_pauses
 from asr.corpora.layouts.scan import Stretch, backwards
 from asr.corpora.layouts.stm import several_channels
 from asr.corpora.tables import lines_of
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 
 
 def read_ctm(text: str, where: str) -> tuple[list[Stretch], list[Problem]]:

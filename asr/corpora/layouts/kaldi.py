@@ -10,8 +10,8 @@ from asr.corpora.layouts.audio_files import is_file
 from asr.corpora.layouts.moved import found_by_ends, moved_note
 from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
 from asr.corpora.tables import Table, read_speakers, read_table, words_of
-from asr.corpora.utterances import Corpus, Problem, Utterance
-from asr.errors import CorpusError
+from asr.corpora.utterances import Corpus, Utterance
+from asr.errors import CorpusError, Problem
 from foundation.writing import write_whole
 
 _Stretch = tuple[str, float, float | None]

@@ -22,7 +22,8 @@ from asr.corpora.layouts.moved import found_by_ends, moved_note
 from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
 from asr.corpora.layouts.stm import several_channels
 from asr.corpora.tables import words_of
-from asr.corpora.utterances import Problem, Utterance
+from asr.corpora.utterances import Utterance
+from asr.errors import Problem
 
 _NAME = re.compile(r"(.*?)(recordings|supervisions)((?:[_.-].*)?)\.jsonl(\.gz)?")
 _LONGEST_LINE = 1 << 24

@@ -16,7 +16,7 @@ from asr.corpora.layouts.metadata import Entry, unnamed, utterances_of
 from asr.corpora.layouts.rows import head_of
 from asr.corpora.layouts.scan import WHOLE, Layout, Scan
 from asr.corpora.tables import lines_of, read_text
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 from asr.text.plain import plain
 from foundation.errors import listed
 

@@ -9,7 +9,7 @@ from asr.corpora.layouts.metadata import Entry, audio_folders, columns_of, unnam
 from asr.corpora.layouts.rows import bare_fields, head_of
 from asr.corpora.layouts.scan import WHOLE, Layout, Scan
 from asr.corpora.tables import lines_of, read_text
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 
 NAME = "metadata.csv"
 _N_HEAD = 20

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from asr.corpora.tables import decoded, lines_of, read_text
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 from foundation.regular_files import check_regular
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl")

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from asr.corpora.utterances import Problem, Utterance
+from asr.corpora.utterances import Utterance
+from asr.errors import Problem
 
 WHOLE = ""  # the part of a corpus that has no splits
 # What files and folders of splits are called.

@@ -13,7 +13,8 @@ from pathlib import Path
 from asr.corpora.layouts.audio_files import find_audio, id_of, name_without_spaces
 from asr.corpora.layouts.scan import Layout, Scan
 from asr.corpora.tables import Table, lines_of, read_text, words_of
-from asr.corpora.utterances import Problem, Utterance
+from asr.corpora.utterances import Utterance
+from asr.errors import Problem
 
 _SPLITS = ("train", "dev", "test")
 _MARKS = ("<s>", "</s>")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from asr.corpora.layouts.scan import Stretch
 from asr.corpora.tables import lines_of
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 
 _N_FIELDS = 5
 # What no system is asked to recognise.
