@@ -18,7 +18,7 @@ from asr.language_model import LanguageModel, Usage
 from decoder.lexicon import Lexicon
 
 if TYPE_CHECKING:  # what doctor prints needs no recogniser
-    from asr.formats.tiers import AlignedUtterance
+    from asr.formats.aligned import AlignedUtterance
 
 
 def to_json(record: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from asr.formats.hypotheses import json_words
+from asr.formats.outputs import json_words
 from asr.live.stream import Partial, Stream
 from asr.recognizer import Recognizer
 from decoder.decoder import Hypothesis

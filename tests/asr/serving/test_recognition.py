@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from asr import align, decode
-from asr.formats.ctm import from_ctm
+from asr.formats.nist import from_ctm
 from asr.serving import recognition
 from asr.serving.limits import Limits
 from foundation.errors import AsrError

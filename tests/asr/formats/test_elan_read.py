@@ -2,9 +2,8 @@
 
 import pytest
 
-from asr.corpora.layouts.elan import read_elan
-from asr.corpora.layouts.tiers import text_of_tiers
 from asr.errors import CorpusError
+from asr.formats.praat_elan import read_elan, text_of_tiers
 
 EAF = """<?xml version="1.0" encoding="UTF-8"?>
 <ANNOTATION_DOCUMENT AUTHOR="" FORMAT="3.0">
@@ -34,12 +33,12 @@ EAF = """<?xml version="1.0" encoding="UTF-8"?>
 
 def test_tiers_with_times_of_their_own() -> None:
     first, second = read_elan(EAF, "a.eaf")
-    assert (first.name, first.participant, second.name, second.stretches) == ("A", "Anna B", "B", ())
-    assert [(s.start_s, s.end_s, s.text, s.where) for s in first.stretches] == [
+    assert (first.name, first.participant, second.name, second.passages) == ("A", "Anna B", "B", ())
+    assert [(s.start_s, s.end_s, s.text, s.where) for s in first.passages] == [
         (0.5, 1.5, "yes", 'a.eaf tier "A" a2'),
         (1.5, 2.75, "café & go", 'a.eaf tier "A" a1'),
     ]
-    assert [s.speaker for s in text_of_tiers([first, second]).stretches] == ["Anna B", "Anna B"]
+    assert [s.speaker for s in text_of_tiers([first, second]).passages] == ["Anna B", "Anna B"]
 
 
 def test_a_dependent_tier_is_read_if_it_is_called_after_words() -> None:

@@ -1,7 +1,7 @@
 """SubRip and WebVTT."""
 
-from asr.corpora.layouts.captions import read_srt, read_vtt
-from asr.corpora.layouts.scan import Stretch
+from asr.formats.captions import read_srt, read_vtt
+from asr.formats.intervals import Passage
 
 SRT = """1\r
 00:00:01,500 --> 00:00:02,750 X1:10\r
@@ -35,8 +35,8 @@ intro
 def test_srt() -> None:
     assert read_srt(SRT, "a.srt") == (
         [
-            Stretch(1.5, 2.75, "Yes, no <go>", "a.srt:2"),
-            Stretch(3723.4, 3725.0, "a < b &amp; c", "a.srt:8"),
+            Passage(1.5, 2.75, "Yes, no <go>", "a.srt:2"),
+            Passage(3723.4, 3725.0, "a < b &amp; c", "a.srt:8"),
         ],
         [],
     )
@@ -45,16 +45,16 @@ def test_srt() -> None:
 def test_vtt() -> None:
     assert read_vtt(VTT, "a.vtt") == (
         [
-            Stretch(1.5, 2.75, "Yes no go <x>", "a.vtt:11", "Anna & B"),
-            Stretch(3.0, 3604.0, "one two", "a.vtt:14"),
+            Passage(1.5, 2.75, "Yes no go <x>", "a.vtt:11", "Anna & B"),
+            Passage(3.0, 3604.0, "one two", "a.vtt:14"),
         ],
         [],
     )
 
 
 def test_problems() -> None:
-    stretches, problems = read_srt("1\n00:01 -> 00:02\nyes\n\n00:00:01,000 --> 00:00:02,000\n", "a.srt")
-    assert stretches == [Stretch(1.0, 2.0, "", "a.srt:5")]
+    passages, problems = read_srt("1\n00:01 -> 00:02\nyes\n\n00:00:01,000 --> 00:00:02,000\n", "a.srt")
+    assert passages == [Passage(1.0, 2.0, "", "a.srt:5")]
     assert [str(p) for p in problems] == [
         'a.srt:1: "1" has no times, expected "00:00:01,000 --> 00:00:02,000"; correct the block'
     ]
@@ -64,6 +64,6 @@ def test_problems() -> None:
 
 
 def test_hours_that_are_no_hours() -> None:
-    stretches, problems = read_srt(f"1\n{'9' * 5000}:00:01,000 --> 00:00:02,000\nhello\n", "x.srt")
-    assert not stretches
+    passages, problems = read_srt(f"1\n{'9' * 5000}:00:01,000 --> 00:00:02,000\nhello\n", "x.srt")
+    assert not passages
     assert "has no times" in problems[0].what

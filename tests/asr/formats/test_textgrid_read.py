@@ -2,9 +2,9 @@
 
 import pytest
 
-from asr.corpora.layouts.scan import Stretch
-from asr.corpora.layouts.textgrid import read_textgrid
 from asr.errors import CorpusError
+from asr.formats.intervals import Passage
+from asr.formats.praat_elan import read_textgrid
 
 LONG = """\
 File type = "ooTextFile"
@@ -74,9 +74,9 @@ Object class = "TextGrid"
 def test_tiers_of_intervals(text: str, kind: str) -> None:
     (tier,) = read_textgrid(text.replace('"ooTextFile"', kind), "a.TextGrid")
     assert (tier.name, tier.participant, tier.end_s) == ("words", None, 2.5)
-    assert tier.stretches == (
-        Stretch(0.0, 1.0, "", 'a.TextGrid tier "words" [1]'),
-        Stretch(1.0, 2.5, 'go "left" 3 ', 'a.TextGrid tier "words" [2]'),
+    assert tier.passages == (
+        Passage(0.0, 1.0, "", 'a.TextGrid tier "words" [1]'),
+        Passage(1.0, 2.5, 'go "left" 3 ', 'a.TextGrid tier "words" [2]'),
     )
 
 
@@ -84,7 +84,7 @@ def test_two_tiers_may_have_one_name() -> None:
     text = SHORT.replace(
         '"TextTier"\n"bell"\n0\n2.5\n1\n1.25\n', '"IntervalTier"\n"words"\n0\n2.5\n1\n0\n2.5\n'
     )
-    assert [tier.stretches[0].text for tier in read_textgrid(text, "a")] == ["ding", ""]
+    assert [tier.passages[0].text for tier in read_textgrid(text, "a")] == ["ding", ""]
 
 
 def test_a_textgrid_without_tiers() -> None:

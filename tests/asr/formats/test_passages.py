@@ -2,7 +2,7 @@
 
 import pytest
 
-from asr.corpora.layouts.scan import Stretch, backwards
+from asr.formats.intervals import Passage, time_problem
 
 
 @pytest.mark.parametrize(
@@ -17,10 +17,10 @@ from asr.corpora.layouts.scan import Stretch, backwards
     ],
 )
 def test_stretches_backwards(start_s: float, end_s: float, said: str) -> None:
-    problem = backwards(Stretch(start_s, end_s, "yes", "a.stm:3"))
+    problem = time_problem(Passage(start_s, end_s, "yes", "a.stm:3"))
     assert str(problem) == f"a.stm:3: goes {said}, expected 0 <= start < end; correct the times"
 
 
 def test_good_stretches() -> None:
-    assert backwards(Stretch(0.0, None, "yes", "a")) is None
-    assert backwards(Stretch(0.0, 0.1, "yes", "a")) is None
+    assert time_problem(Passage(0.0, None, "yes", "a")) is None
+    assert time_problem(Passage(0.0, 0.1, "yes", "a")) is None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.corpora.layouts.rows import first_rows, read_rows
+from asr.formats.tables import first_rows, read_rows
 
 
 def fields_of(path: Path) -> list[dict[str, str]]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from asr.corpora.corpus import WHOLE, Corpus, Utterance, read_parts
+from asr.corpora.layouts.sphinx import write_sphinx
 from asr.errors import CorpusError
-from asr.formats.sphinx import write_sphinx
 from decoder.lexicon import Lexicon
 
 LEXICON = Lexicon({"A": [("AH",), ("EY",)], "GO": [("G", "OW")], "UNUSED": [("UW",)]})

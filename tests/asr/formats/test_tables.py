@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from asr.corpora.tables import read_speakers, read_table, read_text, words_of
+from asr.formats.tables import read_speakers, read_table, read_text, words_of
 
 
 def test_rows_keep_their_line_numbers(tmp_path: Path) -> None:

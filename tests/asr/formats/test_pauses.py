@@ -1,11 +1,10 @@
 """Utterances made of words with times."""
 
-from asr.corpora.layouts.pauses import joined_at_pauses
-from asr.corpora.layouts.scan import Stretch
+from asr.formats.intervals import Passage, joined_at_pauses
 
 
-def words(*times: tuple[float, float]) -> list[Stretch]:
-    return [Stretch(start, end, f"w{i}", f"line {i}") for i, (start, end) in enumerate(times)]
+def words(*times: tuple[float, float]) -> list[Passage]:
+    return [Passage(start, end, f"w{i}", f"line {i}") for i, (start, end) in enumerate(times)]
 
 
 def test_words_are_parted_at_long_pauses_with_some_of_the_silence() -> None:
