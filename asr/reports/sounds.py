@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.signal import ShortTimeFFT
 
-from features.filterbank import MelBand, mel_filterbank
+from features.mfcc import MelBand, mel_filterbank
 from foundation.arrays import Floats, Reals
 
 Bytes = NDArray[np.uint8]

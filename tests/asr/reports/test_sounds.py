@@ -23,7 +23,7 @@ from asr.reports.sounds import (
     sounds_directory,
     spectrogram,
 )
-from features.filterbank import mel
+from features.mfcc import mel
 
 RATE = 16000
 NOISE = np.random.default_rng(0).normal(scale=0.1, size=RATE).astype(np.float32)

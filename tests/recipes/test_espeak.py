@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from asr.errors import ConfigError, ExperimentError
-from recipes.demo import espeak
-from recipes.demo.espeak import EspeakVoice, synthesize
+from recipes import espeak
+from recipes.espeak import EspeakVoice, synthesize
 
 espeakng_loader = pytest.importorskip("espeakng_loader", reason="needs the extra demo (espeakng-loader)")
 
@@ -51,7 +51,7 @@ def test_same_samples_whatever_was_spoken_before() -> None:
 
 def test_same_samples_in_another_process() -> None:
     code = (
-        "import sys; from recipes.demo.espeak import EspeakVoice, synthesize; "
+        "import sys; from recipes.espeak import EspeakVoice, synthesize; "
         f"sys.stdout.buffer.write(synthesize({TEXT!r}, {BREATHY!r}).tobytes())"
     )
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout

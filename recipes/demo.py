@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acoustic.emissions.hybrid import HybridConfig
+from acoustic.emissions.training import HybridConfig
 from asr.config import ExperimentConfig
 from asr.recipe import Recipe
-from recipes.demo.corpus import CommandTask, write_demo_corpus
+from recipes.demo_corpus import CommandTask, write_demo_corpus
 
 # A word in small letters is a class; "?" behind it = may be left out.
 PATTERNS = (

@@ -1,9 +1,6 @@
-"""The energy of sound, before anything is normalised: how strong it is from frame to frame, and whether it
-may be speech.
+"""Samples before any features: whether they are sound at all, how strong it is, and whether it may be speech.
 
-Features are normalised, so that to a model the faintest hiss is as loud as speech. Speech is not so faint
-that 16 bits cannot hold it, and it rises and falls. The limits are far from any speech
-(docs/results/keywords.md).
+Rates, lengths and values beyond the limits here come of a damaged header or a wrong format.
 """
 
 from __future__ import annotations
@@ -13,6 +10,52 @@ from itertools import pairwise
 import numpy as np
 
 from foundation.arrays import Reals, Singles
+
+# Telephones have 8 kHz, devices of some decades ago less; the fastest converters have 768.
+LOWEST_RATE_HZ, HIGHEST_RATE_HZ = 4000, 768_000
+# 40 dB above full scale. A mix in floating point may overshoot by 20; integers that nobody divided by 32768
+# are above, but for silence.
+LOUDEST = 100.0
+# No coding writes less of a channel: a frame of FLAC has 65535 samples at most, and 13 bytes at least.
+MOST_SAMPLES_A_BYTE = 8192
+LONGEST_S = 48 * 3600.0
+
+
+def is_usual_rate(sample_rate: float) -> bool:
+    """Return whether a number of samples a second is one that recordings have.
+
+    >>> is_usual_rate(44100), is_usual_rate(1)
+    (True, False)
+    """
+    return LOWEST_RATE_HZ <= sample_rate <= HIGHEST_RATE_HZ
+
+
+def first_unusable(samples: Reals) -> int | None:
+    """Return the place of the first sample (n,) that is no number or far above full scale, None for none.
+
+    >>> first_unusable(np.array([0.5, 1.5, 1e30]))
+    2
+    """
+    # The extremes tell of all: NaN is neither below nor above.
+    if not samples.size or (samples.min() >= -LOUDEST and samples.max() <= LOUDEST):
+        return None
+    return int(np.flatnonzero(~(np.abs(samples) <= LOUDEST))[0])
+
+
+def describe_sample(value: float) -> str:
+    """Return what is expected instead of an unusable sample.
+
+    >>> describe_sample(float("nan")), describe_sample(3e4)
+    ('a finite number', 'numbers within ±1, or somewhat above')
+    """
+    return "numbers within ±1, or somewhat above" if np.isfinite(value) else "a finite number"
+
+
+# How strong the sound is from frame to frame, and whether it may be speech
+#
+# Features are normalised, so that to a model the faintest hiss is as loud as speech. Speech is not so faint
+# that 16 bits cannot hold it, and it rises and falls. The limits are far from any speech
+# (docs/results/keywords.md).
 
 FAINTEST_DB = -90.0  # of the loudest part of a recording; one step of 16 bits to and fro has -88
 STEADIEST_DB = 2.0  # between loud and soft parts of a recording

@@ -11,8 +11,9 @@ import pytest
 from asr.corpora.corpus import SPLITS, read_corpus
 from asr.errors import ConfigError, CorpusError
 from decoder.lexicon import Lexicon
-from recipes.demo import corpus as demo_corpus
-from recipes.demo.corpus import (
+from recipes import demo_corpus
+from recipes.demo import TASK
+from recipes.demo_corpus import (
     NOISES,
     SAMPLE_RATE,
     CommandTask,
@@ -28,7 +29,6 @@ from recipes.demo.corpus import (
     word_pairs,
     write_demo_corpus,
 )
-from recipes.demo.demo import TASK
 
 SMALL = DemoCorpusConfig(train_sentences=1, dev_sentences=1, test_sentences=1)
 TINY_TASK = CommandTask(

@@ -1,4 +1,4 @@
-"""The aligned frames that discriminants of states are trained on.
+"""What the training of a hybrid starts from: options of all ways of training, and frames of known state.
 
 Axes: M training frames, D features, S states, K classes (states with enough frames), N utterances.
 """
@@ -6,15 +6,109 @@ Axes: M training frames, D features, S states, K classes (states with enough fra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from acoustic.emissions.state_priors import FLOOR, StatePriors
 from acoustic.errors import TrainingError
+from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.class_frames import LabelledFrames
+from acoustic.pairs.iterative_coupling import CouplingName
 from acoustic.pairs.pool_centers import drawn
+from features.frontend import Projection
 from foundation.arrays import Floats, Integers, Ints, Longs, Singles
+from foundation.checks import check_choices, check_highest, check_lowest
+
+Units = Literal["phone", "context", "cross-word"]
+Adaptation = Literal["none", "cmllr"]
+
+_HIGHEST = {
+    "max_frames": 10**9,
+    "min_frames": 10**9,
+    "prior_scale": 1000,
+    "gmm_weight": 1000,
+    "seed": 2**32 - 1,  # of scikit-learn's estimators
+}
+_HELD_OUT = Calibration("held-out", "logistic")
+
+
+@dataclass(frozen=True)
+class HybridConfig:
+    """What all hybrids have in common, however their discriminants are trained.
+
+    Attributes
+    ----------
+    input_projection : projection of the frames that the discriminants see: ``lda`` or ``none``
+    warps : factors by which the frequency axis is warped to make further copies of the training recordings,
+        from which the discriminants learn, too
+    units : what states stand for: phones (``phone``), or phones in context tied by decision trees, where the
+        context stays within a word (``context``) or reaches across words (``cross-word``)
+    max_frames : largest number of frames of a class that discriminants are trained on, drawn at random
+    min_frames : least number of frames of a class; a state with fewer frames shares the class of the state
+        whose mean frame is nearest, and a state without any frames gets the prior of the rarest class as
+        its posterior
+    sigma : width σ of the Gaussian kernel, in units of the frames' values
+    calibration : how the curves from outputs to log odds are fitted
+    coupling : how the log odds of all pairs are coupled to posteriors: ``price``, ``wu-lin-weng`` or
+        ``hastie-tibshirani``
+    prior_scale : factor of the log prior of a state that is subtracted from its log posterior
+    gmm_weight : factor of the log-likelihoods of the aligning Gaussian mixture model that are added to the
+        scores
+    adaptation : how frames are adapted to the speakers of the recordings that are decoded: ``cmllr``, one
+        linear transform per speaker estimated from the words of a first pass, or ``none``. The mixture model
+        sees the adapted frames only if there is no input projection
+    seed : seed of the random choice of frames and centres
+    """
+
+    input_projection: Projection = "lda"
+    warps: tuple[float, ...] = (0.93, 1.07)
+    units: Units = "context"
+    max_frames: int = 4000
+    min_frames: int = 20
+    sigma: float = 5.0
+    calibration: Calibration = _HELD_OUT
+    coupling: CouplingName = "price"
+    prior_scale: float = 0.5
+    gmm_weight: float = 0.2
+    adaptation: Adaptation = "cmllr"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_choices(self, TrainingError)
+        lowest = {"max_frames": 2, "min_frames": 1, "prior_scale": 0, "gmm_weight": 0, "seed": 0}
+        check_lowest(self, lowest, TrainingError)
+        check_highest(self, _HIGHEST, TrainingError)
+        if not all(0.5 < warp < 2 and warp != 1 for warp in self.warps):
+            raise TrainingError(
+                f"warps: expected numbers near 1, as 0.92,1.08, got {self.warps}; change them"
+            )
+        # In single precision its square must be neither 0 nor infinite.
+        if not 1e-6 <= self.sigma <= 1e6:
+            raise TrainingError(f"sigma: expected 1e-6 to 1e6, got {self.sigma}; change it")
+
+    @property
+    def floor(self) -> float | None:
+        """Least log posterior of a state; None for none, as in the thesis, whose curves are Gaussian."""
+        return None if self.calibration.curve == "gaussian" else FLOOR
+
+    def of_training(self) -> HybridConfig:
+        """Return the options with adaptation, which does not affect what is trained, set to its default."""
+        return replace(self, adaptation=HybridConfig.adaptation)
+
+
+THESIS = HybridConfig(
+    input_projection="none",
+    warps=(),
+    units="phone",
+    max_frames=2500,
+    calibration=Calibration("fitted", "gaussian"),
+    prior_scale=1.0,
+    gmm_weight=0.0,
+    adaptation="none",
+)
+
 
 FrameSource = Callable[[], Iterable[tuple[int, Singles]]]
 

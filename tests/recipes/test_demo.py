@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from decoder.english import english_lexicon
-from recipes.demo.corpus import expand_patterns, task_lexicon
-from recipes.demo.demo import CLASSES, NEW_SENTENCE, PATTERNS, RECIPE, TASK, prepare
+from recipes import demo
+from recipes.demo import CLASSES, NEW_SENTENCE, PATTERNS, RECIPE, TASK, prepare
+from recipes.demo_corpus import expand_patterns, task_lexicon
 
 
 def test_recipe_needs_no_corpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked = []
-    monkeypatch.setattr("recipes.demo.demo.write_demo_corpus", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(demo, "write_demo_corpus", lambda *arguments: asked.append(arguments))
     prepare(None, tmp_path)
     assert asked == [(TASK, tmp_path)]
     assert RECIPE.is_synthetic

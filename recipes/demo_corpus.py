@@ -25,8 +25,8 @@ from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from foundation.arrays import Floats
-from recipes.demo import espeak
-from recipes.demo.espeak import EspeakVoice
+from recipes import espeak
+from recipes.espeak import EspeakVoice
 
 SAMPLE_RATE = 16000
 

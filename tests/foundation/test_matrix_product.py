@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from threadpoolctl import threadpool_limits
 
-from features.matrix_product import SERIAL_MULTIPLICATIONS, serial_product
+from foundation.threads import SERIAL_MULTIPLICATIONS, serial_product
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 2), (1, 3, 2), (500, 257, 26), (3, 2000, 1500)])
