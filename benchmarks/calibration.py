@@ -27,7 +27,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from threadpoolctl import threadpool_limits
 
 from acoustic.discriminants import GaussianCurve, NPDClassifier, OROLSClassifier
-from recipes.tables.datasets import Split, original_partition, partitions
+from benchmarks.papers.datasets import Split, original_partition, partitions
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

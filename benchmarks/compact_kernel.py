@@ -35,8 +35,8 @@ from acoustic.discriminants import OROLSClassifier, OROLSRegressor
 from acoustic.kernels import forward
 from acoustic.kernels.compact import share_within_reach
 from acoustic.kernels.kernel import Kernel
-from recipes.tables.datasets import Split, fixed_split, partitions
-from recipes.tables.layout import write_section
+from benchmarks.papers.datasets import Split, fixed_split, partitions
+from benchmarks.papers.layout import write_section
 
 RADIUS = 3.0
 JUDGED = 2000  # training points on which σ is chosen

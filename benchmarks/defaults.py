@@ -35,8 +35,8 @@ from timing import timed
 
 from acoustic.discriminants import NPDClassifier, OROLSClassifier
 from acoustic.kernels.width import scale_width
-from recipes.tables.layout import table, write_section
-from recipes.tables.published import BENCHMARKS
+from benchmarks.papers.layout import table, write_section
+from benchmarks.papers.published import BENCHMARKS
 
 CS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 GAMMAS = tuple(2.0**k for k in range(-3, 4))  # in units of gamma="scale"

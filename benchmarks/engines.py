@@ -33,7 +33,7 @@ from pathlib import Path
 
 from report import argument_parser, print_table, write_report
 
-from recipes.tables.layout import table, write_section
+from benchmarks.papers.layout import table, write_section
 
 HERE = Path(__file__).resolve().parents[1]
 HEAD = ("engine", "CPU s", "wall s", "CPU of the first", "wall of the first", "models and results")

@@ -37,10 +37,10 @@ from asr.live.stream import StreamConfig
 from asr.recipe import load_recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
+from benchmarks.papers.layout import write_section
 from decoder import HypothesisWord
 from features import read_audio
 from foundation.arrays import Singles
-from recipes.tables.layout import write_section
 
 GRAMMARS = ("loop", "bigram")
 PIECE_S = 0.1

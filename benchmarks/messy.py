@@ -22,8 +22,8 @@ from asr import train
 from asr.corpora.corpus import SPLITS, read_corpus, write_corpus
 from asr.files import read_json
 from asr.scoring.results import Result
+from benchmarks.papers.layout import write_section
 from decoder.lexicon import Lexicon
-from recipes.tables.layout import write_section
 
 FAULT_HEAD = ("planted in train", "number", "named", "left out of training")
 NAME = re.compile(r"[\w.-]+")

@@ -39,8 +39,8 @@ from acoustic.pairs.sparse import SparseMachines
 from acoustic.pairs.train_forward import PairForwardConfig, fit
 from asr.files import read_json, write_json
 from asr.scoring.scoring import score
+from benchmarks.papers.layout import table, write_section
 from foundation.arrays import Floats, Ints, Singles
-from recipes.tables.layout import table, write_section
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

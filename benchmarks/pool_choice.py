@@ -35,11 +35,10 @@ from pool_rules import (
 from report import argument_parser, print_table, write_report
 from state_calibration import stage_of
 
-from acoustic.emissions.aligned_frames import halves
-from acoustic.emissions.hybrid import HybridConfig
 from acoustic.emissions.model_files import load_model
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.training import HybridConfig, halves
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point
 from acoustic.pairs import train_pools
 from acoustic.pairs.class_frames import LabelledFrames
@@ -52,9 +51,9 @@ from asr.files import read_json
 from asr.stages.store import RECORD
 from asr.training.gmm import usable_for_training
 from asr.training.hybrid import hybrid_front_end, own_units
+from benchmarks.papers.layout import write_section
 from decoder.lexicon import Lexicon
 from foundation.arrays import Floats, Ints, Longs, Singles
-from recipes.tables.layout import write_section
 
 N_PARTS = 4
 N_ROWS = 1000  # most frames of a state that a peer selects among

@@ -18,10 +18,10 @@ from pathlib import Path
 from report import argument_parser, write_report
 
 from asr.pronunciations import FOLDS, ErrorRates, error_rates, pooled
+from benchmarks.papers.layout import table, write_section
 from decoder.english import whole_dictionary
 from decoder.lexicon import Lexicon
 from decoder.pronouncing.model import PronunciationModel
-from recipes.tables.layout import table, write_section
 
 ORDERS = (4, 6, 8, 10)
 CHOSEN_ON = 1000

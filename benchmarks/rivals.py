@@ -24,8 +24,8 @@ import numpy as np
 from markdown import markdown_table
 from report import argument_parser, print_table, write_report
 
-from acoustic.emissions.aligned_frames import AlignedFrames
 from acoustic.emissions.model_files import AcousticModel, load_model
+from acoustic.emissions.training import AlignedFrames
 from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
 from acoustic.hmm.tying import base_states
@@ -42,10 +42,10 @@ from asr.stages.models import ModelStages
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
 from asr.training.hybrid import Units, hybrid_frames, hybrid_front_end, load_units
+from benchmarks.papers.layout import write_section
 from decoder.lexicon import Lexicon
 from foundation.arrays import Floats, Ints, Singles
 from foundation.threads import single_threaded_libraries
-from recipes.tables.layout import write_section
 
 MOST_NATS = 5.0
 EVERY = 3  # of the dev frames, neighbours being alike

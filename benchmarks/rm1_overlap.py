@@ -21,7 +21,7 @@ from report import argument_parser, write_report
 from rm1_frames import NEW, generated_frames
 from sklearn.svm import SVC
 
-from acoustic.emissions.hybrid import THESIS
+from acoustic.emissions.training import THESIS
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
@@ -31,8 +31,8 @@ from asr.stages.models import ModelStages
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
 from asr.training.hybrid import load_units
+from benchmarks.papers.layout import write_section
 from foundation.arrays import Singles
-from recipes.tables.layout import write_section
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "results" / "rm1_sized.md"
 N_PAIRS, N_EACH = 400, 1000  # frames of a state to learn from, and as many to test

@@ -32,7 +32,7 @@ from report import argument_parser, write_report
 from rm1_frames import N_FEATURES, N_STATES
 
 from asr.files import read_json, write_json
-from recipes.tables.layout import write_section
+from benchmarks.papers.layout import write_section
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -34,9 +34,9 @@ from acoustic.discriminants import (
 )
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.ridge import gcv_score
+from benchmarks.papers.datasets import Split, fixed_split, partitions, sinc, two_spirals
+from benchmarks.papers.layout import write_section
 from decoder import Lexicon
-from recipes.tables.datasets import Split, fixed_split, partitions, sinc, two_spirals
-from recipes.tables.layout import write_section
 
 HEAD = ["claim", "experiment", "found"]
 RIDGES = np.logspace(-6, 1, 80)

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from timing import timed
 
 from acoustic.discriminants import OROLSClassifier, OROLSRegressor
-from recipes.tables.datasets import Split, fixed_split, partitions, sinc
+from benchmarks.papers.datasets import Split, fixed_split, partitions, sinc
 
 SIGMAS = {
     "optdigits": (1.0, 1.5, 2.0, 2.8),

@@ -25,12 +25,12 @@ from asr.corpora.speech_data import compute_cepstra
 from asr.training.fit import fit_curves, hear
 from asr.training.gmm import fit_front_end, start_flat, train_components, usable_for_training
 from asr.training.suspicious import find_suspicious
+from benchmarks.papers.layout import table, write_section
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio
 from features.frontend import FrontEndConfig
 from features.mfcc import MfccConfig
 from recipes import an4, fsdd
-from recipes.tables.layout import table, write_section
 
 SWAPPED, DAMAGED = 0.02, 0.01
 ALIGNER = (1, 2, 4, 8)

@@ -17,7 +17,7 @@ from typing import Any
 
 from markdown import markdown_table
 
-from recipes.tables.layout import write_section
+from benchmarks.papers.layout import write_section
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs/trust.md"

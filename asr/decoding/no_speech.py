@@ -1,7 +1,7 @@
 """Whether anything is spoken in a recording at all; if not, it has no words, whatever the search would find.
 
 Features are normalised, so that to a search the faintest hiss is as loud as speech. Before normalisation the
-energy is tested (`features.energy`); then the emission scores: the best path through any phones and silences
+energy is tested (`features.samples`); then the emission scores: the best path through any phones and silences
 must have room for a word. The limits are far from any speech (docs/results/keywords.md).
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from acoustic.hmm.topology import Topology
 from asr.decoding.scored_sound import ScoredSound
 from decoder.lexicon import Lexicon
-from features.energy import why_no_speech
 from features.recording import Recording
+from features.samples import why_no_speech
 
 
 def why_not_heard(recording: Recording) -> str:

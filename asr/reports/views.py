@@ -23,7 +23,7 @@ from asr.corpora.corpus import Utterance
 from asr.reports.hearing import HeardUtterance
 from asr.scoring.edit_distance import WordPair, align_words
 from asr.text.forms import NOT_WORDS
-from features.filterbank import MelBand, mel_filterbank
+from features.mfcc import MelBand, mel_filterbank
 from foundation.arrays import Floats, Ints, Reals, Singles
 
 Bytes = NDArray[np.uint8]

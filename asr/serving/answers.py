@@ -6,9 +6,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from asr.formats.hypotheses import json_words
+from asr.formats.aligned import AlignedUtterance
 from asr.formats.intervals import Interval
-from asr.formats.tiers import AlignedUtterance
+from asr.formats.outputs import json_words
 from asr.serving.state import Server
 from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take, fault_of
 from asr.serving.training import Progress

@@ -19,7 +19,7 @@ import numpy as np
 from fastapi import APIRouter
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from asr.formats.hypotheses import json_words
+from asr.formats.outputs import json_words
 from asr.live.stream import Partial, Stream
 from asr.serving.limits import BAD, BUSY, Refusal
 from asr.serving.state import Server

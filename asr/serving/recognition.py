@@ -20,12 +20,11 @@ from starlette.requests import ClientDisconnect
 
 from asr.errors import CorpusError
 from asr.files import file_stem
-from asr.formats.alignments import ONE_EACH
-from asr.formats.ctm import to_ctm
-from asr.formats.hypotheses import decoded
+from asr.formats.aligned import AlignedUtterance, aligned_utterance
 from asr.formats.intervals import Interval
-from asr.formats.textgrid import to_textgrid
-from asr.formats.tiers import AlignedUtterance, aligned_utterance
+from asr.formats.nist import to_ctm
+from asr.formats.outputs import ONE_EACH, decoded
+from asr.formats.praat_elan import to_textgrid
 from asr.recognizer import Recognizer
 from asr.serving import answers
 from asr.serving.limits import BAD, TOO_LARGE, TOO_SLOW, WRONG_KIND, Limits, Refusal, told

@@ -17,7 +17,7 @@ from asr.decoding.rejection import Rejection
 from asr.live.stream import Partial, Stream, StreamConfig
 from decoder.decoder import Hypothesis
 from features.audio import read_audio
-from features.running import RunningFrames
+from features.stream import RunningFrames
 
 ONE_SENTENCE = StreamConfig(pause_s=None)
 

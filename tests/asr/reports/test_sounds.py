@@ -22,7 +22,7 @@ from asr.reports.views import (
     picture,
     spectrogram,
 )
-from features.filterbank import mel
+from features.mfcc import mel
 
 RATE = 16000
 NOISE = np.random.default_rng(0).normal(scale=0.1, size=RATE).astype(np.float32)

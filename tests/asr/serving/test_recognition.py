@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from asr import Recognizer, align, decode
-from asr.formats.ctm import from_ctm
+from asr.formats.nist import from_ctm
 from asr.serving.limits import Limits, Refusal
 from asr.serving.recognition import checked
 from foundation.errors import AsrError
