@@ -16,7 +16,6 @@ import numpy as np
 from asr.errors import ConfigError
 from asr.live.stream import Partial
 from asr.recognizer import Recognizer
-from asr.serving.streams import open_stream
 from decoder.decoder import Hypothesis, HypothesisWord
 from decoder.stream import PartialWord
 from features.audio import audio_blocks, audio_info
@@ -81,7 +80,7 @@ def listen(
 
 
 def _heard(recognizer: Recognizer, sample_rate: int, blocks: Iterator[Singles]) -> Iterator[Heard]:
-    stream = open_stream(recognizer, sample_rate)
+    stream = recognizer.stream(sample_rate)
     shown: list[str] = []
     heard_s = 0.0
     try:
