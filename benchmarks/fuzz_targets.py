@@ -17,7 +17,6 @@ from asr.config import ExperimentConfig
 from asr.corpora.corpus import scan_parts
 from asr.corpora.tables import decoded
 from asr.corpora.wording import forms_for
-from asr.decoding.keywords import KEYWORDS, REJECTION, USUAL_REJECTION
 from asr.engines.clusters import _read as read_cluster
 from asr.formats.htk import front_end_config, read_dictionary
 from asr.formats.mlf import from_mlf
@@ -27,6 +26,7 @@ from asr.recognizer import Recognizer
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
 from asr.settings import known_keys, with_settings
+from asr.spotting.rejection import KEYWORDS, REJECTION, USUAL_REJECTION
 from decoder.grammars.finite_state import FiniteStateGrammar
 from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram

@@ -15,7 +15,7 @@ from asr.formats.alignments import ONE_EACH, write_aligned
 from asr.formats.hypotheses import CAPTIONS, Decoded, decoded, write_decoded, write_hypotheses
 from asr.formats.tiers import AlignedUtterance
 from asr.formats.transcripts import text_or_file
-from asr.keywords import as_record, format_keywords, keywords
+from asr.spotting.keywords import as_record, format_keywords, keywords
 from foundation.errors import AsrError
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import uvicorn
 
+from asr.decoding.model_directories import model_directory
 from asr.endings import asked_to_stop
 from asr.errors import ConfigError
-from asr.model_directories import model_directory
 from asr.serving.app import application
 from asr.serving.gate import is_loopback, is_unspecified
 from asr.serving.limits import Limits
