@@ -13,7 +13,7 @@ from asr.parsing import CommandLine
 
 def _doctor(options: argparse.Namespace, line: CommandLine) -> int:
     from asr.doctor import as_record, diagnosed
-    from asr.formats.colour import with_severity
+    from asr.logs import with_severity
 
     findings = []
     for finding in diagnosed(with_self_test=not options.brief):
@@ -28,9 +28,8 @@ def _doctor(options: argparse.Namespace, line: CommandLine) -> int:
 
 def _completion(options: argparse.Namespace, line: CommandLine) -> int:
     from asr.completion import described, script
-    from asr.config import ExperimentConfig, GrammarName
+    from asr.config import ExperimentConfig, GrammarName, known_keys
     from asr.recipe_scripts import built_in_recipes
-    from asr.settings import known_keys
     from asr.systems import SYSTEMS
 
     values = {

@@ -6,15 +6,16 @@ import difflib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 
-from acoustic.emissions.hybrid import THESIS, HybridConfig
+from acoustic.emissions.training import THESIS, HybridConfig
 from asr.config import ExperimentConfig
-from asr.errors import ExperimentError
+from asr.errors import ConfigError, ExperimentError
+from asr.files import check_outside
 from asr.recipe_scripts import (
     BUILT_IN_PACKAGE,
     GROUP,
@@ -128,3 +129,20 @@ def _import_script(path: Path) -> ModuleType:
             f"{path}: fails on import ({type(error).__name__}: {error}); correct the script"
         ) from error
     return module
+
+
+def models_of(loaded: LoadedRecipe, models: str | Sequence[str]) -> Sequence[str]:
+    """Return the names of the models that are asked for, the recipe's own if none are."""
+    return ([models] if isinstance(models, str) else models) or loaded.recipe.models
+
+
+def check_corpus(loaded: LoadedRecipe, corpus: str | Path | None, out: str | Path | None) -> None:
+    """Raise an error if a recipe's corpus is not there, or the experiment directory lies in it."""
+    if loaded.recipe.needs_corpus and corpus is None:
+        raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
+    if corpus is None:
+        return
+    if not Path(corpus).exists():
+        raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
+    if out is not None:
+        check_outside(out, corpus)

@@ -30,10 +30,9 @@ def installed_recipes() -> dict[str, EntryPoint]:
 
 
 def built_in_script(name: str) -> Path:
-    """Return ``recipes/NAME.py``, or ``recipes/NAME/NAME.py`` of a recipe with modules of its own."""
+    """Return the path of ``recipes/NAME.py``."""
     package = importlib.import_module(BUILT_IN_PACKAGE)
-    folder = Path(str(package.__path__[0]))
-    return (folder / name if (folder / name).is_dir() else folder) / f"{name}.py"
+    return Path(str(package.__path__[0])) / f"{name}.py"
 
 
 def _defines_recipe(path: Path) -> bool:

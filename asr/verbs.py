@@ -11,27 +11,21 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
-from acoustic.emissions.hybrid import THESIS, HybridConfig
-from asr.config import ChosenName, ExperimentConfig, check_text
+from asr.config import check_text
 from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
 from asr.corpora.unknown_words import report as report_unknown_words
 from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
 from asr.errors import ConfigError, CorpusError
-from asr.experiment import Experiment
-from asr.files import check_outside
-from asr.formats.tiers import AlignedUtterance, aligned_utterance
+from asr.experiment import Experiment, experiment_of
+from asr.formats.aligned import AlignedUtterance, aligned_utterance
 from asr.language_model import LanguageModel, language_model, read_vocabulary
 from asr.model_info import model_info
 from asr.pronunciations import filled_lexicon, report
-from asr.recipe import LoadedRecipe, load_recipe
+from asr.recipe import load_recipe, models_of
 from asr.recognizer import Recognizer
 from asr.scoring.results import Result
-from asr.settings import check_settings, with_settings
-from asr.stages.store import StageStore
-from asr.systems import find_system
 from asr.text.forms import NOT_WORDS
 from asr.training.suspicious import Suspicious, read_suspicious
 from decoder.decoder import Hypothesis
@@ -75,39 +69,6 @@ def train(
     return experiment_of(loaded, corpus, Path(out), names, preset, settings).run(names)
 
 
-def models_of(loaded: LoadedRecipe, models: str | Sequence[str]) -> Sequence[str]:
-    """Return the names of the models that are asked for, the recipe's own if none are."""
-    return ([models] if isinstance(models, str) else models) or loaded.recipe.models
-
-
-def experiment_of(
-    loaded: LoadedRecipe,
-    corpus: str | Path | None,
-    out: Path,
-    models: Sequence[str],
-    preset: str,
-    settings: Sequence[str],
-    store: StageStore | None = None,
-) -> Experiment:
-    """Return the experiment that the arguments of `train` describe; nothing is written yet."""
-    check_corpus(loaded, corpus, out)
-    config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
-    check_settings(settings, {name: find_system(name, preset) for name in models}, config)
-    return Experiment(loaded, Path(corpus) if corpus is not None else None, out, config, preset, store)
-
-
-def check_corpus(loaded: LoadedRecipe, corpus: str | Path | None, out: str | Path | None) -> None:
-    """Raise an error if a recipe's corpus is not there, or the experiment directory lies in it."""
-    if loaded.recipe.needs_corpus and corpus is None:
-        raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
-    if corpus is None:
-        return
-    if not Path(corpus).exists():
-        raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
-    if out is not None:
-        check_outside(out, corpus)
-
-
 def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
     """Train and test on synthetic speech made on the spot, and decode one new recording.
 
@@ -127,27 +88,6 @@ def new_recording(out: str | Path) -> Path:
     """Return the recording of a demo that is in none of its splits, with ``new.txt`` beside it."""
     task = load_recipe("demo")
     return Experiment(task, None, Path(out), task.recipe.config, "best").task.prepared.path / "new.wav"
-
-
-def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = THESIS) -> ExperimentConfig:
-    """Return the configuration of a preset, with a recipe's hybrid of the preset ``thesis``.
-
-    The preset ``thesis`` is the recogniser of thesis chapter 4, which standardises features over the training
-    set, stops the selection by residual and λ, chooses σ on a development set, trains on the training set
-    alone, and decodes with word pairs.
-    """
-    if preset != "thesis":
-        return config
-    # A recipe that brings a σ of its own has none to choose.
-    known: set[ChosenName] = {"hybrid.sigma"} if thesis.sigma != THESIS.sigma else set()
-    return replace(
-        config,
-        front_end=replace(config.front_end, normalize="global"),
-        hybrid=thesis,
-        chosen_on_dev=tuple(name for name in get_args(ChosenName) if name not in known),
-        grammars=tuple(dict.fromkeys(["word-pair", *config.grammars])),
-        retrain_with_dev=False,
-    )
 
 
 def decode(

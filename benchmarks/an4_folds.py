@@ -38,7 +38,7 @@ from report import argument_parser, print_table, write_report
 from scipy import stats
 
 from acoustic.emissions.model_files import load_model
-from asr.config import ExperimentConfig, GrammarName
+from asr.config import ExperimentConfig, GrammarName, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.decoding.grammars import read_grammar
 from asr.decoding.model_directories import MODELS
@@ -47,7 +47,6 @@ from asr.files import as_plain
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
-from asr.settings import with_settings
 from asr.stages.models import ModelStages
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages

@@ -2,8 +2,9 @@
 
 A command knows of options and of standard output, and of nothing else: it hands the options to the function
 that does the work, refuses those that do not go together, and prints what comes back, as text for people or,
-with ``--json``, as one record for programs (`asr.formats.records`). What is worth calling from Python belongs
-into that function: those of most verbs are in `asr.verbs`, others in modules of their own (`asr.sweeps`, …).
+with ``--json``, as one record for programs (`asr.commands.records`). What is worth calling from Python
+belongs into that function: those of most verbs are in `asr.verbs`, others in modules of their own
+(`asr.sweeps`, …).
 """
 
 from asr.commands import begin, data, live, models, other_tools, recordings

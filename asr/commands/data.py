@@ -7,13 +7,13 @@ import sys
 from collections.abc import Mapping
 
 from asr import verbs
+from asr.commands import records, terminal
 from asr.commands.printing import Command, print_result
 from asr.config import check_text
 from asr.errors import ConfigError
 from asr.experiment import CONFIG
 from asr.files import check_target
-from asr.formats import records, terminal
-from asr.formats.colour import with_severity
+from asr.logs import with_severity
 from asr.stages.store import STAGES
 
 _N_OF_A_KIND = 10

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping
 
 from asr import progress
+from asr.commands.heard import heard_json, heard_text
 from asr.commands.printing import Command
-from asr.formats.heard import heard_json, heard_text
 from asr.live.listen import listen
 from asr.serving.limits import Limits
 from asr.serving.serve import serve

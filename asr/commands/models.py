@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from asr import verbs
+from asr.commands import terminal
 from asr.commands.printing import Command, print_result
+from asr.commands.sweep_table import format_sweep
 from asr.engines.clusters import running_on
 from asr.files import as_plain, read_json
-from asr.formats import terminal
-from asr.formats.sweep_table import format_sweep
 from asr.leftovers import clean, format_leftovers
 from asr.model_info import format_info
 from asr.planning.plan import plan

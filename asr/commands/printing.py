@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
+from asr.commands import records
 from asr.endings import say
-from asr.formats import records
 from foundation.errors import AsrError
 
 Command: TypeAlias = Callable[[argparse.Namespace], int]  # returns the exit code

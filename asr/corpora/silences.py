@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 def no_speech(utterance: Utterance, why: str) -> str:
     """Return what is wrong with a transcribed utterance without speech, in one line.
 
-    ``why`` is what `features.energy` says of its sound.
+    ``why`` is what `features.samples` says of its sound.
     """
     n_words = len(utterance.spoken)
     expected = f"the {n_words} words of its transcript" if n_words > 1 else "the word of its transcript"

@@ -19,9 +19,9 @@ from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
 from asr.progress import progress_bar
 from features.audio import read_audio
-from features.energy import why_no_speech_in
 from features.errors import AudioError
 from features.frontend import FrontEnd, FrontEndConfig
+from features.samples import why_no_speech_in
 from foundation.array_checks import check_array
 from foundation.arrays import Singles
 from foundation.blocks import block_map

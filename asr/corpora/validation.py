@@ -23,8 +23,8 @@ from asr.text.forms import NOT_WORDS
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, spelling_fault
 from features.audio import audio_info, read_audio
-from features.energy import why_no_speech_in
 from features.errors import AudioError
+from features.samples import why_no_speech_in
 from foundation.arrays import Singles
 from foundation.errors import did_you_mean, listed
 from foundation.threads import default_workers, parallel_map

@@ -22,8 +22,7 @@ from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.stream import DecoderStream, PartialHypothesis, PartialWord, joined
 from features.mfcc import check_samples
-from features.resampling import Resampler
-from features.running import RunningFrames
+from features.stream import Resampler, RunningFrames
 from foundation.arrays import Reals, Singles
 from foundation.checks import check_lowest
 from foundation.threads import single_threaded_libraries

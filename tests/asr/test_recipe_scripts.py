@@ -16,12 +16,11 @@ NAMES = ("an4", "demo", "folder", "fsdd", "iban", "librispeech", "rm1")
 
 
 def test_the_scripts_that_define_a_recipe() -> None:
-    assert built_in_recipes() == NAMES  # and not the harness of the tables
+    assert built_in_recipes() == NAMES  # and not what they share
 
 
-def test_a_script_or_one_in_a_folder_of_its_own() -> None:
+def test_the_script_of_a_name() -> None:
     assert built_in_script("an4") == FOLDER / "an4.py"
-    assert built_in_script("demo") == FOLDER / "demo" / "demo.py"
 
 
 def test_nothing_of_them_is_imported() -> None:
@@ -49,9 +48,6 @@ def test_a_script_is_a_recipe_by_a_line_that_defines_one(package: Path) -> None:
     (package / "zulu.py").write_text("raise SystemExit\nRECIPE = 3\n")
     (package / "aari.py").write_text("RECIPE: object = 3\n")
     (package / "tools.py").write_text("def f():\n    RECIPE = 3\n")
-    for name in ("own", "tables"):
-        (package / name).mkdir()
-        (package / name / "__init__.py").touch()
-    (package / "own" / "own.py").write_text("RECIPE = 3\n")
-    (package / "tables" / "main.py").write_text("RECIPE = 3\n")
-    assert built_in_recipes() == ("aari", "own", "zulu")
+    (package / "own").mkdir()
+    (package / "own" / "__init__.py").write_text("RECIPE = 3\n")
+    assert built_in_recipes() == ("aari", "zulu")

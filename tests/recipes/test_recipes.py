@@ -7,7 +7,7 @@ from asr.recipe import load_recipe
 from asr.recipe_scripts import BUILT_IN_PACKAGE, built_in_recipes, built_in_script
 from asr.systems import GmmSystem, find_system
 
-MAX_LINES = 100
+MAX_LINES = 300
 
 
 def test_names() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from asr import verbs
 from asr.cli import main
-from asr.formats.terminal import after_demo, results_table, word_times
+from asr.commands.terminal import after_demo, results_table, word_times
 from asr.scoring.results import read_results
 from decoder.decoder import Hypothesis
 

@@ -10,9 +10,9 @@ import pytest
 
 from asr import verbs
 from asr.cli import main
+from asr.commands.terminal import results_table
 from asr.errors import CorpusError
 from asr.experiment import Experiment
-from asr.formats.terminal import results_table
 from asr.scoring.results import read_results
 from asr.sparsity import SparsityRow, format_sparsity
 from asr.stages.store import StageStore

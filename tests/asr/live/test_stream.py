@@ -17,7 +17,7 @@ from asr.spotting.evidence import Evidence
 from asr.spotting.rejection import Rejection
 from decoder.decoder import Hypothesis
 from features.audio import read_audio
-from features.running import RunningFrames
+from features.stream import RunningFrames
 
 ONE_SENTENCE = StreamConfig(pause_s=None)
 
