@@ -36,9 +36,9 @@ from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.stream import joined
 from features.audio import audio_blocks, audio_info
-from features.energy import why_no_speech
 from features.errors import AudioError
 from features.recording import Recording
+from features.samples import why_no_speech
 from foundation.arrays import Ints, Singles
 from foundation.blocks import block_map
 from foundation.computed import Computed

@@ -8,9 +8,9 @@ import pytest
 from asr.spotting.evidence import ScoredSound
 from asr.spotting.rejection import shortest_word, why_no_words
 from decoder import Lexicon
-from features.energy import why_no_speech
 from features.mfcc import MfccConfig
 from features.recording import Recording
+from features.samples import why_no_speech
 
 RATE = 16000
 TIME_S = np.arange(2 * RATE) / RATE
