@@ -19,7 +19,7 @@ from asr.corpora.unknown_words import report as report_unknown_words
 from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment, experiment_of
-from asr.formats.tiers import AlignedUtterance, aligned_utterance
+from asr.formats.aligned import AlignedUtterance, aligned_utterance
 from asr.language_model import LanguageModel, language_model, read_vocabulary
 from asr.model_info import model_info
 from asr.pronunciations import filled_lexicon, report

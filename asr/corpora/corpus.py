@@ -21,8 +21,8 @@ from asr.corpora.layouts.kaldi import KALDI, is_kaldi_directory, write_kaldi
 from asr.corpora.layouts.layouts import LISTING_LAYOUTS, Source, layout_of
 from asr.corpora.layouts.scan import WHOLE
 from asr.corpora.layouts.sphinx import SPHINX
-from asr.corpora.utterances import Corpus, Problem, Utterance
-from asr.errors import CorpusError
+from asr.corpora.utterances import Corpus, Utterance
+from asr.errors import CorpusError, Problem
 from asr.progress import say
 from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 
 # What differs between problems of one kind: names in quotes, hints, paths and files, numbers.
 _QUOTED = re.compile(r'"[^"]*"')

@@ -6,8 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from asr.corpora.kinds import first_of_each_kind
-from asr.corpora.utterances import Problem
-from asr.errors import CorpusError
+from asr.errors import CorpusError, Problem
 
 ADVICE = "correct or remove them, or go on without them: --set unusable=skip (or a share, as unusable=0.3)"
 _N_NAMED = 10

@@ -1,7 +1,7 @@
 """How much a corpus is, what may be expected of it, and what to record next.
 
-Expectations are the accuracies of corpora that were measured (`MEASURED`; ``docs/results``,
-``docs/field.md``): the one nearest in hours, speakers and different words is named. There is no formula.
+Expectations are the accuracies of corpora that were measured (`MEASURED`; figures in ``docs/results``): the
+one nearest in hours, speakers and different words is named. There is no formula.
 """
 
 from __future__ import annotations

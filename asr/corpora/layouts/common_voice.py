@@ -15,8 +15,8 @@ from asr.corpora.layouts.metadata import (
     tables_by_split,
     utterances_of,
 )
-from asr.corpora.layouts.rows import is_table, read_rows
 from asr.corpora.layouts.scan import WHOLE, Layout, Scan
+from asr.formats.tables import is_table, read_rows
 
 VALIDATED, CLIPS = "validated.tsv", "clips"
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from asr.corpora.layouts.audio_files import is_audio, visible_files
 from asr.corpora.layouts.beside import is_transcript
 from asr.corpora.layouts.layouts import layout_of
-from asr.corpora.utterances import Problem
-from asr.errors import CorpusError
+from asr.errors import CorpusError, Problem
 from foundation.errors import listed
 
 _DEPTH, _N_FOLDERS, _N_NAMED = 2, 200, 5

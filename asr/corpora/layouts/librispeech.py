@@ -11,8 +11,9 @@ from pathlib import Path
 from asr.corpora.layouts.audio_files import find_audio, name_without_spaces
 from asr.corpora.layouts.metadata import unnamed
 from asr.corpora.layouts.scan import WHOLE, Layout, Scan
-from asr.corpora.tables import read_table, words_of
-from asr.corpora.utterances import Problem, Utterance
+from asr.corpora.utterances import Utterance
+from asr.errors import Problem
+from asr.formats.tables import read_table, words_of
 
 SUFFIX = ".trans.txt"
 _SPLITS = ("train", "dev", "test")

@@ -13,10 +13,9 @@ from pathlib import Path, PurePosixPath
 
 from asr.corpora.layouts.audio_files import is_audio, recordings, visible_files
 from asr.corpora.layouts.metadata import Entry, unnamed, utterances_of
-from asr.corpora.layouts.rows import head_of
 from asr.corpora.layouts.scan import WHOLE, Layout, Scan
-from asr.corpora.tables import lines_of, read_text
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
+from asr.formats.tables import head_of, lines_of, read_text
 from asr.text.plain import plain
 from foundation.errors import listed
 

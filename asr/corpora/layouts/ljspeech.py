@@ -6,10 +6,9 @@ from pathlib import Path
 
 from asr.corpora.layouts.audio_files import find_audio
 from asr.corpora.layouts.metadata import Entry, audio_folders, columns_of, unnamed, utterances_of
-from asr.corpora.layouts.rows import bare_fields, head_of
 from asr.corpora.layouts.scan import WHOLE, Layout, Scan
-from asr.corpora.tables import lines_of, read_text
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
+from asr.formats.tables import bare_fields, head_of, lines_of, read_text
 
 NAME = "metadata.csv"
 _N_HEAD = 20

@@ -23,10 +23,10 @@ from asr.corpora.layouts.audio_files import (
     recordings,
 )
 from asr.corpora.layouts.moved import found_by_ends, moved_note
-from asr.corpora.layouts.rows import Row, first_rows, is_table, read_rows
 from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
-from asr.corpora.tables import words_of
-from asr.corpora.utterances import Problem, Severity, Utterance
+from asr.corpora.utterances import Utterance
+from asr.errors import Problem, Severity
+from asr.formats.tables import Row, first_rows, is_table, read_rows, words_of
 from foundation.errors import listed
 
 TEXT_COLUMNS = ("text", "sentence", "transcript", "transcription")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from asr.corpora.layouts.audio_files import absolute, is_audio, is_file, recordings
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 
 # How many folders above that of the table its paths may begin in.
 _N_ABOVE = 3

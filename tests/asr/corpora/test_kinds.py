@@ -3,7 +3,7 @@
 import time
 
 from asr.corpora.kinds import first_of_each_kind, kind_of
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 
 
 def test_what_is_named_does_not_matter() -> None:

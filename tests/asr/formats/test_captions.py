@@ -10,8 +10,17 @@ import pytest
 import srt
 import webvtt
 
-from asr.corpora.layouts.captions import read_srt, read_vtt
-from asr.formats.captions import LINE_CHARACTERS, LONGEST_S, N_LINES, Caption, captions, to_srt, to_vtt
+from asr.formats.captions import (
+    LINE_CHARACTERS,
+    LONGEST_S,
+    N_LINES,
+    Caption,
+    captions,
+    read_srt,
+    read_vtt,
+    to_srt,
+    to_vtt,
+)
 from asr.formats.intervals import Interval
 
 
@@ -87,9 +96,9 @@ def test_other_readers_find_the_same(seed: int) -> None:
         (t.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"), s, e) for t, s, e in shown
     ] == [(text, int(start), int(end)) for text, start, end in expected]
     for text, read in ((to_srt(words), read_srt), (to_vtt(words), read_vtt)):
-        stretches, problems = read(text, "x")
+        passages, problems = read(text, "x")
         assert problems == []
-        own = [(s.text, round(s.start_s, 3), round(s.end_s or 0.0, 3)) for s in stretches]
+        own = [(s.text, round(s.start_s, 3), round(s.end_s or 0.0, 3)) for s in passages]
         assert own == [(text.replace("\n", " "), start, end) for text, start, end in expected]
 
 

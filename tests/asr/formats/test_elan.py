@@ -9,10 +9,9 @@ import numpy as np
 import pympi
 import pytest
 
-from asr.corpora.layouts.elan import read_elan
 from asr.errors import CorpusError
-from asr.formats.elan import to_eaf
 from asr.formats.intervals import Interval
+from asr.formats.praat_elan import read_elan, to_eaf
 
 
 def labels(intervals: list[Interval]) -> list[tuple[int, int, str]]:
@@ -32,8 +31,8 @@ def test_pympi_and_our_own_reader_find_the_same(spoken: SimpleNamespace, seed: i
     own = read_elan(path.read_text(encoding="utf-8"), "x.eaf")
     assert [tier.name for tier in own] == list(tiers)
     for tier, intervals in zip(own, tiers.values(), strict=True):
-        stretches = [Interval(s.start_s, s.end_s or 0.0, s.text) for s in tier.stretches]
-        assert labels(stretches) == labels(list(intervals))
+        passages = [Interval(s.start_s, s.end_s or 0.0, s.text) for s in tier.passages]
+        assert labels(passages) == labels(list(intervals))
 
 
 def test_neighbours_share_a_time_and_the_recording_is_named(spoken: SimpleNamespace, tmp_path: Path) -> None:

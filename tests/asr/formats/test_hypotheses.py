@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from asr.formats.hypotheses import DECODE_FORMATS, decoded, recording_names, write_decoded, write_hypotheses
+from asr.formats.outputs import DECODE_FORMATS, decoded, recording_names, write_decoded, write_hypotheses
 from decoder.decoder import Hypothesis, HypothesisWord
 
 WORDS = (HypothesisWord("YES", 0.0, 0.25, -1.0, 0.5), HypothesisWord("NO", 0.3, 0.62, -2.0))

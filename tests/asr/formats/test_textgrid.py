@@ -6,10 +6,9 @@ import pytest
 from parselmouth.praat import call
 from praatio import textgrid
 
-from asr.corpora.layouts.textgrid import read_textgrid
-from asr.corpora.tables import decoded
 from asr.formats.intervals import Interval, fill_gaps
-from asr.formats.textgrid import to_textgrid
+from asr.formats.praat_elan import read_textgrid, to_textgrid
+from asr.formats.tables import decoded
 
 TEXTGRID = """\
 File type = "ooTextFile"
@@ -47,7 +46,7 @@ item []:
 
 def from_textgrid(text):
     return {
-        tier.name: tuple(Interval(s.start_s, s.end_s, s.text) for s in tier.stretches)
+        tier.name: tuple(Interval(s.start_s, s.end_s, s.text) for s in tier.passages)
         for tier in read_textgrid(text, "x.TextGrid")
     }
 
