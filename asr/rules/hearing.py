@@ -14,7 +14,7 @@ from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
 from asr.corpora.corpus import Corpus, Utterance, is_kaldi_directory, read_corpus
-from asr.corpora.layouts.audio_files import folder_speaker, id_of, recordings
+from asr.corpora.layouts.recordings import folder_speaker, id_of, recordings
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
 from asr.decoding.evidence import evidence_of

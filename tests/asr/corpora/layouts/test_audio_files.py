@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.corpora.layouts.audio_files import find_audio, folder_speaker, id_of, recordings
+from asr.corpora.layouts.recordings import find_audio, folder_speaker, id_of, recordings
 
 
 def test_recordings_of_any_case_but_no_hidden_ones(tmp_path: Path, write_files: Callable[..., Path]) -> None:

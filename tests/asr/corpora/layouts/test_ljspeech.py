@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from asr.corpora.corpus import read_corpus, scan_corpus
-from asr.corpora.layouts import ljspeech
+from asr.corpora.layouts import metadata as ljspeech
 
 Write = Callable[..., Path]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from asr.corpora.corpus import read_corpus, scan_corpus
-from asr.corpora.layouts.moved import found_by_ends, moved_note
+from asr.corpora.layouts.recordings import found_by_ends, moved_note
 
 Write = Callable[..., Path]
 
