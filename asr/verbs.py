@@ -28,8 +28,7 @@ from asr.scoring.results import Result
 from asr.text.forms import NOT_WORDS
 from asr.training.suspicious import Suspicious, read_suspicious
 from decoder.decoder import Hypothesis
-from decoder.english import whole_dictionary
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, whole_dictionary
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from asr.config import ExperimentConfig, GrammarName
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, digest_of, recording_marks, source_marks
-from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
+from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra
 from asr.corpora.wording import (
     EXACT,
     check_lexicon_belongs,
@@ -30,6 +30,7 @@ from asr.recipe import LoadedRecipe
 from asr.stages.store import StageOutput, StageStore
 from asr.text.forms import NOT_WORDS, without_remarks
 from asr.training.heard_words import learned_lexicon
+from asr.transcribe import warn_of_low_rates
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon, may_be_entry
 from features.frontend import FrontEndConfig

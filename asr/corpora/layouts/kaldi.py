@@ -11,7 +11,7 @@ from asr.corpora.layouts.recordings import found_by_ends, is_file, moved_note
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, Problem
 from asr.formats.tables import IdTable, read_speakers, read_table, words_of
-from foundation.writing import write_whole
+from foundation.files import write_whole
 
 _Segment = tuple[str, float, float | None]
 
