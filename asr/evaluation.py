@@ -9,10 +9,8 @@ from pathlib import Path
 
 from asr.corpora.corpus import Problem, read_corpus
 from asr.corpora.problems import first_of_each_kind
-from asr.corpora.speech_data import SpeechData, usable_cepstra, warn_of_low_rates
-from asr.corpora.wording import unknown_test_words_note, worded
 from asr.corpora.speech_data import SpeechData, usable_cepstra
-from asr.corpora.wording import report_of_test, worded
+from asr.corpora.wording import unknown_test_words_note, worded
 from asr.decoding.model_directories import model_directory, trained_by
 from asr.errors import CorpusError
 from asr.recognizer import Recognizer
