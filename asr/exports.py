@@ -17,20 +17,21 @@ from acoustic.emissions.posteriors import log_posteriors
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.mmf import HtkModel
 from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
+from asr.corpora.layouts.sphinx import write_sphinx
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
 from asr.decoding.grammars import read_grammar
-from asr.decoding.passes import adapted, scored_speech
+from asr.decoding.model_directories import model_directory
 from asr.errors import ConfigError, CorpusError
 from asr.files import check_outside, storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
-from asr.formats.exports import EXPORTS
 from asr.formats.htk import write_models
-from asr.formats.sphinx import write_sphinx
-from asr.formats.stm import to_stm
+from asr.formats.intervals import Passage
+from asr.formats.nist import to_stm
+from asr.formats.outputs import EXPORTS
 from asr.formats.transcripts import write_transcripts
-from asr.model_directories import model_directory
 from asr.recognizer import Recognizer
+from asr.transcribe import adapted, scored_speech
 from features.audio import audio_info
 from foundation.errors import AsrError, listed
 from foundation.threads import parallel_map
@@ -139,8 +140,19 @@ def _transcripts(parts: Mapping[str, Corpus], recognizer: Recognizer, format: st
     path = out / f"text.{format}"
     if format == "stm":
         open_ended = {u.audio_path for u in corpus if u.end_s is None}
-        durations = {str(audio): audio_info(audio).duration_s for audio in open_ended}
-        write_text(path, to_stm(corpus, durations))
+        duration_s = {audio: audio_info(audio).duration_s for audio in open_ended}
+        rows = (
+            Passage(
+                u.start_s,
+                duration_s[u.audio_path] if u.end_s is None else u.end_s,
+                " ".join(u.words),
+                u.utterance_id,
+                u.speaker,
+                u.audio_path.stem,
+            )
+            for u in corpus
+        )
+        write_text(path, to_stm(rows))
     else:
         write_transcripts(path, {u.utterance_id: u.words for u in corpus}, "trn")
     return Exported(path, len(corpus))

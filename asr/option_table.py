@@ -7,8 +7,7 @@ import re
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from asr.config import ExperimentConfig
-from asr.settings import home_of, known_keys, with_preset
+from asr.config import ExperimentConfig, home_of, known_keys, with_preset
 
 _HEAD = """# Options
 

@@ -46,6 +46,7 @@ from hybrid_rows import (
 from markdown import markdown_table
 from report import argument_parser, write_report
 
+from asr.config import with_preset, with_settings
 from asr.decoding.grammars import read_grammar, sentences_outside
 from asr.experiment import Experiment
 from asr.files import read_json
@@ -54,7 +55,6 @@ from asr.logs import log_file
 from asr.recipe import load_recipe
 from asr.scoring.results import Result
 from asr.scoring.scoring import compare, score
-from asr.settings import with_preset, with_settings
 from asr.stages.models import CHOICE
 from asr.systems import HybridSystem
 from asr.training.choice import said_values

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from asr.arguments.trained import add_experiment, add_model_and_grammar
-from asr.formats.exports import EXPORTS, FORMATS
+from asr.formats.outputs import EXPORT_FORMATS, EXPORTS
 from asr.parsing import Entry, Verbs
 
 
@@ -17,7 +17,9 @@ def _add_export(verbs: Verbs) -> None:
     add_experiment(command)
     command.add_argument("--what", choices=EXPORTS, required=True, help="what to write")
     command.add_argument("--corpus", type=Path, help="the recordings")
-    command.add_argument("--format", choices=FORMATS, help="of the files; the first that WHAT has by default")
+    command.add_argument(
+        "--format", choices=EXPORT_FORMATS, help="of the files; the first that WHAT has by default"
+    )
     command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory to write to")
     add_model_and_grammar(command)
 

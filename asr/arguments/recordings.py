@@ -13,8 +13,7 @@ from asr.arguments.trained import (
     add_model_and_grammar,
     add_reject,
 )
-from asr.formats.alignments import ALIGN_FORMATS, MLF_ROWS
-from asr.formats.hypotheses import DECODE_FORMATS
+from asr.formats.outputs import ALIGN_FORMATS, DECODE_FORMATS, MLF_ROWS
 from asr.formats.transcripts import Format
 from asr.parsing import Entry, Verbs
 

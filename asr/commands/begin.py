@@ -9,7 +9,7 @@ from asr import verbs
 from asr.commands import terminal
 from asr.commands.printing import Command, print_result
 from asr.files import read_json
-from asr.formats.hypotheses import json_words
+from asr.formats.outputs import json_words
 from asr.scoring.results import RESULTS
 
 

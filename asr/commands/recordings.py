@@ -11,11 +11,18 @@ from asr.commands.printing import Command, print_found, print_result, tell_of_fa
 from asr.errors import ConfigError
 from asr.evaluation import evaluate
 from asr.files import check_target
-from asr.formats.alignments import ONE_EACH, write_aligned
-from asr.formats.hypotheses import CAPTIONS, Decoded, decoded, write_decoded, write_hypotheses
-from asr.formats.tiers import AlignedUtterance
+from asr.formats.aligned import AlignedUtterance
+from asr.formats.outputs import (
+    CAPTIONS,
+    ONE_EACH,
+    Decoded,
+    decoded,
+    write_aligned,
+    write_decoded,
+    write_hypotheses,
+)
 from asr.formats.transcripts import text_or_file
-from asr.keywords import as_record, format_keywords, keywords
+from asr.spotting.keywords import as_record, format_keywords, keywords
 from foundation.errors import AsrError
 
 

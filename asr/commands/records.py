@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 from asr.files import as_plain
 from asr.formats.intervals import Interval
 from asr.language_model import LanguageModel, Usage
 from decoder.lexicon import Lexicon
 
 if TYPE_CHECKING:  # what doctor prints needs no recogniser
-    from asr.formats.tiers import AlignedUtterance
+    from asr.formats.aligned import AlignedUtterance
 
 
 def to_json(record: object) -> str:

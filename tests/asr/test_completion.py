@@ -9,9 +9,8 @@ import pytest
 
 from asr.cli import command_line, main
 from asr.completion import SHELLS, Option, Verb, script
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, known_keys
 from asr.recipe_scripts import built_in_recipes
-from asr.settings import known_keys
 from asr.systems import PRESETS, SYSTEMS
 
 Complete = Callable[..., list[str]]

@@ -4,9 +4,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, known_keys
 from asr.option_table import option_page
-from asr.settings import known_keys
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 

@@ -8,7 +8,7 @@ import pytest
 from asr import self_test as module
 from asr import verbs
 from asr.errors import CorpusError, ExperimentError
-from asr.formats.tiers import AlignedUtterance
+from asr.formats.aligned import AlignedUtterance
 from decoder.decoder import Hypothesis
 
 self_test: Callable[[], str] = module.self_test

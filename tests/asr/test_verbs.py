@@ -11,13 +11,13 @@ import pytest
 import soundfile
 from numpy.testing import assert_array_equal
 
-from acoustic.emissions.hybrid import THESIS
+from acoustic.emissions.training import THESIS
 from asr import AsrError, Recognizer, align, align_corpus, decode, info, lm, train
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_preset
 from asr.errors import ConfigError, CorpusError
-from asr.settings import with_preset
 from asr.verbs import make_lexicon
-from decoder import NGram, english
+from decoder import NGram
+from decoder import lexicon as english
 
 
 def test_info(trained: Path) -> None:

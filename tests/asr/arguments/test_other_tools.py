@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.formats.exports import EXPORTS, FORMATS
+from asr.formats.outputs import EXPORT_FORMATS, EXPORTS
 
 Taken = Callable[[str], dict[str, object]]
 HelpOf = Callable[[str], str]
@@ -51,7 +51,7 @@ def test_defaults(taken: Taken, line: str, expected: dict[str, object]) -> None:
     ("verb", "expected"),
     [
         ("export", f"{{{','.join(EXPORTS)}}}"),
-        ("export", f"{{{','.join(FORMATS)}}}"),
+        ("export", f"{{{','.join(EXPORT_FORMATS)}}}"),
         ("import", "{none,utterance,speaker}"),
     ],
 )

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.formats.alignments import ALIGN_FORMATS
-from asr.formats.hypotheses import DECODE_FORMATS
+from asr.formats.outputs import ALIGN_FORMATS, DECODE_FORMATS
 
 Taken = Callable[[str], dict[str, object]]
 HelpOf = Callable[[str], str]

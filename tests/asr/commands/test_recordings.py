@@ -419,7 +419,7 @@ def test_words_that_cannot_be_written_cost_no_accuracy(
     def full(path: Path, found: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr("asr.formats.hypotheses.write_transcripts", full)
+    monkeypatch.setattr("asr.formats.outputs.write_transcripts", full)
     words = str(tmp_path / "words.txt")
     assert main(["evaluate", str(trained), "--corpus", str(tones / "speaker 0"), "--hypotheses", words]) == 2
     out, errors = capsys.readouterr()

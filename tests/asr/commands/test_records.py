@@ -10,7 +10,7 @@ import pytest
 from asr.cli import main
 from asr.command_page import LISTS, SHAPES
 from asr.commands.records import lexicon, problems, to_json
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 from asr.training.suspicious import Suspicious, write_suspicious
 from decoder.lexicon import Lexicon
 
