@@ -26,10 +26,9 @@ from asr.recognizer import Recognizer
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
 from asr.spotting.rejection import KEYWORDS, REJECTION, USUAL_REJECTION
-from decoder.grammars.finite_state import FiniteStateGrammar
+from decoder.grammars.finite_state import FiniteStateGrammar, read_slf
 from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
-from decoder.grammars.slf import read_slf
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio

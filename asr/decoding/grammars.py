@@ -84,7 +84,7 @@ def _write_loop(task: TaskText, directory: Path) -> Grammar:
 
 
 def _read_loop(directory: Path, lexicon: Lexicon) -> Grammar:
-    from decoder.grammars.word_loop import WordLoop
+    from decoder.grammars.grammar import WordLoop
 
     return WordLoop(lexicon.words)
 
@@ -160,7 +160,7 @@ def _jsgf(file: Path) -> FiniteStateGrammar:
 
 
 def _slf(file: Path) -> FiniteStateGrammar:
-    from decoder.grammars.slf import read_slf
+    from decoder.grammars.finite_state import read_slf
 
     return read_slf(file)
 
@@ -169,7 +169,7 @@ def _write_brought(
     suffix: str, read: Callable[[Path], FiniteStateGrammar], task: TaskText, directory: Path
 ) -> Grammar:
     """Return the finite-state grammar that a corpus brings; what is kept is its word network."""
-    from decoder.grammars.slf import write_slf
+    from decoder.grammars.finite_state import write_slf
 
     file = _the_only_file(suffix, task.directory)
     grammar = read(file)

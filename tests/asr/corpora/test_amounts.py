@@ -2,8 +2,20 @@
 
 from pathlib import Path
 
-from asr.corpora.sufficiency import MEASURED, amount_of, judgement
+import pytest
+
+from asr.corpora.amounts import (
+    DATA,
+    MEASURED,
+    Amount,
+    DataRecord,
+    amount_of,
+    judgement,
+    read_data,
+    write_data,
+)
 from asr.corpora.utterances import Corpus, Utterance
+from asr.errors import ExperimentError
 from decoder.lexicon import Lexicon
 
 
@@ -85,3 +97,22 @@ def test_speakers_with_little_speech_are_named() -> None:
     seconds = {u.utterance_id: 4.0 if u.speaker == "s1" else 6.0 for u in train}
     said = [line for _, line in judgement({"train": train}, {"train": seconds}, None)]
     assert said[2].startswith("1 of 3 speakers have less than 10 s: s1 (8 s); their voice is hardly known")
+
+
+RECORD = DataRecord(
+    "folder", "best", {"train": Amount(1.5, 8, 900, 40, 120), "test": Amount(0.1, 2, 60, 30, 9)}, ("train",)
+)
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    assert read_data(tmp_path) is None
+    write_data(RECORD, tmp_path)
+    assert read_data(tmp_path) == RECORD
+    assert list(RECORD.training) == [RECORD.amounts["train"]]
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"splits": {"train": {"x": 1}}}'])
+def test_what_asr_did_not_write(content: str, tmp_path: Path) -> None:
+    (tmp_path / DATA).write_text(content)
+    with pytest.raises(ExperimentError, match=r"data\.json: .*(expected|not as asr train writes it)"):
+        read_data(tmp_path)

@@ -1,4 +1,7 @@
-"""What a person may have meant who gave a directory in which nothing can be read."""
+"""The layouts of corpora, which of them a directory or file has, and what may be meant where it has none.
+
+To add one: a `Layout` in a module beside this one, an entry below, a row in ``docs/corpora.md``.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,53 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from asr.corpora.layouts.audio_files import is_audio, visible_files
-from asr.corpora.layouts.beside import is_transcript
-from asr.corpora.layouts.layouts import layout_of
+from asr.corpora.layouts.beside import BESIDE, is_transcript
+from asr.corpora.layouts.kaldi import KALDI
+from asr.corpora.layouts.layout import Layout
+from asr.corpora.layouts.lhotse import LHOTSE
+from asr.corpora.layouts.lists import LIBRISPEECH, LISTS
+from asr.corpora.layouts.metadata import COMMON_VOICE, LJSPEECH, METADATA
+from asr.corpora.layouts.recordings import is_audio, visible_files
+from asr.corpora.layouts.sphinx import SPHINX
 from asr.errors import CorpusError, Problem
 from foundation.errors import listed
 
+Source = tuple[Layout, Path]
+
+# Those in which files at the top list the recordings.
+LISTING_LAYOUTS = (KALDI, LHOTSE, SPHINX, COMMON_VOICE, LJSPEECH, METADATA)
+LAYOUTS = (*LISTING_LAYOUTS, LIBRISPEECH, BESIDE)
+# How far, and into how many folders, corpora are looked for below a directory; how many of them are named.
 _DEPTH, _N_FOLDERS, _N_NAMED = 2, 200, 5
+
+
+def layout_of(path: Path, layouts: tuple[Layout, ...] = LAYOUTS) -> Source | None:
+    """Return the layout that a directory or file has and where it is read from, None if it has none.
+
+    A Kaldi data directory is one whatever else is in it: the names of its files are unmistakable. Lists of
+    transcripts are only looked for where nothing else fits: any text may be one.
+
+    Raises
+    ------
+    CorpusError
+        It has several.
+    """
+    if kaldi := KALDI.sources(path):
+        return KALDI, kaldi[0]
+    found = [(layout, source) for layout in layouts for source in layout.sources(path)]
+    if len(found) > 1:
+        named = ", ".join(
+            layout.name if source == path else f"{layout.name} ({source.relative_to(path)})"
+            for layout, source in found
+        )
+        raise CorpusError(
+            f"{path}: fits {len(found)} layouts: {named}; expected one; give the path of the table that is "
+            "meant, or of the folder with the transcripts that are meant, as the corpus, or move the others "
+            "to another folder"
+        )
+    if not found and layouts is LAYOUTS and LISTS.sources(path):
+        return LISTS, path
+    return found[0] if found else None
 
 
 def hints(directory: Path) -> list[Problem]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from asr.corpora.corpus import lexicon_of, read_corpus, read_parts, scan_parts
-from asr.corpora.layouts.layouts import LAYOUTS, LISTING_LAYOUTS, layout_of
+from asr.corpora.layouts.all_layouts import LAYOUTS, LISTING_LAYOUTS, layout_of
 from asr.corpora.validation import validate
 from asr.errors import CorpusError
 

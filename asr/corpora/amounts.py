@@ -1,26 +1,33 @@
-"""How much a corpus is, what may be expected of it, and what to record next.
+"""How much a corpus is, what may be expected of it, what to record next, and what a model's data was.
 
-Expectations are the accuracies of corpora that were measured (`MEASURED`; figures in ``docs/results``): the
-one nearest in hours, speakers and different words is named. There is no formula.
+Expectations are the accuracies of corpora that were measured (`MEASURED`; ``docs/results``,
+``docs/field.md``): the one nearest in hours, speakers and different words is named. There is no formula.
+``data.json`` in a model's own directory tells what it was trained and tested on.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from asr.corpora.utterances import Corpus
+from asr.errors import ExperimentError
+from asr.files import as_train_wrote, read_object, write_json
 from decoder.lexicon import Lexicon
 from foundation.errors import listed
+from foundation.records import record_of
 
 FEW_TOKENS = 20  # of a phone; its states then have some hundred frames or fewer
-FEW_SPEAKERS = 5
+FEW_SPEAKERS = 5  # by feel, as the next
 LITTLE_H = 0.3
 SHORT_S = 10.0  # of one speaker; features are normalised and adapted by less than that badly
 FAR = math.log(4.0)  # a corpus is like another with up to four times as much, or as little, of each
 _N_NAMED = 8
+DATA = "data.json"
 
 
 class Measured(NamedTuple):
@@ -188,3 +195,49 @@ def said_duration(hours: float) -> str:
     if hours >= 1:
         return f"{hours:.1f} hours"
     return f"{60 * hours:.0f} minutes" if hours >= 1 / 30 else f"{3600 * hours:.0f} seconds"
+
+
+@dataclass(frozen=True)
+class DataRecord:
+    """The data of a model.
+
+    Attributes
+    ----------
+    recipe, preset : names
+    amounts : how much each split holds that can be used
+    trained_on : the splits it was trained on
+    """
+
+    recipe: str
+    preset: str
+    amounts: Mapping[str, Amount]
+    trained_on: Sequence[str]
+
+    @property
+    def training(self) -> Sequence[Amount]:
+        """How much each split holds that it was trained on."""
+        return [self.amounts[split] for split in self.trained_on]
+
+
+def write_data(record: DataRecord, directory: Path) -> None:
+    """Write ``data.json``."""
+    splits = {name: amount._asdict() for name, amount in record.amounts.items()}
+    content = {"recipe": record.recipe, "preset": record.preset, "trained_on": list(record.trained_on)}
+    write_json(directory / DATA, {**content, "splits": splits})
+
+
+def read_data(directory: Path) -> DataRecord | None:
+    """Return what `write_data` wrote; None where there is no file, as of models of earlier versions."""
+    path = directory / DATA
+    if not path.is_file():
+        return None
+    record = read_object(path)
+    with as_train_wrote(path):
+        amounts = {
+            name: record_of(Amount, amount, ExperimentError, f"{name}.")
+            for name, amount in record["splits"].items()
+        }
+        trained_on = tuple(record["trained_on"])
+        if unknown := [split for split in trained_on if split not in amounts]:
+            raise KeyError(unknown[0])
+        return DataRecord(str(record["recipe"]), str(record["preset"]), amounts, trained_on)

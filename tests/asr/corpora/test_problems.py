@@ -1,13 +1,45 @@
-"""What is left out is counted and named; too much of it stops the run."""
+"""Problems of one kind are counted together, whatever they name."""
 
 from __future__ import annotations
 
 import logging
+import time
 
 import pytest
 
-from asr.corpora.left_out import ADVICE, leave_out
-from asr.errors import CorpusError
+from asr.corpora.problems import ADVICE, first_of_each_kind, leave_out, problem_kind
+from asr.errors import CorpusError, Problem
+
+
+def test_what_is_named_does_not_matter() -> None:
+    same = [
+        Problem("u1", 'word "ZULU" is not in the lexicon (did you mean "ZERO"?), 3 time(s)'),
+        Problem("u2", 'word "A b" is not in the lexicon, 12 time(s)'),
+    ]
+    assert problem_kind(same[0]) == problem_kind(same[1])
+    files = [Problem("u", f"/data/{n}/x.wav: truncated; expected {n}05 bytes") for n in "12"]
+    assert problem_kind(files[0]) == problem_kind(files[1]) == "error: truncated; expected bytes"
+
+
+def test_severity_and_words_do() -> None:
+    kinds = {
+        problem_kind(Problem("u", *rest)) for rest in (("is wrong",), ("is wrong", "warning"), ("is odd",))
+    }
+    assert kinds == {"error: is wrong", "warning: is wrong", "error: is odd"}
+
+
+def test_the_first_of_each_kind_and_how_many_follow() -> None:
+    problems = [Problem(str(n), ("is wrong", "is odd")[n % 2]) for n in range(7)]
+    kept = [(problem.where, n_more) for problem, n_more in first_of_each_kind(problems, 2)]
+    assert kept == [("0", 0), ("1", 0), ("2", 2), ("3", 1)]
+    assert [n for _, n in first_of_each_kind(problems, 7)] == [0] * 7
+
+
+def test_a_long_text_without_spaces_is_no_trouble() -> None:
+    started = time.process_time()
+    assert problem_kind(Problem("u", "a" * 50_000)) == f"error: {'a' * 50_000}"
+    assert time.process_time() - started < 5  # it took minutes
+
 
 PROBLEMS = [f"u{n}: silent" for n in range(12)]
 

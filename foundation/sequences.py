@@ -1,4 +1,4 @@
-"""Arrays that are computed once and read many times: in memory or, if they are large, in a file."""
+"""Sequences whose items are not all in memory: computed whenever they are asked for, or kept in a file."""
 
 from __future__ import annotations
 
@@ -9,18 +9,50 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import TypeAlias, overload
+from typing import TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foundation.arrays import Singles
-from foundation.computed import Computed
 
+Item = TypeVar("Item", covariant=True)
+Other = TypeVar("Other")
 Place: TypeAlias = tuple[int, tuple[int, ...]]  # first byte and shape of an array
 Bytes: TypeAlias = NDArray[np.uint8]
 
 IN_MEMORY = 256 << 20  # bytes, some four hours of 39 features
+
+
+class Computed(Sequence[Item]):
+    """The sequence ``function(0), …, function(length − 1)``, of which nothing is kept.
+
+    >>> squares = Computed(lambda n: n * n, 4)
+    >>> squares[3], list(squares), list(squares.map(str))
+    (9, [0, 1, 4, 9], ['0', '1', '4', '9'])
+    """
+
+    def __init__(self, function: Callable[[int], Item], length: int) -> None:
+        self._function, self._length = function, length
+
+    def __len__(self) -> int:
+        """Return the number of items."""
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        """Compute an item, or all items of a slice."""
+        places = range(self._length)[index]
+        return self._function(places) if isinstance(places, int) else [self._function(n) for n in places]
+
+    def map(self, function: Callable[[Item], Other]) -> Computed[Other]:
+        """Return the sequence of what a function makes of the items."""
+        return Computed(lambda n: function(self[n]), self._length)
 
 
 def kept(arrays: Iterable[Singles], in_memory: int = IN_MEMORY) -> Sequence[Singles]:
