@@ -6,9 +6,8 @@ from .errors import AsrError
 from .evaluation import evaluate
 from .exports import export
 from .imports import import_model
-from .keywords import keywords
 from .leftovers import clean
-from .listen import listen
+from .live.listen import listen
 from .live.stream import Partial, Stream, StreamConfig
 from .planning.plan import plan
 from .recipe import Recipe
@@ -17,6 +16,7 @@ from .reports.report import report
 from .scoring.scoring import compare, score
 from .serving.serve import serve
 from .sparsity import sparsity
+from .spotting.keywords import keywords
 from .sweeps import sweep
 from .verbs import align, align_corpus, decode, demo, info, lm, suspicious, train
 

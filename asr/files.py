@@ -16,8 +16,8 @@ from typing import Any
 
 from asr.errors import ConfigError, ExperimentError
 from foundation.errors import AsrError
-from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
-from foundation.writing import is_replaced, write_whole
+from foundation.files import is_replaced, write_whole
+from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 
 def as_plain(value: object) -> Any:
@@ -51,7 +51,7 @@ def check_target(path: Path, option: str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file whole or not at all, see `foundation.writing.whole_file`."""
+    """Write a UTF-8 file whole or not at all, see `foundation.files.whole_file`."""
     write_whole(path, text.encode())
 
 

@@ -24,7 +24,7 @@ from asr.text.forms import NOT_WORDS, Word, WordForms, forms_of_text
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, UNKNOWN
 from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
-from foundation.regular_files import content_of, text_of, unpacked
+from foundation.files import content_of, text_of, unpacked
 
 KALDI_TEXT = "text"  # the name of the file whose lines begin with ids
 Sentence = tuple[Word, ...]

@@ -17,8 +17,7 @@ from asr.progress import stage
 from asr.scoring.edit_distance import align_words, count_errors
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, Pronunciation, spelling_fault
-from decoder.pronouncing.model import ORDER, PronunciationModel
-from decoder.pronouncing.spelling import folds_case, letters_of
+from decoder.pronouncing.model import ORDER, PronunciationModel, folds_case, letters_of
 from foundation.errors import listed
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,6 @@ from acoustic.hmm.mmf import parse_mmf
 from asr.config import ExperimentConfig, known_keys, with_settings
 from asr.corpora.corpus import scan_parts
 from asr.corpora.wording import forms_for
-from asr.decoding.keywords import KEYWORDS, REJECTION, USUAL_REJECTION
 from asr.engines.clusters import _read as read_cluster
 from asr.formats.htk import front_end_config, read_dictionary
 from asr.formats.mlf import from_mlf
@@ -26,10 +25,10 @@ from asr.language_model import read_lines, read_vocabulary
 from asr.recognizer import Recognizer
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
-from decoder.grammars.finite_state import FiniteStateGrammar
+from asr.spotting.rejection import KEYWORDS, REJECTION, USUAL_REJECTION
+from decoder.grammars.finite_state import FiniteStateGrammar, read_slf
 from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
-from decoder.grammars.slf import read_slf
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio

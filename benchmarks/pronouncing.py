@@ -19,8 +19,7 @@ from report import argument_parser, write_report
 
 from asr.pronunciations import FOLDS, ErrorRates, error_rates, pooled
 from benchmarks.papers.layout import table, write_section
-from decoder.english import whole_dictionary
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, whole_dictionary
 from decoder.pronouncing.model import PronunciationModel
 
 ORDERS = (4, 6, 8, 10)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from asr import progress
 from asr.commands.heard import heard_json, heard_text
 from asr.commands.printing import Command
-from asr.listen import listen
+from asr.live.listen import listen
 from asr.serving.limits import Limits
 from asr.serving.serve import serve
 

@@ -22,7 +22,7 @@ from asr.formats.outputs import (
     write_hypotheses,
 )
 from asr.formats.transcripts import text_or_file
-from asr.keywords import as_record, format_keywords, keywords
+from asr.spotting.keywords import as_record, format_keywords, keywords
 from foundation.errors import AsrError
 
 

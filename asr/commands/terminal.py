@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from asr.corpora.corpus import Problem
-from asr.corpora.kinds import first_of_each_kind
+from asr.corpora.problems import first_of_each_kind
 from asr.corpora.validation import transcripts_as_read, validate
 from asr.errors import ScoringError
 from asr.files import as_plain

@@ -2,7 +2,8 @@
 
 `GRAMMARS` says of each name how the grammar is made and kept in a file beside the model, how it is read back,
 and whether it has probabilities to scale. To add a grammar: a module in `decoder.grammars` with the grammar
-itself, its name in `asr.config.GrammarName`, and a row of the table here.
+itself, its name in `asr.config.GrammarName`, and a row of the table here. Modules of grammars are imported by
+the functions of their rows: a run needs few of them.
 """
 
 from __future__ import annotations
@@ -13,24 +14,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from acoustic.hmm.topology import Topology
-from asr.config import GrammarName
 from asr.errors import ConfigError, ExperimentError
-from asr.text.forms import WordForms
 from decoder.decoder import Decoder
-from decoder.grammars.finite_state import FiniteStateGrammar
 from decoder.grammars.grammar import Grammar
-from decoder.grammars.jsgf import read_jsgf
-from decoder.grammars.ngram import NGram
-from decoder.grammars.slf import read_slf, write_slf
-from decoder.grammars.smoothing import Smoothing
-from decoder.grammars.word_loop import WordLoop
-from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from foundation.errors import listed
+
+if TYPE_CHECKING:
+    from asr.config import GrammarName
+    from asr.text.forms import WordForms
+    from decoder.grammars.finite_state import FiniteStateGrammar
+    from decoder.grammars.smoothing import Smoothing
 
 WORD_PAIRS = "word_pairs.txt"
 
@@ -81,24 +80,32 @@ class GrammarKind:
 
 
 def _write_loop(task: TaskText, directory: Path) -> Grammar:
-    return WordLoop(task.lexicon.words)
+    return _read_loop(directory, task.lexicon)
 
 
 def _read_loop(directory: Path, lexicon: Lexicon) -> Grammar:
+    from decoder.grammars.grammar import WordLoop
+
     return WordLoop(lexicon.words)
 
 
 def _write_estimate(file: str, order: int, smoothing: Smoothing, task: TaskText, directory: Path) -> Grammar:
+    from decoder.grammars.ngram import NGram
+
     model = NGram.estimate(task.sentences, order, vocabulary=task.lexicon.words, smoothing=smoothing)
     model.write(directory / file)
     return model
 
 
 def _read_ngram(file: str, directory: Path, lexicon: Lexicon) -> Grammar:
+    from decoder.grammars.ngram import NGram
+
     return NGram.read(directory / file)
 
 
 def _write_arpa(task: TaskText, directory: Path) -> Grammar:
+    from decoder.grammars.ngram import NGram
+
     file = _the_only_file("arpa", task.directory)
     model = NGram.read(file)
     renamed = task.names_of(model.words)
@@ -123,41 +130,56 @@ def _the_only_file(suffix: str, directory: Path) -> Path:
 
 
 def _write_word_pairs(task: TaskText, directory: Path) -> Grammar:
+    from decoder.grammars.word_pair import WordPairGrammar
+
     brought = task.directory / WORD_PAIRS
-    grammar = WordPairGrammar.read(brought) if brought.is_file() else _occurring_pairs(task.sentences)
+    if brought.is_file():
+        grammar = WordPairGrammar.read(brought)
+    elif said := [words for words in task.sentences if words]:
+        grammar = WordPairGrammar.from_sentences(said)
+    else:
+        raise ExperimentError(
+            f"grammar word-pair: no {WORD_PAIRS} in the corpus and no words in its transcripts, expected "
+            "one of them; lay the file beside the recordings or ask for another grammar"
+        )
     grammar = grammar.renamed(task.names_of(grammar.words))
     grammar.write(directory / WORD_PAIRS)
     return grammar
 
 
-def _occurring_pairs(sentences: Iterable[tuple[str, ...]]) -> WordPairGrammar:
-    """Return the grammar of the word pairs of the training transcripts."""
-    said = [words for words in sentences if words]
-    if not said:
-        raise ExperimentError(
-            f"grammar word-pair: no {WORD_PAIRS} in the corpus and no words in its transcripts, expected "
-            "one of them; lay the file beside the recordings or ask for another grammar"
-        )
-    return WordPairGrammar.from_sentences(said)
-
-
 def _read_word_pairs(directory: Path, lexicon: Lexicon) -> Grammar:
+    from decoder.grammars.word_pair import WordPairGrammar
+
     return WordPairGrammar.read(directory / WORD_PAIRS)
+
+
+def _jsgf(file: Path) -> FiniteStateGrammar:
+    from decoder.grammars.jsgf import read_jsgf
+
+    return read_jsgf(file)
+
+
+def _slf(file: Path) -> FiniteStateGrammar:
+    from decoder.grammars.finite_state import read_slf
+
+    return read_slf(file)
 
 
 def _write_brought(
     suffix: str, read: Callable[[Path], FiniteStateGrammar], task: TaskText, directory: Path
 ) -> Grammar:
     """Return the finite-state grammar that a corpus brings; what is kept is its word network."""
+    from decoder.grammars.finite_state import write_slf
+
     file = _the_only_file(suffix, task.directory)
     grammar = read(file)
     grammar = grammar.renamed(task.names_of(grammar.words))
     write_slf(directory / f"{suffix}.slf", grammar.compile(task.lexicon.words))
-    return read_slf(directory / f"{suffix}.slf")
+    return _slf(directory / f"{suffix}.slf")
 
 
 def _read_network(file: str, directory: Path, lexicon: Lexicon) -> Grammar:
-    return read_slf(directory / file)
+    return _slf(directory / file)
 
 
 def _brought(suffix: str, read: Callable[[Path], FiniteStateGrammar]) -> GrammarKind:
@@ -186,8 +208,8 @@ GRAMMARS: Mapping[GrammarName, GrammarKind] = {
         _write_arpa, partial(_read_ngram, "arpa.arpa"), has_lm_scale=True, brought_as="*.arpa"
     ),
     "word-pair": GrammarKind(_write_word_pairs, _read_word_pairs, has_lm_scale=False, brought_as=WORD_PAIRS),
-    "jsgf": _brought("jsgf", read_jsgf),
-    "slf": _brought("slf", read_slf),
+    "jsgf": _brought("jsgf", _jsgf),
+    "slf": _brought("slf", _slf),
 }
 
 

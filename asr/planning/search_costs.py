@@ -23,7 +23,7 @@ from asr.scoring.edit_distance import align_words, count_errors
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.search.compiled import Weights
-from decoder.search.rescoring import WeighedLattice
+from decoder.search.lattice import WeighedLattice
 from decoder.search.tree_network import TreeNetwork
 from foundation.arrays import Singles
 

@@ -20,9 +20,9 @@ from acoustic.hmm.topology import SHORT_PAUSE, Topology
 from asr.corpora.corpus import Utterance
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.grammars import read_grammar
-from asr.decoding.passes import Scores, adapted, decode_all, emission_scores, scored_speech
 from asr.recognizer import Recognizer
 from asr.reports.finished import Finished
+from asr.transcribe import Scores, adapted, decode_all, emission_scores, scored_speech
 from decoder.decoder import Decoder, Hypothesis
 from foundation.arrays import Floats, Integers, Ints, Reals
 

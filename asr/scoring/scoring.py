@@ -8,9 +8,12 @@ values come from the bootstrap over *utterances*: they cover the choice of sente
 training set or seed.
 """
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
@@ -27,6 +30,10 @@ from asr.scoring.edit_distance import (
 )
 from foundation.arrays import Longs
 from foundation.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from asr.corpora.corpus import Corpus
+    from decoder.decoder import Hypothesis
 
 Transcripts = Mapping[str, Sequence[str]]
 
@@ -202,6 +209,13 @@ def score(
         interval=interval_of(accuracies),
         missing=_missing(utterances),
     )
+
+
+def accuracy_of(corpus: Corpus, decoded: Sequence[Hypothesis]) -> WordAccuracy:
+    """Return the word accuracy of hypotheses against the transcripts of a corpus, by speaker too."""
+    speakers = {u.utterance_id: u.speaker for u in corpus}
+    texts = {i: h.text for i, h in zip(corpus.ids, decoded, strict=True)}
+    return score(corpus.text, texts, speakers=speakers)
 
 
 def compare(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from decoder.pronouncing.spelling import APOSTROPHES, HYPHENS
+from decoder.pronouncing.model import APOSTROPHES, HYPHENS
 
 # For str.translate: all apostrophes one, the prime too; all hyphens one, those of Armenian and Hebrew too.
 ONE_APOSTROPHE = str.maketrans(dict.fromkeys(f"{APOSTROPHES}\u2032", "'"))

@@ -23,7 +23,7 @@ from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
 from acoustic.hmm.training import GmmConfig
 from asr.corpora.speech_data import SpeechData
-from asr.corpora.unknown_words import is_all_unknown, unknown_words
+from asr.corpora.wording import is_all_unknown, unknown_words
 from asr.pronunciations import Filled, guesses_of, report
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
 from decoder.lexicon import Lexicon, Pronunciation

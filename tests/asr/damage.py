@@ -36,11 +36,10 @@ from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
 from acoustic.ways import train_emissions
+from asr.decoding.model_directories import FitCurves, save_curves, write_recognizer
 from asr.errors import AsrError
-from asr.model_directories import write_recognizer
 from asr.model_info import model_info
 from asr.recognizer import Recognizer
-from asr.training.fit import FitCurves, save_curves
 from decoder import DecoderConfig, Lexicon
 from features import LinearProjection, Standardizer
 from features.frontend import FrontEnd, FrontEndConfig

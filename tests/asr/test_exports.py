@@ -14,9 +14,9 @@ from acoustic.emissions.posteriors import log_posteriors
 from asr import Recognizer, export, read_corpus
 from asr.cli import main
 from asr.corpora.speech_data import compute_cepstra
-from asr.decoding.passes import scored_speech
 from asr.errors import ConfigError
 from asr.exports import STATES
+from asr.transcribe import scored_speech
 from decoder.lexicon import Lexicon
 from features import read_htk, read_scp
 

@@ -31,7 +31,7 @@ class TestFiles:
         def full(_: int) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr("foundation.writing.os.fsync", full)
+        monkeypatch.setattr("foundation.files.os.fsync", full)
         with pytest.raises(OSError, match="No space left"):
             write_text(path, "new")
         assert path.read_text() == "precious"

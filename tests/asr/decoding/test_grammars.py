@@ -19,8 +19,8 @@ from asr.decoding.grammars import (
 from asr.errors import ConfigError, ExperimentError
 from asr.text.forms import WordForms
 from decoder.errors import LexiconError
+from decoder.grammars.grammar import WordLoop
 from decoder.grammars.ngram import NGram
-from decoder.grammars.word_loop import WordLoop
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 
