@@ -140,15 +140,17 @@ def directory_digest(directory: Path, *, without: str = "") -> str:
 def file_stem(name: str) -> str:
     """Return the name of a file for an id: what no file name can have is written ``%2F``, ids differ still.
 
-    The end of an id that is too long for a file name is replaced by its hash.
+    The end of an id that is too long for a file name is replaced by its hash. A name that Windows keeps for a
+    device is not left as it is on any system.
 
-    >>> file_stem("anna-01"), file_stem("../a/b"), file_stem("50%")
-    ('anna-01', '%2E.%2Fa%2Fb', '50%25')
+    >>> file_stem("anna-01"), file_stem("../a/b"), file_stem("50%"), file_stem("con")
+    ('anna-01', '%2E.%2Fa%2Fb', '50%25', '%63on')
     >>> file_stem("a" * 1000)[-20:]
     'aaa%41edece42d63e8d9'
     """
     found = _NOT_IN_NAMES.sub(lambda match: f"%{ord(match[0]):02X}", name)
-    found = f"%2E{found[1:]}" if found.startswith(".") else found
+    if found.startswith(".") or _DEVICES.match(found):
+        found = f"%{ord(found[0]):02X}{found[1:]}"
     as_bytes = found.encode(errors="surrogateescape")
     if len(as_bytes) <= _LONGEST_STEM:
         return found
@@ -157,6 +159,8 @@ def file_stem(name: str) -> str:
 
 
 _NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f]')
+# With any suffix they stand for a device, in which what is written is lost.
+_DEVICES = re.compile(r"(con|prn|aux|nul|(com|lpt)[1-9¹²³])[ ]*($|\.)", re.IGNORECASE)
 _LONGEST_STEM = 220  # bytes: a suffix, and the name of a file that is not whole yet, fit behind it
 
 

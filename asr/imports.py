@@ -11,13 +11,13 @@ from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.mmf import parse_mmf
 from acoustic.hmm.topology import SILENCE
 from asr.config import GrammarName
-from asr.corpora.wording import PLAIN
-from asr.decoding.grammars import check_grammar
 from asr.decoding.model_directories import write_recognizer
 from asr.errors import ConfigError
 from asr.files import storage_errors
 from asr.formats.htk import front_end_config, read_dictionary
 from asr.formats.tables import decoded
+from asr.language.grammars import check_grammar
+from asr.text.forms import PLAIN
 from decoder.decoder import DecoderConfig
 from decoder.grammars.finite_state import FiniteStateGrammar, read_slf, write_slf
 from decoder.grammars.grammar import Grammar, WordLoop

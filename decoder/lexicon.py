@@ -377,8 +377,8 @@ def english_lexicon(words: Iterable[str]) -> Lexicon:
 
     Words keep their spelling. A word the dictionary lacks is an error: its letters are no substitute,
     since letters and ARPAbet phones would share no training data. Write such words into a lexicon of your
-    own and join the two with `Lexicon.merged`, or guess them (`asr.pronunciations.filled_lexicon`, from
-    `whole_dictionary`); `missing_english_words` lists them.
+    own and join the two with `Lexicon.merged`, or guess them from `whole_dictionary`
+    (`asr.language.pronunciations.filled_lexicon`); `missing_english_words` lists them.
     """
     wanted = sorted(set(words))
     missing = missing_english_words(wanted)

@@ -16,12 +16,11 @@ from acoustic.hmm.topology import NOISE_WORD
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
-from asr.text.forms import NOT_WORDS, Change, Ways, Word, WordForms, forms_of_text
+from asr.text.forms import NOT_WORDS, Change, Ways, Word, WordForms, word_forms
 from decoder.lexicon import Lexicon
 from foundation.errors import did_you_mean, listed
 from foundation.records import record_of
 
-EXACT, PLAIN = "exact", "plain"
 MOST_UNKNOWN = 0.5  # of all words that are spoken; with more, the lexicon is that of other transcripts
 _N_NAMED = 10
 _SAID: Mapping[Change, str] = {
@@ -59,19 +58,8 @@ class Changes:
 
 
 def forms_for(text: str, lexicon: Lexicon | None, corpora: Iterable[Corpus]) -> WordForms | None:
-    """Return the forms by which words are found, None if they are taken as they stand.
-
-    Parameters
-    ----------
-    text : ``exact``, ``plain``, or the language in which numerals are spelt out
-    lexicon : the lexicon, None if the words of the corpora themselves are to be spelled
-    """
-    if text == EXACT:
-        return None
-    language = None if text == PLAIN else text
-    if lexicon is not None:
-        return WordForms(lexicon, language)
-    return forms_of_text((" ".join(u.words) for corpus in corpora for u in corpus), language)
+    """Return the forms by which the words of corpora are found, as `word_forms` does."""
+    return word_forms(text, lexicon, (" ".join(u.words) for corpus in corpora for u in corpus))
 
 
 def worded(corpus: Corpus, forms: WordForms | None) -> tuple[Corpus, Changes]:

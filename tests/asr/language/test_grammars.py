@@ -7,7 +7,8 @@ from typing import get_args
 import pytest
 
 from asr.config import GrammarName
-from asr.decoding.grammars import (
+from asr.errors import ConfigError, ExperimentError
+from asr.language.grammars import (
     GRAMMARS,
     check_grammar,
     grammar_names,
@@ -16,7 +17,6 @@ from asr.decoding.grammars import (
     sentences_outside,
     write_grammar,
 )
-from asr.errors import ConfigError, ExperimentError
 from asr.text.forms import WordForms
 from decoder.errors import LexiconError
 from decoder.grammars.grammar import WordLoop

@@ -18,9 +18,8 @@ import numpy as np
 
 from acoustic.hmm.topology import NOISE_WORD
 from asr.corpora.corpus import WHOLE, read_parts
-from asr.corpora.wording import EXACT, PLAIN
 from asr.errors import CorpusError
-from asr.text.forms import NOT_WORDS, Word, WordForms, forms_of_text
+from asr.text.forms import NOT_WORDS, PLAIN, Word, WordForms, word_forms
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, UNKNOWN
 from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
@@ -78,7 +77,7 @@ def language_model(
 ) -> LanguageModel:
     """Return the modified Kneser-Ney model of a text, see :func:`asr.verbs.lm`."""
     lines = read_lines(source, "train")
-    sentences = sentences_of(lines, forms_of(text, lines, vocabulary))
+    sentences = sentences_of(lines, word_forms(text, vocabulary, lines))
     said = {word.word for sentence in sentences for word in sentence} - NOT_WORDS - {UNKNOWN}
     known = said if vocabulary is None else set(vocabulary)
     if not said & known:
@@ -97,7 +96,7 @@ def language_model(
     model = LanguageModel(ngram, usage(sentences, known))
     if test is None:
         return model
-    tested = sentences_of(read_lines(test, "test"), forms_of(text, (), known))
+    tested = sentences_of(read_lines(test, "test"), word_forms(text, known, ()))
     return LanguageModel(ngram, model.text, fit(ngram, tested))
 
 
@@ -121,14 +120,6 @@ def read_lines(source: Path, split: str) -> list[str]:
         raise CorpusError(f"{source}: cannot be read ({error}), expected a text; check the path") from error
     lines = [line for line in unicodedata.normalize("NFC", found).splitlines() if line.strip()]
     return [" ".join(line.split()[1:]) for line in lines] if source.name == KALDI_TEXT else lines
-
-
-def forms_of(text: str, lines: Iterable[str], vocabulary: Collection[str] | None) -> WordForms | None:
-    """Return the forms by which words are found, None if they are taken as they stand."""
-    if text == EXACT:
-        return None
-    language = None if text == PLAIN else text
-    return forms_of_text(lines, language) if vocabulary is None else WordForms(vocabulary, language)
 
 
 def sentences_of(lines: Iterable[str], forms: WordForms | None) -> list[Sentence]:

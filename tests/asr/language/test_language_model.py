@@ -8,19 +8,19 @@ import pytest
 from numpy.testing import assert_allclose
 
 from asr.errors import CorpusError
-from asr.language_model import (
+from asr.language.language_model import (
     fit,
-    forms_of,
     language_model,
     read_lines,
     read_vocabulary,
     sentences_of,
     usage,
 )
+from asr.text.forms import word_forms
 from decoder.errors import LexiconError
 from decoder.grammars.ngram import NGram
 
-HARBOUR = Path(__file__).parents[1] / "decoder/grammars/golden/harbour.txt"
+HARBOUR = Path(__file__).parents[2] / "decoder/grammars/golden/harbour.txt"
 TEST = """\
 the captain leaves the pier at noon
 when does the old ferry come from the west
@@ -103,16 +103,16 @@ class TestModel:
 class TestSentences:
     def test_plain_and_exact(self) -> None:
         line = "The rain, [noise] rain; 7"
-        forms = forms_of("plain", [line], None)
+        forms = word_forms("plain", None, [line])
         assert [w.word for w in sentences_of([line], forms)[0]] == ["the", "rain", "rain", "[unknown]"]
         assert [w.word for w in sentences_of([line], None)[0]] == ["The", "rain,", "rain;", "7"]
-        assert forms_of("exact", [line], None) is None
+        assert word_forms("exact", None, [line]) is None
 
     def test_sentence_marks_of_other_tools_are_no_words(self) -> None:
         assert [w.word for w in sentences_of(["<s> A B </s>"], None)[0]] == ["A", "B"]
 
     def test_unknown_words_are_named_as_they_are_written(self) -> None:
-        found = usage(sentences_of(["Hail 7 7", "rain"], forms_of("plain", (), ["RAIN"])), {"RAIN"})
+        found = usage(sentences_of(["Hail 7 7", "rain"], word_forms("plain", ["RAIN"], ())), {"RAIN"})
         assert found.unknown == {"7": 2, "Hail": 1}
         assert found.unknown_rate == 75.0
 

@@ -233,7 +233,7 @@ def pooled(rates: Iterable[ErrorRates]) -> ErrorRates:
     return ErrorRates(*totals)
 
 
-def report(filled: Filled, source: str) -> Iterator[str]:
+def guesses_notes(filled: Filled, source: str) -> Iterator[str]:
     """Yield what a person should know of guesses: how many, which, how good, and what is left out."""
     n_words = len(filled.lexicon) + len(filled.faults)
     n_new, n_faults = len(filled.new), len(filled.faults)

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from asr.pronunciations import (
+from asr.language.pronunciations import (
     ErrorRates,
     Filled,
     error_rates,
     filled_lexicon,
+    guesses_notes,
     guesses_of,
     held_out_error,
-    report,
 )
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon
@@ -98,8 +98,8 @@ class TestErrorRates:
         assert held_out_error(known.restricted_to(known.words[:4])) is None
 
     def test_many_words_are_held_out_once(self, known: Lexicon, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("asr.pronunciations.MANY", 20)
-        monkeypatch.setattr("asr.pronunciations.TESTED", 7)
+        monkeypatch.setattr("asr.language.pronunciations.MANY", 20)
+        monkeypatch.setattr("asr.language.pronunciations.TESTED", 7)
         rates = held_out_error(known)
         assert rates is not None
         assert (rates.words, rates.phones) == (7, 56)
@@ -107,7 +107,7 @@ class TestErrorRates:
 
 def test_report_names_what_a_person_should_know(known: Lexicon) -> None:
     filled = filled_lexicon([known.words[0], *("kimota" + "ta" * n for n in range(12)), "zz"], known)
-    lines = list(report(filled, "my.txt"))
+    lines = list(guesses_notes(filled, "my.txt"))
     assert lines[0].startswith(
         "12 of 14 words are not in my.txt, guessed from it (marked # guessed): kimota, "
     )
