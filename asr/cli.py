@@ -72,10 +72,10 @@ def _command(verb: str) -> Callable[[argparse.Namespace], int]:
 
 
 def _speak_utf8() -> None:
-    """Write UTF-8 whatever the locale: words, file formats and names are the same everywhere."""
+    """Write UTF-8 and plain line feeds whatever the system: what is printed is the same everywhere."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
 
 
 def command_line() -> CommandLine:

@@ -20,7 +20,6 @@ from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
 from asr.corpora.layouts.sphinx import write_sphinx
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
-from asr.decoding.grammars import read_grammar
 from asr.decoding.model_directories import model_directory
 from asr.errors import ConfigError, CorpusError
 from asr.files import check_outside, storage_errors, write_text
@@ -30,6 +29,7 @@ from asr.formats.intervals import Passage
 from asr.formats.nist import to_stm
 from asr.formats.outputs import EXPORTS
 from asr.formats.transcripts import write_transcripts
+from asr.language.grammars import read_grammar
 from asr.recognizer import Recognizer
 from asr.transcribe import adapted, scored_speech
 from features.audio import audio_info

@@ -11,24 +11,22 @@ from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.mmf import parse_mmf
 from acoustic.hmm.topology import SILENCE
 from asr.config import GrammarName
-from asr.corpora.wording import PLAIN
-from asr.decoding.grammars import check_grammar
 from asr.decoding.model_directories import write_recognizer
 from asr.errors import ConfigError
 from asr.files import storage_errors
 from asr.formats.htk import front_end_config, read_dictionary
 from asr.formats.tables import decoded
+from asr.language.grammars import check_grammar
+from asr.text.forms import PLAIN
 from decoder.decoder import DecoderConfig
-from decoder.grammars.finite_state import FiniteStateGrammar
-from decoder.grammars.grammar import Grammar
+from decoder.grammars.finite_state import FiniteStateGrammar, read_slf, write_slf
+from decoder.grammars.grammar import Grammar, WordLoop
 from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
-from decoder.grammars.slf import read_slf, write_slf
-from decoder.grammars.word_loop import WordLoop
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, Normalization
 from foundation.errors import listed
-from foundation.regular_files import content_of
+from foundation.files import content_of
 
 
 def import_model(

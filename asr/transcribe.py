@@ -41,9 +41,8 @@ from features.recording import Recording
 from features.samples import why_no_speech
 from foundation.arrays import Ints, Singles
 from foundation.blocks import block_map
-from foundation.computed import Computed
 from foundation.errors import AsrError
-from foundation.kept import kept
+from foundation.sequences import Computed, kept
 from foundation.threads import parallel_map
 
 _BLOCK_RECORDINGS = 8  # whose results make one file while a stage is under way

@@ -15,22 +15,20 @@ from pathlib import Path
 from asr.config import check_text
 from asr.corpora.corpus import Utterance, read_corpus, read_parts
 from asr.corpora.speech_data import usable_cepstra
-from asr.corpora.unknown_words import report as report_unknown_words
-from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
+from asr.corpora.wording import forms_for, total, unknown_words_note, unreadable, worded
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment, experiment_of
 from asr.formats.aligned import AlignedUtterance, aligned_utterance
-from asr.language_model import LanguageModel, language_model, read_vocabulary
+from asr.language.language_model import LanguageModel, language_model, read_vocabulary
+from asr.language.pronunciations import filled_lexicon, guesses_notes
 from asr.model_info import model_info
-from asr.pronunciations import filled_lexicon, report
 from asr.recipe import load_recipe, models_of
 from asr.recognizer import Recognizer
 from asr.scoring.results import Result
-from asr.text.forms import NOT_WORDS
+from asr.text.forms import NOT_WORDS, PLAIN
 from asr.training.suspicious import Suspicious, read_suspicious
 from decoder.decoder import Hypothesis
-from decoder.english import whole_dictionary
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, whole_dictionary
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
 
@@ -170,7 +168,7 @@ def align_corpus(
 def _warn_of_unknown_words(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> None:
     """Log the words that are aligned without a pronunciation."""
     known = [words for words in transcripts if any(word in lexicon for word in words)]
-    if message := report_unknown_words(known, lexicon):
+    if message := unknown_words_note(known, lexicon):
         logger.warning("%s", message)
 
 
@@ -207,7 +205,7 @@ def make_lexicon(
     if known is None:
         return Lexicon.graphemic(words)
     filled, name = filled_lexicon(words, known, variants=variants), str(source or "the CMU dictionary")
-    for line in report(filled, name):
+    for line in guesses_notes(filled, name):
         logger.warning("%s", line)
     return filled.lexicon
 

@@ -21,15 +21,14 @@ from asr.formats.htk import front_end_config, read_dictionary
 from asr.formats.mlf import from_mlf
 from asr.formats.tables import decoded
 from asr.formats.transcripts import read_transcripts
-from asr.language_model import read_lines, read_vocabulary
+from asr.language.language_model import read_lines, read_vocabulary
 from asr.recognizer import Recognizer
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
 from asr.spotting.rejection import KEYWORDS, REJECTION, USUAL_REJECTION
-from decoder.grammars.finite_state import FiniteStateGrammar
+from decoder.grammars.finite_state import FiniteStateGrammar, read_slf
 from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
-from decoder.grammars.slf import read_slf
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio

@@ -47,10 +47,10 @@ from markdown import markdown_table
 from report import argument_parser, write_report
 
 from asr.config import with_preset, with_settings
-from asr.decoding.grammars import read_grammar, sentences_outside
 from asr.experiment import Experiment
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
+from asr.language.grammars import read_grammar, sentences_outside
 from asr.logs import log_file
 from asr.recipe import load_recipe
 from asr.scoring.results import Result

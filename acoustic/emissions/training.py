@@ -19,7 +19,7 @@ from acoustic.pairs.iterative_coupling import CouplingName
 from acoustic.pairs.pool_centers import drawn
 from features.frontend import Projection
 from foundation.arrays import Floats, Integers, Ints, Longs, Singles
-from foundation.checks import check_choices, check_highest, check_lowest
+from foundation.records import check_choices, check_highest, check_lowest
 
 Units = Literal["phone", "context", "cross-word"]
 Adaptation = Literal["none", "cmllr"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from asr.errors import Problem
 from asr.files import as_plain
 from asr.formats.intervals import Interval
-from asr.language_model import LanguageModel, Usage
+from asr.language.language_model import LanguageModel, Usage
 from decoder.lexicon import Lexicon
 
 if TYPE_CHECKING:  # what doctor prints needs no recogniser

@@ -10,15 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from asr.corpora.corpus import Problem
-from asr.corpora.kinds import first_of_each_kind
+from asr.corpora.problems import first_of_each_kind
 from asr.corpora.validation import transcripts_as_read, validate
 from asr.errors import ScoringError
 from asr.files import as_plain
 from asr.formats.transcripts import read_transcripts
-from asr.language_model import LanguageModel, Usage
+from asr.language.language_model import LanguageModel, Usage
 from asr.logs import coloured_difference
-from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
-from asr.scoring.results import RESULTS, Result, format_results, is_synthetic
+from asr.scoring.results import (
+    RESULTS,
+    Result,
+    format_accuracy,
+    format_comparison,
+    format_results,
+    is_synthetic,
+    to_json,
+)
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.text.forms import comparable
 from decoder.decoder import Hypothesis

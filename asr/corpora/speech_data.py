@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from asr.corpora.corpus import Corpus, Utterance
-from asr.corpora.left_out import leave_out
 from asr.corpora.marks import Marks, check_unchanged, file_mark
-from asr.corpora.silences import warn_of_silences
+from asr.corpora.problems import leave_out
+from asr.corpora.sound_faults import warn_of_silences
 from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
 from asr.progress import progress_bar
@@ -22,11 +22,10 @@ from features.audio import read_audio
 from features.errors import AudioError
 from features.frontend import FrontEnd, FrontEndConfig
 from features.samples import why_no_speech_in
-from foundation.array_checks import check_array
-from foundation.arrays import Singles
+from foundation.arrays import Singles, check_array
 from foundation.blocks import block_map
-from foundation.computed import Computed
 from foundation.errors import AsrError
+from foundation.sequences import Computed
 
 BLOCK_UTTERANCES = 8  # whose results make one file while a stage is under way
 

@@ -14,7 +14,7 @@ from asr.errors import ConfigError, ExperimentError
 from asr.files import as_train_wrote, read_json, read_object, write_json
 from decoder.decoder import DecoderConfig
 from decoder.lexicon import Lexicon
-from foundation.array_checks import check_number
+from foundation.arrays import check_number
 from foundation.errors import did_you_mean
 from foundation.records import record_of
 

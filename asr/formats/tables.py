@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from asr.errors import Problem
-from foundation.regular_files import check_regular, content_of
+from foundation.files import check_regular, content_of
 
 
 @dataclass(frozen=True)

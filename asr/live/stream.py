@@ -24,7 +24,7 @@ from decoder.stream import DecoderStream, PartialHypothesis, PartialWord, joined
 from features.mfcc import check_samples
 from features.stream import Resampler, RunningFrames
 from foundation.arrays import Reals, Singles
-from foundation.checks import check_lowest
+from foundation.records import check_lowest
 from foundation.threads import single_threaded_libraries
 
 MEMORY_S = 60.0  # of speech that the transform of a speaker follows

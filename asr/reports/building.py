@@ -30,7 +30,7 @@ from asr.reports.views import Plain, as_flac, data_url, line, short, view
 from features.audio import read_audio
 from foundation.arrays import Singles
 from foundation.errors import AsrError
-from foundation.writing import write_whole
+from foundation.files import write_whole
 
 logger = logging.getLogger(__name__)
 INDEX = "asr-report.json"

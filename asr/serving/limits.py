@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asr.errors import ConfigError
-from foundation.checks import check_lowest
 from foundation.errors import AsrError
+from foundation.records import check_lowest
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
 from asr.corpora.corpus import Corpus, Utterance, is_kaldi_directory, read_corpus
-from asr.corpora.layouts.audio_files import folder_speaker, id_of, recordings
+from asr.corpora.layouts.recordings import folder_speaker, id_of, recordings
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
 from asr.decoding.model_directories import trained_by
@@ -33,7 +33,7 @@ from asr.scoring.detection import Spoken, hits
 from asr.spotting.evidence import Evidence, ScoredSound, evidence_of
 from asr.transcribe import cut_speech, read_recording, scored_speech
 from decoder.decoder import Decoder, Hypothesis
-from decoder.grammars.word_loop import WordLoop
+from decoder.grammars.grammar import WordLoop
 from decoder.lexicon import Lexicon
 from features.audio import read_audio
 from features.frontend import FrontEnd

@@ -16,7 +16,8 @@ from asr import AsrError, Recognizer, align, align_corpus, decode, info, lm, tra
 from asr.config import ExperimentConfig, with_preset
 from asr.errors import ConfigError, CorpusError
 from asr.verbs import make_lexicon
-from decoder import NGram, english
+from decoder import NGram
+from decoder import lexicon as english
 
 
 def test_info(trained: Path) -> None:

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from acoustic.hmm.topology import NOISE, NOISE_WORD, SILENCE
-from asr.corpora.layouts.audio_files import find_audio, id_of, name_without_spaces
-from asr.corpora.layouts.scan import WHOLE, Layout, Scan
+from asr.corpora.layouts.layout import WHOLE, Layout, Scan
+from asr.corpora.layouts.recordings import find_audio, id_of, name_without_spaces
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, Problem
 from asr.files import file_stem, write_text

@@ -11,7 +11,7 @@ import soundfile
 
 from asr.commands import terminal
 from asr.errors import CorpusError, ScoringError
-from asr.language_model import Fit, LanguageModel, Usage
+from asr.language.language_model import Fit, LanguageModel, Usage
 from asr.scoring.results import Result, write_results
 from asr.scoring.scoring import score
 from decoder.decoder import Hypothesis, HypothesisWord

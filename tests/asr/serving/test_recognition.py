@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from asr import Recognizer, align, decode
-from asr.formats.nist import from_ctm
 from asr.serving.limits import Limits, Refusal
 from asr.serving.recognition import checked
 from foundation.errors import AsrError
@@ -63,8 +62,8 @@ def test_alignment_is_that_of_the_command_line(started: Any, trained: Path, spok
     ]
     grid = started.ask("POST", f"{place}&format=textgrid", spoken.read_bytes()).body.decode()
     assert 'name = "phones"' in grid
-    rows = from_ctm(started.ask("POST", f"{place}&format=ctm&name=u", spoken.read_bytes()).body.decode())
-    assert [row.interval.label for row in rows] == text.split()
+    rows = started.ask("POST", f"{place}&format=ctm&name=u", spoken.read_bytes()).body.decode().splitlines()
+    assert [row.split()[4] for row in rows] == text.split()
 
 
 @pytest.mark.parametrize(
