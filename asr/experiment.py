@@ -26,9 +26,8 @@ from asr.corpora.sufficiency import amount_of, judgement
 from asr.decoding.keywords import copy_chosen, rows_of_chosen
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
-from asr.logs import log_file, warnings_once
 from asr.model_directories import DEFAULT_MODEL, MODELS
-from asr.progress import say
+from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, check_corpus
 from asr.scoring.results import RESULTS, Result, write_results
 from asr.scoring.scoring import Transcripts

@@ -50,7 +50,7 @@ from asr.decoding.grammars import read_grammar, sentences_outside
 from asr.experiment import Experiment
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
-from asr.logs import log_file
+from asr.progress import log_file
 from asr.recipe import load_recipe
 from asr.scoring.results import Result
 from asr.scoring.scoring import compare, score
