@@ -10,9 +10,8 @@ from .corpora.validation import validate
 from .engines.clusters import running_on
 from .errors import AsrError
 from .evaluation import evaluate
-from .keywords import keywords
 from .leftovers import clean
-from .listen import listen
+from .live.listen import listen
 from .live.stream import Partial, Stream, StreamConfig
 from .planning.plan import plan
 from .recipe import Recipe
@@ -21,6 +20,7 @@ from .reports.report import report
 from .scoring.scoring import compare, score
 from .serving.serve import serve
 from .sparsity import sparsity
+from .spotting.keywords import keywords
 from .sweeps import sweep
 
 __all__ = [

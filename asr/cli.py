@@ -32,9 +32,9 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
-    for stream in (sys.stdout, sys.stderr):  # words, file formats and names are the same in every locale
+    for stream in (sys.stdout, sys.stderr):  # what is printed is the same in every locale, on every system
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     with stopped_at_once():
         line = command_line()
         options = line.parse(sys.argv[1:] if arguments is None else arguments)

@@ -6,6 +6,7 @@ nothing slow.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -17,9 +18,10 @@ from typing import Any, NoReturn
 
 BAD_INPUT = 2
 _SAME_REQUEST_S = 1.0
-# What ends a run, as a terminal, a scheduler or a closed connection asks for it; Windows lacks some.
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-_SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+# What is said of what ends a run, as a terminal, a scheduler or a closed connection asks for it. Windows
+# lacks SIGHUP, and has SIGBREAK for Ctrl-Break and for a window that is closed.
+_SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up", "SIGBREAK": "interrupted"}
+SIGNALS = tuple(getattr(signal, name) for name in _SAID if hasattr(signal, name))
 
 Handler = Callable[[int, FrameType | None], Any]
 
@@ -147,10 +149,10 @@ def exit_code_of(run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         complain(line_of(signal.SIGINT))
         return code_of(signal.SIGINT)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
+        if _is_closed_pipe(error):  # the reader, such as head, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
         name = f"{error.filename}: " if error.filename else ""
         complain(f"{name}{error.strerror or error}; check the path and the space on the disk")
     except MemoryError:
@@ -158,6 +160,12 @@ def exit_code_of(run: Callable[[], int]) -> int:
     except UnicodeEncodeError as error:
         complain(_not_utf8(error))
     return BAD_INPUT
+
+
+def _is_closed_pipe(error: OSError) -> bool:
+    """Return whether nobody reads any more what is printed; Windows says so as of an invalid argument."""
+    is_windows_own = os.name == "nt" and error.errno == errno.EINVAL and not error.filename
+    return isinstance(error, BrokenPipeError) or is_windows_own
 
 
 def _not_utf8(error: UnicodeEncodeError) -> str:

@@ -16,8 +16,8 @@ from typing import Any
 
 from asr.errors import ConfigError, ExperimentError
 from foundation.errors import AsrError
-from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
-from foundation.writing import is_replaced, write_whole
+from foundation.files import is_replaced, write_whole
+from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 
 def as_plain(value: object) -> Any:
@@ -51,7 +51,7 @@ def check_target(path: Path, option: str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file whole or not at all, see `foundation.writing.whole_file`."""
+    """Write a UTF-8 file whole or not at all, see `foundation.files.whole_file`."""
     write_whole(path, text.encode())
 
 
@@ -140,15 +140,17 @@ def directory_digest(directory: Path, *, without: str = "") -> str:
 def file_stem(name: str) -> str:
     """Return the name of a file for an id: what no file name can have is written ``%2F``, ids differ still.
 
-    The end of an id that is too long for a file name is replaced by its hash.
+    The end of an id that is too long for a file name is replaced by its hash. A name that Windows keeps for a
+    device is not left as it is on any system.
 
-    >>> file_stem("anna-01"), file_stem("../a/b"), file_stem("50%")
-    ('anna-01', '%2E.%2Fa%2Fb', '50%25')
+    >>> file_stem("anna-01"), file_stem("../a/b"), file_stem("50%"), file_stem("con")
+    ('anna-01', '%2E.%2Fa%2Fb', '50%25', '%63on')
     >>> file_stem("a" * 1000)[-20:]
     'aaa%41edece42d63e8d9'
     """
     found = _NOT_IN_NAMES.sub(lambda match: f"%{ord(match[0]):02X}", name)
-    found = f"%2E{found[1:]}" if found.startswith(".") else found
+    if found.startswith(".") or _DEVICES.match(found):
+        found = f"%{ord(found[0]):02X}{found[1:]}"
     as_bytes = found.encode(errors="surrogateescape")
     if len(as_bytes) <= _LONGEST_STEM:
         return found
@@ -157,6 +159,8 @@ def file_stem(name: str) -> str:
 
 
 _NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f]')
+# With any suffix they stand for a device, in which what is written is lost.
+_DEVICES = re.compile(r"(con|prn|aux|nul|(com|lpt)[1-9¹²³])[ ]*($|\.)", re.IGNORECASE)
 _LONGEST_STEM = 220  # bytes: a suffix, and the name of a file that is not whole yet, fit behind it
 
 

@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 
-from acoustic.emissions.hybrid import THESIS, HybridConfig
+from acoustic.emissions.training import THESIS, HybridConfig
 from asr.config import ExperimentConfig
 from asr.errors import ConfigError, ExperimentError
 from asr.files import check_outside

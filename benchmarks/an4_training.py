@@ -34,10 +34,10 @@ from acoustic.hmm.training import posteriors_with_retries
 from acoustic.hmm.viterbi import best_path
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
-from asr.decoding.passes import accuracy_of, scored_speech
 from asr.decoding.tuning import tune
-from asr.scoring.scoring import WordAccuracy, compare
+from asr.scoring.scoring import WordAccuracy, accuracy_of, compare
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components, training_utterances
+from asr.transcribe import scored_speech
 from decoder import Decoder, Lexicon, WordLoop
 from foundation.arrays import Integers, Longs, Singles
 from recipes.an4 import RECIPE

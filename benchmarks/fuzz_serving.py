@@ -22,8 +22,7 @@ import fuzz_inputs as inputs
 from fastapi import FastAPI
 
 from asr.serving.app import application
-from asr.serving.served import Served
-from asr.serving.state import Server
+from asr.serving.state import Served, Server
 from foundation.errors import AsrError
 
 STATUSES = (200, 202, 204, 206, 307, 400, 403, 404, 405, 408, 409, 413, 415, 416, 422, 503)

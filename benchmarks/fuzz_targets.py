@@ -13,31 +13,29 @@ import fuzz_serving as serving
 import numpy as np
 
 from acoustic.hmm.mmf import parse_mmf
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, known_keys, with_settings
 from asr.corpora.corpus import scan_parts
-from asr.corpora.tables import decoded
 from asr.corpora.wording import forms_for
-from asr.decoding.keywords import KEYWORDS, REJECTION, USUAL_REJECTION
 from asr.engines.clusters import _read as read_cluster
 from asr.formats.htk import front_end_config, read_dictionary
 from asr.formats.mlf import from_mlf
+from asr.formats.tables import decoded
 from asr.formats.transcripts import read_transcripts
-from asr.language_model import read_lines, read_vocabulary
+from asr.language.language_model import read_lines, read_vocabulary
 from asr.recognizer import Recognizer
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
-from asr.settings import known_keys, with_settings
-from decoder.grammars.finite_state import FiniteStateGrammar
+from asr.spotting.rejection import KEYWORDS, REJECTION, USUAL_REJECTION
+from decoder.grammars.finite_state import FiniteStateGrammar, read_slf
 from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
-from decoder.grammars.slf import read_slf
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio
 from features.htk import read_htk
 from features.kaldi import read_ark, read_scp
-from features.limits import LOUDEST
 from features.mfcc import mfcc_plan
+from features.samples import LOUDEST
 
 _STREAM_HEAD = 8  # bytes of a stream's file before the samples
 _MOST_PIECES = 200

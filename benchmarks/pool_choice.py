@@ -35,11 +35,10 @@ from pool_rules import (
 from report import argument_parser, print_table, write_report
 from state_calibration import stage_of
 
-from acoustic.emissions.aligned_frames import halves
-from acoustic.emissions.hybrid import HybridConfig
 from acoustic.emissions.model_files import load_model
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.training import HybridConfig, halves
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point
 from acoustic.pairs import train_pools
 from acoustic.pairs.class_frames import LabelledFrames

@@ -24,8 +24,8 @@ import numpy as np
 from markdown import markdown_table
 from report import argument_parser, print_table, write_report
 
-from acoustic.emissions.aligned_frames import AlignedFrames
 from acoustic.emissions.model_files import AcousticModel, load_model
+from acoustic.emissions.training import AlignedFrames
 from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
 from acoustic.hmm.tying import base_states

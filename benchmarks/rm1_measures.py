@@ -17,7 +17,7 @@ from safetensors.numpy import load_file, save_file
 from sklearn.svm import SVC
 from timing import Seconds, timed
 
-from acoustic.emissions.hybrid import THESIS, HybridConfig
+from acoustic.emissions.training import THESIS, HybridConfig
 from acoustic.pairs import train_pools
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs

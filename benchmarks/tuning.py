@@ -27,15 +27,16 @@ from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.config import TuningConfig
 from asr.coordinate_search import Tuned, Weights, coordinate_search, nearest
 from asr.corpora.corpus import Corpus, write_corpus
-from asr.decoding.grammars import has_lm_scale, read_grammar
-from asr.decoding.passes import Scores, accuracy_of, decode_all, scored_speech
 from asr.decoding.tuning import tune
+from asr.language.grammars import has_lm_scale, read_grammar
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
 from asr.scoring.edit_distance import align_words, count_errors
+from asr.scoring.scoring import accuracy_of
 from asr.stages.models import ModelStages
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
 from asr.systems import find_system
+from asr.transcribe import Scores, decode_all, scored_speech
 from decoder import Decoder, DecoderConfig, Lexicon, NGram, WordLoop
 from decoder.grammars.grammar import Grammar
 from recipes import an4

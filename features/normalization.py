@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from features.errors import FeatureError
-from foundation.array_checks import check_array
-from foundation.arrays import Floats, Reals, Singles
+from foundation.arrays import Floats, Reals, Singles, check_array
 
 # A component whose spread is this small a share of its size varies by float32 rounding alone.
 CONSTANT_RATIO = 1e-6

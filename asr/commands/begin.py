@@ -75,7 +75,7 @@ def _run_demo(options: argparse.Namespace) -> int:
     if not options.quiet:  # what is imported next takes seconds
         print("a small corpus is synthesised, two models are trained and tested: minutes", file=sys.stderr)
     from asr.commands.models import results_table
-    from asr.formats.hypotheses import json_words
+    from asr.formats.outputs import json_words
     from asr.scoring.results import RESULTS
 
     results, hypothesis, spoken = demo(options.out)
@@ -118,9 +118,8 @@ def _takes_completion(parser: argparse.ArgumentParser) -> None:
 def _run_completion(options: argparse.Namespace) -> int:
     from asr.cli import command_line
     from asr.commands.completion import script
-    from asr.config import ExperimentConfig, GrammarName
+    from asr.config import ExperimentConfig, GrammarName, known_keys
     from asr.recipe_scripts import built_in_recipes
-    from asr.settings import known_keys
     from asr.systems import SYSTEMS
 
     offered = {

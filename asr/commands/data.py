@@ -15,8 +15,8 @@ from asr.errors import ConfigError
 from asr.files import check_target
 
 if TYPE_CHECKING:
-    from asr.corpora.utterances import Problem
-    from asr.language_model import LanguageModel, Usage
+    from asr.errors import Problem
+    from asr.language.language_model import LanguageModel, Usage
     from asr.training.suspicious import Suspicious
     from decoder.lexicon import Lexicon
 
@@ -121,7 +121,7 @@ def problem_lines(found: Sequence[Problem], corpus: Path, n_of_a_kind: int | Non
 
     ``n_of_a_kind`` is the number that is listed of problems of one kind, None for all.
     """
-    from asr.corpora.kinds import first_of_each_kind
+    from asr.corpora.problems import first_of_each_kind
 
     lines = []
     for problem, n_more in first_of_each_kind(found, n_of_a_kind or len(found)):
@@ -164,11 +164,10 @@ def make_lexicon(
     variants : pronunciations guessed for each word, at most
     """
     from asr.corpora.corpus import read_parts
-    from asr.corpora.wording import PLAIN, forms_for, total, unreadable, worded
-    from asr.pronunciations import filled_lexicon, report
-    from asr.text.forms import NOT_WORDS
-    from decoder.english import whole_dictionary
-    from decoder.lexicon import Lexicon
+    from asr.corpora.wording import forms_for, total, unreadable, worded
+    from asr.language.pronunciations import filled_lexicon, guesses_notes
+    from asr.text.forms import NOT_WORDS, PLAIN
+    from decoder.lexicon import Lexicon, whole_dictionary
 
     if english and source is not None:
         raise ConfigError("lexicon: got both --english and --from; expected one of them")
@@ -184,7 +183,7 @@ def make_lexicon(
     if known is None:
         return Lexicon.graphemic(words)
     filled, name = filled_lexicon(words, known, variants=variants), str(source or "the CMU dictionary")
-    for line in report(filled, name):
+    for line in guesses_notes(filled, name):
         logger.warning("%s", line)
     return filled.lexicon
 
@@ -253,7 +252,7 @@ def lm(
     reading : how words are read, as the option ``text``
     """
     from asr.config import check_text
-    from asr.language_model import language_model, read_vocabulary
+    from asr.language.language_model import language_model, read_vocabulary
 
     if not prune >= 0:
         raise ConfigError(f"lm: prune: expected 0 or more, got {prune}; the longer the text, the smaller")

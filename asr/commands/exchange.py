@@ -1,6 +1,6 @@
 """What is exchanged with other tools: ``asr export`` and ``asr import``.
 
-Other tools get arrays of a corpus, its transcripts, or the model itself; `asr.formats.exports` says in which
+Other tools get arrays of a corpus, its transcripts, or the model itself; `asr.formats.outputs` says in which
 formats. From HTK come models, to decode and align with.
 """
 
@@ -22,33 +22,33 @@ from acoustic.hmm.mmf import HtkModel, parse_mmf
 from acoustic.hmm.topology import SILENCE
 from asr.config import GrammarName
 from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
+from asr.corpora.layouts.sphinx import write_sphinx
 from asr.corpora.speech_data import SpeechData, usable_cepstra
-from asr.corpora.tables import decoded
-from asr.corpora.wording import PLAIN, worded
-from asr.decoding.grammars import check_grammar, read_grammar
-from asr.decoding.passes import adapted, scored_speech
+from asr.corpora.wording import worded
+from asr.decoding.model_directories import model_directory, write_recognizer
 from asr.errors import ConfigError, CorpusError
 from asr.files import check_outside, storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
-from asr.formats.exports import EXPORTS
 from asr.formats.htk import front_end_config, read_dictionary, write_models
-from asr.formats.sphinx import write_sphinx
-from asr.formats.stm import to_stm
+from asr.formats.intervals import Passage
+from asr.formats.nist import to_stm
+from asr.formats.outputs import EXPORTS
+from asr.formats.tables import decoded
 from asr.formats.transcripts import write_transcripts
-from asr.model_directories import model_directory, write_recognizer
+from asr.language.grammars import check_grammar, read_grammar
 from asr.recognizer import Recognizer
+from asr.text.forms import PLAIN
+from asr.transcribe import adapted, scored_speech
 from decoder.decoder import DecoderConfig
-from decoder.grammars.finite_state import FiniteStateGrammar
-from decoder.grammars.grammar import Grammar
+from decoder.grammars.finite_state import FiniteStateGrammar, read_slf, write_slf
+from decoder.grammars.grammar import Grammar, WordLoop
 from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
-from decoder.grammars.slf import read_slf, write_slf
-from decoder.grammars.word_loop import WordLoop
 from decoder.lexicon import Lexicon
 from features.audio import audio_info
 from features.frontend import FrontEnd, Normalization
 from foundation.errors import AsrError, listed
-from foundation.regular_files import content_of
+from foundation.files import content_of
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
@@ -155,8 +155,19 @@ def _transcripts(parts: Mapping[str, Corpus], recognizer: Recognizer, format: st
     path = out / f"text.{format}"
     if format == "stm":
         open_ended = {u.audio_path for u in corpus if u.end_s is None}
-        durations = {str(audio): audio_info(audio).duration_s for audio in open_ended}
-        write_text(path, to_stm(corpus, durations))
+        duration_s = {audio: audio_info(audio).duration_s for audio in open_ended}
+        rows = (
+            Passage(
+                u.start_s,
+                duration_s[u.audio_path] if u.end_s is None else u.end_s,
+                " ".join(u.words),
+                u.utterance_id,
+                u.speaker,
+                u.audio_path.stem,
+            )
+            for u in corpus
+        )
+        write_text(path, to_stm(rows))
     else:
         write_transcripts(path, {u.utterance_id: u.words for u in corpus}, "trn")
     return Exported(path, len(corpus))

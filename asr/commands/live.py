@@ -94,7 +94,7 @@ def _takes_listen(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_listen(options: argparse.Namespace) -> int:
-    from asr.listen import listen
+    from asr.live.listen import listen
 
     found = listen(
         options.experiment,

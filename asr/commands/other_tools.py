@@ -9,14 +9,16 @@ from pathlib import Path
 from asr.commands.parsing import Verb, add_experiment, add_model_and_grammar
 from asr.commands.printing import print_result
 from asr.endings import complain
-from asr.formats.exports import EXPORTS, FORMATS
+from asr.formats.outputs import EXPORT_FORMATS, EXPORTS
 
 
 def _takes_export(parser: argparse.ArgumentParser) -> None:
     add_experiment(parser)
     parser.add_argument("--what", choices=EXPORTS, required=True, help="what to write")
     parser.add_argument("--corpus", type=Path, help="the recordings")
-    parser.add_argument("--format", choices=FORMATS, help="of the files; the first that WHAT has by default")
+    parser.add_argument(
+        "--format", choices=EXPORT_FORMATS, help="of the files; the first that WHAT has by default"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory to write to")
     add_model_and_grammar(parser)
 

@@ -15,8 +15,7 @@ from typing import Any
 
 from asr.cli import command_line
 from asr.commands.parsing import Verb, VerbParser
-from asr.config import ExperimentConfig
-from asr.settings import home_of, known_keys, with_preset
+from asr.config import ExperimentConfig, home_of, known_keys, with_preset
 
 _COMMANDS = """# Commands
 

@@ -29,15 +29,25 @@ from asr.commands.printing import (
 )
 from asr.errors import ConfigError, CorpusError, ScoringError
 from asr.files import as_plain, check_target
-from asr.formats.alignments import ALIGN_FORMATS, MLF_ROWS, ONE_EACH, write_aligned
-from asr.formats.hypotheses import CAPTIONS, DECODE_FORMATS, Decoded, decoded, write_decoded, write_hypotheses
+from asr.formats.outputs import (
+    ALIGN_FORMATS,
+    CAPTIONS,
+    DECODE_FORMATS,
+    MLF_ROWS,
+    ONE_EACH,
+    Decoded,
+    decoded,
+    write_aligned,
+    write_decoded,
+    write_hypotheses,
+)
 from asr.formats.transcripts import Format, read_transcripts, text_or_file
 from foundation.errors import AsrError, listed
 
 if TYPE_CHECKING:
     from asr.corpora.corpus import Utterance
+    from asr.formats.aligned import AlignedUtterance
     from asr.formats.intervals import Interval
-    from asr.formats.tiers import AlignedUtterance
     from asr.scoring.scoring import WordAccuracy
     from decoder.decoder import Hypothesis
     from decoder.lexicon import Lexicon
@@ -151,7 +161,7 @@ def _takes_keywords(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_keywords(options: argparse.Namespace) -> int:
-    from asr.keywords import as_record, format_keywords, keywords
+    from asr.spotting.keywords import as_record, format_keywords, keywords
 
     found = keywords(
         options.experiment,
@@ -187,7 +197,7 @@ def align(
     experiment: str | Path, recording: str | Path, text: str | Sequence[str], *, model: str | None = None
 ) -> AlignedUtterance:
     """Return when each word, phone and state of a transcript is spoken in a recording."""
-    from asr.formats.tiers import aligned_utterance
+    from asr.formats.aligned import aligned_utterance
     from asr.recognizer import Recognizer
 
     recognizer = Recognizer.load(experiment, model)
@@ -211,7 +221,7 @@ def align_corpus(
     from asr.corpora.corpus import read_corpus
     from asr.corpora.speech_data import usable_cepstra
     from asr.corpora.wording import worded
-    from asr.formats.tiers import aligned_utterance
+    from asr.formats.aligned import aligned_utterance
     from asr.recognizer import Recognizer
     from foundation.threads import parallel_map
 
@@ -240,10 +250,10 @@ def align_corpus(
 
 def _warn_of_unknown_words(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> None:
     """Log the words that are aligned without a pronunciation."""
-    from asr.corpora.unknown_words import report
+    from asr.corpora.wording import unknown_words_note
 
     known = [words for words in transcripts if any(word in lexicon for word in words)]
-    if message := report(known, lexicon):
+    if message := unknown_words_note(known, lexicon):
         logger.warning("%s", message)
 
 
@@ -331,8 +341,8 @@ def _run_evaluate(options: argparse.Namespace) -> int:
 
 def evaluation(result: WordAccuracy, found: Mapping[str, Hypothesis | AsrError], *, as_json: bool) -> str:
     """Return a word accuracy; what was not decoded, or ended without a complete sentence, is counted."""
-    from asr.scoring.accuracy_table import format_accuracy
-    from asr.scoring.accuracy_table import to_json as accuracy_record
+    from asr.scoring.results import format_accuracy
+    from asr.scoring.results import to_json as accuracy_record
 
     failed = {name: error for name, error in found.items() if isinstance(error, AsrError)}
     incomplete = sorted(name for name, h in found.items() if not isinstance(h, AsrError) and not h.complete)
@@ -390,8 +400,8 @@ def accuracy_of_files(
 ) -> str:
     """Return the word accuracy of a file of transcripts, with ``against`` how another compares, too."""
     from asr.progress import coloured_difference
-    from asr.scoring.accuracy_table import format_accuracy, format_comparison
-    from asr.scoring.accuracy_table import to_json as accuracy_record
+    from asr.scoring.results import format_accuracy, format_comparison
+    from asr.scoring.results import to_json as accuracy_record
     from asr.scoring.scoring import compare, score
     from asr.text.forms import comparable
 

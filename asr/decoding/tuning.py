@@ -21,7 +21,7 @@ from asr.progress import progress_bar
 from asr.scoring.edit_distance import align_words, count_errors
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.search.compiled import Weights as LatticeWeights
-from decoder.search.rescoring import WeighedLattice
+from decoder.search.lattice import WeighedLattice
 from foundation.arrays import Singles
 from foundation.blocks import block_map
 

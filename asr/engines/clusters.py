@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from asr.errors import ClusterError, ConfigError
 from asr.progress import duration, say
 from foundation.blocks import Engine, Threads, using
-from foundation.regular_files import text_of
+from foundation.files import text_of
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from asr.files import file_stem
 from features.htk import write_htk
 from features.kaldi import write_ark
-from foundation.writing import whole_file, write_whole
+from foundation.files import whole_file, write_whole
 
 Items = Iterable[tuple[str, NDArray[Any]]]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from acoustic.emissions.hybrid import check_way
 from acoustic.emissions.model_files import load_model, save_model
+from acoustic.ways import check_way
 from asr.config import ExperimentConfig
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ConfigError

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from acoustic.hmm.topology import NOISE_WORD
-from asr.text.numerals import spelt_out
 from asr.text.plain import (
     BETWEEN_WORDS,
     ONE_APOSTROPHE,
@@ -22,10 +21,13 @@ from asr.text.plain import (
     folded,
     has_digit,
     has_sign,
+    is_remark,
+    parts_of,
     plain,
+    spelt_out,
 )
-from asr.text.remarks import is_remark, parts_of
 
+EXACT, PLAIN = "exact", "plain"  # ways of reading transcripts, beside the languages of numerals
 UNKNOWN_WORD = "[unknown]"
 NOT_WORDS = frozenset({NOISE_WORD, UNKNOWN_WORD})
 
@@ -169,6 +171,21 @@ def _is_broken_off(token: str) -> bool:
     form = folded(token)
     stem = plain(form)
     return bool(stem) and form[form.rfind(stem[-1]) + 1 :].startswith("-")
+
+
+def word_forms(text: str, vocabulary: Iterable[str] | None, transcripts: Iterable[str]) -> WordForms | None:
+    """Return the forms by which words are found, None if they are taken as they stand.
+
+    Parameters
+    ----------
+    text : ``exact``, ``plain``, or the language in which numerals are spelt out
+    vocabulary : the words of the lexicon, None if the words of the transcripts themselves are to be found
+    transcripts : texts; they are read only where there is no vocabulary
+    """
+    if text == EXACT:
+        return None
+    language = None if text == PLAIN else text
+    return forms_of_text(transcripts, language) if vocabulary is None else WordForms(vocabulary, language)
 
 
 def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> WordForms:

@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from decoder.errors import GrammarError
 from decoder.grammars.finite_state import FiniteStateGrammar, WordArc
-from decoder.grammars.text import grammar_text
+from decoder.grammars.grammar import grammar_text
 from foundation.errors import did_you_mean
 
 _MOST_STATES = 200_000

@@ -139,7 +139,7 @@ class Tokens(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def begin(tokens: Tokens, start_context: int) -> None:
-    """Let new ``tokens`` (`decoder.search.tokens`) stand at the start of a sentence."""
+    """Let new ``tokens`` (`decoder.search.viterbi`) stand at the start of a sentence."""
     tokens.context_scores[start_context, BY_WORD] = 0.0
     tokens.context_records[start_context, BY_WORD] = 0
     tokens.is_reached[start_context] = True

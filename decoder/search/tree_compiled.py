@@ -48,7 +48,7 @@ class TreeGraph(NamedTuple):
 
     Attributes
     ----------
-    node_units … own_stop, n_roots : see `decoder.search.prefix_tree.PrefixTree`
+    node_units … own_stop, n_roots : see `decoder.search.tree_network.PrefixTree`
     n_silences : the nodes and leaves below this number are silences
     unit_offsets : (U + 1,) int32, the states of unit u are ``unit_offsets[u]:unit_offsets[u + 1]``
     unit_states : int32, emission state ids
@@ -161,7 +161,7 @@ class Ends(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def begin(memory: Memory, start_context: int) -> None:
-    """Let new ``memory`` (`decoder.search.tree_memory`) stand at the start of a sentence."""
+    """Let new ``memory`` (`decoder.search.tree_search`) stand at the start of a sentence."""
     counts = memory.counts
     counts[N_ENDS] = counts[FIRST_END] = 1
     counts[BEST_SLOT] = -1

@@ -1,5 +1,6 @@
 """The command line as a hurried user meets it: words on standard output, one line for each mistake."""
 
+import io
 import json
 import os
 import re
@@ -267,6 +268,14 @@ class TestProcess:
         assert "is not UTF-8, expected names and words in UTF-8" in error
         assert "set PYTHONUTF8=1 where the locale is not UTF-8" in error
         assert re.search(r"[0-9a-f]{40}", error) is None  # the digest of a file
+
+    def test_what_is_printed_has_the_same_bytes_on_windows(
+        self, monkeypatch: pytest.MonkeyPatch, trained: Path, wav: Path, words: str
+    ) -> None:
+        printed = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="cp1252", newline="\r\n"))
+        assert main(["decode", str(trained), str(wav)]) == 0
+        assert printed.getvalue() == f"{words}\n".encode()
 
     def test_interrupt_key_while_modules_are_imported(self) -> None:
         done = subprocess.run(

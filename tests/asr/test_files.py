@@ -13,6 +13,7 @@ from asr.files import (
     check_target,
     directory_digest,
     file_digest,
+    file_stem,
     read_json,
     storage_errors,
     write_json,
@@ -30,7 +31,7 @@ class TestFiles:
         def full(_: int) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr("foundation.writing.os.fsync", full)
+        monkeypatch.setattr("foundation.files.os.fsync", full)
         with pytest.raises(OSError, match="No space left"):
             write_text(path, "new")
         assert path.read_text() == "precious"
@@ -98,6 +99,16 @@ class TestFiles:
             numbers: tuple[int, ...] = (1, 2)
 
         assert as_plain({1: Options()}) == {"1": {"path": "a/b", "numbers": [1, 2]}}
+
+
+class TestNamesOfFiles:
+    @pytest.mark.parametrize("name", ["con", "AUX", "nul.1", "Com7", "lpt¹", "prn .x"])
+    def test_names_of_devices_on_windows_are_not_those_of_files(self, name: str) -> None:
+        assert file_stem(name) == f"%{ord(name[0]):02X}{name[1:]}"
+
+    @pytest.mark.parametrize("name", ["conrad", "com10", "nul-1", "xcon", "com", "aux_1"])
+    def test_names_that_begin_like_devices_stay(self, name: str) -> None:
+        assert file_stem(name) == name
 
 
 class TestStorageErrors:

@@ -5,9 +5,18 @@ from collections.abc import Callable
 
 import pytest
 
-from asr.config import ExperimentConfig, FrontEndOptions
+from asr.config import (
+    HOMES,
+    ExperimentConfig,
+    FrontEndOptions,
+    check_settings,
+    home_of,
+    known_keys,
+    section_of,
+    with_preset,
+    with_settings,
+)
 from asr.errors import ConfigError
-from asr.settings import HOMES, check_settings, home_of, known_keys, section_of, with_preset, with_settings
 from asr.systems import find_system
 from features.mfcc import MfccConfig
 from foundation.errors import AsrError

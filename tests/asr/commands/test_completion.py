@@ -11,9 +11,8 @@ import pytest
 from asr.cli import command_line, main
 from asr.commands.completion import SHELLS, script
 from asr.commands.parsing import CommandLine, Verb
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, known_keys
 from asr.recipe_scripts import built_in_recipes
-from asr.settings import known_keys
 from asr.systems import PRESETS, SYSTEMS
 
 Complete = Callable[..., list[str]]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asr.cli import main
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 from asr.training.suspicious import Suspicious, write_suspicious
 from decoder.grammars.ngram import NGram
 

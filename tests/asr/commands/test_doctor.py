@@ -29,7 +29,7 @@ from asr.commands.doctor import (
     self_test,
 )
 from asr.errors import CorpusError, ExperimentError
-from asr.formats.tiers import AlignedUtterance
+from asr.formats.aligned import AlignedUtterance
 from decoder.decoder import Hypothesis
 
 

@@ -15,8 +15,8 @@ from asr import Recognizer, align, decode, export, import_model, read_corpus
 from asr.cli import main
 from asr.commands.exchange import STATES
 from asr.corpora.speech_data import compute_cepstra
-from asr.decoding.passes import scored_speech
 from asr.errors import ConfigError
+from asr.transcribe import scored_speech
 from decoder.lexicon import Lexicon
 from features import read_htk, read_scp
 

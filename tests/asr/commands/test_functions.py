@@ -11,13 +11,13 @@ import pytest
 import soundfile
 from numpy.testing import assert_array_equal
 
-from acoustic.emissions.hybrid import THESIS
+from acoustic.emissions.training import THESIS
 from asr import AsrError, Recognizer, align, align_corpus, decode, info, lm, train
 from asr.commands.data import make_lexicon
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_preset
 from asr.errors import ConfigError, CorpusError
-from asr.settings import with_preset
-from decoder import NGram, english
+from decoder import NGram
+from decoder import lexicon as english
 
 
 def test_info(trained: Path) -> None:
@@ -117,7 +117,7 @@ class TestLexicon:
         small = english.whole_dictionary().restricted_to(
             [w for w in english.whole_dictionary() if w.startswith("day")]
         )
-        monkeypatch.setattr("decoder.english.whole_dictionary", lambda: small)
+        monkeypatch.setattr("decoder.lexicon.whole_dictionary", lambda: small)
         soundfile.write(tmp_path / "a.wav", np.full(800, 0.1), 8000)
         (tmp_path / "a.txt").write_text("Day daydays 7up\n")
         lexicon = make_lexicon(tmp_path, english=True)

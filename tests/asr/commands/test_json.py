@@ -10,7 +10,7 @@ import pytest
 from asr.cli import GROUPS, main
 from asr.commands.data import lexicon_record, problems_record
 from asr.commands.printing import to_json
-from asr.corpora.utterances import Problem
+from asr.errors import Problem
 from asr.training.suspicious import Suspicious, write_suspicious
 from decoder.lexicon import Lexicon
 

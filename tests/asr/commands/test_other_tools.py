@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.formats.exports import EXPORTS, FORMATS
+from asr.formats.outputs import EXPORT_FORMATS, EXPORTS
 
 Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
 
@@ -94,7 +94,7 @@ def test_defaults(taken: Taken, line: str, expected: dict[str, object]) -> None:
     ("verb", "expected"),
     [
         ("export", f"{{{','.join(EXPORTS)}}}"),
-        ("export", f"{{{','.join(FORMATS)}}}"),
+        ("export", f"{{{','.join(EXPORT_FORMATS)}}}"),
         ("import", "{none,utterance,speaker}"),
     ],
 )

@@ -8,8 +8,7 @@ import pytest
 
 from asr.cli import GROUPS, command_line
 from asr.commands.pages import PAGES, command_page, option_page
-from asr.config import ExperimentConfig
-from asr.settings import known_keys
+from asr.config import ExperimentConfig, known_keys
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 

@@ -14,8 +14,7 @@ import soundfile
 import asr
 from asr.cli import main
 from asr.errors import CorpusError
-from asr.formats.alignments import ALIGN_FORMATS
-from asr.formats.hypotheses import DECODE_FORMATS
+from asr.formats.outputs import ALIGN_FORMATS, DECODE_FORMATS
 
 Run = Callable[..., tuple[int, str, str]]
 OneError = Callable[[tuple[int, str, str]], str]
@@ -421,7 +420,7 @@ def test_words_that_cannot_be_written_cost_no_accuracy(
     def full(path: Path, found: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr("asr.formats.hypotheses.write_transcripts", full)
+    monkeypatch.setattr("asr.formats.outputs.write_transcripts", full)
     words = str(tmp_path / "words.txt")
     assert main(["evaluate", str(trained), "--corpus", str(tones / "speaker 0"), "--hypotheses", words]) == 2
     out, errors = capsys.readouterr()

@@ -16,7 +16,7 @@ from asr.commands.models import results_table
 from asr.commands.recordings import accuracy_of_files, evaluation
 from asr.corpora.validation import validate
 from asr.errors import CorpusError, ScoringError
-from asr.language_model import Fit, LanguageModel, Usage
+from asr.language.language_model import Fit, LanguageModel, Usage
 from asr.scoring.results import Result, write_results
 from asr.scoring.scoring import score
 from decoder.decoder import Hypothesis, HypothesisWord

@@ -16,8 +16,7 @@ from asr.engines import tasks
 from asr.engines.dask_engine import TASKS_A_WORKER, DaskEngine
 from asr.errors import ClusterError, CorpusError
 from foundation.blocks import BlockError, Shared, Threads, block_map, checkpoints, step, using
-from foundation.computed import Computed
-from foundation.kept import InFile
+from foundation.sequences import Computed, InFile
 from foundation.threads import single_threaded_libraries
 
 pytestmark = [  # distributed closes its sockets late

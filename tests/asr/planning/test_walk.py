@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from asr import train
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_preset, with_settings
 from asr.planning.walk import GROUPS, Stage, Walk
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
-from asr.settings import with_preset, with_settings
 from asr.systems import find_system
 from recipes.folder import prepare
 

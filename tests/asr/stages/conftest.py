@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from asr.config import with_settings
 from asr.experiment import Experiment
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
-from asr.settings import with_settings
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
 

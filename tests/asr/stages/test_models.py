@@ -10,11 +10,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.emissions.model_files import load_model
+from acoustic.ways import WAYS
+from asr.config import with_settings
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
 from asr.files import as_plain, read_json
-from asr.settings import with_settings
 from asr.stages.models import ModelStages
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
@@ -198,7 +199,8 @@ class TestChoice:
 
     @pytest.fixture(autouse=True)
     def values(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(choice, "VALUES", {"hybrid.sigma": (0.01, 3.0), "forward.n_centers": (4, 8)})
+        monkeypatch.setattr(choice, "SIGMAS", (0.01, 3.0))
+        monkeypatch.setitem(WAYS, "npd", replace(WAYS["npd"], values={"n_centers": (4, 8)}))
         monkeypatch.setattr(choice, "N_CLASSES", 1000)
 
     def test_the_values_of_least_cost_are_trained(self, experiment: Experiment) -> None:
@@ -245,7 +247,8 @@ class TestChoice:
         assert models.choice(BAYES) is None
         assert models.chosen_config(BAYES) == models.config
         assert choice.values_of("svm", models.config) == {"hybrid.sigma": (0.01, 3.0)}
-        assert choice.values_of("npd", models.config) == dict(choice.VALUES)
+        of_npd = {"hybrid.sigma": (0.01, 3.0), "forward.n_centers": (4, 8)}
+        assert choice.values_of("npd", models.config) == of_npd
 
 
 class TestHybrid:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from asr.commands.models import train
+from asr.config import with_preset
 from asr.corpora.corpus import SPLITS, read_corpus
 from asr.errors import CorpusError
 from asr.recipe import load_recipe
-from asr.settings import with_preset
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
 from decoder.grammars.word_pair import WordPairGrammar
