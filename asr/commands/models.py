@@ -109,7 +109,7 @@ def train(
     corpus : raw corpus; not for recipes that make their own
     out : experiment directory
     models : name or names of models; the recipe's own by default
-    preset : ``best``, or ``thesis`` (see `asr.settings.with_preset`)
+    preset : ``best``, or ``thesis`` (see `asr.config.with_preset`)
     settings : options ``key=value`` (see `asr.config.ExperimentConfig`)
 
     Returns
