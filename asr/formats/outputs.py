@@ -2,7 +2,7 @@
 
 To add a format of words that were decoded or aligned: a module beside this one that makes its text, a short
 function here that hands it the words, and a row of `DECODE_FORMATS` or `ALIGN_FORMATS`. The names are the
-choices of ``--format``; what is exported in which formats is said here, and written by `asr.exports`.
+choices of ``--format``; what is exported in which formats is said here; `asr.commands.exchange` writes it.
 """
 
 from __future__ import annotations
