@@ -24,9 +24,9 @@ from threadpoolctl import threadpool_limits
 
 from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.corpora.speech_data import SpeechData
-from asr.decoding.grammars import read_grammar
 from asr.experiment import Experiment
 from asr.files import read_json
+from asr.language.grammars import read_grammar
 from asr.recipe import load_recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import accuracy_of

@@ -27,8 +27,8 @@ from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.config import TuningConfig
 from asr.coordinate_search import Tuned, Weights, coordinate_search, nearest
 from asr.corpora.corpus import Corpus, write_corpus
-from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.tuning import tune
+from asr.language.grammars import has_lm_scale, read_grammar
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
 from asr.scoring.edit_distance import align_words, count_errors
 from asr.scoring.scoring import accuracy_of

@@ -17,9 +17,9 @@ from asr.config import FrontEndOptions
 from asr.corpora.amounts import judgement
 from asr.corpora.corpus import Corpus, Problem, Utterance, lexicon_of, scan_parts
 from asr.corpora.sound_faults import no_speech
-from asr.corpora.wording import EXACT, PLAIN, forms_for, total, worded, wording_notes
+from asr.corpora.wording import forms_for, total, worded, wording_notes
 from asr.progress import progress_bar
-from asr.text.forms import NOT_WORDS
+from asr.text.forms import EXACT, NOT_WORDS, PLAIN
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, spelling_fault
 from features.audio import audio_info, read_audio

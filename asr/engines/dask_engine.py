@@ -86,7 +86,7 @@ class DaskEngine:
             raise self.lost(error) from error
 
     def lost(self, error: BaseException | None) -> ClusterError:
-        """Return the error of a scheduler that is gone."""
+        """Return the error to raise when the scheduler is gone."""
         reason = f" ({type(error).__name__})" if error is not None else ""
         return ClusterError(
             f"{self.name}: the scheduler does not answer any more{reason}; finished blocks are kept; start "
@@ -95,7 +95,7 @@ class DaskEngine:
 
 
 def task_size(n_blocks: int, n_workers: int, block_s: float) -> int:
-    """Return how many neighbouring blocks are one task; it decides when they are done, and nothing else.
+    """Return how many neighbouring blocks make one task; results do not depend on it.
 
     >>> task_size(150, 2, 0.5), task_size(27, 2, 0.01), task_size(3, 8, 0.01)
     (5, 14, 1)

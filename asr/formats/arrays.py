@@ -1,4 +1,4 @@
-"""Arrays by utterance as files of other tools: what ``asr export`` writes of features, scores and alignments.
+"""Features, scores and alignments as files of other tools (Kaldi, HTK, numpy): the arrays of ``asr export``.
 
 Utterances come one after the other, and no more than one is held. To add a format: a function here, and a
 row of `ARRAY_FORMATS`.
@@ -25,7 +25,7 @@ Items = Iterable[tuple[str, NDArray[Any]]]
 
 @dataclass(frozen=True)
 class Named:
-    """What the arrays are.
+    """What the arrays of an export are.
 
     Attributes
     ----------

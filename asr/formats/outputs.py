@@ -1,8 +1,8 @@
-"""What ``asr decode``, ``asr align`` and ``asr export`` write: a row of a table for each of their formats.
+"""The formats of ``asr decode``, ``asr align`` and ``asr export``: one table each, with a row a format.
 
 To add a format of words that were decoded or aligned: a module beside this one that makes its text, a short
 function here that hands it the words, and a row of `DECODE_FORMATS` or `ALIGN_FORMATS`. The names are the
-choices of ``--format``; what is exported in which formats is said here, and written by `asr.exports`.
+choices of ``--format``; what is exported in which formats is said here; `asr.commands.exchange` writes it.
 """
 
 from __future__ import annotations
