@@ -16,7 +16,6 @@ from acoustic.emissions.model_files import AcousticModel, load_model
 from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.fit import FitCurve
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
-from asr.decoding.grammars import read_grammar
 from asr.decoding.model_directories import (
     DECODING,
     LEXICON,
@@ -29,6 +28,7 @@ from asr.decoding.model_directories import (
 )
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.files import as_train_wrote, read_object
+from asr.language.grammars import read_grammar
 from asr.spotting.rejection import USUAL, Judge, Keywords, Rejection, read_keywords, read_rule
 from asr.transcribe import (
     Parts,
@@ -84,7 +84,7 @@ class Recognizer:
     grammar: str
     decoder: Decoder
     first_pass: Decoder | None = None
-    text: str = "plain"  # `asr.corpora.wording.PLAIN`, with which all of corpora would be imported
+    text: str = "plain"  # `asr.text.forms.PLAIN`, with which all of corpora would be imported
     spelling: Mapping[str, str] = field(default_factory=dict)
     word_curve: FitCurve | None = None
     rejection: Rejection | None = None

@@ -39,10 +39,10 @@ from scipy import stats
 from acoustic.emissions.model_files import load_model
 from asr.config import ExperimentConfig, GrammarName, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
-from asr.decoding.grammars import read_grammar
 from asr.decoding.model_directories import MODELS
 from asr.engines.clusters import running_on
 from asr.files import as_plain
+from asr.language.grammars import read_grammar
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score

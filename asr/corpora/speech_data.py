@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from asr.corpora.corpus import Corpus, Utterance
-from asr.corpora.left_out import leave_out
 from asr.corpora.marks import Marks, check_unchanged, file_mark
-from asr.corpora.silences import warn_of_silences
+from asr.corpora.problems import leave_out
+from asr.corpora.sound_faults import warn_of_silences
 from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
 from asr.progress import progress_bar

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from asr.config import ExperimentConfig, GrammarName
-from asr.decoding.grammars import has_lm_scale
+from asr.language.grammars import has_lm_scale
 from asr.planning import laws
 from asr.planning.amounts import TaskAmounts
 from asr.planning.missing_words import MissingWordCosts, n_stretches

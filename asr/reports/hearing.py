@@ -19,7 +19,7 @@ from acoustic.hmm.graph import utterance_graph
 from acoustic.hmm.topology import SHORT_PAUSE, Topology
 from asr.corpora.corpus import Utterance
 from asr.corpora.speech_data import SpeechData
-from asr.decoding.grammars import read_grammar
+from asr.language.grammars import read_grammar
 from asr.recognizer import Recognizer
 from asr.reports.finished import Finished
 from asr.transcribe import Scores, adapted, decode_all, emission_scores, scored_speech

@@ -13,12 +13,12 @@ from asr.config import GrammarName
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import spelling
-from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.model_directories import CURVES, TRAINED_ON, write_recognizer
 from asr.decoding.tuning import TunedDecoding, tune
 from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
 from asr.formats.transcripts import write_transcripts
+from asr.language.grammars import has_lm_scale, read_grammar
 from asr.recognizer import Recognizer
 from asr.scoring.results import Result
 from asr.scoring.scoring import accuracy_of

@@ -21,7 +21,7 @@ from asr.formats.htk import front_end_config, read_dictionary
 from asr.formats.mlf import from_mlf
 from asr.formats.tables import decoded
 from asr.formats.transcripts import read_transcripts
-from asr.language_model import read_lines, read_vocabulary
+from asr.language.language_model import read_lines, read_vocabulary
 from asr.recognizer import Recognizer
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score

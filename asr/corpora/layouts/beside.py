@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asr.corpora.layouts.audio_files import (
+from asr.corpora.layouts.layout import WHOLE, Layout, Scan
+from asr.corpora.layouts.lists import LIBRISPEECH_SUFFIX
+from asr.corpora.layouts.recordings import (
     absolute,
     folder_speaker,
     id_of,
@@ -22,8 +24,6 @@ from asr.corpora.layouts.audio_files import (
     recordings,
     visible_files,
 )
-from asr.corpora.layouts.librispeech import SUFFIX as LIBRISPEECH_SUFFIX
-from asr.corpora.layouts.scan import WHOLE, Layout, Scan
 from asr.corpora.utterances import Utterance
 from asr.errors import CorpusError, Problem
 from asr.formats.captions import read_srt, read_vtt

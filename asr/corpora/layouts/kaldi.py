@@ -6,9 +6,8 @@ import math
 import os
 from pathlib import Path
 
-from asr.corpora.layouts.audio_files import is_file
-from asr.corpora.layouts.moved import found_by_ends, moved_note
-from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
+from asr.corpora.layouts.layout import SPLIT_NAMES, WHOLE, Layout, Scan
+from asr.corpora.layouts.recordings import found_by_ends, is_file, moved_note
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, Problem
 from asr.formats.tables import IdTable, read_speakers, read_table, words_of

@@ -9,7 +9,7 @@ import soundfile
 from numpy.testing import assert_array_equal
 
 from asr.corpora.corpus import Corpus, Utterance, read_corpus
-from asr.corpora.left_out import ADVICE
+from asr.corpora.problems import ADVICE
 from asr.corpora.speech_data import compute_cepstra, load_cepstra, save_cepstra, usable_cepstra
 from asr.errors import CorpusError
 from asr.transcribe import warn_of_low_rates
