@@ -25,9 +25,8 @@ from timing import timed
 
 from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.config import TuningConfig
-from asr.coordinate_search import Tuned, Weights, coordinate_search, nearest
 from asr.corpora.corpus import Corpus, write_corpus
-from asr.decoding.tuning import tune
+from asr.decoding.tuning import Tuned, Weights, coordinate_search, nearest, tune
 from asr.language.grammars import has_lm_scale, read_grammar
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
 from asr.scoring.edit_distance import align_words, count_errors
