@@ -29,7 +29,7 @@ def _doctor(options: argparse.Namespace, line: CommandLine) -> int:
 def _completion(options: argparse.Namespace, line: CommandLine) -> int:
     from asr.completion import described, script
     from asr.config import ExperimentConfig, GrammarName, known_keys
-    from asr.recipe_scripts import built_in_recipes
+    from asr.recipe import built_in_recipes
     from asr.systems import SYSTEMS
 
     values = {

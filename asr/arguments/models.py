@@ -8,7 +8,7 @@ from pathlib import Path
 
 from asr.arguments.trained import add_experiment, add_model
 from asr.parsing import Entry, Verbs
-from asr.recipe_scripts import built_in_recipes, installed_recipes
+from asr.recipe import built_in_recipes, installed_recipes
 from asr.systems import PRESETS, SPARSITY_SIZES, SYSTEMS
 
 

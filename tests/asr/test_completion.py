@@ -10,7 +10,7 @@ import pytest
 from asr.cli import command_line, main
 from asr.completion import SHELLS, Option, Verb, script
 from asr.config import ExperimentConfig, known_keys
-from asr.recipe_scripts import built_in_recipes
+from asr.recipe import built_in_recipes
 from asr.systems import PRESETS, SYSTEMS
 
 Complete = Callable[..., list[str]]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.recipe_scripts import built_in_recipes
+from asr.recipe import built_in_recipes
 from asr.systems import PRESETS, SYSTEMS
 
 Taken = Callable[[str], dict[str, object]]
