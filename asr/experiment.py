@@ -25,8 +25,7 @@ from asr.corpora.speech_data import SpeechData
 from asr.decoding.model_directories import DEFAULT_MODEL, MODELS
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
-from asr.logs import log_file, warnings_once
-from asr.progress import say
+from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, check_corpus
 from asr.scoring.results import RESULTS, Result, write_results
 from asr.scoring.scoring import Transcripts

@@ -34,7 +34,7 @@ from asr import info
 from asr.config import with_settings
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.files import as_plain, read_json, write_json
-from asr.logs import terminal_messages
+from asr.progress import terminal_messages
 from asr.recipe import LoadedRecipe, load_recipe
 from asr.scoring.results import Result
 

@@ -51,7 +51,7 @@ from asr.experiment import Experiment
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
 from asr.language.grammars import read_grammar, sentences_outside
-from asr.logs import log_file
+from asr.progress import log_file
 from asr.recipe import load_recipe
 from asr.scoring.results import Result
 from asr.scoring.scoring import compare, score

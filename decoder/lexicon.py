@@ -172,7 +172,7 @@ class Lexicon:
             raise LexiconError(self._missing([word])) from None
 
     def spoken(self, words: Iterable[str]) -> list[tuple[Pronunciation, ...] | None]:
-        """Return the pronunciations of each word of a transcript, that of a noise, None for unknown words."""
+        """Return for each word of a transcript its pronunciations (a noise has one, an unknown word None)."""
         return [
             self.pronunciations(w) if w in self else ((NOISE,),) if w == NOISE_WORD else None for w in words
         ]

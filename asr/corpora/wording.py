@@ -104,7 +104,7 @@ def _worded(utterance: Utterance, forms: WordForms | None, changes: Changes) -> 
 
 
 def total(changes: Iterable[Changes]) -> Changes:
-    """Return what several readings changed together."""
+    """Return the sum of the changes of several corpora."""
     result = Changes()
     for each in changes:
         result.n_words += each.n_words
@@ -191,7 +191,7 @@ def unknown_words_note(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -
 
 
 def unknown_test_words_note(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> str:
-    """Return the same of words that a model shall recognise, whose lexicon is what it is."""
+    """Return such a line for a text that a trained model is to recognise, whose lexicon is given."""
     fate = "not in the model's lexicon and cannot be recognised"
     return _unknown_words_line(
         transcripts, lexicon, fate, "correct the transcripts or train with these words"

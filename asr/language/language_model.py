@@ -75,7 +75,7 @@ def language_model(
     test: Path | None = None,
     text: str = PLAIN,
 ) -> LanguageModel:
-    """Return the modified Kneser-Ney model of a text, see :func:`asr.verbs.lm`."""
+    """Return the modified Kneser-Ney model of a text, see :func:`asr.commands.data.lm`."""
     lines = read_lines(source, "train")
     sentences = sentences_of(lines, word_forms(text, vocabulary, lines))
     said = {word.word for sentence in sentences for word in sentence} - NOT_WORDS - {UNKNOWN}

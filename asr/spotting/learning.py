@@ -110,7 +110,7 @@ class ChosenKeywords:
 def chosen_by(
     model: str, untried: Keywords, place: int, searched: Sequence[SearchedPiece], wanted: Wanted
 ) -> ChosenKeywords:
-    """Return what one of the decoders, given by its place, reaches with a rule of its own.
+    """Return the keywords with a rule and threshold learned for one of the decoders, and what they reach.
 
     Without a wish, a rule for the words of a grammar keeps nearly all of those that are right, and whatever
     is more probably right than wrong.

@@ -189,7 +189,7 @@ def word_forms(text: str, vocabulary: Iterable[str] | None, transcripts: Iterabl
 
 
 def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> WordForms:
-    """Return the forms of texts without a lexicon: their own words that are whole.
+    """Return the forms of the words of texts for which there is no lexicon; broken words have none.
 
     A word is as it is always written, in plain form if it is written in several ways.
     """
@@ -249,5 +249,5 @@ def comparable(transcript: str) -> tuple[str, ...]:
 
 
 def without_remarks(words: Iterable[str]) -> list[str]:
-    """Return the words of a lexicon that are words."""
+    """Return the words of a lexicon but for entries that are remarks, such as ``<noise>``."""
     return [word for word in words if not is_remark(word)]

@@ -144,7 +144,7 @@ class _Parser:
         return self.tokens[self.place]
 
     def fail(self, expected: str, token: Token | None = None) -> NoReturn:
-        """Raise the error that something else was expected here."""
+        """Raise a GrammarError that says what was expected here instead of the next token."""
         token = token or self.next
         raise GrammarError(
             f'{self.name}:{token.line}: expected {expected}, got "{_start(token.text)}"; correct the grammar'

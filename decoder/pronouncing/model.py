@@ -59,7 +59,7 @@ class PronunciationModel:
 
     @classmethod
     def train(cls, lexicon: Lexicon, *, order: int = ORDER) -> PronunciationModel:
-        """Return the model of a lexicon; entries that were guessed themselves teach it nothing.
+        """Return the model learned from a lexicon, without entries that were guessed themselves.
 
         Parameters
         ----------

@@ -7,8 +7,10 @@ speaker. What is written has a dictionary, too, with lists of its phones and fil
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -157,16 +159,21 @@ def _entries(word: str, lexicon: Lexicon) -> str:
 
 
 def _link(utterance: Utterance, out: Path) -> None:
-    """Link a recording to its place below ``wav``."""
+    """Link a recording to its place below ``wav``; copy it where links need a right (Windows)."""
     link = out / "wav" / f"{_fileid(utterance)}{utterance.audio_path.suffix}"
     link.parent.mkdir(parents=True, exist_ok=True)
     if link.exists() and not link.is_symlink():
+        if filecmp.cmp(link, utterance.audio_path, shallow=False) and not link.samefile(utterance.audio_path):
+            return  # the copy of an earlier export
         raise CorpusError(
             f"{link}: is there already and no link of an earlier export, expected a free place; choose "
             "another directory"
         )
     link.unlink(missing_ok=True)
-    os.symlink(utterance.audio_path, link)
+    try:
+        os.symlink(utterance.audio_path, link)
+    except OSError:
+        shutil.copyfile(utterance.audio_path, link)
 
 
 SPHINX = Layout("Sphinx", sources, scan)

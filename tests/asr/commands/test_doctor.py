@@ -1,18 +1,36 @@
 """What the doctor finds, and that nothing that is broken ends the diagnosis."""
 
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from asr import doctor
-from asr.doctor import Finding, as_record, diagnosed, free_memory
+import asr
+from asr.commands import doctor
+from asr.commands.doctor import (
+    PACKAGES,
+    Finding,
+    as_record,
+    compiled_code,
+    diagnosed,
+    free_memory,
+    is_current,
+    kernels_of,
+    modules_with_kernels,
+    self_test,
+)
+from asr.errors import CorpusError, ExperimentError
+from asr.formats.aligned import AlignedUtterance
+from decoder.decoder import Hypothesis
 
 
 def said(check: str) -> list[Finding]:
@@ -60,7 +78,7 @@ def test_packages_that_are_missing_old_or_broken(monkeypatch: pytest.MonkeyPatch
 
 
 def test_all_extras_for_users_are_looked_for() -> None:
-    text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8")
     extras = tomllib.loads(text)["project"]["optional-dependencies"]
     assert set(doctor._FOR) == set(extras) - {"dev", "docs"}
     for requirement in (r for extra in doctor._FOR for r in extras[extra]):
@@ -119,7 +137,7 @@ def test_a_self_test_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     def failing() -> str:
         raise doctor.ExperimentError('decoded "A", expected "B"')
 
-    monkeypatch.setattr("asr.self_test.self_test", failing)
+    monkeypatch.setattr("asr.commands.doctor.self_test", failing)
     (finding,) = said("_self_test")
     assert str(finding).startswith('error: self-test: fails (decoded "A", expected "B"); install again')
 
@@ -147,3 +165,77 @@ def test_it_speaks_where_other_verbs_cannot_be_imported(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "")
     errors = [f["what"] for f in json.loads(done.stdout)["findings"] if f["severity"] == "error"]
     assert any(what.startswith("numba cannot be imported") for what in errors)
+
+
+def test_it_passes_and_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    assert self_test() == "trained on synthetic tones, decoded and aligned a new recording"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_other_words_and_errors_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("asr.commands.models.train", lambda *given, **named: None)
+    monkeypatch.setattr("asr.commands.recordings.decode", lambda *given: [Hypothesis((), -1.0, True, ())])
+    with pytest.raises(ExperimentError, match='decoded "", expected "MAUI ASA SUS IMI"'):
+        self_test()
+    monkeypatch.setattr("asr.commands.recordings.decode", lambda *given: [CorpusError("no sound")])
+    with pytest.raises(ExperimentError, match="no sound"):
+        self_test()
+
+
+def test_words_in_the_wrong_place_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_early(*given: object) -> AlignedUtterance:
+        found = asr.align(*given)  # type: ignore[arg-type]
+        words = tuple(replace(w, start_s=w.start_s / 3, end_s=w.end_s / 3) for w in found.tiers["words"])
+        return replace(found, tiers={**found.tiers, "words": words})
+
+    monkeypatch.setattr("asr.commands.recordings.align", too_early)
+    with pytest.raises(ExperimentError, match="expected MAUI, ASA, SUS, IMI one after the other"):
+        self_test()
+
+
+SOURCE = """
+from numba import njit
+
+@njit(cache=True)
+def twice(x):
+    return 2 * x
+"""
+
+
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_of_another_source_nothing_is_current(tmp_path: Path) -> None:
+    path = tmp_path / "compiled_code_example.py"
+    path.write_text(SOURCE)
+    kernel = loaded(path).twice
+    assert not is_current(kernel)
+    assert kernel(3) == 6
+    assert is_current(kernel)
+    assert kernels_of(path.stem) == [kernel]
+    path.write_text(SOURCE.replace("2 *", "20 *"))
+    os.utime(path, (1, 1))
+    assert not is_current(loaded(path).twice)
+
+
+def test_all_kernels_are_counted() -> None:
+    names = list(modules_with_kernels())
+    assert {name.partition(".")[0] for name in names} <= set(PACKAGES)
+    assert "acoustic.hmm.forward_backward" in names
+    state = compiled_code()
+    assert 50 < state.n_functions == sum(len(kernels_of(name)) for name in names)
+    assert 0 <= state.n_current <= state.n_functions
+
+
+def test_directories_that_cannot_be_written_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda place, mode: False)
+    assert compiled_code().unwritable
+    monkeypatch.setattr(os, "access", lambda place, mode: True)
+    assert compiled_code().unwritable == ()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from asr import info, read_corpus
+from asr.commands.model_info import format_info
 from asr.errors import ExperimentError
-from asr.model_info import format_info
 from features.audio import audio_info
 
 

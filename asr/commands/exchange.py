@@ -1,44 +1,59 @@
-"""What ``asr export`` hands to other tools: arrays of a corpus, its transcripts, or the model itself.
+"""What is exchanged with other tools: ``asr export`` and ``asr import``.
 
-`EXPORTS` says which formats each has, the first of them the default.
+Other tools get arrays of a corpus, its transcripts, or the model itself; `asr.formats.outputs` says in which
+formats. From HTK come models, to decode and align with.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from acoustic.emissions.model_files import AcousticModel
 from acoustic.emissions.posteriors import log_posteriors
 from acoustic.hmm.gmm import GmmModel
-from acoustic.hmm.mmf import HtkModel
+from acoustic.hmm.mmf import HtkModel, parse_mmf
+from acoustic.hmm.topology import SILENCE
+from asr.config import GrammarName
 from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
 from asr.corpora.layouts.sphinx import write_sphinx
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
-from asr.decoding.model_directories import model_directory
+from asr.decoding.model_directories import model_directory, write_recognizer
 from asr.errors import ConfigError, CorpusError
 from asr.files import check_outside, storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
-from asr.formats.htk import write_models
+from asr.formats.htk import front_end_config, read_dictionary, write_models
 from asr.formats.intervals import Passage
 from asr.formats.nist import to_stm
 from asr.formats.outputs import EXPORTS
+from asr.formats.tables import decoded
 from asr.formats.transcripts import write_transcripts
-from asr.language.grammars import read_grammar
+from asr.language.grammars import check_grammar, read_grammar
 from asr.recognizer import Recognizer
+from asr.text.forms import PLAIN
 from asr.transcribe import adapted, scored_speech
+from decoder.decoder import DecoderConfig
+from decoder.grammars.finite_state import FiniteStateGrammar, read_slf, write_slf
+from decoder.grammars.grammar import Grammar, WordLoop
+from decoder.grammars.jsgf import read_jsgf
+from decoder.grammars.ngram import NGram
+from decoder.lexicon import Lexicon
 from features.audio import audio_info
+from features.frontend import FrontEnd, Normalization
 from foundation.errors import AsrError, listed
+from foundation.files import content_of
 from foundation.threads import parallel_map
 
-STATES = "states.txt"  # the name of each state, by its number
-
 logger = logging.getLogger(__name__)
+
+STATES = "states.txt"  # the name of each state, by its number
 
 
 @dataclass(frozen=True)
@@ -235,3 +250,93 @@ def _alignments(
             return utterance, type(error)(f"{utterance.utterance_id}: {error}")
 
     return parallel_map(one, range(len(data.corpus)))
+
+
+def import_model(
+    mmf: str | Path,
+    *,
+    dictionary: str | Path,
+    out: str | Path,
+    config: str | Path | None = None,
+    grammar: str | Path | None = None,
+    sample_rate: int = 16000,
+    normalize: Normalization = "none",
+    lm_scale: float = 1.0,
+    word_penalty: float = 0.0,
+) -> Path:
+    """Return the directory of a model made of HTK's HMMs: ``asr decode``, ``align`` and ``export`` take it.
+
+    Parameters
+    ----------
+    mmf : master macro file in text with monophone HMMs of Gaussian mixtures, on MFCC with _E, _D, _A
+    dictionary : HTK's dictionary, or a lexicon with the same phones
+    out : directory to write
+    config : configuration of HCopy with which the features were computed; HTK's usual values by default
+    grammar : ``.arpa``, ``.jsgf`` or ``.slf`` (HTK's word network); any sequence of words by default
+    sample_rate : of the recordings that the models were trained on
+    normalize : what was normalised over to mean 0 and variance 1 before HTK saw the features
+    lm_scale, word_penalty : HVite's ``-s`` and ``-p``
+    """
+    model = parse_mmf(_text(mmf), str(mmf))
+    front_end = front_end_config(
+        model.kind,
+        _text(config) if config is not None else "",
+        str(config),
+        sample_rate=sample_rate,
+        normalize=normalize,
+    )
+    n_columns = model.emissions.n_features
+    if front_end.mfcc.n_features != n_columns:
+        raise ConfigError(
+            f"{mmf}: {n_columns} columns, expected {front_end.mfcc.n_features} of {model.kind} by the "
+            "configuration; give the one they were computed with as --config"
+        )
+    lexicon, silent = read_dictionary(_text(dictionary), str(dictionary))
+    missing = sorted({SILENCE, *lexicon.phones} - set(model.topology.phones))
+    if missing:
+        raise ConfigError(f"{mmf}: no HMM of {listed(missing)}, expected one for each phone of {dictionary}")
+    acoustic = AcousticModel(
+        FrontEnd(front_end), model.topology, model.emissions, np.ones(model.topology.n_states)
+    )
+    name, made = _grammar(grammar, lexicon, silent)
+    check_grammar(name, made, lexicon)
+    frame_shift_s = front_end.mfcc.shift_ms / 1000
+    options = DecoderConfig(lm_scale=lm_scale, word_penalty=word_penalty, frame_shift_s=frame_shift_s)
+    out = Path(out)
+    with storage_errors(out):
+        write_recognizer(out, acoustic, lexicon, {name: asdict(options)}, {}, name, text=PLAIN)
+        if isinstance(made, NGram):
+            made.write(out / "arpa.arpa")
+        elif name != "loop":
+            write_slf(out / f"{name}.slf", made.compile(lexicon.words))
+    return out
+
+
+def _text(path: str | Path) -> str:
+    """Return the text of a file of HTK, or an error of one line."""
+    try:
+        return decoded(content_of(path)).replace("\r\n", "\n")
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}), expected a file of HTK; check the path"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: not UTF-8, expected a text of HTK; convert it, or write models without -B"
+        ) from error
+
+
+def _grammar(path: str | Path | None, lexicon: Lexicon, silent: set[str]) -> tuple[GrammarName, Grammar]:
+    """Return name and content of a grammar; words that are silence say nothing in it."""
+    if path is None:
+        return "loop", WordLoop(lexicon.words)
+    suffix = Path(path).suffix.lower()
+    if suffix == ".arpa":
+        return "arpa", NGram.read(path)
+    if suffix not in (".slf", ".jsgf"):
+        raise ConfigError(
+            f'{path}: expected a grammar called .arpa, .jsgf or .slf, got "{suffix}"; rename it'
+        )
+    found = read_slf(path) if suffix == ".slf" else read_jsgf(path)
+    arcs = [arc._replace(word=None) if arc.word in silent else arc for arc in found.arcs]
+    return "slf" if suffix == ".slf" else "jsgf", FiniteStateGrammar(arcs, found.start, found.final)

@@ -1,7 +1,8 @@
-"""What the other verbs print."""
+"""What verbs print for people."""
 
 import json
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from asr.commands import terminal
+from asr.commands.begin import after_demo, word_times
+from asr.commands.data import language_model_text, problem_lines
+from asr.commands.models import results_table
+from asr.commands.recordings import accuracy_of_files, evaluation
+from asr.corpora.validation import validate
 from asr.errors import CorpusError, ScoringError
 from asr.language.language_model import Fit, LanguageModel, Usage
 from asr.scoring.results import Result, write_results
@@ -17,6 +22,7 @@ from asr.scoring.scoring import score
 from decoder.decoder import Hypothesis, HypothesisWord
 from decoder.grammars.ngram import NGram
 
+Run = Callable[..., tuple[int, str, str]]
 WORDS = (HypothesisWord("YES", 0.0, 0.25, -1.0, 0.5), HypothesisWord("NO", 0.3, 0.62, -2.0))
 FOUND = Hypothesis(WORDS, -3.0, True, (Hypothesis(WORDS[:1], -4.5, True, ()),))
 PARTIAL = Hypothesis((), -9.0, False, ())
@@ -25,7 +31,7 @@ ROW = Result("gmm", "best", "test", "loop", 91.5, 1, 2, 3, 40, (88.0, 94.04), 70
 
 class TestWordTimes:
     def test_times_as_a_table(self) -> None:
-        head, yes, no = terminal.word_times(FOUND).splitlines()
+        head, yes, no = word_times(FOUND).splitlines()
         assert head.split() == ["start", "s", "end", "s", "confidence", "word"]
         assert (yes.split(), no.split()) == (["0.00", "0.25", "0.50", "YES"], ["0.30", "0.62", "NO"])
 
@@ -33,9 +39,9 @@ class TestWordTimes:
 class TestResultsTable:
     def test_synthetic_speech_is_said_and_the_place(self, tmp_path: Path) -> None:
         write_results([ROW], tmp_path, synthetic=True)
-        assert "SYNTHETIC speech" in terminal.results_table([ROW], tmp_path)
+        assert "SYNTHETIC speech" in results_table([ROW], tmp_path)
         write_results([ROW], tmp_path, synthetic=False)
-        table = terminal.results_table([ROW], tmp_path)
+        table = results_table([ROW], tmp_path)
         assert "SYNTHETIC" not in table
         assert table.endswith(f"\n\n{tmp_path / 'results.json'}")
 
@@ -44,23 +50,23 @@ class TestEvaluation:
     RESULT = score({"u1": ["YES", "NO"], "u2": ["NO"]}, {"u1": ["YES", "NO"], "u2": []})
 
     def test_what_is_incomplete_is_counted_and_named(self) -> None:
-        text = terminal.evaluation(self.RESULT, {"u1": FOUND, "u2": PARTIAL}, as_json=False)
+        text = evaluation(self.RESULT, {"u1": FOUND, "u2": PARTIAL}, as_json=False)
         assert text.startswith("word accuracy 66.67 %")
         what = "1 ended without a complete sentence, the best partial words were scored"
         assert text.endswith(f"\n\n{what}: u2")
-        assert "complete" not in terminal.evaluation(self.RESULT, {"u1": FOUND}, as_json=False)
+        assert "complete" not in evaluation(self.RESULT, {"u1": FOUND}, as_json=False)
 
     def test_what_failed_is_in_json_with_its_words(self) -> None:
         result = replace(self.RESULT, not_decoded={"u0": 4})
         found = {"u0": CorpusError("u0: empty"), "u1": FOUND, "u2": PARTIAL}
-        record = json.loads(terminal.evaluation(result, found, as_json=True))
+        record = json.loads(evaluation(result, found, as_json=True))
         assert record["failed"] == [{"utterance": "u0", "words": 4, "error": "u0: empty"}]
         assert record["incomplete"] == ["u2"]
-        text = terminal.evaluation(result, found, as_json=False)
+        text = evaluation(result, found, as_json=False)
         assert "\nnot decoded, in no count: 1 utterance with 4 words: u0\n" in text
 
     def test_json(self) -> None:
-        record = json.loads(terminal.evaluation(self.RESULT, {"u1": FOUND, "u2": PARTIAL}, as_json=True))
+        record = json.loads(evaluation(self.RESULT, {"u1": FOUND, "u2": PARTIAL}, as_json=True))
         assert (record["words"], record["deletions"], record["incomplete"]) == (3, 1, ["u2"])
 
 
@@ -78,7 +84,7 @@ class TestAccuracyOfFiles:
             "in_plain_form": False,
             "as_json": False,
         }
-        return terminal.accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", **(options | changes))  # type: ignore[arg-type]
+        return accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", **(options | changes))  # type: ignore[arg-type]
 
     def test_case_counts_unless_it_is_ignored(self, tmp_path: Path) -> None:
         assert self.text(tmp_path).startswith("word accuracy 66.67 %")
@@ -89,7 +95,7 @@ class TestAccuracyOfFiles:
         (tmp_path / "hyp").write_text("u1 YES no\nu2 no\n")
         files = {"against": None, "file_format": None, "utt2spk": None, "ignore_case": True, "as_json": False}
         said = [
-            terminal.accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", in_plain_form=plain, **files)  # type: ignore[arg-type]
+            accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", in_plain_form=plain, **files)  # type: ignore[arg-type]
             for plain in (False, True)
         ]
         assert [text.split()[2] for text in said] == ["25.00", "100.00"]
@@ -116,22 +122,20 @@ class TestAccuracyOfFiles:
 class TestProblems:
     def test_a_line_each_and_their_number(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("YES")
-        lines, has_errors = terminal.problems(tmp_path, None, "plain")
+        lines = problem_lines(validate(tmp_path), tmp_path)
         assert lines[0].startswith("error: a.txt: no recording, expected one of the same name beside it")
         assert lines[-1] == f"{tmp_path}: 1 error(s), 0 warning(s)"
-        assert has_errors
 
 
-def test_changed_transcripts_are_shown_as_they_stand_and_as_they_are_read(tmp_path: Path) -> None:
+def test_changed_transcripts_are_shown_as_they_stand_and_as_they_are_read(run: Run, tmp_path: Path) -> None:
     for name, text in {"a1": "Yes, no!", "b": "yes"}.items():
         soundfile.write(tmp_path / f"{name}.wav", np.full(800, 0.1), 8000)
         (tmp_path / f"{name}.txt").write_text(text)
-    shown = terminal.changed_transcripts(tmp_path, None, "plain")
-    assert shown == ["a1: Yes, no!\n  > yes no"]
+    assert run("validate", tmp_path, "--show-text") == (0, "a1: Yes, no!\n  > yes no\n", "")
 
 
 def test_after_the_demo_come_commands_that_a_shell_understands() -> None:
-    said = terminal.after_demo(Path("my exp"), Path("my exp/new.wav")).splitlines()
+    said = after_demo(Path("my exp"), Path("my exp/new.wav")).splitlines()
     assert said[0] == "next:"
     words = [shlex.split(line, comments=True) for line in said[1:]]
     assert words == [
@@ -146,7 +150,7 @@ class TestLanguageModel:
 
     def test_unknown_words_are_counted_and_the_most_frequent_named(self) -> None:
         text = Usage(1200, 4000, {f"w{n:02}": 20 - n for n in range(12)})
-        said = terminal.language_model(LanguageModel(self.NGRAM, text)).splitlines()
+        said = language_model_text(LanguageModel(self.NGRAM, text)).splitlines()
         assert said[0].startswith(
             "text: 1,200 sentence(s), 4,000 word(s), 174 of them (4.35 %) unknown: w00 (20)"
         )
@@ -155,7 +159,7 @@ class TestLanguageModel:
 
     def test_perplexities(self) -> None:
         model = LanguageModel(self.NGRAM, Usage(1, 2, {}), Fit(1, 2, {}, 2.5, 3.75))
-        assert terminal.language_model(model).splitlines()[2:] == [
+        assert language_model_text(model).splitlines()[2:] == [
             "test: 1 sentence(s), 2 word(s), none of them unknown",
             "perplexity: 2.50 without the unknown words, 3.75 with them",
         ]

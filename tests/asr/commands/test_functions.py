@@ -13,9 +13,9 @@ from numpy.testing import assert_array_equal
 
 from acoustic.emissions.training import THESIS
 from asr import AsrError, Recognizer, align, align_corpus, decode, info, lm, train
+from asr.commands.data import make_lexicon
 from asr.config import ExperimentConfig, with_preset
 from asr.errors import ConfigError, CorpusError
-from asr.verbs import make_lexicon
 from decoder import NGram
 from decoder import lexicon as english
 
@@ -117,7 +117,7 @@ class TestLexicon:
         small = english.whole_dictionary().restricted_to(
             [w for w in english.whole_dictionary() if w.startswith("day")]
         )
-        monkeypatch.setattr("asr.verbs.whole_dictionary", lambda: small)
+        monkeypatch.setattr("decoder.lexicon.whole_dictionary", lambda: small)
         soundfile.write(tmp_path / "a.wav", np.full(800, 0.1), 8000)
         (tmp_path / "a.txt").write_text("Day daydays 7up\n")
         lexicon = make_lexicon(tmp_path, english=True)

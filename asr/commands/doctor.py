@@ -22,10 +22,11 @@ from typing import Any, Literal
 from asr.errors import ExperimentError
 from asr.files import said_size
 from asr.version import DISTRIBUTION, package_version
+from foundation.errors import AsrError
 
 Severity = Literal["ok", "warning", "error"]
 
-LITTLE_MEMORY, LITTLE_DISK = 1_000_000_000, 1_000_000_000
+LITTLE_MEMORY, LITTLE_DISK = 1_000_000_000, 1_000_000_000  # bytes, by feel
 _MODULES = {"scikit-learn": "sklearn", "pillow": "PIL"}  # where the module's name is not the package's
 _FOR = {
     "demo": "asr demo",
@@ -77,7 +78,7 @@ def as_record(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _code() -> Iterator[Finding]:
-    place = Path(__file__).resolve().parent
+    place = Path(__file__).resolve().parents[1]
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield Finding("ok", f"asr {package_version()} in {place}, {system}")
 
@@ -203,8 +204,6 @@ def _audio() -> Iterator[Finding]:
 
 def _compiled_code() -> Iterator[Finding]:
     """Yield whether compiled functions can be kept on disk, and how many are there from this source."""
-    from asr.compiled_code import compiled_code
-
     state = compiled_code()
     for place in state.unwritable:
         yield Finding(
@@ -227,8 +226,6 @@ def _compiled_code() -> Iterator[Finding]:
 
 def _self_test() -> Iterator[Finding]:
     """Yield whether a small recogniser can be trained, and finds and aligns what was said."""
-    from asr.self_test import self_test
-
     wall_s, cpu_s = time.perf_counter(), time.process_time()
     try:
         said = self_test()
@@ -237,6 +234,125 @@ def _self_test() -> Iterator[Finding]:
         return
     wall_s, cpu_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
     yield Finding("ok", f"self-test: passes in {wall_s:.1f} s ({cpu_s:.1f} CPU s): {said}")
+
+
+_SETTINGS = (
+    *("gmm.mixtures=1,2", "gmm.iterations=3,2", "grammars=loop", "retrain_with_dev=false"),
+    *("tuning.word_penalties=0,-20", "tuning.silence_log_probs=0"),
+)
+_SAID = ("MAUI", "ASA", "SUS", "IMI")
+_SILENCE_S = 0.2  # behind the last word, at most
+
+
+def self_test() -> str:
+    """Train a small model on synthetic tones, decode and align with it; return what was done.
+
+    That anything came out wrong is an error.
+    """
+    import numpy as np
+    import soundfile
+
+    from asr.commands.models import train
+    from asr.commands.recordings import decode
+    from asr.corpora.tones import RATE, speak, write_tones
+    from asr.progress import muted
+
+    with tempfile.TemporaryDirectory(prefix="asr-doctor-") as folder, muted():
+        corpus, out, recording = (Path(folder) / name for name in ("corpus", "exp", "new.wav"))
+        write_tones(corpus, n_speakers=5, n_each=4)
+        soundfile.write(recording, speak(_SAID, 1.0, np.random.default_rng(1)), RATE)
+        train("folder", corpus=corpus, out=out, models=["gmm2"], settings=_SETTINGS)
+        (heard,) = decode(out, [recording])
+        if isinstance(heard, AsrError):
+            raise ExperimentError(str(heard))
+        if heard.text != _SAID:
+            raise ExperimentError(f'decoded "{" ".join(heard.text)}", expected "{" ".join(_SAID)}"')
+        _check_times(out, recording)
+    return "trained on synthetic tones, decoded and aligned a new recording"
+
+
+def _check_times(out: Path, recording: Path) -> None:
+    """Raise an error if the words are not aligned where they were said."""
+    from asr.commands.recordings import align
+
+    aligned = align(out, recording, _SAID)
+    words = aligned.tiers["words"]
+    found = [(word.label, round(word.start_s, 2), round(word.end_s, 2)) for word in words]
+    starts = [word.start_s for word in words]
+    ends_in_time = abs(words[-1].end_s - aligned.duration_s) < _SILENCE_S
+    if tuple(word.label for word in words) != _SAID or starts != sorted(starts) or not ends_in_time:
+        raise ExperimentError(f"aligned {found}, expected {', '.join(_SAID)} one after the other")
+
+
+PACKAGES = ("foundation", "features", "acoustic", "decoder")
+
+
+@dataclass(frozen=True)
+class CompiledCode:
+    """The state of all functions of our packages whose compiled code is kept.
+
+    Attributes
+    ----------
+    n_functions : how many there are
+    n_current : how many have code on disk that numba will take as it is
+    places : directories where the code lies, without what is below another one
+    unwritable : directories that cannot be written
+    """
+
+    n_functions: int
+    n_current: int
+    places: tuple[Path, ...]
+    unwritable: tuple[Path, ...]
+
+
+def compiled_code() -> CompiledCode:
+    """Return the state of all functions whose compiled code is kept."""
+    kernels = [kernel for name in modules_with_kernels() for kernel in kernels_of(name)]
+    folders = sorted({Path(kernel.stats.cache_path) for kernel in kernels})
+    return CompiledCode(
+        len(kernels),
+        sum(map(is_current, kernels)),
+        tuple(sorted({_package_of(folder) for folder in folders})),
+        tuple(folder for folder in folders if not _may_be_written(folder)),
+    )
+
+
+def modules_with_kernels() -> Iterator[str]:
+    """Yield the modules of our packages in whose source a compiled function is kept."""
+    for package in PACKAGES:
+        root = Path(str(importlib.import_module(package).__file__)).parent
+        for path in sorted(root.rglob("*.py")):
+            if "cache=True" in path.read_text(encoding="utf-8"):
+                yield ".".join([package, *path.relative_to(root).with_suffix("").parts])
+
+
+def kernels_of(module: str) -> list[Any]:
+    """Return the functions of a module whose compiled code is kept on disk."""
+    from numba.core.dispatcher import Dispatcher
+
+    found = vars(importlib.import_module(module)).values()
+    own = (f for f in found if isinstance(f, Dispatcher) and f.py_func.__module__ == module)
+    return [kernel for kernel in own if kernel.stats.cache_path is not None]
+
+
+def is_current(kernel: Any) -> bool:
+    """Return whether there is code on disk of this source and this version of numba."""
+    # numba has no public question for this; its index is empty where source or version differ.
+    return bool(kernel._cache._cache_file._load_index())
+
+
+def _package_of(folder: Path) -> Path:
+    """Return the directory above a package's many ``__pycache__``; others as they are."""
+    for package in PACKAGES:
+        root = Path(str(importlib.import_module(package).__file__)).resolve().parent
+        if folder.resolve().is_relative_to(root):
+            return root.parent
+    return folder.parent
+
+
+def _may_be_written(folder: Path) -> bool:
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    return os.access(existing, os.W_OK)
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (

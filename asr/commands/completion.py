@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from asr.parsing import CommandLine, VerbParser
+from asr.commands.parsing import CommandLine
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -35,7 +35,7 @@ class Option(NamedTuple):
     repeats: bool
 
 
-class Verb(NamedTuple):
+class CompletedVerb(NamedTuple):
     """A verb with its options; ``first`` holds the values of its first argument, empty for files."""
 
     name: str
@@ -44,40 +44,36 @@ class Verb(NamedTuple):
     first: tuple[str, ...]
 
 
-def described(line: CommandLine, values: Mapping[tuple[str, str], Sequence[str]]) -> list[Verb]:
-    """Return the verbs of a command line.
+def script(shell: str, line: CommandLine, offered: Mapping[str, Sequence[str]]) -> str:
+    """Return the script for a shell.
 
     Parameters
     ----------
+    shell : its name
     line : the command line
-    values : for a verb and an argument's ``dest`` (verb "" for all verbs) the values to offer where the
-        parser knows none
+    offered : for an argument's ``dest`` the values to offer where the parser knows none
     """
 
-    def of(verb: str, action: argparse.Action) -> tuple[str, ...]:
-        known = values.get((verb, action.dest)) or values.get(("", action.dest)) or ()
-        return tuple(map(str, action.choices)) if action.choices else tuple(known)
+    def values(action: argparse.Action) -> tuple[str, ...]:
+        return tuple(map(str, action.choices or offered.get(action.dest, ())))
 
-    def option(verb: str, action: argparse.Action) -> Option:
-        takes_value = action.nargs != 0
-        said = (action.help or "").replace("%%", "%")
-        found = of(verb, action) if takes_value else ()
-        return Option(tuple(action.option_strings), said, takes_value, found, _repeats(action))
-
-    def one(name: str, parser: VerbParser) -> Verb:
-        options = tuple(option(name, action) for action in parser.actions if action.option_strings)
+    verbs = []
+    for name, parser in line.parsers.items():
+        options = tuple(
+            Option(
+                tuple(action.option_strings),
+                (action.help or "").replace("%%", "%"),
+                action.nargs != 0,
+                values(action) if action.nargs != 0 else (),
+                type(action).__name__ == "_AppendAction",
+            )
+            for action in parser.actions
+            if action.option_strings
+        )
         places = [action for action in parser.actions if not action.option_strings]
-        return Verb(name, line.purposes[name], options, of(name, places[0]) if places else ())
-
-    return [one(name, parser) for name, parser in line.parsers.items()]
-
-
-def _repeats(action: argparse.Action) -> bool:
-    return type(action).__name__ == "_AppendAction"
-
-
-def script(shell: str, verbs: Sequence[Verb]) -> str:
-    """Return the script for a shell."""
+        verbs.append(
+            CompletedVerb(name, line.verbs[name].purpose, options, values(places[0]) if places else ())
+        )
     return SCRIPTS[shell](verbs)
 
 
@@ -118,7 +114,7 @@ complete -o default -o bashdefault -F _asr asr
 """
 
 
-def _bash(verbs: Sequence[Verb]) -> str:
+def _bash(verbs: Sequence[CompletedVerb]) -> str:
     options, values = [], []
     for verb in verbs:
         names = " ".join(name for option in verb.options for name in option.names)
@@ -156,7 +152,7 @@ if [ "$funcstack[1]" = _asr ]; then _asr "$@"; else compdef _asr asr; fi
 """
 
 
-def _zsh(verbs: Sequence[Verb]) -> str:
+def _zsh(verbs: Sequence[CompletedVerb]) -> str:
     named = [f"        '{verb.name}:{_in_zsh(verb.said)}'" for verb in verbs]
     arguments = {verb.name: [*map(_zsh_option, verb.options), _zsh_first(verb)] for verb in verbs}
     cases = [f"        {name}) _arguments -s {' '.join(specs)} ;;" for name, specs in arguments.items()]
@@ -172,7 +168,7 @@ def _zsh_option(option: Option) -> str:
     return " ".join(f"'{others}{name}[{_in_zsh(option.said)}]{value}'" for name in names)
 
 
-def _zsh_first(verb: Verb) -> str:
+def _zsh_first(verb: CompletedVerb) -> str:
     return f"'1:first:{_zsh_values(verb.first)}' '*:file:_files'" if verb.first else "'*:file:_files'"
 
 
@@ -201,7 +197,7 @@ complete -c asr -n __asr_no_verb -f
 """
 
 
-def _fish(verbs: Sequence[Verb]) -> str:
+def _fish(verbs: Sequence[CompletedVerb]) -> str:
     lines = [f"complete -c asr -n __asr_no_verb -a {v.name} -d '{_in_fish(v.said)}'" for v in verbs]
     for verb in verbs:
         here = f"complete -c asr -n '__asr_verb {verb.name}'"
@@ -221,4 +217,4 @@ def _in_fish(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
-SCRIPTS: dict[str, Callable[[Sequence[Verb]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+SCRIPTS: dict[str, Callable[[Sequence[CompletedVerb]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}

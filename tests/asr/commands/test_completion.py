@@ -1,5 +1,6 @@
 """Completion as shells do it: each script is run by its shell, where that is installed."""
 
+import argparse
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from asr.cli import command_line, main
-from asr.completion import SHELLS, Option, Verb, script
+from asr.commands.completion import SHELLS, script
+from asr.commands.parsing import CommandLine, Verb
 from asr.config import ExperimentConfig, known_keys
 from asr.recipe import built_in_recipes
 from asr.systems import PRESETS, SYSTEMS
@@ -136,9 +138,13 @@ def test_quotes_and_brackets_of_what_is_said_do_no_harm(shell: str, tmp_path: Pa
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"no {shell} here")
+
+    def takes(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--y", action="append", help=hard)
+
     hard = r"it's a \ [1:2] $(touch bad) `touch bad`"
     (tmp_path / "script").write_text(
-        script(shell, [Verb("x", hard, (Option(("--y",), hard, True, (), True),), ())])
+        script(shell, CommandLine("x.", {"g": {"x": Verb(hard, takes, lambda options: 0, "asr x")}}), {})
     )
     setup = "autoload -Uz compinit; compinit -D; " if shell == "zsh" else ""
     options = {"bash": ["-c"], "zsh": ["-fc"], "fish": ["--no-config", "-c"]}[shell]

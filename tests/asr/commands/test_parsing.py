@@ -1,12 +1,21 @@
 """The parser: verbs in groups, options anywhere, one line with a hint for what it cannot understand."""
 
+import argparse
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from asr.cli import EXAMPLES, GROUPS, command_line
-from asr.parsing import CommandLine
+from asr.cli import GROUPS, command_line
+from asr.commands.parsing import (
+    CommandLine,
+    Verb,
+    add_experiment,
+    add_judging,
+    add_model,
+    add_model_and_grammar,
+)
 
 Refused = Callable[..., str]
 
@@ -64,31 +73,56 @@ def test_refusals(refused: Refused, line: str, expected: str) -> None:
     assert expected in refused(line)
 
 
-def test_every_verb_is_in_a_group_and_has_an_example() -> None:
+def test_every_verb_has_an_example() -> None:
     line = command_line()
-    assert [verb for group in GROUPS.values() for verb in group] == list(line.parsers)
-    assert set(EXAMPLES) == set(line.parsers)
-    for verb, example in EXAMPLES.items():
-        words = re.sub(r" >.*", "", example).split()
-        assert words[:2] == ["asr", verb]
-        assert line.parse(words[1:]).verb == verb
+    assert [verb for verbs in GROUPS.values() for verb in verbs] == list(line.parsers)
+    for name, verb in line.verbs.items():
+        words = re.sub(r" >.*", "", verb.example).split()
+        assert words[:2] == ["asr", name]
+        assert line.parse(words[1:]).verb == name
 
 
 def test_help_of_a_verb_ends_with_its_example() -> None:
-    for verb, parser in command_line().parsers.items():
+    line = command_line()
+    for name, parser in line.parsers.items():
         said = parser.format_help()
-        assert said.endswith(f"example:\n\n  {EXAMPLES[verb]}\n")
+        assert said.endswith(f"example:\n\n  {line.verbs[name].example}\n")
         assert "--quiet" in said
-        assert ("--json" in said) == (verb != "completion")
+        assert ("--json" in said) == (name != "completion")
         unexplained = [action.dest for action in parser.actions if not action.help]
         assert unexplained == []
 
 
-def test_verbs_that_were_put_in_no_group_are_shown(refused: Refused) -> None:
-    line = CommandLine("x.", {"first": ("a",)}, {})
-    for verb in ("a", "b"):
-        line.verbs.add_parser(verb, help=f"do {verb}")
-    line.finish()
-    assert line.grouped == {"first": ["a"], "others": ["b"]}
-    assert "  others\n    b  do b\n" in line.parser.format_help()
+def test_verbs_are_shown_in_groups(refused: Refused) -> None:
+    first, second = (
+        Verb(f"do {name}", lambda parser: None, lambda options: 0, f"asr {name}") for name in "ab"
+    )
+    line = CommandLine("x.", {"first": {"a": first}, "second": {"b": second}})
+    assert "  first\n    a  do a\n\n  second\n    b  do b\n" in line.parser.format_help()
     assert "more: asr a --help" in refused("a --x", line)
+
+
+def test_where_the_model_is_and_which_it_is() -> None:
+    parser = argparse.ArgumentParser()
+    add_experiment(parser)
+    add_model(parser)
+    assert vars(parser.parse_args(["e"])) == {"experiment": Path("e"), "model": None}
+    assert parser.parse_args(["e", "--model", "npd"]).model == "npd"
+
+
+def test_the_grammar_comes_with_the_model() -> None:
+    parser = argparse.ArgumentParser()
+    add_model_and_grammar(parser)
+    assert vars(parser.parse_args([])) == {"model": None, "grammar": None}
+    given = parser.parse_args(["--model", "npd", "--grammar", "loop"])
+    assert vars(given) == {"model": "npd", "grammar": "loop"}
+
+
+def test_words_are_judged_in_one_way(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    add_judging(parser)
+    assert vars(parser.parse_args(["--reject"])) == {"reject": True, "keywords": False}
+    assert vars(parser.parse_args(["--keywords"])) == {"reject": False, "keywords": True}
+    with pytest.raises(SystemExit, match="2"):
+        parser.parse_args(["--reject", "--keywords"])
+    assert "argument --keywords: not allowed with argument --reject" in capsys.readouterr().err

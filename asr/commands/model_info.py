@@ -1,4 +1,4 @@
-"""What a trained model is: what it was made from, how good and how fast it is, what to do next."""
+"""``asr info``: what a trained model was made from, how good and how fast it is, what to do next."""
 
 from __future__ import annotations
 
@@ -31,13 +31,19 @@ _KINDS = {
 }
 
 
-def model_info(
+def info(
     experiment: str | Path, *, model: str | None = None, measure: str | Path | None = None
 ) -> dict[str, Any]:
-    """Return what a model is; parameters are those of `asr.verbs.info`.
+    """Return what a model is made of, what it was trained on, how good and how fast it is.
 
     Of models that earlier versions trained, and of a model's directory without its experiment, some entries
     are None.
+
+    Parameters
+    ----------
+    experiment : experiment directory, or a model's own
+    model : name; by default the one that was best on dev
+    measure : recording that is decoded now to see how fast that is
     """
     place = Path(experiment)
     directory = model_directory(place, model)

@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from asr.cli import main
-from asr.command_page import LISTS, SHAPES
-from asr.commands.records import lexicon, problems, to_json
+from asr.cli import GROUPS, main
+from asr.commands.data import lexicon_record, problems_record
+from asr.commands.printing import to_json
 from asr.errors import Problem
 from asr.training.suspicious import Suspicious, write_suspicious
 from decoder.lexicon import Lexicon
 
 Printed = Callable[..., object]
+VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
+SHAPES = {name: verb.prints for name, verb in VERBS.items()} | {
+    f"{name} {option}": keys for name, verb in VERBS.items() for option, keys in verb.also_prints.items()
+}
 
 
 @pytest.fixture
@@ -70,7 +74,7 @@ def test_each_shape_is_as_the_page_says(printed: Printed, trained: Path, tones: 
     wav = tones / "speaker 0/0.wav"
     for shape, arguments in lines(trained, tones, files, wav).items():
         record = printed(*arguments)
-        if shape in LISTS:
+        if VERBS[shape.split()[0]].each.startswith("a list"):
             assert isinstance(record, list)
             record = {key: value for each in record for key, value in each.items()}
         assert isinstance(record, dict)
@@ -134,12 +138,12 @@ def test_json_is_printed_where_nothing_was_found(trained: Path, capsys: pytest.C
 
 def test_problems_are_counted(tmp_path: Path) -> None:
     found = [Problem("a", "bad"), Problem("b", "odd", "warning"), Problem(".", "so", "note")]
-    record = json.loads(to_json(problems(found, tmp_path)))
+    record = json.loads(to_json(problems_record(found, tmp_path)))
     assert (record["errors"], record["warnings"], record["corpus"]) == (1, 1, str(tmp_path))
     assert record["problems"][1] == {"where": "b", "what": "odd", "severity": "warning"}
 
 
 def test_a_lexicon_says_what_is_guessed() -> None:
-    record = lexicon(Lexicon({"A": [("a",), ("e",)], "B": [("b",)]}, guessed=frozenset({"B"})))
+    record = lexicon_record(Lexicon({"A": [("a",), ("e",)], "B": [("b",)]}, guessed=frozenset({"B"})))
     assert record["words"][0] == {"word": "A", "pronunciations": (("a",), ("e",)), "guessed": False}
     assert record["words"][1]["guessed"] is True

@@ -1,4 +1,8 @@
-"""The parser of a command line of verbs: help in groups, options anywhere, mistakes in one line."""
+"""The command line's parser: help in groups, options anywhere, mistakes in one line.
+
+`Verb` is all that is known of a verb; `CommandLine` makes a parser of the verbs of all groups. Below stand
+the options that several verbs share.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,14 @@ import difflib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, NoReturn, TypeAlias
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn, TypeAlias
 
 from foundation.errors import did_you_mean
 
 BAD_USAGE = 2
-Groups: TypeAlias = Mapping[str, Sequence[str]]  # verbs by what they are for
+Keys: TypeAlias = Mapping[str, str]  # of a JSON object, and what they hold
 
 
 class _Help(argparse.HelpFormatter):
@@ -77,20 +83,30 @@ class VerbParser(argparse.ArgumentParser):
         return did_you_mean(_near(match[2], [str(c) for each in choices if each for c in each]))
 
 
-Verbs: TypeAlias = "argparse._SubParsersAction[VerbParser]"  # where verbs are added
-
-
-class Entry(NamedTuple):
-    """A verb of a command line.
+@dataclass(frozen=True)
+class Verb:
+    """A verb of the command line.
 
     Attributes
     ----------
-    add : adds its parser, with what it takes
+    purpose : what it does, in a line
+    takes : adds its arguments to its parser
+    run : does it, given the options, prints what comes back and returns the exit code
     example : a command line that people may begin from
+    prints : keys of the JSON that ``--json`` prints; none of a verb that has no JSON
+    also_prints : by option the keys of what is printed with it instead
+    each : what has these keys
+    description : what its help begins with; the purpose by default
     """
 
-    add: Callable[[Verbs], None]
+    purpose: str
+    takes: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
     example: str
+    prints: Keys = field(default_factory=dict)
+    also_prints: Mapping[str, Keys] = field(default_factory=dict)
+    each: str = "an object"
+    description: str = ""
 
 
 class CommandLine:
@@ -99,60 +115,28 @@ class CommandLine:
     Parameters
     ----------
     description : what the program does
-    groups : the verbs in groups, in the order of the help
-    examples : a command line for each verb
+    groups : the verbs by what they are for, in the order of the help
+    version : what ``--version`` prints
     """
 
-    def __init__(self, description: str, groups: Groups, examples: Mapping[str, str]) -> None:
+    def __init__(self, description: str, groups: Mapping[str, Mapping[str, Verb]], version: str = "") -> None:
         self.groups = groups
-        self.examples = examples
-        self.description = description
-        self.parser = VerbParser(prog="asr", usage="asr VERB …", formatter_class=_Help)
-        self._verbs = self.parser.add_subparsers(
-            dest="verb", prog="asr", help=argparse.SUPPRESS, parser_class=VerbParser
+        self.verbs = {name: verb for verbs in groups.values() for name, verb in verbs.items()}
+        width = max(map(len, self.verbs))
+        table = "\n\n".join(
+            "\n".join(
+                [f"  {group}", *(f"    {name:{width}}  {verb.purpose}" for name, verb in verbs.items())]
+            )
+            for group, verbs in groups.items()
         )
-
-    @property
-    def verbs(self) -> Verbs:
-        """Where verbs are added: ``verbs.add_parser(name, help=…)``."""
-        return self._verbs
-
-    @property
-    def parsers(self) -> dict[str, VerbParser]:
-        """The parser of each verb, in the order of the help; those in no group come last."""
-        known = [verb for group in self.groups.values() for verb in group]
-        found = dict(self._verbs.choices)
-        return {verb: found[verb] for verb in dict.fromkeys([*known, *found]) if verb in found}
-
-    @property
-    def purposes(self) -> dict[str, str]:
-        """What each verb does, in a line."""
-        return {action.dest: action.help or "" for action in self._verbs._choices_actions}
-
-    @property
-    def grouped(self) -> dict[str, list[str]]:
-        """The verbs by what they are for."""
-        listed = {verb for group in self.groups.values() for verb in group}
-        others = [verb for verb in self.parsers if verb not in listed]
-        groups = {name: [v for v in verbs if v in self.parsers] for name, verbs in self.groups.items()}
-        return {**groups, **({"others": others} if others else {})}
-
-    def finish(self) -> None:
-        """Write the help, once all verbs have been added."""
-        purposes = self.purposes
-        for verb, parser in self.parsers.items():
-            parser.verb, parser.example, parser.formatter_class = verb, self.examples.get(verb, ""), _Help
-            purpose = purposes[verb][:1].upper() + purposes[verb][1:] + "."
-            parser.description = parser.description or purpose
-            parser.epilog = f"example:\n\n  {parser.example}" if parser.example else None
-        width = max(map(len, purposes))
-        lines = []
-        for group, verbs in self.grouped.items():
-            lines += [f"  {group}", *(f"    {verb:{width}}  {purposes[verb]}" for verb in verbs), ""]
-        table = "\n".join(lines).rstrip()
-        self.parser.description = (
-            f"{self.description}\n\n{table}\n\nasr VERB --help says more, with an example."
+        self.parser = VerbParser(
+            prog="asr",
+            usage="asr VERB …",
+            formatter_class=_Help,
+            description=f"{description}\n\n{table}\n\nasr VERB --help says more, with an example.",
         )
+        self.parser.add_argument("--version", action="version", version=version)
+        self.parsers = {name: _parser_of(name, verb) for name, verb in self.verbs.items()}
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Return the verb and its options; exits for help, the version and what cannot be understood."""
@@ -169,8 +153,26 @@ class CommandLine:
             return "a verb is missing, expected asr VERB …"
         if word.startswith("-"):
             return f'"{word}" stands before the verb, expected asr VERB … {word}'
-        hint = did_you_mean(_near(word, list(self.parsers)))
-        return f'no verb "{word}"{hint}; expected one of: {", ".join(self.parsers)}'
+        hint = did_you_mean(_near(word, list(self.verbs)))
+        return f'no verb "{word}"{hint}; expected one of: {", ".join(self.verbs)}'
+
+
+def _parser_of(name: str, verb: Verb) -> VerbParser:
+    """Return the parser of a verb: what it takes, and what every verb takes."""
+    parser = VerbParser(
+        prog=f"asr {name}",
+        description=verb.description or f"{verb.purpose[:1].upper()}{verb.purpose[1:]}.",
+        epilog=f"example:\n\n  {verb.example}" if verb.example else None,
+        formatter_class=_Help,
+    )
+    parser.verb, parser.example = name, verb.example
+    verb.takes(parser)
+    if verb.prints:
+        parser.add_argument("--json", action="store_true", help="print the result as JSON, for programs")
+    messages = parser.add_mutually_exclusive_group()
+    messages.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    messages.add_argument("-v", "--verbose", action="store_true", help="say what is being done")
+    return parser
 
 
 def _near(name: str, known: Sequence[str]) -> list[str]:
@@ -180,3 +182,37 @@ def _near(name: str, known: Sequence[str]) -> list[str]:
 def _place(action: argparse.Action) -> str:
     """Return how a positional argument is called in the help."""
     return str(action.metavar or action.dest)
+
+
+def add_experiment(parser: argparse.ArgumentParser) -> None:
+    """Add where the model is."""
+    parser.add_argument(
+        "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add which of an experiment's models it is."""
+    parser.add_argument("--model", help="name of the model; the best on dev by default")
+
+
+def add_model_and_grammar(parser: argparse.ArgumentParser) -> None:
+    """Add which model it is, and which of its grammars words are searched with."""
+    add_model(parser)
+    parser.add_argument("--grammar", help="name of the grammar; the recipe's last by default")
+
+
+def add_reject(options: argparse._ActionsContainer) -> None:
+    """Add whether words that were probably not spoken are left out."""
+    options.add_argument(
+        "--reject", action="store_true", help="leave out words that were probably not spoken"
+    )
+
+
+def add_judging(parser: argparse.ArgumentParser) -> None:
+    """Add which words are left out after the search."""
+    what = parser.add_mutually_exclusive_group()
+    add_reject(what)
+    what.add_argument(
+        "--keywords", action="store_true", help="find the words chosen by asr keywords, and nothing else"
+    )
