@@ -13,9 +13,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from acoustic.emissions.posteriors import log_posteriors
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.mmf import HtkModel
+from acoustic.model import log_posteriors
 from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.mmf import parse_mmf
 from acoustic.hmm.topology import SILENCE
+from acoustic.model import AcousticModel
 from asr.config import GrammarName
 from asr.corpora.tables import decoded
 from asr.corpora.wording import PLAIN

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from acoustic.emissions.model_files import AcousticModel, save_model
+from acoustic.model import AcousticModel, save_model
 from asr.config import GrammarName
 from asr.corpora.wording import PLAIN
 from asr.errors import ConfigError, ExperimentError

@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import Any
 
 from acoustic.emissions.kinds import describe
-from acoustic.hmm.contexts import base_phone
+from acoustic.hmm.topology import base_phone
 from asr.corpora.data_record import DataRecord, read_data
 from asr.corpora.sufficiency import Amount, said_duration
 from asr.files import read_object, said_size

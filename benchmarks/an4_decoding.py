@@ -22,7 +22,7 @@ import numpy as np
 from report import argument_parser, cpu_time, print_table, write_report
 from threadpoolctl import threadpool_limits
 
-from acoustic.emissions.model_files import AcousticModel, load_model
+from acoustic.model import AcousticModel, load_model
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.grammars import read_grammar
 from asr.decoding.passes import accuracy_of

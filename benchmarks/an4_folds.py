@@ -37,7 +37,7 @@ from markdown import markdown_table
 from report import argument_parser, print_table, write_report
 from scipy import stats
 
-from acoustic.emissions.model_files import load_model
+from acoustic.model import load_model
 from asr.config import ExperimentConfig, GrammarName, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.decoding.grammars import read_grammar

@@ -26,12 +26,12 @@ from unittest.mock import patch
 import numpy as np
 from report import argument_parser, cpu_time, print_table, write_report
 
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.forward_backward import Posteriors
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import SILENCE, Topology
 from acoustic.hmm.training import posteriors_with_retries
 from acoustic.hmm.viterbi import best_path
+from acoustic.model import AcousticModel
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
 from asr.decoding.passes import accuracy_of, scored_speech

@@ -7,7 +7,7 @@ Machines of monophone states are trained on AN4's training speakers (squared hin
 no warped copies) and evaluated on the ten dev speakers, labelled by forced alignment with the GMM. The
 official test is not touched. To be quick, every fourth state is taken, in four parts with different
 seeds; the figures are means over the parts. Rows that the JSON already has are kept; ``--only`` runs some.
-Beside the product's rules (`acoustic.pairs.pool_centers`) stand peers (`pool_rules`), all on as many frames
+Beside the product's rules (`acoustic.pairs.train_pools`) stand peers (`pool_rules`), all on as many frames
 of other states as of the state itself.
 
 −log p is the mean −log posterior of the frame's state, each frame counting 5 nats at most; CPU seconds are
@@ -35,15 +35,14 @@ from pool_rules import (
 from report import argument_parser, print_table, write_report
 from state_calibration import stage_of
 
-from acoustic.emissions.model_files import load_model
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
-from acoustic.emissions.state_priors import StatePriors
 from acoustic.emissions.training import HybridConfig, halves
-from acoustic.kernels.gaussian import CenteredGaussian, mean_point
+from acoustic.kernels.kernel import CenteredGaussian, mean_point
+from acoustic.model import load_model
 from acoustic.pairs import train_pools
-from acoustic.pairs.class_frames import LabelledFrames
-from acoustic.pairs.pool_centers import Choice, drawn, pool_centers
-from acoustic.pairs.train_pools import PoolsConfig
+from acoustic.pairs.class_frames import LabelledFrames, drawn
+from acoustic.pairs.train_pools import Choice, PoolsConfig, pool_centers
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import load_cepstra

@@ -1,4 +1,4 @@
-"""Rules that choose the frames of a class for its pool of centres: peers of `acoustic.pairs.pool_centers`.
+"""Rules that choose the frames of a class for its pool of centres: peers of `acoustic.pairs.train_pools`.
 
 Each returns rows among a sample of frames whose first ones are of the class itself (target +1), the others of
 other classes (target −1).
@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acoustic.discriminants.loo_selection import LooConfig, loo_forward_selection
-from acoustic.kernels.gaussian import CenteredGaussian, mean_point
-from acoustic.kernels.kernel import Kernel
+from acoustic.discriminants.loo_forward import LooConfig, loo_forward_selection
+from acoustic.kernels.kernel import CenteredGaussian, Kernel, mean_point
 from foundation.arrays import Flags, Longs, Singles
 
 RIDGE = 1e-3  # λ of error reduction (of a mean over frames) and of the slides; ε of the residual rule

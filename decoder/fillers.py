@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from acoustic.hmm.contexts import EDGE, Context
-from acoustic.hmm.topology import SILENCES, Topology
+from acoustic.hmm.topology import EDGE, SILENCES, Context, Topology
 from decoder.decoder import Decoder, DecoderConfig
 from decoder.grammars.keyword_loop import KeywordLoop
 from decoder.lexicon import Lexicon

@@ -42,18 +42,18 @@ _HEADER = "estimator"
 # A class that moves keeps this name: only the module behind it changes.
 _OURS = "acoustic."
 OWN: Mapping[str, str] = {
-    "discriminants.curves.QuadraticCurve": "acoustic.discriminants.curves",
+    "discriminants.curves.QuadraticCurve": "acoustic.discriminants.base",
     "discriminants.forward_machine.Machine": "acoustic.discriminants.forward_machine",
-    "discriminants.kernel_fisher.KernelFisherDiscriminant": "acoustic.discriminants.kernel_fisher",
-    "discriminants.kmse.KMSEClassifier": "acoustic.discriminants.kmse",
+    "discriminants.kernel_fisher.KernelFisherDiscriminant": "acoustic.discriminants.kernel_ridge",
+    "discriminants.kmse.KMSEClassifier": "acoustic.discriminants.kernel_ridge",
     "discriminants.krls.KRLSClassifier": "acoustic.discriminants.krls",
     "discriminants.krls.KRLSRegressor": "acoustic.discriminants.krls",
     "discriminants.linear.LinearDiscriminant": "acoustic.discriminants.linear",
     "discriminants.loo_forward.LOOForwardClassifier": "acoustic.discriminants.loo_forward",
-    "discriminants.moments.ClassMoments": "acoustic.discriminants.moments",
-    "discriminants.mse_family.HoKashyapClassifier": "acoustic.discriminants.mse_family",
-    "discriminants.mse_family.LMSClassifier": "acoustic.discriminants.mse_family",
-    "discriminants.mse_family.MSEClassifier": "acoustic.discriminants.mse_family",
+    "discriminants.moments.ClassMoments": "acoustic.discriminants.linear",
+    "discriminants.mse_family.HoKashyapClassifier": "acoustic.discriminants.linear",
+    "discriminants.mse_family.LMSClassifier": "acoustic.discriminants.linear",
+    "discriminants.mse_family.MSEClassifier": "acoustic.discriminants.linear",
     "discriminants.npd_orols.NPDClassifier": "acoustic.discriminants.npd_orols",
     "discriminants.npd_orols.NPDRegressor": "acoustic.discriminants.npd_orols",
     "discriminants.npd_orols.OROLSClassifier": "acoustic.discriminants.npd_orols",
@@ -63,9 +63,9 @@ OWN: Mapping[str, str] = {
     "kernels.forward.ForwardPath": "acoustic.kernels.forward",
     "kernels.kernel.Kernel": "acoustic.kernels.kernel",
     "pairs.calibration.Calibration": "acoustic.pairs.calibration",
-    "pairs.gaussian_outputs.GaussianCurve": "acoustic.pairs.gaussian_outputs",
-    "pairs.gaussian_outputs.MonotoneGaussianCurve": "acoustic.pairs.gaussian_outputs",
-    "pairs.sparse.SparseMachines": "acoustic.pairs.sparse",
+    "pairs.gaussian_outputs.GaussianCurve": "acoustic.pairs.calibration",
+    "pairs.gaussian_outputs.MonotoneGaussianCurve": "acoustic.pairs.calibration",
+    "pairs.sparse.SparseMachines": "acoustic.pairs.machines",
 }
 SCIKIT_LEARN: Mapping[str, tuple[str, ...]] = {  # by the public package
     "sklearn.decomposition": ("PCA", "TruncatedSVD"),

@@ -16,18 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acoustic.discriminants.files import pack_estimator, unpack_estimator
-from acoustic.emissions.combined import CombinedModel
+from acoustic.emissions.emission_model import CombinedModel, EmissionModel, StatePriors
 from acoustic.emissions.one_vs_rest import OneVsRestModel
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
-from acoustic.emissions.protocol import EmissionModel
 from acoustic.emissions.sklearn_model import SklearnModel
-from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import ModelError
 from acoustic.hmm.gmm import GmmModel
-from acoustic.pairs.machines import Machines
-from acoustic.pairs.pooled import PooledMachines
+from acoustic.pairs.machines import Machines, PooledMachines, SparseMachines
 from acoustic.pairs.rivals import RivalMachines
-from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Tensors
 
 GROUP = "asr.emission_models"

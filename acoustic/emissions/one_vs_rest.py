@@ -14,10 +14,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from acoustic.discriminants.krls import KRLSClassifier
-from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.errors import ModelError, ParameterError
-from acoustic.kernels.gaussian import CenteredGaussian, mean_point
-from acoustic.kernels.parameters import check_positive
+from acoustic.kernels.kernel import CenteredGaussian, check_positive, mean_point
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.machines import LEAST_SIGMA

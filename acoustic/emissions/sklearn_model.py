@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
 from acoustic.discriminants.files import n_features_of, path_of, storable_class, tried
-from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.errors import ModelError
 from foundation.array_checks import check_number
 from foundation.arrays import Floats, Singles, bounded

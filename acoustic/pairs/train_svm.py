@@ -11,11 +11,10 @@ import numpy as np
 from sklearn.svm import SVC
 
 from acoustic.errors import ModelError, ParameterError
-from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.parameters import check_positive
+from acoustic.kernels.kernel import Kernel, check_positive
 from acoustic.pairs.calibration import Calibration, fit_curve
 from acoustic.pairs.class_frames import PAIRS_AT_ONCE, ClassFrames, LabelledFrames, pair_name
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import SparseMachines
 from foundation.arrays import Floats, Integers, Ints, Longs
 from foundation.blocks import block_map
 from foundation.checks import check_highest

@@ -1,7 +1,7 @@
 """What speaks for and against a recognised word, measured on the emission scores of its frames.
 
 A word is compared with the best state of each frame, whatever phone that is of, and with the best path
-through any phones and silences (`acoustic.hmm.fit`). How high and how different the scores of all states are
+through any phones and silences (`acoustic.alignment`). How high and how different the scores of all states are
 tells sounds that the model knows from others; of all speech around the word that tells it best.
 """
 
@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from acoustic.alignment import Alignment, align, along
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment, align
-from acoustic.hmm.fit import along
 from acoustic.hmm.graph import word_graph
 from asr.decoding.scored_sound import ScoredSound
 from decoder.decoder import HypothesisWord

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.model import AcousticModel
 from asr.decoding.no_speech import shortest_word, why_no_words, why_not_heard
 from asr.decoding.rejection import Rejection
 from asr.decoding.scored_sound import ScoredSound

@@ -9,11 +9,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from acoustic.alignment import align
 from acoustic.emissions.adaptation import adapted_frames
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
+from acoustic.model import AcousticModel
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import BLOCK_UTTERANCES
 from asr.progress import progress_bar

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import expit
 
-from acoustic.hmm.fit import FitCurve
+from acoustic.alignment import FitCurve
 from asr.decoding.evidence import Evidence, evidence_of
 from asr.decoding.scored_sound import ScoredSound
 from decoder.decoder import Hypothesis

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
-from acoustic.hmm.fit import along, loop_path
+from acoustic.alignment import along, loop_path
 from acoustic.hmm.graph import loop_graph
+from acoustic.model import AcousticModel
 from foundation.arrays import Flags, Ints, Reals
 
 

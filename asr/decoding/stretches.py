@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.model import AcousticModel
 from asr.decoding.passes import ScoredSpeech, emission_scores
 from decoder.decoder import Hypothesis
 from decoder.joining import joined

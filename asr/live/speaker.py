@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from acoustic.emissions.adaptation import Statistics, Transform, statistics_of, transform_of
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.model import AcousticModel
 from asr.decoding.passes import heard_states
 from decoder.lexicon import Lexicon
 from foundation.arrays import Singles

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.model import AcousticModel
 from asr.errors import ConfigError
 from asr.live.sentence import Sentence
 from asr.live.speaker import MEMORY_S, SpeakerAdaptation

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from acoustic.emissions.model_files import load_model
+from acoustic.alignment import Alignment, align
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment, align
 from acoustic.hmm.graph import utterance_graph
+from acoustic.model import load_model
 from asr.corpora.corpus import Utterance
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.grammars import read_grammar

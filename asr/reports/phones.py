@@ -13,9 +13,8 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.special import logsumexp
 from scipy.stats import rankdata
 
-from acoustic.emissions.model_files import AcousticModel
-from acoustic.hmm.contexts import base_phone
-from acoustic.hmm.topology import SHORT_PAUSE, Topology
+from acoustic.hmm.topology import SHORT_PAUSE, Topology, base_phone
+from acoustic.model import AcousticModel
 from foundation.arrays import Floats, Integers, Ints, Longs, Reals
 
 FEWEST_FRAMES = 20  # of a phone, to say anything of it

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from acoustic.hmm.alignment import Alignment
+from acoustic.alignment import Alignment
 from asr.corpora.corpus import Utterance
 from asr.reports.hearing import Heard
 from asr.reports.sounds import COLUMNS_PER_S, as_grey, envelope, narrowed, picture, spectrogram

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acoustic.hmm.contexts import EDGE
-from acoustic.hmm.topology import Topology
+from acoustic.hmm.topology import EDGE, Topology
 from decoder.grammars.grammar import Arc, GrammarTables, pack_tables
 
 Pronunciation = tuple[str, ...]

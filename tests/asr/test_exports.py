@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.emissions.posteriors import log_posteriors
+from acoustic.model import log_posteriors
 from asr import Recognizer, export, read_corpus
 from asr.cli import main
 from asr.corpora.speech_data import compute_cepstra

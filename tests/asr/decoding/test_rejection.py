@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from acoustic.hmm.fit import FitCurve
+from acoustic.alignment import FitCurve
 from asr.decoding.evidence import Evidence
 from asr.decoding.rejection import Rejection
 from asr.decoding.scored_sound import ScoredSound

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acoustic.emissions.model_files import load_model
+from acoustic.model import load_model
 from asr.corpora.corpus import read_corpus, write_corpus
 from asr.decoding.keywords import USUAL_REJECTION, read_keywords
 from asr.decoding.passes import scored_speech

@@ -17,16 +17,15 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from acoustic.emissions.adaptation import AdaptationTargets
-from acoustic.emissions.combined import columns_of
+from acoustic.emissions.emission_model import EmissionModel, StatePriors, columns_of, uncombined
 from acoustic.emissions.kinds import find_kind, kind_of
-from acoustic.emissions.protocol import EmissionModel
 from acoustic.errors import ModelError
 from acoustic.hmm.topology import Topology
 from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer
 from features.projection import LinearProjection
 from foundation.array_checks import check_array
-from foundation.arrays import Floats, Singles, Tensors
+from foundation.arrays import Floats, Reals, Singles, Tensors
 from foundation.errors import AsrError
 from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
 from foundation.records import record_of
@@ -238,3 +237,29 @@ def topology_from_record(record: dict[str, Any]) -> Topology:
         record.get("is_contextual", False),
         record.get("crosses_words", False),
     )
+
+
+# FOLDED (posteriors):
+# Posteriors of states: emission scores with the priors that were taken out of them.
+
+
+def log_posteriors(scores: Reals, model: AcousticModel) -> Singles:
+    """Return log P(state | frame), (T, S) float32, of a model's scores (T, S); rows sum to one.
+
+    Discriminants are posteriors over priors: what they divided by is multiplied again. A mixture's
+    likelihoods are multiplied with the share of the training frames that each state has.
+    """
+    joint = scores.astype(np.float64) + _log_priors(model)
+    joint -= np.logaddexp.reduce(joint, axis=1, keepdims=True)
+    return joint.astype(np.float32)
+
+
+def _log_priors(model: AcousticModel) -> Floats:
+    """Return what is added to the scores, (S,)."""
+    states = getattr(uncombined(model.emissions), "states", None)
+    if isinstance(states, StatePriors):
+        # A state without a class has the prior of the rarest one.
+        known = np.append(states.log_priors, states.log_priors.min())
+        return np.asarray(states.prior_scale * known[states.class_of_state])
+    frames = np.maximum(model.occupancy, 1.0)
+    return np.asarray(np.log(frames / frames.sum()))
