@@ -1,4 +1,15 @@
-"""Forced alignment: which state, phone and word each frame of a transcribed recording belongs to."""
+"""Forced alignment: which state, phone and word each frame of a transcribed recording belongs to.
+
+`align` works on scores, `align_frames` and `align_with_margins` on frames and an acoustic model. Frames come
+as one array or, of a recording so long that its scores would fill the memory, as a sequence of blocks, each
+of which may be computed when it is asked for; the blocks' scores are computed one by one.
+
+Whether a transcript fits its recording is measured against what any phones would score. The measure is the
+*margin*: by how many nats a frame the states of the transcript score less than those on the best path through
+a loop of all phones and silences. It is near 0 where the words are spoken and far below where they are not.
+What margin is too far, a corpus tells by itself: its utterances, aligned with transcripts of others, show the
+margins of wrong words (`fit_curve`).
+"""
 
 from __future__ import annotations
 
@@ -19,6 +30,12 @@ from acoustic.model import AcousticModel
 from foundation.arrays import Floats, Integers, Ints, Reals, Singles
 from foundation.computed import Computed
 from foundation.threads import single_threaded_libraries
+
+PRIOR_WRONG = 0.03  # share of a corpus whose transcripts are expected to be wrong
+_LEAST_PAIRS = 10  # of each kind, to learn a curve from
+_N_ROUNDS = 20
+_WEAK = 1e3  # the inverse strength of the penalty on the slope over margins of variance 1
+Frames = Singles | Sequence[Singles]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +76,61 @@ class Alignment:
     def unknown_words(self) -> list[Segment]:
         """Return the words of unknown pronunciation."""
         return [word for word, variant in zip(self.words, self.variants, strict=True) if variant < 0]
+
+
+def align_frames(
+    frames: Frames, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
+) -> Alignment:
+    """Return the alignment of one utterance; where possible only the states of its transcript are scored.
+
+    Parameters
+    ----------
+    frames : (T, D) float32 frames of the model's front end, or blocks of them
+    graph : graph of the transcript
+    model : acoustic model that scores the frames
+    beam : paths this much worse than the best path at a frame are dropped, in nats
+    """
+    blocks, states = in_blocks(frames), np.unique(graph.states)
+    emissions = model.emissions
+
+    def scores() -> Iterator[Reals]:
+        if isinstance(emissions, GmmModel):
+            yield from (emissions.log_likelihoods(block, states) for block in blocks)
+        else:
+            yield from (model.scores(block)[:, states] for block in blocks)
+
+    n_frames = sum(map(len, blocks))
+    return align_in_blocks(scores, n_frames, graph, model.topology, states=states, beam=beam)[0]
+
+
+def align_with_margins(
+    frames: Frames, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
+) -> tuple[Alignment, Margins]:
+    """Return the alignment of one utterance and how well its words fit; the parameters are the same."""
+    blocks, loop = in_blocks(frames), loop_graph(model.topology)
+    loops: list[BestPath] = []
+    highest: list[Reals] = []  # of any state, for frames too few for any phone
+
+    def scores() -> Iterator[Reals]:
+        loops[:], highest[:] = [BestPath(loop.states.astype(np.int64), loop, model.topology, beam)], []
+        for block in blocks:
+            found = model.scores(block)
+            loops[0].take(found)
+            highest.append(found.max(axis=1))
+            yield found
+
+    n_frames = sum(map(len, blocks))
+    alignment, own = align_in_blocks(scores, n_frames, graph, model.topology, beam=beam)
+    *_, of_loop = loops[0].end()
+    return alignment, margins_along(own, of_loop if len(of_loop) else np.concatenate(highest), alignment)
+
+
+def in_blocks(frames: Frames) -> Sequence[Singles]:
+    """Return the blocks of frames; of an array those of as many frames as are scored at a time."""
+    if not isinstance(frames, np.ndarray):
+        return frames
+    n_blocks = max(-(-len(frames) // BLOCK_FRAMES), 1)
+    return Computed(lambda n: frames[n * BLOCK_FRAMES : (n + 1) * BLOCK_FRAMES], n_blocks)
 
 
 def align(
@@ -160,20 +232,6 @@ def _runs(labels: Integers) -> Sequence[tuple[int, int]]:
     cuts = np.flatnonzero(np.diff(labels)) + 1
     bounds = [0, *cuts.tolist(), len(labels)]
     return list(pairwise(bounds))
-
-
-# FOLDED (fit):
-# Whether a transcript fits its recording, measured against what any phones would score.
-#
-# The measure is the *margin*: by how many nats a frame the states of the transcript score less than those on
-# the best path through a loop of all phones and silences. It is near 0 where the words are spoken and far below
-# where they are not. What margin is too far, a corpus tells by itself: its utterances, aligned with transcripts
-# of others, show the margins of wrong words (`fit_curve`).
-
-PRIOR_WRONG = 0.03  # share of a corpus whose transcripts are expected to be wrong
-_LEAST_PAIRS = 10  # of each kind, to learn a curve from
-_N_ROUNDS = 20
-_WEAK = 1e3  # the inverse strength of the penalty on the slope over margins of variance 1
 
 
 @dataclass(frozen=True)
@@ -287,67 +345,3 @@ def _logistic(margins: Floats, targets: Floats) -> tuple[float, float]:
         return slope / scale, float(model.intercept_[0])
     share = targets.mean()  # the margins tell nothing
     return 0.0, float(np.log(share / (1 - share)))
-
-
-# FOLDED (alignment):
-# Where the words, phones and states of a transcript lie in an utterance, by an acoustic model.
-#
-# Frames come as one array or, of a recording so long that its scores would fill the memory, as a sequence of
-# blocks, each of which may be computed when it is asked for. The blocks' scores are computed one by one.
-
-Frames = Singles | Sequence[Singles]
-
-
-def align_frames(
-    frames: Frames, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
-) -> Alignment:
-    """Return the alignment of one utterance; where possible only the states of its transcript are scored.
-
-    Parameters
-    ----------
-    frames : (T, D) float32 frames of the model's front end, or blocks of them
-    graph : graph of the transcript
-    model : acoustic model that scores the frames
-    beam : paths this much worse than the best path at a frame are dropped, in nats
-    """
-    blocks, states = in_blocks(frames), np.unique(graph.states)
-    emissions = model.emissions
-
-    def scores() -> Iterator[Reals]:
-        if isinstance(emissions, GmmModel):
-            yield from (emissions.log_likelihoods(block, states) for block in blocks)
-        else:
-            yield from (model.scores(block)[:, states] for block in blocks)
-
-    n_frames = sum(map(len, blocks))
-    return align_in_blocks(scores, n_frames, graph, model.topology, states=states, beam=beam)[0]
-
-
-def align_with_margins(
-    frames: Frames, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
-) -> tuple[Alignment, Margins]:
-    """Return the alignment of one utterance and how well its words fit; the parameters are the same."""
-    blocks, loop = in_blocks(frames), loop_graph(model.topology)
-    loops: list[BestPath] = []
-    highest: list[Reals] = []  # of any state, for frames too few for any phone
-
-    def scores() -> Iterator[Reals]:
-        loops[:], highest[:] = [BestPath(loop.states.astype(np.int64), loop, model.topology, beam)], []
-        for block in blocks:
-            found = model.scores(block)
-            loops[0].take(found)
-            highest.append(found.max(axis=1))
-            yield found
-
-    n_frames = sum(map(len, blocks))
-    alignment, own = align_in_blocks(scores, n_frames, graph, model.topology, beam=beam)
-    *_, of_loop = loops[0].end()
-    return alignment, margins_along(own, of_loop if len(of_loop) else np.concatenate(highest), alignment)
-
-
-def in_blocks(frames: Frames) -> Sequence[Singles]:
-    """Return the blocks of frames; of an array those of as many frames as are scored at a time."""
-    if not isinstance(frames, np.ndarray):
-        return frames
-    n_blocks = max(-(-len(frames) // BLOCK_FRAMES), 1)
-    return Computed(lambda n: frames[n * BLOCK_FRAMES : (n + 1) * BLOCK_FRAMES], n_blocks)

@@ -1,6 +1,11 @@
-"""What all discriminants share: targets from labels, labels and probabilities from outputs.
+"""What discriminants share as scikit-learn estimators: targets, labels, probabilities, kernel expansions.
 
-Axes: M points, D features, K classes, R columns of targets or outputs.
+`DiscriminantClassifier` turns labels into targets, and outputs into labels and probabilities, these by curves
+from outputs to log odds. `KernelExpansion` is f(x) = Σ α_n k(x, x_n) + b over one set of centres, for KRLS,
+LOOForward and OLS; it computes in float64 whatever the precision of the data, since dictionaries and whole
+Gram matrices are ill-conditioned.
+
+Axes: M points, D features, K classes, C centres, R columns of targets or outputs.
 """
 
 from __future__ import annotations
@@ -26,10 +31,9 @@ from acoustic.pairs.calibration import GaussianCurve as GaussianCurve
 from acoustic.pairs.calibration import MonotoneGaussianCurve, agreeing_posteriors, fit_curve
 from foundation.arrays import Flags, Floats, Integers, Longs, Reals
 
-# FOLDED (curves):
-# Curves from a discriminant's outputs to the log odds of its two classes, as estimators keep them.
-
 GaussianProjection = GaussianCurve  # former name, kept for older programs
+DTYPES = (np.float64, np.float32)
+_PREDICT_BLOCK = 2048  # points whose kernel block is held at once
 
 
 class Curve(Protocol):
@@ -77,9 +81,6 @@ def quadratic_curves(coefficients: Floats) -> list[QuadraticCurve]:
 def coefficients_of(curves: list[QuadraticCurve]) -> Floats:
     """Return the rows of coefficients of curves, (P, 3)."""
     return np.array([(c.square, c.slope, c.constant) for c in curves])
-
-
-DTYPES = (np.float64, np.float32)
 
 
 class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -207,17 +208,6 @@ def predicted_codes(outputs: Floats) -> Longs:
     if outputs.shape[-1] == 1:
         return (outputs[..., 0] > 0).astype(np.int64)
     return np.asarray(outputs.argmax(axis=-1))
-
-
-# FOLDED (expansion):
-# Kernel expansions f(x) = Σ α_n k(x, x_n) + b over one set of centres, for KRLS, LOOForward and OLS.
-#
-# They compute in float64 whatever the precision of the data, since dictionaries and whole Gram matrices are
-# ill-conditioned.
-#
-# Axes: M points, D features, C centres, R columns of outputs.
-
-_PREDICT_BLOCK = 2048  # points whose kernel block is held at once
 
 
 class KernelExpansion:

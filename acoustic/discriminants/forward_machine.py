@@ -1,6 +1,10 @@
-"""The machines that NPD and OROLS estimators consist of, and the attributes made from them.
+"""The machines that NPD and OROLS estimators consist of, and how the estimators' arguments make them.
 
-Axes: M training points, D features, R rows of weights, C distinct centres of all machines.
+`plan_of` says what the arguments mean for a training set where they leave something to it: widths, ε, numbers
+of centres, block sizes. `Machine` is one selected expansion; `ForwardMachines` are the attributes of an
+estimator that are made from its machines.
+
+Axes: M training points, D features, R targets or rows of weights, C distinct centres of all machines.
 """
 
 from __future__ import annotations
@@ -31,13 +35,7 @@ from acoustic.kernels.width import (
 )
 from foundation.arrays import Floats, Longs
 
-# FOLDED (defaults):
-# What the estimators' arguments mean for a training set, where they leave something to it.
-#
-# Axes: M training points, D features, R targets.
-
 SigmaName = Literal["loo", "scale", "median"]
-
 PATIENCE = 20  # centres without improvement before a stopping rule of the estimators takes effect
 N_CANDIDATES = 60  # for selection="error_reduction"; with probability 0.95 one is among the best 5 %
 PAPERS_EPSILON, PAPERS_CENTERS = 1e-6, 100  # what a given block_size leaves open
@@ -47,6 +45,8 @@ MANY_CLASSES = 12  # above it multiclass="auto" is one-vs-one
 _MUCH_LARGER = 5.0
 _BLOCK = 16  # where neither the fast path nor the compiled selection does what is asked for
 _FLAT = 1e-6  # kernel values below it count as 0, above 1 minus it as 1
+_NEARLY_ALL = 0.9  # share of the points
+PREDICT_BLOCK = 2048  # points whose kernel block is held at once
 
 
 class Plan(NamedTuple):
@@ -239,10 +239,6 @@ def _warn_of_extreme_width(config: ForwardConfig, x: NDArray[Any]) -> None:
         UserWarning,
         stacklevel=5,
     )
-
-
-_NEARLY_ALL = 0.9  # share of the points
-PREDICT_BLOCK = 2048  # points whose kernel block is held at once
 
 
 @dataclass(frozen=True)

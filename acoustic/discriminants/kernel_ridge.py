@@ -1,10 +1,12 @@
-"""Least squares on given kernel columns with a ridge on the weights of the centres, thesis (3.43).
+"""Least squares on given kernel columns with a ridge, thesis (3.43): kernel Fisher discriminant and KMSE.
 
 ‖Kα + b − y‖² + λ‖α‖² is minimised, with or without a bias b, which is not penalised. The Gram matrix K (M, C)
 is computed in blocks of rows, so memory is O(C²). A point of weight w counts like w equal points: its error
-is multiplied by w, and the penalty on its weight α is divided by w.
+is multiplied by w, and the penalty on its weight α is divided by w. The estimators differ in their columns:
+those of random points for the kernel Fisher discriminant (thesis 3.3), all or few chosen nodes for kernel
+minimum squared error (MSE lecture, last section).
 
-Axes: M training points, D features, R columns of outputs, C centres.
+Axes: M training points, D features, R columns of outputs, C centres or nodes.
 """
 
 from __future__ import annotations
@@ -34,6 +36,9 @@ from foundation.arrays import Flags, Floats, Longs
 _LARGEST = 1e140  # value of a kernel that may be squared and summed
 _BLOCK = 1024  # rows of the Gram matrix held at once
 _EPS = float(np.finfo(np.float64).eps)
+NodeSelection = Literal["random", "greedy"]
+_COLUMNS_AT_ONCE = 1024  # candidate columns of the Gram matrix held at once
+_VISIBLE = 64 * float(np.finfo(np.float64).eps)  # share of its squared length a column keeps outside a span
 
 
 @dataclass(frozen=True)
@@ -191,10 +196,6 @@ def _ridge(diagonal: Floats, removed: Floats, epsilon: float, center_weight: Flo
     return epsilon * (mean if mean > 0 else 1.0)
 
 
-# FOLDED (kernel_fisher):
-# Kernel Fisher discriminant, thesis 3.3.
-
-
 class KernelFisherDiscriminant(PenalizedKernel):
     """Kernel Fisher discriminant, thesis (3.36) to (3.41); more than two classes are told apart one-vs-rest.
 
@@ -240,17 +241,6 @@ class KernelFisherDiscriminant(PenalizedKernel):
         x = np.asarray(X, dtype=np.float64)
         chosen = random_points(len(x), self.max_centers, "max_centers", self.random_state)
         return self._learn(x, targets, sample_weight, chosen, has_bias=True)
-
-
-# FOLDED (kmse):
-# Kernel minimum squared error, and its reduced form on few nodes; MSE lecture, last section.
-#
-# Axes: M training points, D features, R columns of outputs, C nodes.
-
-NodeSelection = Literal["random", "greedy"]
-
-_COLUMNS_AT_ONCE = 1024  # candidate columns of the Gram matrix held at once
-_VISIBLE = 64 * float(np.finfo(np.float64).eps)  # share of its squared length a column keeps outside a span
 
 
 class KMSEClassifier(PenalizedKernel):

@@ -1,10 +1,17 @@
 """Kernel recursive least squares as scikit-learn estimators; thesis 3.4.3, Engel, Mannor, Meir 2004.
 
-A dictionary of approximately independent points is grown without looking at the targets; then the weights
-over it are found by least squares. The kernel is k + 1, so that the bias is Σ α̃_n. Memory is O(C²), never
-O(M C).
+A dictionary of approximately independent points is grown without looking at the targets (Algorithm 3,
+`Dictionary`); then the weights over it are found by least squares, point after point (Algorithm 4, `Filter`).
+The kernel is k + 1, so that the bias is Σ α̃_n. Memory is O(C²), never O(M C).
 
-Axes: M training points, D features, R targets, C points of the dictionary.
+The kernel matrix K̃ of the dictionary is kept as its Cholesky factor L, since its inverse (3.108) loses half
+the digits. With z = L⁻¹k̃ we have δ = k_nn − zᵀz and r̃ = L⁻ᵀz. The recursion differs from the thesis in two
+equivalent ways. Instead of α̃ it keeps β = K̃α̃, the weights of the reduced coefficients: k̃ᵀα̃ = r̃ᵀβ, so that
+the recursion over rows r̃ does not need K̃. And samples are learned in blocks: (3.106) to (3.110) over b
+samples are one step with a b × b matrix, whose Cholesky factor also gives the prediction of each sample just
+before it was learned.
+
+Axes: M training points, D features, R targets, C points of the dictionary, b points of a block.
 """
 
 from __future__ import annotations
@@ -38,14 +45,6 @@ from acoustic.kernels.ridge import left_out_residuals, within_reach
 from acoustic.pairs.calibration import MonotoneGaussianCurve
 from foundation.arrays import Floats, Longs
 from foundation.threads import single_threaded_libraries
-
-# FOLDED (dictionary):
-# Approximately independent points of the kernel's feature space; thesis Algorithm 3, Engel et al. (2004).
-#
-# The kernel is k + 1. The kernel matrix K̃ of the dictionary is kept as its Cholesky factor L, since its
-# inverse (3.108) loses half the digits. With z = L⁻¹k̃ we have δ = k_nn − zᵀz and r̃ = L⁻ᵀz.
-#
-# Axes: M training points, D features, C points of the dictionary, b points of a block.
 
 BLOCK = 256  # samples taken at once
 _ROUNDING = 64 * np.finfo(np.float64).eps  # share of k_nn below which δ is rounding
@@ -160,17 +159,6 @@ def solved(factor: Floats, right: Floats, *, transposed: bool = False) -> Floats
         factor, right, lower=True, trans="T" if transposed else "N", check_finite=False
     )
     return found
-
-
-# FOLDED (recursive_least_squares):
-# Recursive least squares over reduced coefficients r̃; thesis Algorithm 4, Engel et al. (2004).
-#
-# The implementation differs from the thesis in two equivalent ways. Instead of α̃ it keeps β = K̃α̃, the
-# weights of the reduced coefficients: k̃ᵀα̃ = r̃ᵀβ, so that the recursion over rows r̃ does not need K̃. And
-# samples are learned in blocks: the recursion (3.106) to (3.110) over b samples is one step with a b × b
-# matrix, whose Cholesky factor also gives the prediction of each sample just before it was learned.
-#
-# Axes: M training points, D features, R targets, C points of the dictionary, b points of a block.
 
 
 @dataclass

@@ -1,4 +1,10 @@
-"""Fisher's linear discriminant, thesis 3.1, and the base of all linear classifiers.
+"""Linear classifiers: Fisher's discriminant (thesis 3.1), and the minimum-squared-error family.
+
+Fisher's discriminant follows from the moments of the classes, which may be summed over batches. The
+minimum-squared-error family (MSE lecture, 5.8–5.12) are pseudoinverse, LMS and Ho-Kashyap. They solve
+Ya = b, where the rows of Y are [1 x]. With two classes the rows of the negative class are negated, so that
+b > 0 means that a point is on the right side. With more classes a becomes a matrix A, each column of which has
+the targets 1 for its class and 0 for the rest.
 
 Axes: M training points, D features, R columns of outputs (1 for two classes), K classes.
 """
@@ -24,10 +30,8 @@ from acoustic.pairs.calibration import MonotoneGaussianCurve
 from foundation.arrays import Floats, Longs
 from foundation.compiled import njit
 
-# FOLDED (moments):
-# Weighted moments of classes, their sums over batches, and the moments of linear outputs.
-#
-# Axes: M points, D features, R columns of outputs, K classes.
+_EPS = float(np.finfo(np.float64).eps)
+Schedule = Literal["inverse", "constant"]
 
 
 class ClassMoments(NamedTuple):
@@ -79,9 +83,6 @@ def linear_curves(moments: ClassMoments, coef: Floats, intercept: Floats) -> lis
         variances = (inside + np.sum(shares * deviations, axis=1)) / divisor
         found.append(MonotoneGaussianCurve.from_moments(means, variances, totals))
     return found
-
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 class LinearClassifier(DiscriminantClassifier):
@@ -190,18 +191,6 @@ def _whitening(covariance: Floats, total: Floats, size: Floats, tol: float) -> F
     unit = np.where(deviation > 8 * _EPS * size, deviation, np.inf)
     values, vectors = np.linalg.eigh(covariance / np.outer(unit, unit))
     return np.asarray(vectors / np.sqrt(np.maximum(values, tol)) / unit[:, None])
-
-
-# FOLDED (mse_family):
-# The minimum-squared-error family (MSE lecture, 5.8–5.12): pseudoinverse, LMS, Ho-Kashyap.
-#
-# All solve Ya = b, where the rows of Y are [1 x]. With two classes the rows of the negative class are negated,
-# so that b > 0 means that a point is on the right side. With more classes a becomes a matrix A, each column of
-# which has the targets 1 for its class and 0 for the rest.
-#
-# Axes: M training points, D features, R columns of outputs (1 for two classes), K classes.
-
-Schedule = Literal["inverse", "constant"]
 
 
 class Separation(NamedTuple):

@@ -1,4 +1,15 @@
-"""The sparse classifier of `loo_selection` as a scikit-learn estimator."""
+"""Forward selection by the leave-one-out misclassification rate, as a scikit-learn estimator.
+
+The method is that of Hong, Chen, Harris 2006 (LOO slides). All candidate columns are kept orthogonal to the
+selected ones (modified Gram-Schmidt). At every step each is tried: the leave-one-out outputs of the model
+with this column follow from α and β in time O(M). For L candidates a step takes time O(M L), and memory is
+O(M L).
+
+A weighted point is left out with all its weight. With the columns w̃ = √weight · w of the weighted problem,
+f_i = Σ γ w̃(i)/√weight_i and h_i = Σ w̃(i)²/(κ + λ).
+
+Axes: M training points, D features, L candidates, R machines, C centres.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +30,7 @@ from foundation.arrays import Flags, Floats, Longs
 from foundation.compiled import njit
 from foundation.threads import single_threaded_libraries
 
-# FOLDED (loo_selection):
-# Forward selection of centres by the leave-one-out misclassification rate (Hong, Chen, Harris 2006, LOO
-# slides).
-#
-# All candidate columns are kept orthogonal to the selected ones (modified Gram-Schmidt). At every step each is
-# tried: the leave-one-out outputs of the model with this column follow from α and β in time O(M). For L
-# candidates a step takes time O(M L), and memory is O(M L).
-#
-# A weighted point is left out with all its weight. With the columns w̃ = √weight · w of the weighted problem,
-# f_i = Σ γ w̃(i)/√weight_i and h_i = Σ w̃(i)²/(κ + λ).
-#
-# Axes: M training points, D features, L candidates, R machines, C centres.
-
 LooStopping = Literal["loo", "loo_error", "size"]
-
 _LEAST_BETA = 1e-10  # least β = 1 − h in the choice of a candidate; below it α/β is rounding error (λ = 0)
 _VANISHED = 1e-7  # share of its length below which a candidate lies in the span of the selected columns
 

@@ -1,4 +1,21 @@
-"""Orthogonal least squares on the whole Gram matrix as scikit-learn estimators; see `ols_selection`.
+"""Orthogonal least squares on the whole Gram matrix: baselines of the papers' tables.
+
+``chen``
+    S. Chen, Cowan, Grant 1991: all columns of the Gram matrix are kept orthogonal to the selected ones by
+    modified Gram-Schmidt (thesis 3.71 to 3.75); the next column is the one of the largest error-reduction
+    ratio. Memory is O(M²) and time O(M²) for each centre.
+``billings_lee``
+    Billings, Lee 2002: the same with the targets M/M₊ and −M/M₋, for which least squares gives Fisher's
+    discriminant and the threshold lies at the mean of all outputs. For two classes the centres are the same
+    as with ``chen``; only the threshold differs.
+``nair``
+    Nair, Choudhury, Keane 2002: the next column belongs to the point of the largest residual; it is made
+    orthogonal to the selected ones with reorthogonalisation, by which the paper updates a thin QR
+    decomposition. Memory is O(M C).
+
+The algorithms follow the thesis's account of these papers (after 3.44, 3.4.2), not the papers themselves. The
+thesis does not state the targets of ``billings_lee``; they are those of Duda and Hart (1973) for Fisher's
+discriminant. All three begin with a column of ones here, as in thesis (3.49).
 
 Axes: M training points, D features, R targets, C centres.
 """
@@ -28,32 +45,11 @@ from foundation.arrays import Flags, Floats, Longs
 from foundation.compiled import njit
 from foundation.threads import single_threaded_libraries
 
-# FOLDED (ols_selection):
-# Selection of columns of the whole Gram matrix by orthogonal least squares: baselines of the papers' tables.
-#
-# ``chen``
-#     S. Chen, Cowan, Grant 1991: all columns of the Gram matrix are kept orthogonal to the selected ones by
-#     modified Gram-Schmidt (thesis 3.71 to 3.75); the next column is the one of the largest error-reduction
-#     ratio. Memory is O(M²) and time O(M²) for each centre.
-# ``billings_lee``
-#     Billings, Lee 2002: the same with the targets M/M₊ and −M/M₋, for which least squares gives Fisher's
-#     discriminant and the threshold lies at the mean of all outputs. For two classes the centres are the same
-#     as with ``chen``; only the threshold differs.
-# ``nair``
-#     Nair, Choudhury, Keane 2002: the next column belongs to the point of the largest residual; it is made
-#     orthogonal to the selected ones with reorthogonalisation, by which the paper updates a thin QR
-#     decomposition. Memory is O(M C).
-#
-#     The algorithms follow the thesis's account of these papers (after 3.44, 3.4.2), not the papers themselves.
-#     The thesis does not state the targets of ``billings_lee``; they are those of Duda and Hart (1973) for
-#     Fisher's discriminant. All three begin with a column of ones here, as in thesis (3.49).
-#
-# Axes: M training points, D features, R targets, C centres.
-
 OlsAlgorithm = Literal["chen", "billings_lee", "nair"]
-
 _VANISHED = 1e-7  # share of its length below which a column lies in the span of the selected ones
 _ROUNDING = 64 * np.finfo(np.float64).eps
+OlsRegression = Literal["chen", "nair"]
+OlsStopping = Literal["size", "tol"]
 
 
 @dataclass(frozen=True)
@@ -245,10 +241,6 @@ def fisher_targets(targets: Floats, sample_weight: Floats | None = None) -> Floa
     positive = targets > 0
     n_positive, total = weight @ positive, weight.sum()
     return np.asarray(np.where(positive, total / n_positive, -total / (total - n_positive)))
-
-
-OlsRegression = Literal["chen", "nair"]
-OlsStopping = Literal["size", "tol"]
 
 
 class _OLS(KernelExpansion):

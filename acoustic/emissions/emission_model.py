@@ -1,4 +1,4 @@
-"""The interface between acoustic models and everything that uses their scores."""
+"""What all emission models share: their interface, priors of states, and two models combined."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import numpy as np
 from acoustic.errors import ModelError
 from foundation.array_checks import check_array, check_number
 from foundation.arrays import Floats, Ints, Reals, Singles
+
+FLOOR = -40.0
+_ROUNDING = 1e-6  # the logarithm of a probability of one may be as far above 0
+_FRAMES_AT_ONCE = 512  # the steps in between are in double precision
 
 
 @runtime_checkable
@@ -24,14 +28,6 @@ class EmissionModel(Protocol):
     def log_likelihoods(self, frames: Singles) -> Singles:
         """Return log p(frame | state), up to a constant per frame: (T, D) float32 -> (T, S) float32."""
         ...
-
-
-# FOLDED (state_priors):
-# From posteriors of classes to emission scores of states.
-
-FLOOR = -40.0
-_ROUNDING = 1e-6  # the logarithm of a probability of one may be as far above 0
-_FRAMES_AT_ONCE = 512  # the steps in between are in double precision
 
 
 @dataclass(frozen=True)
@@ -87,10 +83,6 @@ class StatePriors:
             scores = np.column_stack([scores, np.full(len(scores), nothing)])
             found[rows] = scores[:, self.class_of_state]
         return found
-
-
-# FOLDED (combined):
-# A hybrid and a Gaussian mixture model together: a log-linear combination of their scores.
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,12 @@
 """Kernel functions k(x, x') and blocks of their Gram matrix.
 
 A kernel is a small frozen record; ``block(x, centers)`` computes only those columns of the Gram matrix that
-belong to the centres. Widths may differ from centre to centre.
+belong to the centres. Widths may differ from centre to centre. For emission scores the Gaussian kernel of one
+width has a form of its own in single precision, `CenteredGaussian`: one matrix product and one exponential a
+block. The compact kernel of the thesis's outlook (chapter 6) is 0 where points are farther apart than
+``radius``·σ; where few pairs are nearer and there are few features, a k-d tree finds them.
+
+Parameters of estimators are checked here, too: constructors store them unchecked, as scikit-learn demands.
 
 Axes: M points, D features, C centres.
 """
@@ -21,105 +26,11 @@ from scipy.spatial import cKDTree
 from acoustic.errors import ParameterError
 from foundation.arrays import Reals, Singles
 
-# FOLDED (compact):
-# The compact kernel of the thesis's outlook (chapter 6): its values, and sparse blocks of the Gram matrix.
-#
-# Points farther apart than ``radius``·σ have k = 0. Where few pairs are nearer and there are few features, a
-# k-d tree finds them.
-#
-# Axes: M points, D features, C centres.
-
 _SAMPLE = 256  # points and centres from which the share of pairs within reach is estimated
 _SPARSE = 0.05  # with a larger share of pairs within reach, dense blocks are as fast
 _FEW_FEATURES = 8  # with more, a k-d tree finds neighbours no faster than all distances are computed
 _MANY_POINTS, _POINTS_PER_CENTER = 8000, 16  # with fewer, a dense basis is as fast
-
-
-def compact_values(scaled: Reals, radius: float, n_features: int) -> Reals:
-    """Return the Gaussian of ‖x−x'‖²/σ² times Wendland's (1 − d/R)₊^ν, definite for ν ≥ (D + 1)/2.
-
-    Only pairs within reach cost an exponential.
-
-    Parameters
-    ----------
-    scaled : squared distances in units of σ², of any shape
-    radius : R, distance in units of σ from which on the kernel is 0
-    n_features : D
-    """
-    found = np.zeros_like(scaled)
-    inside = scaled < radius**2
-    near = scaled[inside]
-    found[inside] = np.exp(-0.5 * near) * (1.0 - np.sqrt(near) / radius) ** (n_features // 2 + 1)
-    return found
-
-
-def sparse_compact_block(x: Reals, centers: Reals, radius: float, sigmas: Reals) -> csr_array:
-    """Return k(x_i, c_j) (M, C) of the pairs within reach, in the precision of ``x``.
-
-    Parameters
-    ----------
-    x, centers : (M, D) and (C, D)
-    radius : distance, in units of σ, from which on the kernel is 0
-    sigmas : (C,) width of each centre
-    """
-    farthest = radius * sigmas.max(initial=0.0)
-    pairs = cKDTree(x).sparse_distance_matrix(cKDTree(centers), farthest, output_type="ndarray")
-    scaled = np.square(pairs["v"] / sigmas[pairs["j"]])
-    values = compact_values(scaled, radius, x.shape[1]).astype(x.dtype)
-    return csr_array((values, (pairs["i"], pairs["j"])), shape=(len(x), len(centers)))
-
-
-def share_within_reach(x: Reals, centers: Reals, reach: float) -> float:
-    """Return which share of the pairs of a point (M, D) and a centre (C, D) is nearer than ``reach``.
-
-    It is estimated from some hundred points and centres.
-    """
-    left, right = (points[:: max(len(points) // _SAMPLE, 1)][:_SAMPLE] for points in (x, centers))
-    neighbours = cKDTree(left).count_neighbors(cKDTree(right), reach)
-    return float(neighbours) / max(len(left) * len(right), 1)
-
-
-def is_tree_faster(x: Reals, centers: Reals, reach: float) -> bool:
-    """Return whether neighbours (M, D), (C, D) are better found by a tree than among all distances."""
-    return x.shape[1] <= _FEW_FEATURES and share_within_reach(x, centers, reach) <= _SPARSE
-
-
-def is_basis_better_sparse(x: Reals, reach: float, n_centers: int) -> bool:
-    """Return whether the columns of so many centres among points (M, D) are better kept sparse."""
-    is_large = len(x) >= max(_MANY_POINTS, _POINTS_PER_CENTER * n_centers)
-    return is_large and share_within_reach(x, x, reach) <= _SPARSE
-
-
-# FOLDED (parameters):
-# Checks of the estimators' parameters; constructors store them unchecked, as scikit-learn demands.
-
-
-def check_whole(name: str, value: Any, cure: str = "") -> None:
-    """Raise ParameterError if a parameter is no whole number of at least 1; ``cure`` ends the message."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ParameterError(f"{name} is {value!r}, expected a whole number of at least 1{cure}")
-
-
-def check_not_negative(name: str, value: Any) -> None:
-    """Raise ParameterError if a parameter is no finite number of at least 0."""
-    if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
-        raise ParameterError(f"{name} is {value!r}, expected a finite number of at least 0")
-
-
-def check_positive(name: str, value: Any, cure: str = "") -> None:
-    """Raise ParameterError if a parameter is no finite number above 0; ``cure`` ends the message."""
-    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
-        raise ParameterError(f"{name} is {value!r}, expected a finite number above 0{cure}")
-
-
-def check_finite(name: str, value: Any) -> None:
-    """Raise ParameterError if a parameter is no finite number."""
-    if not (isinstance(value, Real) and np.isfinite(float(value))):
-        raise ParameterError(f"{name} is {value!r}, expected a finite number")
-
-
 KernelName = Literal["gaussian", "polynomial", "sigmoid", "compact"]
-
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "gaussian": (),
     "polynomial": ("theta", "degree"),
@@ -226,44 +137,6 @@ def make_kernel(name: KernelName, sigma: float, params: Mapping[str, Any] | None
     return Kernel(name, sigma, **given)
 
 
-def inverse_square(sigma: ArrayLike, dtype: DTypeLike) -> Reals:
-    """Return 1/σ², kept finite in the given precision however small σ is."""
-    with np.errstate(divide="ignore", over="ignore"):
-        inverse = 1.0 / np.square(sigma, dtype=np.float64)
-    return np.asarray(np.minimum(inverse, np.finfo(dtype).max).astype(dtype))
-
-
-def _squared_distances(x: Reals, centers: Reals, scale: Reals) -> Reals:
-    """Return ‖x−c‖² (M, C), precise enough for a kernel with 1/σ² = ``scale`` (C,).
-
-    Points and centres are first shifted by the mean of the centres, so features far from 0 do not cost
-    precision. Where the rounding of scalar products could be mistaken for a distance and would change the
-    kernel, the distances are computed again from differences.
-    """
-    if not len(centers):
-        return np.asarray(x @ centers.T)
-    middle = centers.mean(axis=0)
-    left, right = x - middle, centers - middle
-    rows, columns = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right)
-    products = left @ right.T
-    products *= -2.0
-    products += rows[:, None]
-    products += columns
-    rounding = _ROUNDING * np.finfo(x.dtype).eps * (rows.max(initial=0.0) + columns.max())
-    if not rounding * scale.max() <= np.sqrt(np.finfo(x.dtype).eps):
-        _measure_again(products, x, centers, rounding)
-    return np.asarray(np.maximum(products, 0.0, out=products))
-
-
-def _measure_again(distances: Reals, x: Reals, centers: Reals, rounding: float) -> None:
-    """Replace squared distances (M, C) that are not above ``rounding`` by sums of squared differences."""
-    pairs = np.flatnonzero(~(distances.ravel() > rounding))
-    for first in range(0, len(pairs), _PAIRS_AT_ONCE):
-        i, j = np.divmod(pairs[first : first + _PAIRS_AT_ONCE], len(centers))
-        differences = x[i] - centers[j]
-        distances[i, j] = np.einsum("ij,ij->i", differences, differences)
-
-
 def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
     """Return the widths an estimator may choose from, as floats; raise ParameterError for anything else."""
     try:
@@ -273,10 +146,6 @@ def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
     if not found or not all(np.isfinite(s) and s > 0 for s in found):
         raise ParameterError(f"sigma is {sigma!r}, expected a finite number above 0, or several")
     return found
-
-
-# FOLDED (gaussian):
-# The Gaussian kernel of one width in single precision: one matrix product and one exponential a block.
 
 
 @dataclass(frozen=True)
@@ -326,3 +195,120 @@ def of_exponents(exponents: Singles) -> Singles:
 def mean_point(points: Reals) -> Singles:
     """Return the mean (D,) of points (M, D), to serve as their origin."""
     return np.asarray(points.mean(axis=0, dtype=np.float64), dtype=np.float32)
+
+
+def inverse_square(sigma: ArrayLike, dtype: DTypeLike) -> Reals:
+    """Return 1/σ², kept finite in the given precision however small σ is."""
+    with np.errstate(divide="ignore", over="ignore"):
+        inverse = 1.0 / np.square(sigma, dtype=np.float64)
+    return np.asarray(np.minimum(inverse, np.finfo(dtype).max).astype(dtype))
+
+
+def _squared_distances(x: Reals, centers: Reals, scale: Reals) -> Reals:
+    """Return ‖x−c‖² (M, C), precise enough for a kernel with 1/σ² = ``scale`` (C,).
+
+    Points and centres are first shifted by the mean of the centres, so features far from 0 do not cost
+    precision. Where the rounding of scalar products could be mistaken for a distance and would change the
+    kernel, the distances are computed again from differences.
+    """
+    if not len(centers):
+        return np.asarray(x @ centers.T)
+    middle = centers.mean(axis=0)
+    left, right = x - middle, centers - middle
+    rows, columns = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right)
+    products = left @ right.T
+    products *= -2.0
+    products += rows[:, None]
+    products += columns
+    rounding = _ROUNDING * np.finfo(x.dtype).eps * (rows.max(initial=0.0) + columns.max())
+    if not rounding * scale.max() <= np.sqrt(np.finfo(x.dtype).eps):
+        _measure_again(products, x, centers, rounding)
+    return np.asarray(np.maximum(products, 0.0, out=products))
+
+
+def _measure_again(distances: Reals, x: Reals, centers: Reals, rounding: float) -> None:
+    """Replace squared distances (M, C) that are not above ``rounding`` by sums of squared differences."""
+    pairs = np.flatnonzero(~(distances.ravel() > rounding))
+    for first in range(0, len(pairs), _PAIRS_AT_ONCE):
+        i, j = np.divmod(pairs[first : first + _PAIRS_AT_ONCE], len(centers))
+        differences = x[i] - centers[j]
+        distances[i, j] = np.einsum("ij,ij->i", differences, differences)
+
+
+def compact_values(scaled: Reals, radius: float, n_features: int) -> Reals:
+    """Return the Gaussian of ‖x−x'‖²/σ² times Wendland's (1 − d/R)₊^ν, definite for ν ≥ (D + 1)/2.
+
+    Only pairs within reach cost an exponential.
+
+    Parameters
+    ----------
+    scaled : squared distances in units of σ², of any shape
+    radius : R, distance in units of σ from which on the kernel is 0
+    n_features : D
+    """
+    found = np.zeros_like(scaled)
+    inside = scaled < radius**2
+    near = scaled[inside]
+    found[inside] = np.exp(-0.5 * near) * (1.0 - np.sqrt(near) / radius) ** (n_features // 2 + 1)
+    return found
+
+
+def sparse_compact_block(x: Reals, centers: Reals, radius: float, sigmas: Reals) -> csr_array:
+    """Return k(x_i, c_j) (M, C) of the pairs within reach, in the precision of ``x``.
+
+    Parameters
+    ----------
+    x, centers : (M, D) and (C, D)
+    radius : distance, in units of σ, from which on the kernel is 0
+    sigmas : (C,) width of each centre
+    """
+    farthest = radius * sigmas.max(initial=0.0)
+    pairs = cKDTree(x).sparse_distance_matrix(cKDTree(centers), farthest, output_type="ndarray")
+    scaled = np.square(pairs["v"] / sigmas[pairs["j"]])
+    values = compact_values(scaled, radius, x.shape[1]).astype(x.dtype)
+    return csr_array((values, (pairs["i"], pairs["j"])), shape=(len(x), len(centers)))
+
+
+def share_within_reach(x: Reals, centers: Reals, reach: float) -> float:
+    """Return which share of the pairs of a point (M, D) and a centre (C, D) is nearer than ``reach``.
+
+    It is estimated from some hundred points and centres.
+    """
+    left, right = (points[:: max(len(points) // _SAMPLE, 1)][:_SAMPLE] for points in (x, centers))
+    neighbours = cKDTree(left).count_neighbors(cKDTree(right), reach)
+    return float(neighbours) / max(len(left) * len(right), 1)
+
+
+def is_tree_faster(x: Reals, centers: Reals, reach: float) -> bool:
+    """Return whether neighbours (M, D), (C, D) are better found by a tree than among all distances."""
+    return x.shape[1] <= _FEW_FEATURES and share_within_reach(x, centers, reach) <= _SPARSE
+
+
+def is_basis_better_sparse(x: Reals, reach: float, n_centers: int) -> bool:
+    """Return whether the columns of so many centres among points (M, D) are better kept sparse."""
+    is_large = len(x) >= max(_MANY_POINTS, _POINTS_PER_CENTER * n_centers)
+    return is_large and share_within_reach(x, x, reach) <= _SPARSE
+
+
+def check_whole(name: str, value: Any, cure: str = "") -> None:
+    """Raise ParameterError if a parameter is no whole number of at least 1; ``cure`` ends the message."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ParameterError(f"{name} is {value!r}, expected a whole number of at least 1{cure}")
+
+
+def check_not_negative(name: str, value: Any) -> None:
+    """Raise ParameterError if a parameter is no finite number of at least 0."""
+    if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
+        raise ParameterError(f"{name} is {value!r}, expected a finite number of at least 0")
+
+
+def check_positive(name: str, value: Any, cure: str = "") -> None:
+    """Raise ParameterError if a parameter is no finite number above 0; ``cure`` ends the message."""
+    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        raise ParameterError(f"{name} is {value!r}, expected a finite number above 0{cure}")
+
+
+def check_finite(name: str, value: Any) -> None:
+    """Raise ParameterError if a parameter is no finite number."""
+    if not (isinstance(value, Real) and np.isfinite(float(value))):
+        raise ParameterError(f"{name} is {value!r}, expected a finite number")

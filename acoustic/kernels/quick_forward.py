@@ -6,7 +6,12 @@ each other only. All else is matrix products. ε may be left to the leave-one-ou
 a decade while the model has half its centres. OROLS gets its λ by the leave-one-out error, which costs one
 product for all λ, since leverages are Σ_k q_k(i)²/(κ_k + λ).
 
-The result has the form of the papers' algorithm, `forward.ForwardPath`, with the models of all sizes.
+With the columns K_m = [1 k_1 … k_m] the weights solve (KᵀK + 2ε P) α = Kᵀy, where P is the Gram matrix of the
+centres, with zeros for the bias (`NormalEquations`). That is what adding ε to the diagonal of the Gram matrix
+does (thesis, K + εI) to first order: (K + εI)ᵀ(K + εI) = KᵀK + 2εP + ε²I on the columns of the centres. The
+triangular factor RᵀR = KᵀK + 2εP gives all that an orthogonal basis gives: R = D^½ U with the U of
+K_m = Q_m U_m, thesis (3.76), and Q_m D^-½ = K_m R⁻¹ by one matrix product. The result so has the form of the
+papers' algorithm, `forward.ForwardPath`, with the models of all sizes.
 
 Axes: M training points, R targets, C centres, m = C + 1 columns with the bias, n rows that scores look at.
 """
@@ -35,20 +40,80 @@ from acoustic.kernels.ridge import (
 from foundation.arrays import Flags, Floats, Longs, Reals
 from foundation.threads import single_threaded_libraries
 
-# FOLDED (normal_equations):
-# Regularised least squares on kernel columns by normal equations, which grow block by block.
-#
-# With the columns K_m = [1 k_1 … k_m] the weights solve (KᵀK + 2ε P) α = Kᵀy, where P is the Gram matrix of the
-# centres, with zeros for the bias. That is what adding ε to the diagonal of the Gram matrix does (thesis, K +
-# εI) to first order: (K + εI)ᵀ(K + εI) = KᵀK + 2εP + ε²I on the columns of the centres. The triangular factor
-# RᵀR = KᵀK + 2εP gives all that an orthogonal basis gives: R = D^½ U with the U of K_m = Q_m U_m, thesis
-# (3.76), and Q_m D^-½ = K_m R⁻¹ by one matrix product.
-#
-# Axes: M training points, R targets, m columns with the bias.
-
 _JITTER = 1e-11  # added to the diagonal, in units of its mean
 _TRIES = 5  # with a hundred times the jitter each
 _IN_SPAN = 1e-9  # share of its squared length that a column must have outside the span of those before
+GROWTH = (0.25, 0.5, 1.0)  # shares of the centres that there are after each block
+_SMALL = 256  # so many centres or fewer are drawn in two blocks
+_RIDGES = (0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+_WORTH_THREADS = 1e9  # M C² from which matrix products are worth more than one thread
+_SCORED = 600  # rows whose leave-one-out errors choose ε and λ
+_CHECKPOINTS = 12  # sizes whose leave-one-out error is computed
+_ENOUGH = 1.002  # the smallest model whose leave-one-out error is at most this many times the least
+_QUICK_KERNELS = ("gaussian",)  # of the compact kernel the papers' algorithm uses the sparsity
+_LEAST_ERROR = 1e-15  # share of ‖y‖² below which an error is rounding error
+
+
+class Quick(NamedTuple):
+    """A path, and the width and the ε it was computed with."""
+
+    path: ForwardPath
+    sigma: float
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """What the leave-one-out error may still change while the model has half its centres.
+
+    Attributes
+    ----------
+    widths : factors of the width that are compared
+    epsilons : factors of ε that are compared
+    """
+
+    widths: tuple[float, ...] = (1.0,)
+    epsilons: tuple[float, ...] = (1.0,)
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether there is nothing to compare."""
+        return len(self.widths) * len(self.epsilons) == 1
+
+
+def is_quick(config: ForwardConfig) -> bool:
+    """Return whether this module does what a configuration asks for, but for the size of blocks."""
+    return (
+        config.kernel.name in _QUICK_KERNELS
+        and len(config.sigmas) == 1
+        and config.selection in ("residual", "random")
+        and config.stopping in ("size", "loo")
+    )
+
+
+def quick_selection(
+    x: Reals,
+    targets: Floats,
+    config: ForwardConfig,
+    *,
+    sample_weight: Floats | None = None,
+    rng: np.random.Generator,
+    refinement: Refinement | None = None,
+) -> Quick:
+    """Return the path of models found in few large blocks.
+
+    Parameters
+    ----------
+    x : (M, D) training points; kernel values are computed in their precision, all else in float64
+    targets : (M, R)
+    config : how centres are selected; see `is_quick`
+    sample_weight : (M,) weights of the squared errors, above 0; only their ratios count
+    rng : generator of the draws
+    refinement : what is compared on the way; nothing by default
+    """
+    small = len(x) * min(config.max_centers, len(x)) ** 2 < _WORTH_THREADS
+    with single_threaded_libraries() if small else nullcontext():
+        return _selected(x, targets, config, sample_weight, rng, refinement)
 
 
 class Factor(NamedTuple):
@@ -159,78 +224,6 @@ class NormalEquations:
         n = len(factor.r)
         lengths = self._gram[:n, :n].diagonal()
         return np.asarray(np.square(factor.r.diagonal()) > _IN_SPAN * lengths)[1:]
-
-
-GROWTH = (0.25, 0.5, 1.0)  # shares of the centres that there are after each block
-_SMALL = 256  # so many centres or fewer are drawn in two blocks
-_RIDGES = (0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-_WORTH_THREADS = 1e9  # M C² from which matrix products are worth more than one thread
-_SCORED = 600  # rows whose leave-one-out errors choose ε and λ
-_CHECKPOINTS = 12  # sizes whose leave-one-out error is computed
-_ENOUGH = 1.002  # the smallest model whose leave-one-out error is at most this many times the least
-_QUICK_KERNELS = ("gaussian",)  # of the compact kernel the papers' algorithm uses the sparsity
-
-
-class Quick(NamedTuple):
-    """A path, and the width and the ε it was computed with."""
-
-    path: ForwardPath
-    sigma: float
-    epsilon: float
-
-
-@dataclass(frozen=True)
-class Refinement:
-    """What the leave-one-out error may still change while the model has half its centres.
-
-    Attributes
-    ----------
-    widths : factors of the width that are compared
-    epsilons : factors of ε that are compared
-    """
-
-    widths: tuple[float, ...] = (1.0,)
-    epsilons: tuple[float, ...] = (1.0,)
-
-    @property
-    def is_trivial(self) -> bool:
-        """Whether there is nothing to compare."""
-        return len(self.widths) * len(self.epsilons) == 1
-
-
-def is_quick(config: ForwardConfig) -> bool:
-    """Return whether this module does what a configuration asks for, but for the size of blocks."""
-    return (
-        config.kernel.name in _QUICK_KERNELS
-        and len(config.sigmas) == 1
-        and config.selection in ("residual", "random")
-        and config.stopping in ("size", "loo")
-    )
-
-
-def quick_selection(
-    x: Reals,
-    targets: Floats,
-    config: ForwardConfig,
-    *,
-    sample_weight: Floats | None = None,
-    rng: np.random.Generator,
-    refinement: Refinement | None = None,
-) -> Quick:
-    """Return the path of models found in few large blocks.
-
-    Parameters
-    ----------
-    x : (M, D) training points; kernel values are computed in their precision, all else in float64
-    targets : (M, R)
-    config : how centres are selected; see `is_quick`
-    sample_weight : (M,) weights of the squared errors, above 0; only their ratios count
-    rng : generator of the draws
-    refinement : what is compared on the way; nothing by default
-    """
-    small = len(x) * min(config.max_centers, len(x)) ** 2 < _WORTH_THREADS
-    with single_threaded_libraries() if small else nullcontext():
-        return _selected(x, targets, config, sample_weight, rng, refinement)
 
 
 def _selected(
@@ -370,18 +363,6 @@ def _best_size(q: Floats, kept: Floats, parts: Floats, targets: Floats) -> int:
         first = end
     is_enough = np.array(errors) <= _ENOUGH * min(errors)
     return int(ends[int(np.argmax(is_enough))]) - 1
-
-
-# FOLDED (path_scores):
-# Scores by which the size of a model, or its ridge λ, is chosen from a path of forward selection.
-#
-# All of them follow from κ_i, q_iᵀy and ‖y‖²: no score needs the points again. The thesis (3.4.1) names the
-# Bayesian information criterion and the minimum description length as alternatives to cross-validation for the
-# number of centres, and (3.4.2) the evidence as an alternative to GCV for λ.
-#
-# Axes: M training points, R targets, C centres; score number m is that of the model with m centres.
-
-_LEAST_ERROR = 1e-15  # share of ‖y‖² below which an error is rounding error
 
 
 def unexplained_errors(path: ForwardPath, energy: float) -> Floats:

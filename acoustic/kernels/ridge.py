@@ -1,8 +1,12 @@
-"""The ridge λ of OROLS by generalised cross-validation, or by the evidence; thesis (3.81), (3.85) to (3.89).
+"""The ridge λ of OROLS by generalised cross-validation or by the evidence, and leave-one-out outputs.
 
-The thesis names the Bayesian evidence (MacKay 1992) as another way to λ and gives no formula. Here the
-weights α̃ of the orthogonal columns are normal with variance s²/λ, and the noise is normal with variance s².
-Then the targets have the covariance s²(I + QQᵀ/λ), with inverse P̃/s² and determinant s²ᴹ Π(1 + κ_i/λ).
+λ is thesis (3.81), (3.85) to (3.89). The thesis names the Bayesian evidence (MacKay 1992) as another way to λ
+and gives no formula. Here the weights α̃ of the orthogonal columns are normal with variance s²/λ, and the
+noise is normal with variance s². Then the targets have the covariance s²(I + QQᵀ/λ), with inverse P̃/s² and
+determinant s²ᴹ Π(1 + κ_i/λ).
+
+Leave-one-out outputs follow from residuals and leverages, without refitting. To leave a point out is to leave
+out its row of the problem with all its weight; centres, basis and λ are kept.
 
 Axes: M training points, m orthogonal columns, R targets.
 """
@@ -21,6 +25,10 @@ _JUDGED = 0.1  # share of M: with more columns the GCV score cannot compare valu
 _SMALLEST, _N_GRID = 1e-12, 25  # of the evidence's grid: least λ as a share of the largest κ; points
 _SETTLED = 1e-8  # relative error of λ of the evidence
 _ROUNDS = 3  # fixed-point steps of (3.88) after each centre; more steps hardly change λ
+Limit = Callable[[Longs], tuple[Floats, Floats]]
+FARTHEST = 3.0  # largest |output|, for targets ±1, that calibration uses unclipped
+_CHUNK = 64  # columns of Q squared at once
+_ALONE = 0.6  # 1 − h counts as 0 if it is below the machine epsilon to this power
 
 
 def gcv_score(kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float) -> float:
@@ -137,21 +145,6 @@ def _error_and_trace(
     total = kappa + ridge
     held = float(np.sum(squares / kappa * np.square(ridge / total))) if ridge else 0.0
     return unexplained + held, n_points - float(np.sum(kappa / total))
-
-
-# FOLDED (leave_one_out):
-# Leave-one-out outputs of a least-squares model, computed without refitting from residuals and leverages.
-#
-# To leave a point out is to leave out its row of the problem with all its weight; centres, basis and λ are
-# kept.
-#
-# Axes: M training points, R targets, m columns of the basis.
-
-Limit = Callable[[Longs], tuple[Floats, Floats]]
-
-FARTHEST = 3.0  # largest |output|, for targets ±1, that calibration uses unclipped
-_CHUNK = 64  # columns of Q squared at once
-_ALONE = 0.6  # 1 − h counts as 0 if it is below the machine epsilon to this power
 
 
 def left_out_residuals(residual: Reals, leverages: Reals, limit: Limit) -> Floats:

@@ -1,11 +1,12 @@
-"""The greedy loop by which all methods of forward selection choose centres; each method is a scorer.
+"""The greedy loop by which all methods of forward selection choose centres, and the basis that it grows.
 
 Thesis Algorithms 1 and 2, the leave-one-out slides, orthogonal least squares and the nodes of KMSE differ in
-which point they choose next, in what they update after each choice, and in when they stop. They share the
-rest: the kernel columns of the chosen points are made orthogonal to the columns before, and points whose
-columns lie in the span of these are skipped.
+which point they choose next, in what they update after each choice, and in when they stop: each is a
+`Scorer`. They share the rest, `select_greedily`: the kernel columns of the chosen points are made orthogonal
+to the columns before, K_m = Q_m U_m (`OrthogonalBasis`), and points whose columns lie in the span of these
+are skipped.
 
-Axes: M training points, b points chosen at once.
+Axes: M training points, b points chosen at once, m columns, R targets.
 """
 
 from __future__ import annotations
@@ -18,6 +19,15 @@ from scipy.sparse import csc_array
 
 from acoustic.errors import ParameterError
 from foundation.arrays import Flags, Floats, Longs, Reals
+
+_NEGLIGIBLE = 1e-150  # far columns hardly touch: products of their weights would be subnormal, which is slow
+_ROWS_AT_ONCE = 512  # rows of Q that are computed at once
+# A column that orthogonalising shortens to less than this share is orthogonalised a second time. With 0.1 the
+# columns are no longer orthogonal enough.
+_REORTHOGONALIZE = 0.5
+# A column counts as lying in the span of the others if its length falls below this many machine epsilons of
+# its original length.
+_VANISHED = 64.0
 
 
 class Scorer(Protocol):
@@ -63,19 +73,6 @@ def select_greedily(scorer: Scorer, basis: Basis, n_most: int) -> Longs:
         scorer.account(points, added)
         selected += points[added].tolist()
     return np.array(selected, dtype=np.int64)
-
-
-# FOLDED (columns):
-# The columns of Q in K_m = Q_m U_m, thesis (3.76): kept dense, or as the sparse columns of K.
-#
-# Q is dense even where K is sparse, as for a compact kernel. `SparseColumns` keeps K and V = U⁻¹, so that
-# Q = KV: memory O(s + m²) and time O(s + m² + M) for each column, with s entries of K that are not 0, in place
-# of O(Mm) for both.
-#
-# Axes: M points, m columns, b columns at once, R targets.
-
-_NEGLIGIBLE = 1e-150  # far columns hardly touch: products of their weights would be subnormal, which is slow
-_ROWS_AT_ONCE = 512  # rows of Q that are computed at once
 
 
 class DenseColumns:
@@ -170,17 +167,6 @@ class SparseColumns:
         for first in range(0, self._n_rows, _ROWS_AT_ONCE):
             rows = slice(first, first + _ROWS_AT_ONCE)
             yield rows, (k[rows] @ v).astype(self._dtype)
-
-
-# FOLDED (basis):
-# The orthogonal decomposition K_m = Q_m U_m of selected columns, grown one by one or block by block.
-
-# A column that orthogonalising shortens to less than this share is orthogonalised a second time. With 0.1 the
-# columns are no longer orthogonal enough.
-_REORTHOGONALIZE = 0.5
-# A column counts as lying in the span of the others if its length falls below this many machine epsilons of
-# its original length.
-_VANISHED = 64.0
 
 
 class OrthogonalBasis:
@@ -303,12 +289,6 @@ class OrthogonalBasis:
 def _lengths(block: Reals) -> Reals:
     """Return the lengths of the columns, (b,); infinite where the squares overflow."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->j", block, block)))
-
-
-# FOLDED (candidates):
-# How much candidate columns would improve a model: the selection rules of `forward`.
-#
-# Axes: M training points, R targets, b candidates.
 
 
 def greedy_order(block: Reals, residual: Reals, n_wanted: int) -> Longs:

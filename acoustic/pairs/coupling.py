@@ -1,4 +1,9 @@
-"""Posteriors of classes from the log odds of pairs: of all classes, or of the few that a frame's list holds.
+"""Posteriors of classes from the log odds of pairs.
+
+Price's coupling is a sum: over the pairs of all classes, or of the few that a frame's list holds. The
+couplings of Hastie and Tibshirani (1998) and of Wu, Lin and Weng (2004) iterate (`recoupled`): they are run
+over the best classes of each frame by Price's coupling, and the sum of the posteriors of these classes is
+shared out anew among them.
 
 Axes: T frames, P pairs, K classes, N classes of a frame's list.
 """
@@ -24,6 +29,10 @@ _SINGLE_LN2_HIGH, _SINGLE_LN2_LOW = np.float32(0.693359375), np.float32(-2.12194
 _SINGLE_BIAS, _SINGLE_BITS = np.int32(127), np.int32(23)
 _OVER_6, _OVER_24, _OVER_120 = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
 _OVER_720, _OVER_5040 = np.float32(1 / 720), np.float32(1 / 5040)
+CouplingName = Literal["price", "wu-lin-weng", "hastie-tibshirani"]
+_SWEEPS = 100
+_ENOUGH = 1e-7  # largest change of a posterior in a sweep at which the iteration ends
+_LEAST = 1e-12  # pairwise posteriors are clipped to [_LEAST, 1 − _LEAST]
 
 
 def all_pairs(n_classes: int) -> Ints:
@@ -234,21 +243,6 @@ def fill_posteriors(lists: Ints, scores: Singles, sums: Singles, found: Singles)
     found += norm
     np.negative(found, out=found)
     np.put_along_axis(found, lists, -np.log(beyond) - norm, axis=1)
-
-
-# FOLDED (iterative_coupling):
-# Couplings of pairwise posteriors that iterate: Hastie and Tibshirani 1998, Wu, Lin and Weng 2004.
-#
-# Both are run over the best classes of each frame by Price's coupling. The sum of the posteriors of these
-# classes is shared out anew among them; the other classes keep their posteriors.
-#
-# Axes: T frames, P pairs, K classes.
-
-CouplingName = Literal["price", "wu-lin-weng", "hastie-tibshirani"]
-
-_SWEEPS = 100
-_ENOUGH = 1e-7  # largest change of a posterior in a sweep at which the iteration ends
-_LEAST = 1e-12  # pairwise posteriors are clipped to [_LEAST, 1 − _LEAST]
 
 
 def recoupled(log_posteriors: Reals, log_odds: Floats, name: CouplingName, n_best: int) -> Floats:

@@ -1,6 +1,10 @@
-"""The interface of machines: the discriminants of all pairs of classes, ready to be evaluated.
+"""The discriminants of all pairs of classes, ready to be evaluated.
 
-Axes: T frames, D features, P pairs, K classes.
+`Machines` is what they have in common. `PooledMachines` have centres that all pairs of a class share: the outputs of all pairs at a block of frames
+cost one matrix product for each class. `SparseMachines` have centres of their own for each pair: every
+distinct centre costs one kernel value a frame. Machines of some pairs alone are in `acoustic.pairs.rivals`.
+
+Axes: T frames, D features, P pairs, K classes, C distinct centres in all, c centres of a pair at most.
 """
 
 from __future__ import annotations
@@ -23,6 +27,9 @@ from foundation.threads import parallel_map, single_threaded_libraries
 
 FRAMES_AT_ONCE = 128
 LEAST_SIGMA = 1e-6  # of a kernel in a model file: frames divided by it stay finite
+_POOLED_TENSORS = ("centers", "starts", "weights", "biases")
+_CENTERS_AT_ONCE = 1024  # with the frames of a block, a kernel block of 0.5 MB: a core's cache holds it
+_SPARSE_TENSORS = ("pairs", "centers", "sigmas", "center_rows", "slots", "weights", "biases")
 
 
 class Machines(Protocol):
@@ -108,16 +115,6 @@ def for_blocks_of_frames(
         return
     for _ in parallel_map(work, rows, n_workers):
         pass
-
-
-# FOLDED (pooled):
-# Evaluation of the discriminants of all pairs of classes on centres that the pairs of a class share.
-#
-# The outputs of all pairs at a block of frames cost one matrix product for each class.
-#
-# Axes: T frames, D features, P pairs, K classes, C centres in all.
-
-_POOLED_TENSORS = ("centers", "starts", "weights", "biases")
 
 
 @dataclass(frozen=True)
@@ -244,17 +241,6 @@ def _join(sides: Singles, biases: Singles, outputs: Singles) -> None:
             for t in range(outputs.shape[1]):
                 outputs[pair, t] = sides[i, j, t] - sides[j, i, t] + biases[pair]
             pair += 1
-
-
-# FOLDED (sparse):
-# Evaluation of one discriminant for each pair of classes, each with centres of its own.
-#
-# Axes: T frames, D features, P pairs, K classes, C distinct centres in all, c centres of a pair at most.
-
-_CENTERS_AT_ONCE = 1024  # with the frames of a block, a kernel block of 0.5 MB: a core's cache holds it
-
-
-_SPARSE_TENSORS = ("pairs", "centers", "sigmas", "center_rows", "slots", "weights", "biases")
 
 
 class CenterBlock(NamedTuple):
