@@ -19,7 +19,6 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
 from acoustic.errors import AlignmentError
 from acoustic.hmm.gmm import GmmModel
@@ -337,6 +336,8 @@ def fit_curve(right: Floats, wrong: Floats, prior_wrong: float = PRIOR_WRONG) ->
 
 def _logistic(margins: Floats, targets: Floats) -> tuple[float, float]:
     """Return slope, 0 at least, and offset of the logistic function nearest to some targets from 0 to 1."""
+    from sklearn.linear_model import LogisticRegression  # a large package, and only for training
+
     model = LogisticRegression(C=_WEAK)
     ones, scale = np.repeat([1, 0], len(margins)), max(float(margins.std()), 1e-9)
     with single_threaded_libraries():  # the last digits must not depend on the number of cores

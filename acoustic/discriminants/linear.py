@@ -3,8 +3,8 @@
 Fisher's discriminant follows from the moments of the classes, which may be summed over batches. The
 minimum-squared-error family (MSE lecture, 5.8–5.12) are pseudoinverse, LMS and Ho-Kashyap. They solve
 Ya = b, where the rows of Y are [1 x]. With two classes the rows of the negative class are negated, so that
-b > 0 means that a point is on the right side. With more classes a becomes a matrix A, each column of which has
-the targets 1 for its class and 0 for the rest.
+b > 0 means that a point is on the right side. With more classes a becomes a matrix A, each column of which
+has the targets 1 for its class and 0 for the rest.
 
 Axes: M training points, D features, R columns of outputs (1 for two classes), K classes.
 """

@@ -16,15 +16,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
-from scipy.sparse import csr_array
-from scipy.spatial import cKDTree
 
 from acoustic.errors import ParameterError
 from foundation.arrays import Reals, Singles
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _SAMPLE = 256  # points and centres from which the share of pairs within reach is estimated
 _SPARSE = 0.05  # with a larger share of pairs within reach, dense blocks are as fast
@@ -262,6 +263,9 @@ def sparse_compact_block(x: Reals, centers: Reals, radius: float, sigmas: Reals)
     radius : distance, in units of σ, from which on the kernel is 0
     sigmas : (C,) width of each centre
     """
+    from scipy.sparse import csr_array  # large packages, and few models have compact kernels
+    from scipy.spatial import cKDTree
+
     farthest = radius * sigmas.max(initial=0.0)
     pairs = cKDTree(x).sparse_distance_matrix(cKDTree(centers), farthest, output_type="ndarray")
     scaled = np.square(pairs["v"] / sigmas[pairs["j"]])
@@ -274,6 +278,8 @@ def share_within_reach(x: Reals, centers: Reals, reach: float) -> float:
 
     It is estimated from some hundred points and centres.
     """
+    from scipy.spatial import cKDTree
+
     left, right = (points[:: max(len(points) // _SAMPLE, 1)][:_SAMPLE] for points in (x, centers))
     neighbours = cKDTree(left).count_neighbors(cKDTree(right), reach)
     return float(neighbours) / max(len(left) * len(right), 1)

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import brentq
 
 from foundation.arrays import Floats, Longs, Reals
 
@@ -117,6 +116,8 @@ def evidence_ridge(kappa: Floats, products: Floats, unexplained: float, n_points
     The parameters are those of `gcv_score`. The evidence may have several maxima: the best point of a grid is
     taken, and between its neighbours the λ that MacKay's step leaves as it is.
     """
+    from scipy.optimize import brentq  # a large package, of which decoding needs nothing
+
     state = kappa, products, unexplained, n_points
     grid = np.log(kappa.max()) + np.log(_SMALLEST) * np.linspace(1, 0, _N_GRID)
     best = int(np.argmax([log_evidence(*state, ridge) for ridge in np.exp(grid)]))

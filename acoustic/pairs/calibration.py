@@ -13,7 +13,6 @@ from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from acoustic.errors import ParameterError
 from acoustic.kernels.ridge import FARTHEST
@@ -246,6 +245,8 @@ class GaussianCurve:
 
     def predict_proba(self, outputs: ArrayLike) -> Floats:
         """Return P(positive | output), shape of the outputs."""
+        from scipy.special import expit  # a large package, of which decoding needs nothing
+
         return np.asarray(expit(self.log_odds(outputs)))
 
 

@@ -16,19 +16,14 @@ import numpy as np
 
 from acoustic.errors import ModelError
 from foundation.arrays import Floats, Ints, Longs, Reals, Singles
-from foundation.compiled import njit
+from foundation.compiled import njit, single_exp
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LEAST_EXPONENT = -700.0
 _EXPONENT_BIAS, _MANTISSA_BITS = np.int64(1023), np.int64(52)
 _FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
-_HALF, _ONE = np.float32(0.5), np.float32(1)
-_SINGLE_LOG2_E = np.float32(1.44269504)
-_SINGLE_LN2_HIGH, _SINGLE_LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
-_SINGLE_BIAS, _SINGLE_BITS = np.int32(127), np.int32(23)
-_OVER_6, _OVER_24, _OVER_120 = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
-_OVER_720, _OVER_5040 = np.float32(1 / 720), np.float32(1 / 5040)
+_ONE = np.float32(1)
 CouplingName = Literal["price", "wu-lin-weng", "hastie-tibshirani"]
 _SWEEPS = 100
 _ENOUGH = 1e-7  # largest change of a posterior in a sweep at which the iteration ends
@@ -108,7 +103,7 @@ def _add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles)
     square, slope, constant = curve[0], curve[1], curve[2]
     for t in range(len(outputs)):
         d = (square * outputs[t] + slope) * outputs[t] + constant
-        outputs[t] = _single_exp(min(max(d, -_FARTHEST), _FARTHEST))
+        outputs[t] = single_exp(min(max(d, -_FARTHEST), _FARTHEST))
     for t in range(len(outputs)):
         second[t] += outputs[t]
     for t in range(len(outputs)):
@@ -151,16 +146,6 @@ def log_posteriors_of_sums(sums: Singles) -> Singles:
     return np.asarray(found.T)
 
 
-@njit(nogil=True, cache=True, fastmath=True, inline="always")
-def _single_exp(v):  # type: ignore[no-untyped-def]  # as _exp
-    """Return e^v of a number within ±80 in single precision by Taylor's series."""
-    n = np.floor(v * _SINGLE_LOG2_E + _HALF)
-    g = v - n * _SINGLE_LN2_HIGH - n * _SINGLE_LN2_LOW
-    p = (((_OVER_5040 * g + _OVER_720) * g + _OVER_120) * g + _OVER_24) * g + _OVER_6
-    power = np.int32((np.int32(n) + _SINGLE_BIAS) << _SINGLE_BITS).view(np.float32)
-    return ((p * g + _HALF) * g * g + g + _ONE) * power
-
-
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def couple_lists(
     lists: Ints,
@@ -200,7 +185,7 @@ def couple_lists(
                 odds[b] = (curves[p, 0] * q + curves[p, 1]) * q + curves[p, 2]
             total = np.float32(0)
             for b in range(a + 1, lists.shape[1]):
-                odds[b] = _single_exp(min(max(odds[b], -_FARTHEST), _FARTHEST))
+                odds[b] = single_exp(min(max(odds[b], -_FARTHEST), _FARTHEST))
                 total += _ONE / odds[b]
             sums[t, a] += total
             for b in range(a + 1, lists.shape[1]):

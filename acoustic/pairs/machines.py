@@ -1,8 +1,9 @@
 """The discriminants of all pairs of classes, ready to be evaluated.
 
-`Machines` is what they have in common. `PooledMachines` have centres that all pairs of a class share: the outputs of all pairs at a block of frames
-cost one matrix product for each class. `SparseMachines` have centres of their own for each pair: every
-distinct centre costs one kernel value a frame. Machines of some pairs alone are in `acoustic.pairs.rivals`.
+`Machines` is what they have in common. `PooledMachines` have centres that all pairs of a class share: the
+outputs of all pairs at a block of frames cost one matrix product for each class. `SparseMachines` have
+centres of their own for each pair: every distinct centre costs one kernel value a frame. Machines of some
+pairs alone are in `acoustic.pairs.rivals`.
 
 Axes: T frames, D features, P pairs, K classes, C distinct centres in all, c centres of a pair at most.
 """

@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import MiniBatchKMeans
 
 from acoustic.errors import ModelError
 from acoustic.kernels.kernel import CenteredGaussian, mean_point, of_exponents
@@ -301,6 +300,7 @@ def fit_prototypes(frames: LabelledFrames, seed: int, n_workers: int | None = No
     seed : seed of the clustering
     n_workers : threads; one a core by default. The result does not depend on it.
     """
+    from sklearn.cluster import MiniBatchKMeans  # a large package, and only for training
 
     def one(k: int) -> Singles:
         own = frames.x[drawn(np.flatnonzero(frames.codes == k), _FRAMES, np.random.default_rng((seed, k)))]

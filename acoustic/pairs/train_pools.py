@@ -17,7 +17,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
-from sklearn.cluster import MiniBatchKMeans
 
 from acoustic.errors import ModelError
 from acoustic.kernels.forward import ForwardConfig, forward_selection
@@ -284,6 +283,8 @@ def pool_centers(
     seed : seed of the random choices
     n_workers : threads; one a core by default. The result does not depend on it.
     """
+    from sklearn.cluster import MiniBatchKMeans  # a large package, and only for training
+
     x, codes = frames.x, frames.codes
 
     def one(k: int) -> Singles:
