@@ -19,19 +19,17 @@ from pathlib import Path
 
 from acoustic.model import JSON_NAME, TENSORS_NAME
 from asr.config import ExperimentConfig, check_settings, with_preset, with_settings
+from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
-from asr.corpora.data_record import DataRecord, write_data
 from asr.corpora.speech_data import SpeechData
-from asr.corpora.sufficiency import amount_of, judgement
-from asr.decoding.keywords import copy_chosen, rows_of_chosen
+from asr.decoding.model_directories import DEFAULT_MODEL, MODELS
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
-from asr.logs import log_file, warnings_once
-from asr.model_directories import DEFAULT_MODEL, MODELS
-from asr.progress import say
+from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, check_corpus
 from asr.scoring.results import RESULTS, Result, write_results
 from asr.scoring.scoring import Transcripts
+from asr.spotting.rejection import copy_chosen, rows_of_chosen
 from asr.stages.decoding import DecodingStages
 from asr.stages.models import ModelStages
 from asr.stages.store import StageOutput, StageStore

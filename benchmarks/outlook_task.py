@@ -26,10 +26,10 @@ from acoustic.hmm.topology import Topology
 from acoustic.model import load_model
 from asr.config import GrammarName, TuningConfig, with_preset, with_settings
 from asr.corpora.speech_data import SpeechData
-from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.tuning import tune
 from asr.experiment import Experiment
 from asr.files import write_json
+from asr.language.grammars import has_lm_scale, read_grammar
 from asr.recipe import load_recipe
 from asr.scoring.scoring import compare, score
 from asr.training.hybrid import hybrid_front_end, load_units, own_units

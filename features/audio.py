@@ -35,7 +35,7 @@ from features.samples import (
     is_usual_rate,
 )
 from foundation.arrays import Singles
-from foundation.regular_files import check_regular
+from foundation.files import check_regular
 
 # Tables of segments are rounded to a hundredth of a second or so: that far past the end is not a mistake.
 SEGMENT_SLACK_S = 0.1

@@ -24,7 +24,7 @@ from features.samples import (
     is_usual_rate,
 )
 from foundation.arrays import Flags, Floats, Reals, Singles
-from foundation.checks import check_highest, check_lowest
+from foundation.records import check_highest, check_lowest
 from foundation.threads import serial_product
 
 INT16_SCALE = 32768.0

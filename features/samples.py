@@ -1,4 +1,4 @@
-"""Samples before any features: whether they are sound at all, how strong it is, and whether it may be speech.
+"""Checks of samples before features are computed: are they usable, how strong are they, may they be speech?
 
 Rates, lengths and values beyond the limits here come of a damaged header or a wrong format.
 """
@@ -22,7 +22,7 @@ LONGEST_S = 48 * 3600.0
 
 
 def is_usual_rate(sample_rate: float) -> bool:
-    """Return whether a number of samples a second is one that recordings have.
+    """Return whether a sample rate is one that recordings have.
 
     >>> is_usual_rate(44100), is_usual_rate(1)
     (True, False)

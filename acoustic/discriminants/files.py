@@ -27,8 +27,8 @@ from safetensors.numpy import save
 from sklearn.base import BaseEstimator
 
 from acoustic.errors import ModelError
-from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
-from foundation.writing import write_whole
+from foundation.files import write_whole
+from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 Tensors = dict[str, NDArray[Any]]
 

@@ -12,8 +12,7 @@ from acoustic.errors import ModelError
 from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import CouplingName, coupled_log_posteriors, recoupled
 from acoustic.pairs.machines import Machines
-from foundation.array_checks import check_array, check_number
-from foundation.arrays import Floats, Reals, Singles, bounded
+from foundation.arrays import Floats, Reals, Singles, bounded, check_array, check_number
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from acoustic.discriminants.files import n_features_of, path_of, storable_class, tried
 from acoustic.emissions.emission_model import StatePriors
 from acoustic.errors import ModelError
-from foundation.array_checks import check_number
-from foundation.arrays import Floats, Singles, bounded
+from foundation.arrays import Floats, Singles, bounded, check_number
 
 PREFIX = "sklearn:"
 

@@ -18,7 +18,7 @@ from acoustic.pairs.class_frames import LabelledFrames, drawn
 from acoustic.pairs.coupling import CouplingName
 from features.frontend import Projection
 from foundation.arrays import Floats, Integers, Ints, Longs, Singles
-from foundation.checks import check_choices, check_highest, check_lowest
+from foundation.records import check_choices, check_highest, check_lowest
 
 Units = Literal["phone", "context", "cross-word"]
 Adaptation = Literal["none", "cmllr"]

@@ -19,7 +19,7 @@ from scipy.cluster.hierarchy import linkage
 from acoustic.errors import TrainingError
 from acoustic.hmm.topology import EDGE, SILENCES, Context, Topology, base_phone
 from foundation.arrays import Floats, Ints, Reals
-from foundation.checks import check_highest, check_lowest
+from foundation.records import check_highest, check_lowest
 
 Key = tuple[Context, int]  # a phone in context and a state position
 

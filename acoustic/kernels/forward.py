@@ -22,7 +22,7 @@ from acoustic.kernels.kernel import Kernel, check_not_negative, check_whole, is_
 from acoustic.kernels.ridge import basis_left_out_residuals, gcv_score, settled_ridge
 from acoustic.kernels.selection import OrthogonalBasis, error_reductions, greedy_order, select_greedily
 from foundation.arrays import Flags, Floats, Longs, Reals
-from foundation.checks import check_choices
+from foundation.records import check_choices
 
 Selection = Literal["residual", "error_reduction", "random"]
 Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from acoustic.errors import ParameterError
 from acoustic.kernels.ridge import FARTHEST
 from foundation.arrays import Floats, Longs, Reals
-from foundation.checks import check_choices
 from foundation.compiled import njit
+from foundation.records import check_choices
 
 _VARIANCE_SHARE = 1e-9  # least variance of a class, as a share of the squared distance of the means
 _LEAST_DISTANCE = 1e-50  # least distance of the means in that rule, so that constant outputs have a density

@@ -25,8 +25,18 @@ from acoustic.kernels.kernel import CenteredGaussian, mean_point, of_exponents
 from acoustic.pairs.class_frames import LabelledFrames, drawn
 from acoustic.pairs.coupling import all_pairs, couple_lists, fill_posteriors
 from acoustic.pairs.machines import LEAST_SIGMA, for_blocks_of_frames
-from foundation.array_checks import check_array, check_number, check_starts
-from foundation.arrays import Floats, Ints, Longs, Reals, Singles, Tensors, half_precision
+from foundation.arrays import (
+    Floats,
+    Ints,
+    Longs,
+    Reals,
+    Singles,
+    Tensors,
+    check_array,
+    check_number,
+    check_starts,
+    half_precision,
+)
 from foundation.blocks import block_map
 
 _N_PROTOTYPES = 8  # of a class; with 4, half as many again of a frame's classes are missing from its list

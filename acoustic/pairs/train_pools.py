@@ -28,7 +28,7 @@ from acoustic.pairs.machines import PooledMachines
 from acoustic.pairs.rivals import Prototypes, RivalMachines, fit_prototypes, rival_pairs
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles, half_precision
 from foundation.blocks import block_map
-from foundation.checks import check_choices, check_highest
+from foundation.records import check_choices, check_highest
 from foundation.threads import Watch, unwatched
 
 Choice = Literal["random", "kmeans", "npd", "orols"]

@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from acoustic.hmm.topology import Context, Topology, contexts
+from asr.corpora.amounts import Amount, amount_of
 from asr.corpora.corpus import SPLITS, Corpus
-from asr.corpora.sufficiency import Amount, amount_of
-from asr.corpora.unknown_words import unknown_words
 from asr.corpora.utterances import Utterance
+from asr.corpora.wording import unknown_words
 from asr.errors import CorpusError
 from asr.text.forms import NOT_WORDS
 from decoder.lexicon import Lexicon, may_be_entry

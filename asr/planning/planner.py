@@ -13,8 +13,8 @@ from typing import Any
 from asr.config import ExperimentConfig, GrammarName, section_of
 from asr.corpora.corpus import SPLITS
 from asr.corpora.wording import forms_for
-from asr.decoding.grammars import write_grammar
 from asr.files import read_json
+from asr.language.grammars import write_grammar
 from asr.planning import laws
 from asr.planning.amounts import TaskAmounts, task_amounts
 from asr.planning.missing_words import MissingWordCosts, missing_word_costs

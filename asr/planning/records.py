@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asr.corpora.sufficiency import Amount
+from asr.corpora.amounts import Amount
 from asr.planning.walk import Group
 
 

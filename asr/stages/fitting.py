@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from acoustic.model import load_model
-from asr.corpora.left_out import leave_out
+from asr.corpora.problems import leave_out
 from asr.corpora.sound_faults import sound_faults, sounds
 from asr.corpora.speech_data import SpeechData
+from asr.decoding.model_directories import save_curves
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages, split_name
 from asr.systems import GmmSystem, System
-from asr.training.fit import fit_curves, hear, save_curves
+from asr.training.fit import fit_curves, hear
 from asr.training.gmm import usable_for_training
 from asr.training.suspicious import find_suspicious, read_suspicious, write_suspicious
 

@@ -12,16 +12,24 @@ from pathlib import Path
 from asr.config import ExperimentConfig, GrammarName
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, digest_of, recording_marks, source_marks
-from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
-from asr.corpora.unknown_words import check_lexicon_belongs
-from asr.corpora.wording import EXACT, forms_for, read_wording, report, total, worded, write_wording
-from asr.decoding.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
+from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra
+from asr.corpora.wording import (
+    check_lexicon_belongs,
+    forms_for,
+    read_wording,
+    total,
+    worded,
+    wording_notes,
+    write_wording,
+)
 from asr.errors import CorpusError, ExperimentError
-from asr.pronunciations import spelled
+from asr.language.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
+from asr.language.pronunciations import spelled
 from asr.recipe import LoadedRecipe
 from asr.stages.store import StageOutput, StageStore
-from asr.text.forms import NOT_WORDS, without_remarks
+from asr.text.forms import EXACT, NOT_WORDS, without_remarks
 from asr.training.heard_words import learned_lexicon
+from asr.transcribe import warn_of_low_rates
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon, may_be_entry
 from features.frontend import FrontEndConfig
@@ -107,7 +115,7 @@ class TaskStages:
             splits = {split: self._read_split(split) for split in SPLITS}
             forms = forms_for(self.config.text, brought, splits.values())
             readings = {split: worded(corpus, forms) for split, corpus in splits.items()}
-            for line in report(total(changes for _, changes in readings.values())):
+            for line in wording_notes(total(changes for _, changes in readings.values())):
                 logger.warning("%s", line)
             corpora = {split: corpus for split, (corpus, _) in readings.items()}
             for split, corpus in corpora.items():

@@ -10,25 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
-from acoustic.alignment import Alignment, FitCurve, Margins, align, fit_curve, loop_scores, margins
+from acoustic.alignment import Alignment, Margins, align, fit_curve, loop_scores, margins
 from acoustic.errors import AlignmentError
 from acoustic.hmm.graph import loop_graph, utterance_graph
 from acoustic.model import AcousticModel
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
-from asr.errors import ExperimentError
-from asr.files import as_train_wrote, read_object, write_json
+from asr.decoding.model_directories import FitCurves
 from asr.progress import progress_bar
 from decoder.lexicon import Lexicon
-from foundation.array_checks import check_number
 from foundation.arrays import Floats, Reals
 from foundation.blocks import block_map
-from foundation.records import record_of
 
-CURVES = "fit.json"
 N_WRONG_PAIRS = 600  # enough for a curve
 _MOST_WRONG = 4  # for each utterance
 _N_NEAR = 25  # how many utterances of nearly the same number of phones a wrong transcript is drawn from
@@ -51,14 +46,6 @@ class Heard:
     alignment: Alignment | None
     right: Margins | None
     wrong: tuple[tuple[Words, Margins], ...]
-
-
-@dataclass(frozen=True)
-class FitCurves:
-    """How probable it is that a whole transcript, or one word of it, was spoken; None if not to be told."""
-
-    utterance: FitCurve | None
-    word: FitCurve | None
 
 
 def hear(
@@ -115,30 +102,6 @@ def fit_curves(heard: Sequence[Heard]) -> FitCurves:
         fit_curve(np.array([m.utterance for m in right]), np.array([m.utterance for *_, m in wrong])),
         fit_curve(right_words, wrong_words),
     )
-
-
-def save_curves(curves: FitCurves, directory: Path) -> None:
-    """Write ``fit.json``."""
-    write_json(directory / CURVES, curves)
-
-
-def load_curves(directory: Path) -> FitCurves:
-    """Return what `save_curves` wrote; curves that tell nothing where there is no file."""
-    if not (directory / CURVES).is_file():
-        return FitCurves(None, None)
-    record = read_object(directory / CURVES)
-    with as_train_wrote(directory / CURVES):
-        return FitCurves(*(_curve(record[name], name) for name in ("utterance", "word")))
-
-
-def _curve(record: object, name: str) -> FitCurve | None:
-    """Return the curve of a name in ``fit.json``."""
-    if record is None:
-        return None
-    curve = record_of(FitCurve, record, ExperimentError, f"{name}.")
-    for field, number in vars(curve).items():
-        check_number(f"{name}.{field}", number, ExperimentError)
-    return curve
 
 
 def _known(margins_of_words: Floats) -> Floats:

@@ -22,9 +22,15 @@ from acoustic.hmm.training import (
     train_stage,
 )
 from acoustic.model import AcousticModel
-from asr.corpora.left_out import leave_out
+from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
-from asr.corpora.unknown_words import check_lexicon_belongs, is_all_unknown, named, report, unknown_words
+from asr.corpora.wording import (
+    check_lexicon_belongs,
+    is_all_unknown,
+    named_unknown,
+    unknown_words,
+    unknown_words_note,
+)
 from asr.progress import step_bar
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
@@ -32,9 +38,8 @@ from features.normalization import Standardizer, fit_within_groups
 from features.projection import fit_lda
 from foundation.arrays import Ints
 from foundation.blocks import block_map
-from foundation.computed import Computed
 from foundation.errors import listed
-from foundation.kept import kept
+from foundation.sequences import Computed, kept
 
 logger = logging.getLogger(__name__)
 
@@ -56,12 +61,16 @@ def usable_for_training(
     for n, utterance in enumerate(u for u in data.corpus if is_all_unknown(u, lexicon)):
         # A hint is a search of the whole lexicon: only the first have any.
         unknown = unknown_words([utterance.words], lexicon)
-        words = named(unknown, lexicon) if n < _N_HINTS else listed([f'"{word}"' for word in sorted(unknown)])
+        words = (
+            named_unknown(unknown, lexicon)
+            if n < _N_HINTS
+            else listed([f'"{word}"' for word in sorted(unknown)])
+        )
         problems[utterance.utterance_id] = f"no word of it is in lexicon.txt: {words}"
     what, lines = "transcripts cannot be trained on", [f"{i}: {problem}" for i, problem in problems.items()]
     leave_out(what, lines, len(problems), len(data.corpus), most_left_out, needed=needed)
     usable = data.without(problems)
-    if message := report([u.words for u in usable.corpus], lexicon):
+    if message := unknown_words_note([u.words for u in usable.corpus], lexicon):
         logger.warning("%s", message)
     return usable
 

@@ -32,8 +32,7 @@ from asr.training.gmm import align_data, fit_front_end
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.projection import fit_lda
-from foundation.array_checks import check_array
-from foundation.arrays import Ints, Singles
+from foundation.arrays import Ints, Singles, check_array
 
 Labels = list[Ints]
 

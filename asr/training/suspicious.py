@@ -16,9 +16,10 @@ import numpy as np
 from acoustic.alignment import Alignment, Segment
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.utterances import Utterance
+from asr.decoding.model_directories import FitCurves
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
-from asr.training.fit import FitCurves, Heard
+from asr.training.fit import Heard
 from foundation.records import record_of
 
 SUSPICIOUS = "suspicious.json"

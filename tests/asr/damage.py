@@ -35,11 +35,10 @@ from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
 from acoustic.ways import train_emissions
+from asr.commands.model_info import info
+from asr.decoding.model_directories import FitCurves, save_curves, write_recognizer
 from asr.errors import AsrError
-from asr.model_directories import write_recognizer
-from asr.model_info import model_info
 from asr.recognizer import Recognizer
-from asr.training.fit import FitCurves, save_curves
 from decoder import DecoderConfig, Lexicon
 from features import LinearProjection, Standardizer
 from features.frontend import FrontEnd, FrontEndConfig
@@ -138,7 +137,7 @@ def write(kind: str, directory: Path) -> None:
 
 def use(directory: Path) -> None:
     """Do with a recogniser what people do."""
-    model_info(directory)
+    info(directory)
     recognizer = Recognizer.load(directory)
     recognizer.transcribe(SAMPLES)
     recognizer.align_with_confidences(recognizer.frames(SAMPLES), ["NO", "YES"])

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from asr.logs import coloured, coloured_difference, wants_colour, with_severity
+from asr.progress import coloured, coloured_difference, wants_colour, with_severity
 
 
 class Terminal(io.StringIO):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from decoder.english import english_lexicon
+from decoder.lexicon import english_lexicon
 from recipes import demo
 from recipes.demo import CLASSES, NEW_SENTENCE, PATTERNS, RECIPE, TASK, prepare
 from recipes.demo_corpus import expand_patterns, task_lexicon

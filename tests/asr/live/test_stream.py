@@ -12,9 +12,9 @@ import soxr
 
 from acoustic.emissions.adaptation import fit_targets
 from asr import AsrError, Recognizer
-from asr.decoding.evidence import Evidence
-from asr.decoding.rejection import Rejection
 from asr.live.stream import Partial, Stream, StreamConfig
+from asr.spotting.evidence import Evidence
+from asr.spotting.rejection import Rejection
 from decoder.decoder import Hypothesis
 from features.audio import read_audio
 from features.stream import RunningFrames

@@ -10,17 +10,16 @@ import soundfile
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
-from asr.reports.sounds import (
+from asr.reports.building import file_name, sounds_directory
+from asr.reports.views import (
     MOST_COLUMNS,
     N_BANDS,
     as_flac,
     as_grey,
     data_url,
     envelope,
-    file_name,
     narrowed,
     picture,
-    sounds_directory,
     spectrogram,
 )
 from features.mfcc import mel

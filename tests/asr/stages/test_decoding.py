@@ -9,18 +9,18 @@ import pytest
 
 from acoustic.model import load_model
 from asr.corpora.corpus import read_corpus, write_corpus
-from asr.decoding.keywords import USUAL_REJECTION, read_keywords
-from asr.decoding.passes import scored_speech
 from asr.experiment import Experiment
 from asr.files import read_json, write_json
 from asr.recognizer import Recognizer
-from asr.rules.choosing import learned_rule
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
+from asr.spotting.learning import learned_rule
+from asr.spotting.rejection import USUAL_REJECTION, read_keywords
 from asr.stages.decoding import DecodingStages
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
 from asr.systems import GmmSystem
+from asr.transcribe import scored_speech
 from decoder.lexicon import Lexicon
 
 Tasks = Callable[..., TaskStages]
