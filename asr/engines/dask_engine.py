@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -196,4 +197,5 @@ class _Tasks:
         if pending and self.engine.client.status == "running":
             self.engine.client.cancel(pending)  # type: ignore[no-untyped-call, unused-ignore]
         if self._of_block:
-            self._function.unlink(missing_ok=True)
+            with suppress(PermissionError):  # Windows, where workers map it; it goes with its directory
+                self._function.unlink(missing_ok=True)

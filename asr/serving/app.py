@@ -129,7 +129,9 @@ def listening_socket(host: str, port: int) -> socket.socket:
         ) from None
     listening = socket.socket(family, kind, protocol)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # On Windows this would let two programs share a port; the other option is there alone.
+        option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        listening.setsockopt(socket.SOL_SOCKET, option, 1)
         listening.bind(place)
         listening.listen(128)
     except (OSError, OverflowError) as error:

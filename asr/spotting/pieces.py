@@ -29,7 +29,7 @@ from asr.decoding.model_directories import trained_by
 from asr.errors import CorpusError
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
-from asr.scoring.detection import Spoken, hits
+from asr.spotting.detection import Spoken, hits
 from asr.spotting.evidence import Evidence, ScoredSound, evidence_of
 from asr.transcribe import cut_speech, read_recording, scored_speech
 from decoder.decoder import Decoder, Hypothesis
