@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -162,6 +163,31 @@ _NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f]')
 # With any suffix they stand for a device, in which what is written is lost.
 _DEVICES = re.compile(r"(con|prn|aux|nul|(com|lpt)[1-9¹²³])[ ]*($|\.)", re.IGNORECASE)
 _LONGEST_STEM = 220  # bytes: a suffix, and the name of a file that is not whole yet, fit behind it
+
+
+class FilesOfIds:
+    """The files of ids in a directory, each of which is written before the next one is asked for.
+
+    Windows and macOS take names for the same that differ in capitals, or in how accents are written: there
+    the later one of two such ids gets its hash, so that it does not take the other's place.
+
+    Parameters
+    ----------
+    directory : where they lie
+    suffix : of all of them
+    """
+
+    def __init__(self, directory: Path, suffix: str) -> None:
+        self._directory, self._suffix = directory, suffix
+        self._alike: dict[str, Path] = {}
+
+    def path(self, name: str) -> Path:
+        """Return the file of an id."""
+        path = self._directory / f"{file_stem(name)}{self._suffix}"
+        first = self._alike.setdefault(unicodedata.normalize("NFC", path.name).casefold(), path)
+        if first is not path and path.exists() and path.samefile(first):
+            return path.with_name(f"{file_stem(name)}%{text_digest(name)[:16]}{self._suffix}")
+        return path
 
 
 def text_digest(text: str) -> str:

@@ -33,8 +33,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from markdown import markdown_table
-from report import argument_parser, print_table, write_report
+from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
 from acoustic.emissions.model_files import load_model

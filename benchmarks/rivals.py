@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from markdown import markdown_table
-from report import argument_parser, print_table, write_report
+from report import argument_parser, markdown_table, print_table, write_report
 
 from acoustic.emissions.model_files import AcousticModel, load_model
 from acoustic.emissions.training import AlignedFrames

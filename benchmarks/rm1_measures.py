@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from report import Seconds, timed
 from rm1_frames import N_STATES, NEW, generated_frames
 from safetensors.numpy import load_file, save_file
 from sklearn.svm import SVC
-from timing import Seconds, timed
 
 from acoustic.emissions.training import THESIS, HybridConfig
 from acoustic.pairs import train_pools

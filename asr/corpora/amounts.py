@@ -1,4 +1,4 @@
-"""How much a corpus is, what may be expected of it, what to record next, and what a model's data was.
+"""How large a corpus is, what accuracy to expect of it, what to record next; the record of a model's data.
 
 Expectations are the accuracies of corpora that were measured (`MEASURED`; ``docs/results``,
 ``docs/field.md``): the one nearest in hours, speakers and different words is named. There is no formula.

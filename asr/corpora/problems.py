@@ -1,4 +1,4 @@
-"""What is said of the problems of a corpus: the first of each kind, and what is left out because of them.
+"""Long lists of problems made short (the first of each kind), and utterances left out because of problems.
 
 A corpus of thousands of recordings may have the same fault in each. Problems that differ in names and numbers
 alone are of one kind: of each kind some are listed, and the others counted.

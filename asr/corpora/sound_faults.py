@@ -29,7 +29,7 @@ _N_NAMED = 10
 
 
 class Sound(NamedTuple):
-    """What is measured of the samples of an utterance."""
+    """The level of an utterance, and how much of it is clipped."""
 
     level_db: float  # mean power, relative to full scale
     clipped: float  # share of the samples in flat tops at the limit
@@ -49,7 +49,7 @@ def sound_of(samples: Singles) -> Sound:
 
 
 def sounds(corpus: Corpus) -> dict[str, Sound]:
-    """Return what is measured of each utterance that can be read."""
+    """Return level and clipping of each utterance that can be read."""
 
     def one(utterance: Utterance) -> Sound | None:
         try:

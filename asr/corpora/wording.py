@@ -16,7 +16,7 @@ from acoustic.hmm.topology import NOISE_WORD
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
-from asr.text.forms import NOT_WORDS, Change, Ways, Word, WordForms, word_forms
+from asr.text.forms import NOT_WORDS, Change, Spellings, Word, WordForms, word_forms
 from decoder.lexicon import Lexicon
 from foundation.errors import did_you_mean, listed
 from foundation.records import record_of
@@ -104,7 +104,7 @@ def _worded(utterance: Utterance, forms: WordForms | None, changes: Changes) -> 
 
 
 def total(changes: Iterable[Changes]) -> Changes:
-    """Return what several readings changed together."""
+    """Return the sum of the changes of several corpora."""
     result = Changes()
     for each in changes:
         result.n_words += each.n_words
@@ -147,7 +147,7 @@ def _named(tokens: Mapping[str, list[str]]) -> str:
 
 def spelling(corpora: Iterable[Corpus]) -> dict[str, str]:
     """Return the words that transcripts always write in one way, other than the lexicon's."""
-    ways = Ways()
+    ways = Spellings()
     for utterance in (u for corpus in corpora for u in corpus):
         for place, word in enumerate(utterance.words):
             written = utterance.written[place] if utterance.written else word
@@ -191,7 +191,7 @@ def unknown_words_note(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -
 
 
 def unknown_test_words_note(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> str:
-    """Return the same of words that a model shall recognise, whose lexicon is what it is."""
+    """Return such a line for a text that a trained model is to recognise, whose lexicon is given."""
     fate = "not in the model's lexicon and cannot be recognised"
     return _unknown_words_line(
         transcripts, lexicon, fate, "correct the transcripts or train with these words"

@@ -214,7 +214,7 @@ GRAMMARS: Mapping[GrammarName, GrammarKind] = {
 
 
 def grammar_kind(name: str) -> GrammarKind:
-    """Return the row of a name."""
+    """Return the row of `GRAMMARS` for a grammar's name."""
     for known, kind in GRAMMARS.items():
         if known == name:
             return kind

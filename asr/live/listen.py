@@ -28,7 +28,7 @@ MOST_BLOCKS = 600  # of a microphone that wait while the recogniser is busy: a m
 
 @dataclass(frozen=True)
 class Update:
-    """What is known of what is said.
+    """The words heard so far.
 
     Attributes
     ----------

@@ -242,7 +242,7 @@ class Sentence:
 
 
 class SpeakerAdaptation:
-    """What a stream knows of its speaker beside loudness and mean: a transform of frames, kept up to date.
+    """The transform that brings a speaker's frames closer to those of training, kept up to date.
 
     It is estimated as in a second pass (`acoustic.emissions.adaptation`), from the frames and words heard so
     far, and holds for the frames that follow. An update takes some ten milliseconds of processor time, so it

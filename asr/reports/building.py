@@ -1,4 +1,4 @@
-"""From a finished experiment to a page: gathers the parts, and keeps the sounds where they shall lie."""
+"""Makes the page of ``asr report`` from a finished experiment, with the sounds inside it or beside it."""
 
 from __future__ import annotations
 
@@ -290,5 +290,5 @@ def file_name(place: int, utterance_id: str) -> str:
 
 
 def sounds_directory(page: Path) -> Path:
-    """Return where the sounds of a page lie that are not in it."""
+    """Return the folder of those sounds that are kept beside a page."""
     return page.with_name(f"{page.stem}_audio")

@@ -152,7 +152,7 @@ class Choice:
 
     @classmethod
     def of(cls, finished: Finished, model: str | None, split: str | None) -> Choice:
-        """Return what is asked for; of the grammars the last one, which is the recipe's default."""
+        """Return the choice asked for, with the last of the grammars, which is the recipe's default."""
         part = finished.split(split)
         return cls(finished, finished.model(model), part, finished.grammars(part)[-1])
 

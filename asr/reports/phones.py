@@ -30,7 +30,7 @@ _MOST_PAIRS = 25
 
 @dataclass
 class Sample:
-    """What some utterances say, gathered one after the other.
+    """Figures of some utterances, gathered from one after the other.
 
     Attributes
     ----------

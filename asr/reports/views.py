@@ -40,7 +40,7 @@ Plain = dict[str, Any]
 
 
 def line(utterance_id: str, speaker: str, pairs: Sequence[WordPair]) -> Plain:
-    """Return an utterance in the list: who says it, and its words (`short`)."""
+    """Return an utterance's line of the list: its speaker and its words (as `short` returns them)."""
     return {"id": utterance_id, "speaker": speaker, "pairs": short(pairs)}
 
 
@@ -61,7 +61,7 @@ def view(
     labels: Ints | None,
     shift_s: float,
 ) -> Plain:
-    """Return all there is to see of an utterance.
+    """Return what an open utterance shows: pictures, words, phones and posteriors.
 
     Parameters
     ----------

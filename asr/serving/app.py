@@ -1,4 +1,4 @@
-"""``asr serve``: a socket of this machine, and the application behind it until a signal ends it.
+"""The server of ``asr serve``: opens a socket and answers on it until a signal ends it.
 
 The application is the routes, the page and its parts (a fixed list of files, read at the start), errors in
 one line of JSON, and the gate before everything.
@@ -70,7 +70,7 @@ def run(
 
 
 def uvicorn_server(server: Server, host: str) -> uvicorn.Server:
-    """Return what answers on a socket, not started yet."""
+    """Return a uvicorn server for a socket, not started yet."""
     config = uvicorn.Config(
         application(server, host),
         log_config=None,
@@ -93,7 +93,7 @@ class _Uvicorn(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let signals end the serving, where they would end the program; a later one does not wait."""
+        """Let a signal end the server, not the program; a second one does not wait for clients."""
 
         def stop(number: int) -> None:
             self.should_exit = True
@@ -107,7 +107,7 @@ class _Uvicorn(uvicorn.Server):
 
 
 def has_model(experiment: Path, model: str | None) -> bool:
-    """Return whether there is something to load; an error says what is wrong with what there is."""
+    """Return whether an experiment has a model; raise an error if what is there cannot be one."""
     try:
         model_directory(experiment, model)
     except AsrError:
@@ -129,7 +129,9 @@ def listening_socket(host: str, port: int) -> socket.socket:
         ) from None
     listening = socket.socket(family, kind, protocol)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # On Windows this would let two programs share a port; the other option is there alone.
+        option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        listening.setsockopt(socket.SOL_SOCKET, option, 1)
         listening.bind(place)
         listening.listen(128)
     except (OSError, OverflowError) as error:
@@ -143,14 +145,14 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket, host: str) -> str:
-    """Return what a browser is given."""
+    """Return the address that is opened in a browser."""
     port = listening.getsockname()[1]
     name = "127.0.0.1" if host == "localhost" or is_unspecified(host) else host
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 
 def warning_of(host: str) -> str:
-    """Return what is to be said of an address that others reach, or nothing."""
+    """Return a warning if other machines reach an address, else an empty text."""
     if is_loopback(host):
         return ""
     return (

@@ -127,7 +127,7 @@ def check_free(server: Server) -> None:
 
 
 def check_take(info: AudioInfo) -> None:
-    """Refuse by its header what is no take: decoded, a small file can be very large."""
+    """Refuse by its header what cannot be a take, since a small file can be very large once it is decoded."""
     if info.duration_s > LONGEST_S + SLACK_S:
         raise Refusal(too_long(info.duration_s), UNUSABLE)
     if not LOWEST_HZ <= info.sample_rate <= HIGHEST_HZ:

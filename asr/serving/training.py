@@ -134,7 +134,7 @@ class Training:
                 await self._watch
 
     def now(self) -> Progress:
-        """Return how far it is."""
+        """Return the progress of the training."""
         if self.is_running:
             self.progress.seconds = time.monotonic() - self._started_s
         return self.progress
@@ -208,7 +208,7 @@ def _first_line(error: Exception) -> str:
 
 
 def step_of(stage: str) -> str:
-    """Return what a stage does.
+    """Return what a step of the training does, in words for the page.
 
     >>> step_of("hybrid-npd-pools-dev")
     'Learning to tell the sounds apart'

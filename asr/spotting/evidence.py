@@ -29,7 +29,7 @@ _RANK = 10  # the state whose score is compared with the best one's
 
 @dataclass(frozen=True)
 class ScoredSound:
-    """A recording, or a part of one, as its words are judged; what is asked for is computed once.
+    """A recording (or a part) whose words are to be judged; what several words need is computed once.
 
     Attributes
     ----------

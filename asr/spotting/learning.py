@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.recognizer import Recognizer
-from asr.scoring.detection import OperatingPoint, Wanted, detection_curve, operating_point
+from asr.spotting.detection import OperatingPoint, Wanted, detection_curve, operating_point
 from asr.spotting.evidence import Evidence
 from asr.spotting.pieces import N_GROUPS, Candidate, SearchedPiece, find_words, pieces_of_speech, withheld
 from asr.spotting.rejection import USUAL, Keywords, Rejection
@@ -110,7 +110,7 @@ class ChosenKeywords:
 def chosen_by(
     model: str, untried: Keywords, place: int, searched: Sequence[SearchedPiece], wanted: Wanted
 ) -> ChosenKeywords:
-    """Return what one of the decoders, given by its place, reaches with a rule of its own.
+    """Return the keywords with a rule and threshold learned for one of the decoders, and what they reach.
 
     Without a wish, a rule for the words of a grammar keeps nearly all of those that are right, and whatever
     is more probably right than wrong.

@@ -189,11 +189,11 @@ def word_forms(text: str, vocabulary: Iterable[str] | None, transcripts: Iterabl
 
 
 def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> WordForms:
-    """Return the forms of texts without a lexicon: their own words that are whole.
+    """Return the forms of the words of texts for which there is no lexicon; broken words have none.
 
     A word is as it is always written, in plain form if it is written in several ways.
     """
-    ways = Ways()
+    ways = Spellings()
     for transcript in transcripts:
         for text, kind in parts_of(transcript):
             tokens = BETWEEN_WORDS.sub(" ", text).split() if kind is None else []
@@ -204,14 +204,14 @@ def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> Wo
     return WordForms(ways.spelling.values(), language)
 
 
-class Ways:
+class Spellings:
     """The ways in which words are written.
 
     A capital at the beginning of a sentence says nothing of the word.
 
     Examples
     --------
-    >>> ways = Ways()
+    >>> ways = Spellings()
     >>> ways.add("the", "The", begins=True)
     >>> ways.add("anna", "Anna")
     >>> ways.spelling
@@ -249,5 +249,5 @@ def comparable(transcript: str) -> tuple[str, ...]:
 
 
 def without_remarks(words: Iterable[str]) -> list[str]:
-    """Return the words of a lexicon that are words."""
+    """Return the words of a lexicon but for entries that are remarks, such as ``<noise>``."""
     return [word for word in words if not is_remark(word)]

@@ -9,6 +9,7 @@ import pytest
 
 from asr.errors import ConfigError, ExperimentError
 from asr.files import (
+    FilesOfIds,
     as_plain,
     check_target,
     directory_digest,
@@ -109,6 +110,19 @@ class TestNamesOfFiles:
     @pytest.mark.parametrize("name", ["conrad", "com10", "nul-1", "xcon", "com", "aux_1"])
     def test_names_that_begin_like_devices_stay(self, name: str) -> None:
         assert file_stem(name) == name
+
+    def test_ids_that_differ_in_capitals_have_files_of_their_own_where_names_do_not(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def names(directory: Path) -> list[str]:
+            files = FilesOfIds(directory, ".srt")
+            return [files.path(name).name for name in ("Anna", "ben", "anna", "Ben")]
+
+        assert names(tmp_path) == ["Anna.srt", "ben.srt", "anna.srt", "Ben.srt"]
+        written = {"anna.srt"}  # on a disk of Windows or macOS
+        monkeypatch.setattr(Path, "exists", lambda path: path.name.casefold() in written)
+        monkeypatch.setattr(Path, "samefile", lambda one, other: one.name.casefold() == other.name.casefold())
+        assert names(tmp_path) == ["Anna.srt", "ben.srt", "anna%55579b557896d0ce.srt", "Ben.srt"]
 
 
 class TestStorageErrors:

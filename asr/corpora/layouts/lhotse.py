@@ -65,7 +65,7 @@ def sources(path: Path) -> list[Path]:
 
 
 def scan(source: Path) -> Scan:
-    """Return the utterances of all pairs by split, of a single one as a whole."""
+    """Return the utterances of all pairs of manifests by split; those of a single pair as a whole."""
     pairs = manifests(source)
     names = [pair.split for pair in pairs]
     if len(pairs) == 1:

@@ -291,7 +291,7 @@ def _relative(name: str, directory: Path) -> Path:
 def unnamed(
     directory: Path, parts: Mapping[str, Sequence[Utterance]], tables: str, known: Collection[Path] = ()
 ) -> list[Problem]:
-    """Return a warning of the recordings below a directory that no utterance is of, but for known ones."""
+    """Return a warning that names recordings below a directory without any utterance, but for known ones."""
     named = {utterance.audio_path for part in parts.values() for utterance in part}.union(known)
     left = [str(path) for path in recordings(directory) if absolute(directory / path) not in named]
     if not left:

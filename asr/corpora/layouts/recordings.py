@@ -97,7 +97,7 @@ def find_audio(name: str, folders: Sequence[Path]) -> Path | None:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether there is such a file; a name that cannot be one is none."""
+    """Return whether there is a file of this name; False for a name that no file can have."""
     try:
         return path.is_file()
     except OSError:  # a name that is too long, for one
@@ -105,7 +105,7 @@ def is_file(path: Path) -> bool:
 
 
 def found_by_ends(missing: Collection[str], all_names: Collection[str], directory: Path) -> dict[str, Path]:
-    """Return the recordings that paths mean by their ends, as far as there is no doubt.
+    """Return the recordings that paths of another machine mean, by their ends, where there is no doubt.
 
     That is the recording below the directory that has the longest end in common with the path. If none has
     its name, an end that contains a folder may begin in one of the folders above. An end that other paths of
@@ -138,7 +138,7 @@ def _by_ends(files: Sequence[Path], wanted: Collection[_Parts]) -> dict[_Parts, 
 
 
 def moved_note(found: Mapping[str, Path], where: str) -> list[Problem]:
-    """Return what a person should know of recordings found by the ends of their paths."""
+    """Return a note for people on recordings that were found by the ends of their paths."""
     if not found:
         return []
     name, path = next(iter(found.items()))

@@ -108,6 +108,18 @@ def test_without_a_model_there_is_nothing_to_ask(start: Any, spoken: Path) -> No
     assert (said.status, "there is no model yet" in said.error) == (409, True)
 
 
+def test_a_recording_that_is_still_read_goes_with_the_server_on_windows(
+    start: Any, spoken: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asr.serving.recognition.shutil.rmtree", lambda folder, ignore_errors: None)
+    later: list[Path] = []
+    monkeypatch.setattr("atexit.register", lambda remove, folder, ignore_errors: later.append(folder))
+    monkeypatch.setattr(Recognizer, "transcribe", lambda recognizer, path: time.sleep(0.5))
+    said = start(Limits(answer_s=0.01)).ask("POST", "/api/transcribe", spoken.read_bytes())
+    assert (said.status, later) == (408, list(temporary.iterdir()))
+    assert len(later) == 1
+
+
 def test_an_answer_that_takes_too_long(
     start: Any, spoken: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,7 @@
 """Hours of speech in one process: whether memory stays flat, as one stream and as ever new recordings.
 
     asr train an4 --corpus ../shared/data/an4 --out exp/an4 --model gmm
-    python benchmarks/long_stream.py exp/an4 --corpus ../shared/data/an4 --model gmm --hours 24
+    python tests/robustness/long_stream.py exp/an4 --corpus ../shared/data/an4 --model gmm --hours 24
 
 The recordings of AN4's test are given over and over, in pieces of 100 ms, to one stream that ends sentences
 by itself, never told that a recording ends (``stream``), or one by one to `Recognizer.transcribe`
@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from report import argument_parser, print_table, write_report
 
 from asr.corpora.corpus import read_corpus
 from asr.recipe import load_recipe
 from asr.recognizer import Recognizer
+from benchmarks.report import argument_parser, print_table, write_report
 from features import read_audio
 from foundation.arrays import Singles
 

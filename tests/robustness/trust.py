@@ -1,9 +1,9 @@
 """The figures of docs/trust.md, from what the harnesses wrote; what is missing is said to be missing.
 
-    python benchmarks/trust.py
+    python tests/robustness/trust.py
 
 Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``load.json`` (`load.py`) and
-``long_stream.json`` (`long_stream.py`) in ``benchmarks/measured``, or in the folder of --measured. What
+``long_stream.json`` (`long_stream.py`) in ``tests/robustness/measured``, or in the folder of --measured. What
 stands outside the marks of the page is written by hand and stays.
 """
 
@@ -15,12 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from markdown import markdown_table
-
 from benchmarks.papers.layout import write_section
+from benchmarks.report import markdown_table
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs/trust.md"
+PAGE = HERE.parents[1] / "docs/trust.md"
 FUZZ_COLUMNS = ("inputs", "results", "errors", "crashes", "hangs")
 FAULT_COLUMNS = {
     "faults": "faults",

@@ -31,7 +31,7 @@ def test_damaged_files_end_in_a_result_or_an_error(name: str, n_inputs: int, tmp
             except AsrError as error:
                 assert str(error).strip()  # noqa: PT017 (results are as good)
             except Exception as error:
-                error.add_note(f"again: benchmarks/fuzz.py --only {name!r} --first {number} --inputs 1")
+                error.add_note(f"again: tests/robustness/fuzz.py --only {name!r} --first {number} --inputs 1")
                 raise
             assert time.monotonic() - start_s < LONGEST_S
 

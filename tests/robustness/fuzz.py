@@ -1,6 +1,6 @@
 """Damaged files for every reader: how many end as they should, in a result or an error of one line.
 
-    python benchmarks/fuzz.py --inputs 1000000 --out fuzz.json
+    python tests/robustness/fuzz.py --inputs 1000000 --out fuzz.json
 
 An input is a small valid file with one to four damages (`fuzz_mutations`); which ones follows from the seed,
 the reader and the input's number: --only READER --first NUMBER --inputs 1 makes the same again. A worker
@@ -28,8 +28,8 @@ from types import FrameType
 
 from fuzz_mutations import damaged
 from fuzz_targets import Target, targets
-from report import argument_parser, print_table, write_report
 
+from benchmarks.report import argument_parser, print_table, write_report
 from foundation.errors import AsrError
 
 HEAD = ("reader", "inputs", "results", "errors", "crashes", "hangs", "seconds")

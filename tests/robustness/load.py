@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 import psutil
 import soundfile
-from report import argument_parser, print_table, write_report
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
+
+from benchmarks.report import argument_parser, print_table, write_report
 
 CHUNK_S = 0.1
 PAUSE_S = 1.0  # between recordings

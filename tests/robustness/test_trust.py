@@ -19,7 +19,7 @@ REPORTS = {
         **{kind: {**FAULTS, "stages": {"task": 7}} for kind in ("kills", "failures", "changes")},
     },
     "load": {
-        "command": "benchmarks/load.py",
+        "command": "tests/robustness/load.py",
         "rows": [
             {
                 "streams": 20,

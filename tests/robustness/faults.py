@@ -1,6 +1,6 @@
 """Trainings that are killed, or whose disk fails, at moments of every stage; and whether they end the same.
 
-    nice python benchmarks/faults.py --out benchmarks/measured/faults.json
+    nice python tests/robustness/faults.py --out tests/robustness/measured/faults.json
 
 For each fault a training of a tiny corpus of tones begins in an empty directory, meets the fault, and is
 given again as the same command until it ends. Counted are faults after which (1) all files have the bytes of
@@ -45,11 +45,11 @@ from fault_injection import (
     moments,
     run,
 )
-from report import argument_parser, print_table, write_report
 
 from asr.cli import main as main_of_asr
 from asr.corpora.tones import write_tones
 from asr.endings import code_of
+from benchmarks.report import argument_parser, print_table, write_report
 
 MODELS = ("gmm", "npd")
 SETTINGS = (

@@ -1,4 +1,4 @@
-"""A handful of the faults of ``benchmarks/faults.py``, and what it counts."""
+"""A handful of the faults of ``tests/robustness/faults.py``, and what it counts."""
 
 import errno
 import json
@@ -12,7 +12,7 @@ from fault_injection import Fault, half_written, stage_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
-SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks/faults.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "tests/robustness/faults.py"
 
 
 @pytest.mark.parametrize(
