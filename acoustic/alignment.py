@@ -27,7 +27,7 @@ from acoustic.hmm.topology import Topology
 from acoustic.hmm.viterbi import BLOCK_FRAMES, BestPath, best_path, widening_beams
 from acoustic.model import AcousticModel
 from foundation.arrays import Floats, Integers, Ints, Reals, Singles
-from foundation.computed import Computed
+from foundation.sequences import Computed
 from foundation.threads import single_threaded_libraries
 
 PRIOR_WRONG = 0.03  # share of a corpus whose transcripts are expected to be wrong

@@ -21,8 +21,7 @@ import numpy as np
 from acoustic.errors import ModelError
 from acoustic.kernels.kernel import CenteredGaussian, Kernel, mean_point
 from acoustic.pairs.coupling import all_pairs, couple_outputs, couple_sides, log_posteriors_of_sums
-from foundation.array_checks import check_array, check_number, check_starts
-from foundation.arrays import Floats, Ints, Reals, Singles, Tensors
+from foundation.arrays import Floats, Ints, Reals, Singles, Tensors, check_array, check_number, check_starts
 from foundation.compiled import njit
 from foundation.threads import parallel_map, single_threaded_libraries
 
