@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom, poisson
 
 from asr.errors import ConfigError
-from asr.scoring.detection import (
+from asr.spotting.detection import (
     Spoken,
     Wanted,
     binomial_interval,
