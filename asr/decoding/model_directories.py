@@ -19,7 +19,7 @@ from foundation.errors import did_you_mean
 from foundation.records import record_of
 
 if TYPE_CHECKING:
-    from asr.config import GrammarName
+    from asr.systems import GrammarName
 
 DECODING = "decoding.json"
 LEXICON = "lexicon.txt"
