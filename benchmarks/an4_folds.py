@@ -33,11 +33,10 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from markdown import markdown_table
-from report import argument_parser, print_table, write_report
+from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
-from acoustic.emissions.model_files import load_model
+from acoustic.model import load_model
 from asr.config import ExperimentConfig, GrammarName, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.decoding.model_directories import MODELS

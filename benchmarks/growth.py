@@ -26,8 +26,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from markdown import markdown_table
-from report import argument_parser, write_report
+from report import argument_parser, markdown_table, write_report
 from stage_costs import MeasuredExperiment
 
 from asr import info

@@ -43,8 +43,7 @@ from hybrid_rows import (
     scoring_speed,
     with_thesis_pools,
 )
-from markdown import markdown_table
-from report import argument_parser, write_report
+from report import argument_parser, markdown_table, write_report
 
 from asr.config import with_preset, with_settings
 from asr.experiment import Experiment

@@ -119,7 +119,7 @@ def _run_completion(options: argparse.Namespace) -> int:
     from asr.cli import command_line
     from asr.commands.completion import script
     from asr.config import ExperimentConfig, GrammarName, known_keys
-    from asr.recipe_scripts import built_in_recipes
+    from asr.recipe import built_in_recipes
     from asr.systems import SYSTEMS
 
     offered = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from asr.commands.parsing import Verb, add_experiment, add_model
 from asr.commands.printing import print_result
 from asr.files import as_plain, read_json
-from asr.recipe_scripts import built_in_recipes, installed_recipes
+from asr.recipe import built_in_recipes, installed_recipes
 from asr.systems import PRESETS, SPARSITY_SIZES, SYSTEMS
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from acoustic.hmm.topology import NOISE_WORD
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
-from asr.text.forms import NOT_WORDS, Change, Ways, Word, WordForms, word_forms
+from asr.text.forms import NOT_WORDS, Change, Spellings, Word, WordForms, word_forms
 from decoder.lexicon import Lexicon
 from foundation.errors import did_you_mean, listed
 from foundation.records import record_of
@@ -147,7 +147,7 @@ def _named(tokens: Mapping[str, list[str]]) -> str:
 
 def spelling(corpora: Iterable[Corpus]) -> dict[str, str]:
     """Return the words that transcripts always write in one way, other than the lexicon's."""
-    ways = Ways()
+    ways = Spellings()
     for utterance in (u for corpus in corpora for u in corpus):
         for place, word in enumerate(utterance.words):
             written = utterance.written[place] if utterance.written else word

@@ -12,8 +12,8 @@ from asr.decoding.model_directories import model_directory
 from asr.errors import CorpusError
 from asr.files import read_object, write_json
 from asr.recognizer import Recognizer
-from asr.scoring.detection import RULE_OF_THREE, OperatingPoint, Wanted
 from asr.scoring.results import RESULTS
+from asr.spotting.detection import RULE_OF_THREE, OperatingPoint, Wanted
 from asr.spotting.learning import (
     LEAST_OF_A_KIND,
     ChosenKeywords,

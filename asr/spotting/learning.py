@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.recognizer import Recognizer
-from asr.scoring.detection import OperatingPoint, Wanted, detection_curve, operating_point
+from asr.spotting.detection import OperatingPoint, Wanted, detection_curve, operating_point
 from asr.spotting.evidence import Evidence
 from asr.spotting.pieces import N_GROUPS, Candidate, SearchedPiece, find_words, pieces_of_speech, withheld
 from asr.spotting.rejection import USUAL, Keywords, Rejection

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from acoustic.alignment import align
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
 from asr.corpora.corpus import Corpus, Utterance, is_kaldi_directory, read_corpus
 from asr.corpora.layouts.recordings import folder_speaker, id_of, recordings
@@ -29,7 +29,7 @@ from asr.decoding.model_directories import trained_by
 from asr.errors import CorpusError
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
-from asr.scoring.detection import Spoken, hits
+from asr.spotting.detection import Spoken, hits
 from asr.spotting.evidence import Evidence, ScoredSound, evidence_of
 from asr.transcribe import cut_speech, read_recording, scored_speech
 from decoder.decoder import Decoder, Hypothesis

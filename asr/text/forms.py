@@ -193,7 +193,7 @@ def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> Wo
 
     A word is as it is always written, in plain form if it is written in several ways.
     """
-    ways = Ways()
+    ways = Spellings()
     for transcript in transcripts:
         for text, kind in parts_of(transcript):
             tokens = BETWEEN_WORDS.sub(" ", text).split() if kind is None else []
@@ -204,14 +204,14 @@ def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> Wo
     return WordForms(ways.spelling.values(), language)
 
 
-class Ways:
+class Spellings:
     """The ways in which words are written.
 
     A capital at the beginning of a sentence says nothing of the word.
 
     Examples
     --------
-    >>> ways = Ways()
+    >>> ways = Spellings()
     >>> ways.add("the", "The", begins=True)
     >>> ways.add("anna", "Anna")
     >>> ways.spelling

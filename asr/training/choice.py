@@ -18,7 +18,7 @@ import numpy as np
 from acoustic.emissions.training import AlignedFrames
 from acoustic.ways import SIGMAS, find_way, train_emissions
 from asr.config import ExperimentConfig
-from asr.coordinate_search import Tuned, Weights, coordinate_search, nearest
+from asr.decoding.tuning import Tuned, Weights, coordinate_search, nearest
 from asr.progress import progress_bar
 from foundation.arrays import Integers, Ints, Longs, Singles
 

@@ -12,7 +12,7 @@ from asr.cli import command_line, main
 from asr.commands.completion import SHELLS, script
 from asr.commands.parsing import CommandLine, Verb
 from asr.config import ExperimentConfig, known_keys
-from asr.recipe_scripts import built_in_recipes
+from asr.recipe import built_in_recipes
 from asr.systems import PRESETS, SYSTEMS
 
 Complete = Callable[..., list[str]]

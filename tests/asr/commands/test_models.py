@@ -13,7 +13,7 @@ from asr.cli import main
 from asr.commands.models import results_table
 from asr.errors import CorpusError
 from asr.experiment import Experiment
-from asr.recipe_scripts import built_in_recipes
+from asr.recipe import built_in_recipes
 from asr.scoring.results import read_results
 from asr.sparsity import SparsityRow, format_sparsity, sparsity
 from asr.stages.store import StageStore
