@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from acoustic.emissions.emission_model import EmissionModel
 from acoustic.emissions.kinds import EmissionKind
-from acoustic.emissions.protocol import EmissionModel
 from acoustic.errors import ModelError
 from foundation.arrays import Singles
 from foundation.conformance import N_THREADS, conform, copied, from_threads, raised

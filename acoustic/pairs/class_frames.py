@@ -121,3 +121,8 @@ class ClassFrames:
     def rows(self, pair: Ints) -> Longs:
         """Return the rows of the frames of a pair (i, j), frames of class i first."""
         return np.concatenate([np.arange(self.starts[k], self.starts[k + 1]) for k in pair])
+
+
+def drawn(rows: Integers, n: int, rng: np.random.Generator) -> Integers:
+    """Return ``n`` random rows in their order, or all if there are no more than that."""
+    return rows if len(rows) <= n else np.sort(rng.choice(rows, n, replace=False))

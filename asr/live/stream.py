@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from acoustic.emissions.adaptation import Statistics, Transform, statistics_of, transform_of
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.model import AcousticModel
 from asr.errors import ConfigError
 from asr.transcribe import Parts, as_written, heard_states
 from decoder.decoder import Decoder, Hypothesis

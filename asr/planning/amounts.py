@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from acoustic.hmm.contexts import Context, contexts
-from acoustic.hmm.topology import Topology
+from acoustic.hmm.topology import Context, Topology, contexts
 from asr.corpora.amounts import Amount, amount_of
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.utterances import Utterance

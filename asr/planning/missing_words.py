@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.model import AcousticModel
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.language.pronunciations import FOLDS, MANY, TESTED

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.topology import Topology
+from acoustic.model import AcousticModel
 from asr.config import GrammarName
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.tuning import LATTICE_BEAM, MAX_EDGES_PER_FRAME

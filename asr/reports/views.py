@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.signal import ShortTimeFFT
 
-from acoustic.hmm.alignment import Alignment
+from acoustic.alignment import Alignment
 from asr.corpora.corpus import Utterance
 from asr.reports.hearing import HeardUtterance
 from asr.scoring.edit_distance import WordPair, align_words

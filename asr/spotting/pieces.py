@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from acoustic.alignment import align
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
 from asr.corpora.corpus import Corpus, Utterance, is_kaldi_directory, read_corpus
 from asr.corpora.layouts.recordings import folder_speaker, id_of, recordings

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.alignment import Alignment, Segment, align, along
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment, Segment, align
-from acoustic.hmm.fit import along
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
 from acoustic.hmm.training import GmmConfig
+from acoustic.model import AcousticModel
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import is_all_unknown, unknown_words
 from asr.language.pronunciations import Filled, guesses_notes, guesses_of

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acoustic.hmm.contexts import EDGE
-from acoustic.hmm.topology import SILENCES, Topology
+from acoustic.hmm.topology import EDGE, SILENCES, Topology
 from decoder.errors import GrammarError, LexiconError
 from decoder.grammars.grammar import Arc, GrammarTables, pack_tables
 from decoder.lexicon import Lexicon, Pronunciation
