@@ -16,7 +16,7 @@ from asr.config import full_key, is_list, short_key, split_setting
 from asr.errors import ConfigError
 from asr.files import text_digest
 
-_LONGEST_NAME = 120  # of a directory; file systems allow 255 bytes
+_LONGEST_NAME = 120  # of a directory; file systems allow 255 bytes; by feel
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,7 @@ SYSTEMS: dict[str, System] = {
     **{way.model: HybridSystem(name) for name, way in WAYS.items() if name == way.model},
 }
 GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa", "jsgf", "slf"]
-
-SPARSITY_SIZES = (25, 50, 100, 200)  # numbers of centres that ``asr sparsity`` tries
+SPARSITY_SIZES = (25, 50, 100, 200)  # numbers of centres that ``asr sparsity`` tries; by feel
 _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 
 

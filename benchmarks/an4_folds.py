@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
-from acoustic.emissions.model_files import load_model
+from acoustic.model import load_model
 from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.decoding.model_directories import MODELS

@@ -20,10 +20,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from acoustic.emissions.model_files import load_model
-from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.emissions.training import AlignedFrames, aligned_frames, halves
 from acoustic.hmm.topology import Topology
+from acoustic.model import load_model
 from asr.config import TuningConfig, with_preset, with_settings
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.tuning import tune

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acoustic.emissions.model_files import AcousticModel
-from acoustic.emissions.posteriors import log_posteriors
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.mmf import HtkModel, parse_mmf
 from acoustic.hmm.topology import SILENCE
+from acoustic.model import AcousticModel, log_posteriors
 from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
 from asr.corpora.layouts.sphinx import write_sphinx
 from asr.corpora.speech_data import SpeechData, usable_cepstra

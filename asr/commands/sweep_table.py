@@ -12,7 +12,7 @@ from asr.scoring.points import SweepRow
 Column: TypeAlias = tuple[str, Callable[[SweepRow], str], str]  # head, cell of a row, side
 
 _NONE = "-"
-_NOTES_WIDTH = 100
+_NOTES_WIDTH = 100  # by feel
 
 
 def format_sweep(

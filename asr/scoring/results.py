@@ -20,7 +20,7 @@ from foundation.errors import listed
 from foundation.records import record_of
 
 RESULTS = "results.json"
-_N_NAMED = 5
+_N_NAMED = 5  # by feel
 
 
 @dataclass(frozen=True)

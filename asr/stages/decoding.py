@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acoustic.emissions.model_files import AcousticModel, load_model
+from acoustic.model import AcousticModel, load_model
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import spelling
