@@ -39,9 +39,9 @@ from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)
 
-_LONGEST_NAME = 120  # of a directory; file systems allow 255 bytes
+_LONGEST_NAME = 120  # of a directory; file systems allow 255 bytes; by feel
 _NONE = "-"  # a cell without a value
-_NOTES_WIDTH = 100  # columns, at most, of the notes below a table
+_NOTES_WIDTH = 100  # columns, at most, of the notes below a table; by feel
 
 
 @dataclass(frozen=True)

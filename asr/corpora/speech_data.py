@@ -27,7 +27,7 @@ from foundation.blocks import block_map
 from foundation.errors import AsrError
 from foundation.sequences import Computed
 
-BLOCK_UTTERANCES = 8  # whose results make one file while a stage is under way
+BLOCK_UTTERANCES = 8  # whose results make one file while a stage is under way; by feel
 
 logger = logging.getLogger(__name__)
 

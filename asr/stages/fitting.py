@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from acoustic.emissions.model_files import load_model
+from acoustic.model import load_model
 from asr.corpora.problems import leave_out
 from asr.corpora.sound_faults import sound_faults, sounds
 from asr.corpora.speech_data import SpeechData
@@ -17,7 +17,7 @@ from asr.training.fit import fit_curves, hear
 from asr.training.gmm import usable_for_training
 from asr.training.suspicious import find_suspicious, read_suspicious, write_suspicious
 
-N_HEARD = 100  # utterances that say how confident words of a model's alignments are
+N_HEARD = 100  # utterances that say how confident words of a model's alignments are; by feel
 
 
 class FittingStages:
