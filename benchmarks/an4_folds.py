@@ -37,7 +37,7 @@ from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
 from acoustic.model import load_model
-from asr.config import ExperimentConfig, GrammarName, with_settings
+from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.decoding.model_directories import MODELS
 from asr.engines.clusters import running_on
@@ -49,7 +49,7 @@ from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.stages.models import ModelStages
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
-from asr.systems import SYSTEMS, find_system
+from asr.systems import SYSTEMS, GrammarName, find_system
 from asr.transcribe import scored_speech
 from benchmarks.papers.layout import write_section
 from decoder import Decoder, DecoderConfig, Lexicon

@@ -32,7 +32,7 @@ from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 Tensors = dict[str, NDArray[Any]]
 
-MOST_FEATURES = 100_000
+MOST_FEATURES = 100_000  # by feel
 _PLAIN = (bool, int, float, str, np.ndarray, np.generic, tuple, list, dict, BaseEstimator)
 _GENERATORS = (np.random.RandomState, np.random.Generator)
 _AS_LARGE_AS_THE_TRAINING_SET = "loo_decision_"

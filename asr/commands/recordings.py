@@ -482,11 +482,14 @@ def accuracy_of_files(
     from asr.scoring.results import format_accuracy, format_comparison
     from asr.scoring.results import to_json as accuracy_record
     from asr.scoring.scoring import compare, score
-    from asr.text.forms import comparable
 
     def read(path: Path) -> dict[str, tuple[str, ...]]:
         found = read_transcripts(path, file_format)
-        return {i: comparable(" ".join(words)) for i, words in found.items()} if in_plain_form else found
+        if not in_plain_form:
+            return found
+        from asr.text.forms import comparable
+
+        return {name: comparable(" ".join(words)) for name, words in found.items()}
 
     references, hypotheses = read(reference), read(hypothesis)
     speakers = None if utt2spk is None else _speakers(utt2spk)

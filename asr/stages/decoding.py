@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from acoustic.model import AcousticModel, load_model
-from asr.config import GrammarName
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import spelling
@@ -26,6 +25,7 @@ from asr.spotting.learning import learned_rule
 from asr.spotting.rejection import USUAL_REJECTION, as_kept
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
+from asr.systems import GrammarName
 from asr.transcribe import ScoredSpeech, Scores, adapted, scored_speech
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from foundation.records import record_of

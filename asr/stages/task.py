@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from asr.config import ExperimentConfig, GrammarName
+from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, digest_of, recording_marks, source_marks
 from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra
@@ -27,6 +27,7 @@ from asr.language.grammars import check_grammar, grammar_names, sentences_outsid
 from asr.language.pronunciations import spelled
 from asr.recipe import LoadedRecipe
 from asr.stages.store import StageOutput, StageStore
+from asr.systems import GrammarName
 from asr.text.forms import EXACT, NOT_WORDS, without_remarks
 from asr.training.heard_words import learned_lexicon
 from asr.transcribe import warn_of_low_rates

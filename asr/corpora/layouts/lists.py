@@ -34,8 +34,8 @@ from foundation.errors import listed
 _NAMES = frozenset({"transcript", "transcripts", "transcription", "transcriptions", "prompts"})
 _NOT_LISTS = frozenset({"lexicon.txt", "word_pairs.txt", "speakers.txt"})
 _SEXES = frozenset({"m", "f", "male", "female", "man", "woman", "f/m", "m/f"})
-_N_HEAD = 20
-_N_NAMED = 3
+_N_HEAD = 20  # by feel
+_N_NAMED = 3  # by feel
 # Of the lines of a list's head, the share that must name recordings; by feel.
 _MOST = 0.5
 LIBRISPEECH_SUFFIX = ".trans.txt"
