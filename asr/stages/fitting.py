@@ -17,7 +17,7 @@ from asr.training.fit import fit_curves, hear
 from asr.training.gmm import usable_for_training
 from asr.training.suspicious import find_suspicious, read_suspicious, write_suspicious
 
-N_HEARD = 100  # utterances that say how confident words of a model's alignments are; by feel
+N_HEARD = 100  # utterances that say how confident words of a model's alignments are
 
 
 class FittingStages:

@@ -43,7 +43,7 @@ from foundation.sequences import Computed, kept
 
 logger = logging.getLogger(__name__)
 
-_N_HINTS = 10  # utterances whose unknown words are named with what they may be misspelled for; by feel
+_N_HINTS = 10  # utterances whose unknown words are named with what they may be misspelled for
 
 
 def usable_for_training(

@@ -23,11 +23,10 @@ from asr.training.fit import Heard
 from foundation.records import record_of
 
 SUSPICIOUS = "suspicious.json"
-# Probability below which a transcript is not learned from; by feel, what it does: docs/results/suspicious.md.
 FAR_OFF = 0.01
-_DOUBTFUL = 0.5  # by feel
+_DOUBTFUL = 0.5
 _LONG_S, _LONG_DEVIATIONS = 1.0, 6.0  # a word is too long only if both are passed
-_N_NAMED = 5  # by feel
+_N_NAMED = 5
 
 
 @dataclass(frozen=True)
