@@ -1,11 +1,14 @@
+from .commands.begin import demo
+from .commands.data import lm, suspicious
+from .commands.exchange import export, import_model
+from .commands.model_info import info
+from .commands.models import train
+from .commands.recordings import align, align_corpus, decode, evaluate
 from .config import ExperimentConfig
 from .corpora.corpus import Corpus, Utterance, read_corpus, write_corpus
 from .corpora.validation import validate
 from .engines.clusters import running_on
 from .errors import AsrError
-from .evaluation import evaluate
-from .exports import export
-from .imports import import_model
 from .leftovers import clean
 from .live.listen import listen
 from .live.stream import Partial, Stream, StreamConfig
@@ -18,7 +21,6 @@ from .serving.serve import serve
 from .sparsity import sparsity
 from .spotting.keywords import keywords
 from .sweeps import sweep
-from .verbs import align, align_corpus, decode, demo, info, lm, suspicious, train
 
 __all__ = [
     "AsrError",

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
-from acoustic.emissions.model_files import JSON_NAME, TENSORS_NAME
+from acoustic.model import JSON_NAME, TENSORS_NAME
 from asr.config import ExperimentConfig, check_settings, with_preset, with_settings
 from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
@@ -25,8 +25,7 @@ from asr.corpora.speech_data import SpeechData
 from asr.decoding.model_directories import DEFAULT_MODEL, MODELS
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
-from asr.logs import log_file, warnings_once
-from asr.progress import say
+from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, check_corpus
 from asr.scoring.results import RESULTS, Result, write_results
 from asr.scoring.scoring import Transcripts

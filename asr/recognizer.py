@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acoustic.emissions.alignment import BLOCK_FRAMES, Frames, align_frames, align_with_margins
-from acoustic.emissions.model_files import AcousticModel, load_model
-from acoustic.hmm.alignment import Alignment
-from acoustic.hmm.fit import FitCurve
+from acoustic.alignment import Alignment, FitCurve, Frames, align_frames, align_with_margins
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
-from asr.decoding.grammars import read_grammar
+from acoustic.hmm.viterbi import BLOCK_FRAMES
+from acoustic.model import AcousticModel, load_model
 from asr.decoding.model_directories import (
     DECODING,
     LEXICON,
@@ -29,6 +27,7 @@ from asr.decoding.model_directories import (
 )
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.files import as_train_wrote, read_object
+from asr.language.grammars import read_grammar
 from asr.spotting.rejection import USUAL, Judge, Keywords, Rejection, read_keywords, read_rule
 from asr.transcribe import (
     Parts,
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from asr.text.forms import Word, WordForms
 
 SPOTTING = "keywords"  # in place of a grammar's name
-_UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
+_UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows; by feel
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Recognizer:
     grammar: str
     decoder: Decoder
     first_pass: Decoder | None = None
-    text: str = "plain"  # `asr.corpora.wording.PLAIN`, with which all of corpora would be imported
+    text: str = "plain"  # `asr.text.forms.PLAIN`, with which all of corpora would be imported
     spelling: Mapping[str, str] = field(default_factory=dict)
     word_curve: FitCurve | None = None
     rejection: Rejection | None = None

@@ -33,24 +33,23 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from markdown import markdown_table
-from report import argument_parser, print_table, write_report
+from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
-from acoustic.emissions.model_files import load_model
-from asr.config import ExperimentConfig, GrammarName, with_settings
+from acoustic.model import load_model
+from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
-from asr.decoding.grammars import read_grammar
 from asr.decoding.model_directories import MODELS
 from asr.engines.clusters import running_on
 from asr.files import as_plain
+from asr.language.grammars import read_grammar
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.stages.models import ModelStages
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
-from asr.systems import SYSTEMS, find_system
+from asr.systems import SYSTEMS, GrammarName, find_system
 from asr.transcribe import scored_speech
 from benchmarks.papers.layout import write_section
 from decoder import Decoder, DecoderConfig, Lexicon

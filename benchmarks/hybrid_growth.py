@@ -17,7 +17,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from hybrid_rows import TRAIN, Row, reconfigured, row_of
-from markdown import markdown_table
+from report import markdown_table
 from sklearn.svm import SVC
 
 from acoustic.emissions.training import AlignedFrames, HybridConfig

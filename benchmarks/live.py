@@ -28,8 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from markdown import markdown_table
-from report import argument_parser, print_table, write_report
+from report import argument_parser, markdown_table, print_table, write_report
 
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.live.stream import StreamConfig

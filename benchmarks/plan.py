@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from growth import cut
-from markdown import markdown_table
-from report import argument_parser, write_report
+from report import argument_parser, markdown_table, write_report
 
 from asr import info
 from asr.config import ExperimentConfig, with_preset, with_settings

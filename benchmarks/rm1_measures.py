@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from report import Seconds, timed
 from rm1_frames import N_STATES, NEW, generated_frames
 from safetensors.numpy import load_file, save_file
 from sklearn.svm import SVC
-from timing import Seconds, timed
 
 from acoustic.emissions.training import THESIS, HybridConfig
 from acoustic.pairs import train_pools
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import SparseMachines
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig

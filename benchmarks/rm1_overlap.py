@@ -15,9 +15,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from markdown import markdown_table
 from pair_training import frames_of
-from report import argument_parser, write_report
+from report import argument_parser, markdown_table, write_report
 from rm1_frames import NEW, generated_frames
 from sklearn.svm import SVC
 

@@ -28,7 +28,7 @@ from decoder.search.viterbi import WordSearch
 from decoder.search.word_ends import Search, SearchResult, trace
 from foundation.arrays import Floats
 
-MOST_INSTANCES = 2000  # with more word instances, the prefix tree is faster
+MOST_INSTANCES = 2000  # with more word instances, the prefix tree is faster; docs/adr/0013-prefix-tree.md
 
 # Sums of more would be infinite in single precision, or ask for more words than there is memory.
 _LARGEST = {
@@ -207,11 +207,11 @@ class Decoder:
         return self.outcome(search)
 
     def search(self, n_frames: int = 0) -> Search:
-        """Return a search that has not begun, for about so many frames; `outcome` is what comes of it."""
+        """Return a search over about so many frames that has not begun yet; `outcome` ends it."""
         return self._search(float(self.config.lattice_beam) if self._wants_lattice else -np.inf, n_frames)
 
     def outcome(self, search: Search) -> Hypothesis:
-        """Return the best words for the scores that a `search` was given, which is over then."""
+        """End a `search` and return the best words for the scores that it was given."""
         config, result = self.config, search.end()
         best = self._hypothesis(result)
         if not self._wants_lattice:
@@ -227,7 +227,7 @@ class Decoder:
     def decode_with_lattice(
         self, scores: ArrayLike, beam: float, max_edges_per_frame: int
     ) -> tuple[Hypothesis, WeighedLattice]:
-        """Return what `decode` does, and a lattice that knows the best words with other weights.
+        """Return what `decode` returns, and a lattice in which the best words with other weights are found.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ RESERVED_PHONES = frozenset({SILENCE, SHORT_PAUSE})
 _UNSPOKEN = frozenset("-\u2010\u2011\u2012\u2013'\u2018\u2019\u02bc`\u00b4")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
 _PROBABILITY = re.compile(r"\d*\.\d+([eE]-?\d+)?")
-_MAX_LISTED = 20
+_MAX_LISTED = 20  # by feel
 _LIKENESS = 0.6  # below this share of common letters a suggestion is noise (difflib's own default)
 
 
@@ -172,7 +172,7 @@ class Lexicon:
             raise LexiconError(self._missing([word])) from None
 
     def spoken(self, words: Iterable[str]) -> list[tuple[Pronunciation, ...] | None]:
-        """Return the pronunciations of each word of a transcript, that of a noise, None for unknown words."""
+        """Return for each word of a transcript its pronunciations (a noise has one, an unknown word None)."""
         return [
             self.pronunciations(w) if w in self else ((NOISE,),) if w == NOISE_WORD else None for w in words
         ]
@@ -377,8 +377,8 @@ def english_lexicon(words: Iterable[str]) -> Lexicon:
 
     Words keep their spelling. A word the dictionary lacks is an error: its letters are no substitute,
     since letters and ARPAbet phones would share no training data. Write such words into a lexicon of your
-    own and join the two with `Lexicon.merged`, or guess them (`asr.pronunciations.filled_lexicon`, from
-    `whole_dictionary`); `missing_english_words` lists them.
+    own and join the two with `Lexicon.merged`, or guess them from `whole_dictionary`
+    (`asr.language.pronunciations.filled_lexicon`); `missing_english_words` lists them.
     """
     wanted = sorted(set(words))
     missing = missing_english_words(wanted)

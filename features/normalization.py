@@ -52,7 +52,7 @@ class Moments:
         self.count = total
 
     def fade(self, most: int) -> None:
-        """Let all frames so far count as no more than so many."""
+        """Reduce the weight of all frames so far to at most this number of frames."""
         if self.count > most:
             self._squares *= most / self.count
             self.count = most

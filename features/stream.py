@@ -35,10 +35,11 @@ from features.recording import Recording
 from features.samples import HIGHEST_RATE_HZ, LOWEST_RATE_HZ, is_usual_rate
 from foundation.arrays import Flags, Reals, Singles
 
-_BACKGROUND = 1.5  # how many of the training frames' deviations the background is less loud than their mean
+# How many of the training frames' deviations the background is less loud than their mean; by feel.
+_BACKGROUND = 1.5
 _ENERGY_PER_NAT = 0.1  # of the normalised energy
 _NATS_PER_DB = float(np.log(10.0)) / 10.0
-_PAUSE_BELOW_DB = 30.0  # the loudest; frames that are softer may be of a pause
+_PAUSE_BELOW_DB = 30.0  # the loudest; frames that are softer may be of a pause; docs/adr/0016-streams.md
 DIGITAL_SILENCE = float(np.log(ENERGY_FLOOR)) + 1e-3  # log energies up to this are of samples that are all 0
 
 
@@ -55,7 +56,7 @@ class Windows:
         self.begin()
 
     def begin(self) -> None:
-        """Stand before the first sample of a recording."""
+        """Forget all samples: the next one is the first of a recording."""
         self._samples: Singles = np.empty(0, dtype=np.float32)
         # Samples yet to come that lie between two windows, where the shift is the longer one.
         self._n_to_skip = 0
@@ -70,7 +71,7 @@ class Windows:
 
     @property
     def n_frames(self) -> int:
-        """How many whole windows wait."""
+        """Number of whole windows whose frames have not been asked for yet."""
         return n_frames(self._samples.size, self._plan.config)
 
     def static(self, n: int) -> Singles:
@@ -201,7 +202,7 @@ class RunningFrames:
         self.forget()
 
     def _begin(self) -> None:
-        """Stand before the first sample of a recording."""
+        """Forget all samples: the next one is the first of a recording."""
         self._windows.begin()
         self._static = np.empty((0, self._mfcc.n_static), dtype=np.float32)  # the last ones
         self._n_given = 0  # of the frames in `_static`
@@ -375,7 +376,7 @@ class RunningMoments:
         self._heard.fade(self._most)
 
     def shift_energy(self, rise: float) -> None:
-        """Let all frames so far have been less loud, since the loudness of speech rose by so many nats."""
+        """Lower the energy of all frames so far, because the level of speech has risen by so many nats."""
         if self._heard.count and rise:
             self._heard.mean[self._config.mfcc.n_static - 1] -= _ENERGY_PER_NAT * rise
 

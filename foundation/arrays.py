@@ -30,7 +30,7 @@ FARTHEST = np.float32(1e6)
 
 
 def bounded(frames: Reals) -> Reals:
-    """Return the frames with values beyond ±1e6 brought to that, so that their squares have finite sums.
+    """Return the frames with values clipped to ±1e6, so that sums of their squares stay finite.
 
     Features are some hundreds at most; what is far beyond is as far from every state as what is here.
     """
@@ -61,7 +61,7 @@ def check_array(
     lowest: float = -LARGEST,
     highest: float = LARGEST,
 ) -> None:
-    """Raise the error unless an array has the type and shape, and all its numbers lie between two others.
+    """Raise the error unless an array has this type and shape, and all its numbers lie within two bounds.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def check_array(
 
 
 def check_starts(name: str, starts: NDArray[Any], n: int, error: type[AsrError]) -> None:
-    """Raise the error unless places of parts (K + 1,) int32 rise from 0 to the number of all their rows."""
+    """Raise the error unless starts of parts, and the end of the last, (K + 1,) int32, rise from 0 to n."""
     check_array(name, starts, np.int32, (None,), error, lowest=0, highest=n)
     if len(starts) < 2 or starts[0] or starts[-1] != n or (np.diff(starts) < 0).any():
         raise error(f"{name}: expected places of parts that rise from 0 to {n}, got others; {_CURE}")
@@ -97,6 +97,6 @@ def check_starts(name: str, starts: NDArray[Any], n: int, error: type[AsrError])
 def check_number(
     name: str, number: float, error: type[AsrError], *, lowest: float = -LARGEST, highest: float = LARGEST
 ) -> None:
-    """Raise the error unless a number lies between two others, both allowed; NaN never does."""
+    """Raise the error unless a number lies within two bounds or on them; NaN never does."""
     if not lowest <= number <= highest:
         raise error(f"{name}: expected a number from {lowest:g} to {highest:g}, got {number:g}; {_CURE}")

@@ -37,14 +37,15 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Held = TypeVar("Held")
 
-N_TRIES = 3  # of a block that fails
-LOSS_S = 1.0  # processor time of a map whose blocks threads do not write: files would cost too much of it
+N_TRIES = 3  # of a block that fails; by feel
+# Processor time of a map whose blocks threads do not write: files would cost too much of it; by feel.
+LOSS_S = 1.0
 
 logger = logging.getLogger(__name__)
 
 
 class BlockError(AsrError):
-    """Blocks that failed again and again, where all others are done."""
+    """Some blocks failed again and again; all others are done and kept."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class _Unsaved:
 
 
 def always(seconds: float) -> bool:
-    """Return that results are written, whatever they took."""
+    """Return True: each result is written to a file, however little time it took."""
     return True
 
 

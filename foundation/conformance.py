@@ -1,4 +1,4 @@
-"""What is wrong with a part that somebody else wrote, all of it at once.
+"""Checks of plugins: all that is wrong with a part that somebody else wrote, listed at once.
 
 The checks for authors of plugins (`acoustic.testing`, `decoder.testing`, `asr.testing`) are made of this.
 """
@@ -19,7 +19,7 @@ try:  # the pickler of clusters writes functions, too
 except ImportError:  # without the extra "cluster"
     import pickle as pickling
 
-N_THREADS = 8
+N_THREADS = 8  # by feel
 _SWITCHES_S = 1e-5  # threads then change places often enough to get into each other's way
 
 Result = TypeVar("Result")

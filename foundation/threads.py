@@ -39,7 +39,7 @@ _one_worker: ContextVar[bool] = ContextVar("one_worker", default=False)
 
 @contextmanager
 def one_worker() -> Iterator[None]:
-    """Let `default_workers` be 1 in this thread: its process is one of many."""
+    """Make `default_workers` return 1 in this thread, whose process is one of many."""
     token = _one_worker.set(True)
     try:
         with single_threaded_libraries():
@@ -92,7 +92,7 @@ def _submitted(pool: ThreadPoolExecutor, function: Callable[[Item], Result], ite
 
 @contextmanager
 def single_threaded_libraries() -> Iterator[None]:
-    """Hold BLAS to one thread: threads for small products mostly wait for each other."""
+    """Keep BLAS to one thread for a while: on small products its threads mostly wait for each other."""
     _LIMIT.hold()
     try:
         yield
@@ -168,7 +168,7 @@ class _Limit:
                 self._lift()
 
     def forget_holders(self) -> None:
-        """Lift the limit in a forked process, which has none of the threads that hold it."""
+        """Lift the limit on BLAS in a forked process: the threads that asked for it are not in there."""
         self._lock = threading.Lock()
         self._lift()
 
@@ -180,7 +180,7 @@ class _Limit:
         self._limits, self._n_holders = [], 0
 
     def hold_this_thread(self) -> None:
-        """Hold OpenMP to one thread in the calling thread, for as long as it lives."""
+        """Keep OpenMP to one thread in the calling thread, for as long as that lives."""
         if not _OPENMP_IS_SHARED:
             with self._lock:
                 self._libraries().limit(limits=1, user_api="openmp")

@@ -84,7 +84,7 @@ def _utterance(path: Path, words: Words) -> Utterance:
 
 
 def check_sizes(corpus_dir: Path, corpora: Mapping[str, Corpus]) -> None:
-    """Raise an error if a part has not the size it has on the discs."""
+    """Raise an error if a part has another number of recordings than on the published discs."""
     found = {part: (len(corpus), len(corpus.speakers)) for part, corpus in corpora.items()}
     if found != SIZES:
         named = (f"{p} {n} of {k} (expected {SIZES[p][0]} of {SIZES[p][1]})" for p, (n, k) in found.items())

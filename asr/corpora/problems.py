@@ -1,4 +1,4 @@
-"""What is said of the problems of a corpus: the first of each kind, and what is left out because of them.
+"""Long lists of problems made short (the first of each kind), and utterances left out because of problems.
 
 A corpus of thousands of recordings may have the same fault in each. Problems that differ in names and numbers
 alone are of one kind: of each kind some are listed, and the others counted.
@@ -16,7 +16,7 @@ from asr.errors import CorpusError, Problem
 logger = logging.getLogger(__name__)
 
 ADVICE = "correct or remove them, or go on without them: --set unusable=skip (or a share, as unusable=0.3)"
-_N_NAMED = 10
+_N_NAMED = 10  # by feel
 # What differs between problems of one kind: names in quotes, hints, paths and files, numbers.
 _QUOTED = re.compile(r'"[^"]*"')
 _HINT = re.compile(r" ?\(did you mean [^)]*\)")

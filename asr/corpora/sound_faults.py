@@ -22,14 +22,14 @@ from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
 
-CLIPPED_SHARE = 0.01  # of the samples; of undistorted speech less than a thousandth is in flat tops
-QUIETER_DB = 30.0  # than the median recording: no more than noise is left at 16 bits
+CLIPPED_SHARE = 0.01  # of the samples; of undistorted speech less than a thousandth is in flat tops; by feel
+QUIETER_DB = 30.0  # than the median recording: no more than noise is left at 16 bits; by feel
 _LEAST_POWER = 1e-12
-_N_NAMED = 10
+_N_NAMED = 10  # by feel
 
 
 class Sound(NamedTuple):
-    """What is measured of the samples of an utterance."""
+    """The level of an utterance, and how much of it is clipped."""
 
     level_db: float  # mean power, relative to full scale
     clipped: float  # share of the samples in flat tops at the limit
@@ -49,7 +49,7 @@ def sound_of(samples: Singles) -> Sound:
 
 
 def sounds(corpus: Corpus) -> dict[str, Sound]:
-    """Return what is measured of each utterance that can be read."""
+    """Return level and clipping of each utterance that can be read."""
 
     def one(utterance: Utterance) -> Sound | None:
         try:

@@ -17,9 +17,9 @@ from asr.config import FrontEndOptions
 from asr.corpora.amounts import judgement
 from asr.corpora.corpus import Corpus, Problem, Utterance, lexicon_of, scan_parts
 from asr.corpora.sound_faults import no_speech
-from asr.corpora.wording import EXACT, PLAIN, forms_for, total, worded, wording_notes
+from asr.corpora.wording import forms_for, total, worded, wording_notes
 from asr.progress import progress_bar
-from asr.text.forms import NOT_WORDS
+from asr.text.forms import EXACT, NOT_WORDS, PLAIN
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, spelling_fault
 from features.audio import audio_info, read_audio
@@ -31,14 +31,14 @@ from foundation.threads import default_workers, parallel_map
 
 __all__ = ["Problem", "validate"]
 
-MIN_DURATION_S = 0.1
-MAX_S_PER_WORD = 10.0
+MIN_DURATION_S = 0.1  # by feel
+MAX_S_PER_WORD = 10.0  # by feel
 # Hardly anybody speaks more than 20 letters a second; with more the text belongs to another recording.
 MAX_LETTERS_PER_S = 25.0
 STATES_PER_PHONE = 3
 FRAME_SHIFT_S, FRAME_LENGTH_S = 0.010, 0.025
-_MAX_WORDS = 20  # missing words that get a line of their own
-_MAX_THREADS = 8  # each holds a whole recording
+_MAX_WORDS = 20  # missing words that get a line of their own; by feel
+_MAX_THREADS = 8  # each holds a whole recording; by feel
 
 
 def validate(

@@ -16,14 +16,14 @@ from acoustic.hmm.topology import NOISE_WORD
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
-from asr.text.forms import NOT_WORDS, Change, Ways, Word, WordForms, forms_of_text
+from asr.text.forms import NOT_WORDS, Change, Spellings, Word, WordForms, word_forms
 from decoder.lexicon import Lexicon
 from foundation.errors import did_you_mean, listed
 from foundation.records import record_of
 
-EXACT, PLAIN = "exact", "plain"
-MOST_UNKNOWN = 0.5  # of all words that are spoken; with more, the lexicon is that of other transcripts
-_N_NAMED = 10
+# Of all words that are spoken; with more, the lexicon is that of other transcripts; by feel.
+MOST_UNKNOWN = 0.5
+_N_NAMED = 10  # by feel
 _SAID: Mapping[Change, str] = {
     "case": "{} in another case",
     "punctuation": "{} with punctuation or other marks",
@@ -59,19 +59,8 @@ class Changes:
 
 
 def forms_for(text: str, lexicon: Lexicon | None, corpora: Iterable[Corpus]) -> WordForms | None:
-    """Return the forms by which words are found, None if they are taken as they stand.
-
-    Parameters
-    ----------
-    text : ``exact``, ``plain``, or the language in which numerals are spelt out
-    lexicon : the lexicon, None if the words of the corpora themselves are to be spelled
-    """
-    if text == EXACT:
-        return None
-    language = None if text == PLAIN else text
-    if lexicon is not None:
-        return WordForms(lexicon, language)
-    return forms_of_text((" ".join(u.words) for corpus in corpora for u in corpus), language)
+    """Return the forms by which the words of corpora are found, as `word_forms` does."""
+    return word_forms(text, lexicon, (" ".join(u.words) for corpus in corpora for u in corpus))
 
 
 def worded(corpus: Corpus, forms: WordForms | None) -> tuple[Corpus, Changes]:
@@ -116,7 +105,7 @@ def _worded(utterance: Utterance, forms: WordForms | None, changes: Changes) -> 
 
 
 def total(changes: Iterable[Changes]) -> Changes:
-    """Return what several readings changed together."""
+    """Return the sum of the changes of several corpora."""
     result = Changes()
     for each in changes:
         result.n_words += each.n_words
@@ -159,7 +148,7 @@ def _named(tokens: Mapping[str, list[str]]) -> str:
 
 def spelling(corpora: Iterable[Corpus]) -> dict[str, str]:
     """Return the words that transcripts always write in one way, other than the lexicon's."""
-    ways = Ways()
+    ways = Spellings()
     for utterance in (u for corpus in corpora for u in corpus):
         for place, word in enumerate(utterance.words):
             written = utterance.written[place] if utterance.written else word
@@ -203,7 +192,7 @@ def unknown_words_note(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -
 
 
 def unknown_test_words_note(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> str:
-    """Return the same of words that a model shall recognise, whose lexicon is what it is."""
+    """Return such a line for a text that a trained model is to recognise, whose lexicon is given."""
     fate = "not in the model's lexicon and cannot be recognised"
     return _unknown_words_line(
         transcripts, lexicon, fate, "correct the transcripts or train with these words"

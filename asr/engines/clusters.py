@@ -1,4 +1,4 @@
-"""The engine of a run by what the command line says: threads, a scheduler's address, or a cluster's file.
+"""Chooses what computes a run: threads, the scheduler at an address, or a cluster described in a file.
 
 A cluster's file is TOML::
 
@@ -41,8 +41,8 @@ JOBQUEUES = {
     "oar": "OARCluster",
 }
 
-_CONNECT_S = 15.0
-_WORKERS_S = 3600.0  # for which the first worker is waited for; jobs may wait in a queue
+_CONNECT_S = 15.0  # by feel
+_WORKERS_S = 3600.0  # for which the first worker is waited for; jobs may wait in a queue; by feel
 _LIFETIME_MARGIN_S, _LIFETIME_STAGGER_S = 300, 120
 
 
@@ -50,7 +50,7 @@ _LIFETIME_MARGIN_S, _LIFETIME_STAGGER_S = 300, 120
 def running_on(
     workers: int | None = None, scheduler: str | None = None, cluster: Path | None = None
 ) -> Iterator[None]:
-    """Let blocks be computed by threads of this process, by a scheduler's workers, or by a cluster's.
+    """Compute blocks by threads of this process, by a scheduler's workers, or by those of a cluster.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""What ``asr decode``, ``asr align`` and ``asr export`` write: a row of a table for each of their formats.
+"""The formats of ``asr decode``, ``asr align`` and ``asr export``: one table each, with a row a format.
 
 To add a format of words that were decoded or aligned: a module beside this one that makes its text, a short
 function here that hands it the words, and a row of `DECODE_FORMATS` or `ALIGN_FORMATS`. The names are the
-choices of ``--format``; what is exported in which formats is said here, and written by `asr.exports`.
+choices of ``--format``; what is exported in which formats is said here; `asr.commands.exchange` writes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asr.errors import ConfigError
-from asr.files import file_stem, write_text
+from asr.files import FilesOfIds, write_text
 from asr.formats.captions import to_srt, to_vtt
 from asr.formats.intervals import Interval
 from asr.formats.mlf import to_mlf
@@ -123,9 +123,10 @@ CAPTIONS = ("srt", "vtt")  # one file a recording
 def write_decoded(pairs: Decoded, file_format: str, out: Path) -> None:
     """Write one file a recording into a directory; names are those of `recording_names`."""
     out.mkdir(parents=True, exist_ok=True)
+    files = FilesOfIds(out, f".{file_format}")
     for (path, hypothesis), (name, _) in zip(pairs, _named(pairs), strict=True):
         text = decoded([(path, hypothesis)], file_format, with_path=False)
-        write_text(out / f"{file_stem(name)}.{file_format}", text)
+        write_text(files.path(name), text)
 
 
 def write_hypotheses(found: Mapping[str, Hypothesis | AsrError], path: Path) -> None:
@@ -182,8 +183,9 @@ def write_aligned(aligned: Aligned, file_format: str, out: Path | None, *, rows:
         if out is None:
             return "".join(texts.values())
         out.mkdir(parents=True, exist_ok=True)
+        files = FilesOfIds(out, suffix)
         for utterance_id, text in texts.items():
-            write_text(out / f"{file_stem(utterance_id)}{suffix}", text)
+            write_text(files.path(utterance_id), text)
         return ""
     if file_format == "mlf":
         text = to_mlf({a.utterance_id: a.tiers for a in aligned}, MLF_ROWS[rows or "states"])

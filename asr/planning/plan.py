@@ -9,10 +9,10 @@ from pathlib import Path
 
 from asr.config import ExperimentConfig, check_settings, with_preset, with_settings
 from asr.errors import ConfigError
-from asr.logs import warnings_once
 from asr.planning.planner import Planner
 from asr.planning.records import ModelPlan, Plan
 from asr.planning.walk import Walk
+from asr.progress import warnings_once
 from asr.recipe import LoadedRecipe, check_corpus, load_recipe
 from asr.systems import System, find_system
 

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from asr.config import ExperimentConfig, GrammarName, section_of
+from asr.config import ExperimentConfig, section_of
 from asr.corpora.corpus import SPLITS
 from asr.corpora.wording import forms_for
-from asr.decoding.grammars import write_grammar
 from asr.files import read_json
+from asr.language.grammars import write_grammar
 from asr.planning import laws
 from asr.planning.amounts import TaskAmounts, task_amounts
 from asr.planning.missing_words import MissingWordCosts, missing_word_costs
@@ -29,7 +29,7 @@ from asr.planning.timing import least_seconds
 from asr.planning.walk import GROUPS, Stage, Walk
 from asr.stages.store import RECORD
 from asr.stages.task import LEXICON
-from asr.systems import GmmSystem, HybridSystem, System
+from asr.systems import GmmSystem, GrammarName, HybridSystem, System
 from decoder.lexicon import Lexicon
 from foundation.arrays import Singles
 from foundation.threads import default_workers, single_threaded_libraries

@@ -13,16 +13,14 @@ from functools import cached_property
 
 import numpy as np
 
+from acoustic.alignment import align, fit_curve, loop_scores, margins
 from acoustic.emissions.adaptation import speaker_transforms
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import align
-from acoustic.hmm.contexts import all_contexts
-from acoustic.hmm.fit import fit_curve, loop_scores, margins
 from acoustic.hmm.graph import UtteranceGraph, loop_graph, utterance_graph
-from acoustic.hmm.topology import Topology
+from acoustic.hmm.topology import Topology, all_contexts
 from acoustic.hmm.training import GmmConfig
 from acoustic.hmm.tying import TyingConfig, contextual_topology
+from acoustic.model import AcousticModel
 from asr.config import ExperimentConfig
 from asr.corpora.sound_faults import sounds
 from asr.corpora.speech_data import SpeechData, usable_cepstra

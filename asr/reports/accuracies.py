@@ -15,14 +15,20 @@ from asr.corpora.corpus import Corpus
 from asr.files import as_train_wrote, read_json
 from asr.reports.finished import Choice, Finished, spoken_in
 from asr.reports.page import LEGEND, Chart, Section, Table, error_bars, interval, p_value, percent, plot_of
-from asr.scoring.bootstrap import interval_of, resample_accuracies
 from asr.scoring.results import Result
-from asr.scoring.scoring import Comparison, UtteranceErrors, WordAccuracy, compare
+from asr.scoring.scoring import (
+    Comparison,
+    UtteranceErrors,
+    WordAccuracy,
+    compare,
+    interval_of,
+    resample_accuracies,
+)
 from asr.sparsity import FILE as SPARSITY
 
-_MOST_SPEAKERS = 40
-_N_RESAMPLES = 2000  # for each speaker
-_MOST_ROWS = 30
+_MOST_SPEAKERS = 40  # by feel
+_N_RESAMPLES = 2000  # for each speaker; by feel
+_MOST_ROWS = 30  # by feel
 _GAP = "—"
 
 

@@ -1,4 +1,4 @@
-"""From a finished experiment to a page: gathers the parts, and keeps the sounds where they shall lie."""
+"""Makes the page of ``asr report`` from a finished experiment, with the sounds inside it or beside it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from foundation.files import write_whole
 
 logger = logging.getLogger(__name__)
 INDEX = "asr-report.json"
-MOST_EMBEDDED = 10_000_000  # bytes of sound that are put into a page without being asked for
+MOST_EMBEDDED = 10_000_000  # bytes of sound that are put into a page without being asked for; by feel
 
 
 def build(
@@ -290,5 +290,5 @@ def file_name(place: int, utterance_id: str) -> str:
 
 
 def sounds_directory(page: Path) -> Path:
-    """Return where the sounds of a page lie that are not in it."""
+    """Return the folder of those sounds that are kept beside a page."""
     return page.with_name(f"{page.stem}_audio")

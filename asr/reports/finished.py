@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from asr.config import GrammarName
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.corpora.wording import read_wording
@@ -28,6 +27,7 @@ from asr.scoring.scoring import Transcripts, WordAccuracy, score
 from asr.stages.keys import name_of
 from asr.stages.store import RECORD, STAGES
 from asr.stages.used import USED, read_used
+from asr.systems import GrammarName
 
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split
 
@@ -152,7 +152,7 @@ class Choice:
 
     @classmethod
     def of(cls, finished: Finished, model: str | None, split: str | None) -> Choice:
-        """Return what is asked for; of the grammars the last one, which is the recipe's default."""
+        """Return the choice asked for, with the last of the grammars, which is the recipe's default."""
         part = finished.split(split)
         return cls(finished, finished.model(model), part, finished.grammars(part)[-1])
 

@@ -1,4 +1,4 @@
-"""What a page is made of, and the page itself: one HTML file that asks for nothing else.
+"""The parts of a report's page, and the page itself: one HTML file that loads nothing from elsewhere.
 
 Tables, charts that are also texts and tables, sections; numbers as people write them. Template, style and
 scripts lie in ``assets/``. Colours of charts are the page's: it knows whether it is day or night.

@@ -1,4 +1,4 @@
-"""``asr serve``: a socket of this machine, and the application behind it until a signal ends it.
+"""The server of ``asr serve``: opens a socket and answers on it until a signal ends it.
 
 The application is the routes, the page and its parts (a fixed list of files, read at the start), errors in
 one line of JSON, and the gate before everything.
@@ -20,7 +20,6 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from asr.decoding.model_directories import model_directory
-from asr.endings import asked_to_stop
 from asr.errors import ConfigError
 from asr.serving.gate import BoundedBodies, Gate, is_loopback, is_unspecified
 from asr.serving.limits import NOT_FOUND, TOO_SLOW, UNUSABLE, Limits, Refusal
@@ -29,6 +28,7 @@ from asr.serving.recognition import recognition_routes
 from asr.serving.state import Served, Server
 from asr.serving.studio import studio_routes
 from asr.version import package_version
+from foundation.endings import asked_to_stop
 from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 ASSETS = Path(__file__).with_name("assets")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 INTERNAL = 500
-PATIENCE_S = 5  # for clients when the server ends
+PATIENCE_S = 5  # for clients when the server ends; by feel
 _NOWHERE = (NOT_FOUND, 405)  # another method, too
 _ABOUT = (
     'Recordings are the body of a request. Errors are {"error": one line}. Words while one speaks: the '
@@ -70,7 +70,7 @@ def run(
 
 
 def uvicorn_server(server: Server, host: str) -> uvicorn.Server:
-    """Return what answers on a socket, not started yet."""
+    """Return a uvicorn server for a socket, not started yet."""
     config = uvicorn.Config(
         application(server, host),
         log_config=None,
@@ -93,7 +93,7 @@ class _Uvicorn(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let signals end the serving, where they would end the program; a later one does not wait."""
+        """Let a signal end the server, not the program; a second one does not wait for clients."""
 
         def stop(number: int) -> None:
             self.should_exit = True
@@ -107,7 +107,7 @@ class _Uvicorn(uvicorn.Server):
 
 
 def has_model(experiment: Path, model: str | None) -> bool:
-    """Return whether there is something to load; an error says what is wrong with what there is."""
+    """Return whether an experiment has a model; raise an error if what is there cannot be one."""
     try:
         model_directory(experiment, model)
     except AsrError:
@@ -129,7 +129,9 @@ def listening_socket(host: str, port: int) -> socket.socket:
         ) from None
     listening = socket.socket(family, kind, protocol)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # On Windows this would let two programs share a port; the other option is there alone.
+        option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        listening.setsockopt(socket.SOL_SOCKET, option, 1)
         listening.bind(place)
         listening.listen(128)
     except (OSError, OverflowError) as error:
@@ -143,14 +145,14 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket, host: str) -> str:
-    """Return what a browser is given."""
+    """Return the address that is opened in a browser."""
     port = listening.getsockname()[1]
     name = "127.0.0.1" if host == "localhost" or is_unspecified(host) else host
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 
 def warning_of(host: str) -> str:
-    """Return what is to be said of an address that others reach, or nothing."""
+    """Return a warning if other machines reach an address, else an empty text."""
     if is_loopback(host):
         return ""
     return (

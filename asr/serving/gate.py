@@ -1,4 +1,4 @@
-"""What is looked at before a route sees a request: who asks, and how much comes; and what every answer says.
+"""Checks of requests before any route sees them (who asks, how much comes), and headers of all answers.
 
 Pages of this server and programs may ask, nobody else's page. A page of a stranger can send requests to a
 server of this machine: under its own name, which its browser states as ``Origin``, or, once its name leads to
@@ -100,7 +100,7 @@ class Gate:
 
 
 def refusal_of(headers: Headers, names: Collection[str], *, is_open: bool = False) -> str | None:
-    """Return why a request with these headers is not answered, or nothing."""
+    """Return why a request with these headers is refused, empty if it is not."""
     host = headers.get("host", "")
     name = urlsplit(f"//{host}").hostname if _is_plain(host) else None
     if name is None or not (name in names or (is_open and _is_address(name))):

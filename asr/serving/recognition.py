@@ -8,6 +8,8 @@ and in sound, and lies in a file that is always removed.
 from __future__ import annotations
 
 import asyncio
+import atexit
+import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -138,8 +140,9 @@ async def one_recording(request: Request, server: Server) -> AsyncIterator[tuple
 async def uploaded(request: Request, limits: Limits) -> AsyncIterator[Path]:
     """Receive the body of a request in a file of its own, which is gone when the context is left."""
     _check_promise(request, limits)
-    with tempfile.TemporaryDirectory(prefix="asr-upload-") as folder:
-        path = Path(folder) / "recording"
+    folder = Path(tempfile.mkdtemp(prefix="asr-upload-"))
+    try:
+        path = folder / "recording"
         try:
             async with asyncio.timeout(limits.arrival_s):
                 await _receive(request, path, limits)
@@ -150,6 +153,10 @@ async def uploaded(request: Request, limits: Limits) -> AsyncIterator[Path]:
         except ClientDisconnect:
             raise Refusal("the client went away before the recording had arrived", BAD) from None
         yield path
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():  # on Windows, while a thread that nobody waits for any more reads it
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _check_promise(request: Request, limits: Limits) -> None:

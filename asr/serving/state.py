@@ -159,7 +159,7 @@ class Workers:
         self.running -= 1
 
     def close(self) -> None:
-        """Begin nothing more, and wait for what is under way."""
+        """Start no more work, and wait for what is under way."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -176,7 +176,7 @@ async def within(seconds: float, work: Awaitable[Result]) -> Result:
 
 @asynccontextmanager
 async def in_background(work: Awaitable[None]) -> AsyncIterator[asyncio.Future[None]]:
-    """Let something run beside; it is ended when the context is left."""
+    """Run some work beside the block of this context; it is cancelled when the block ends."""
     task = asyncio.ensure_future(work)
     try:
         yield task

@@ -8,6 +8,7 @@ enough, not clipped and above the noise.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -207,10 +208,13 @@ class Takes:
         return Take(path.stem, prompt, levels)
 
     def _free_path(self, prompt: str) -> Path:
-        """Return a path that no take has: one more than the largest number of the prompt's takes."""
+        """Return a path that no take has: one more than the largest number of the prompt's takes.
+
+        Takes of "On" and "on" are counted together: on some systems these are one name.
+        """
         stem = file_stem("_".join(prompt.split()))
         matches = (_NUMBERED.fullmatch(path.stem) for path in self.folder.iterdir())
-        numbers = [int(found[2]) for found in matches if found and found[1] == stem]
+        numbers = [int(found[2]) for found in matches if found and _alike(found[1]) == _alike(stem)]
         return self.folder / f"{stem}-{max(numbers, default=0) + 1:03d}.wav"
 
     def path(self, name: str) -> Path:
@@ -227,6 +231,11 @@ class Takes:
             path.unlink(missing_ok=True)
             path.with_suffix(".txt").unlink(missing_ok=True)
             self._known.pop(name, None)
+
+
+def _alike(name: str) -> str:
+    """Return a name as systems compare it that know no capitals, and one way to write an accent."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def checked_prompt(prompt: str) -> str:

@@ -28,10 +28,10 @@ logger = logging.getLogger(__name__)
 
 Status = Literal["idle", "running", "done", "failed", "cancelled"]
 EXPECTED_STAGES = 33  # of a training of npd on a folder with dev and test; later ones are the longer
-PATIENCE_S = 8.0  # for a training that is cancelled to end by itself
-CLEANING_S = 5.0  # within which it cleans up after the signal
-KEPT_LINES = 30
-LONGEST_LINE = 1 << 20  # bytes
+PATIENCE_S = 8.0  # for a training that is cancelled to end by itself; by feel
+CLEANING_S = 5.0  # within which it cleans up after the signal; by feel
+KEPT_LINES = 30  # by feel
+LONGEST_LINE = 1 << 20  # bytes; by feel
 _STARTED = re.compile(r"([\w.-]+): started")
 # What a stage does, by how its name begins.
 STEPS = (
@@ -134,7 +134,7 @@ class Training:
                 await self._watch
 
     def now(self) -> Progress:
-        """Return how far it is."""
+        """Return the progress of the training."""
         if self.is_running:
             self.progress.seconds = time.monotonic() - self._started_s
         return self.progress
@@ -208,7 +208,7 @@ def _first_line(error: Exception) -> str:
 
 
 def step_of(stage: str) -> str:
-    """Return what a stage does.
+    """Return what a step of the training does, in words for the page.
 
     >>> step_of("hybrid-npd-pools-dev")
     'Learning to tell the sounds apart'

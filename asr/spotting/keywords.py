@@ -12,8 +12,8 @@ from asr.decoding.model_directories import model_directory
 from asr.errors import CorpusError
 from asr.files import read_object, write_json
 from asr.recognizer import Recognizer
-from asr.scoring.detection import RULE_OF_THREE, OperatingPoint, Wanted
 from asr.scoring.results import RESULTS
+from asr.spotting.detection import RULE_OF_THREE, OperatingPoint, Wanted
 from asr.spotting.learning import (
     LEAST_OF_A_KIND,
     ChosenKeywords,
@@ -25,7 +25,7 @@ from asr.spotting.pieces import N_GROUPS, find_words, pieces_of_corpus, pieces_o
 from asr.spotting.rejection import KEYWORDS, REJECTION, Keywords, as_kept
 from foundation.errors import listed
 
-FILLER_COSTS = (5.0, 10.0, 15.0, 20.0, 30.0)  # of which the best on dev is taken
+FILLER_COSTS = (5.0, 10.0, 15.0, 20.0, 30.0)  # of which the best on dev is taken; by feel
 
 logger = logging.getLogger(__name__)
 

@@ -17,19 +17,19 @@ from sklearn.model_selection import GroupKFold
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.recognizer import Recognizer
-from asr.scoring.detection import OperatingPoint, Wanted, detection_curve, operating_point
+from asr.spotting.detection import OperatingPoint, Wanted, detection_curve, operating_point
 from asr.spotting.evidence import Evidence
 from asr.spotting.pieces import N_GROUPS, Candidate, SearchedPiece, find_words, pieces_of_speech, withheld
 from asr.spotting.rejection import USUAL, Keywords, Rejection
 from foundation.arrays import Flags, Floats
 from foundation.threads import single_threaded_libraries
 
-LEAST_OF_A_KIND = 10  # right and wrong words to learn from
-KEPT = 99.0  # percent of the words recognised right, by the rule for the words of a grammar; at least
+LEAST_OF_A_KIND = 10  # right and wrong words to learn from; by feel
+KEPT = 99.0  # percent of the words recognised right that a rule keeps at least; docs/results/keywords.md
 # Words of dev, about, from which training learns a rule. Each utterance is searched four times: as it was
-# said, backwards, and twice with words withheld.
+# said, backwards, and twice with words withheld; by feel.
 N_LEARNED_FROM = 500
-_STRENGTH = 1.0  # of the penalty on weights of evidence of variance 1
+_STRENGTH = 1.0  # of the penalty on weights of evidence of variance 1; by feel
 
 
 def learn_rejection(
@@ -110,7 +110,7 @@ class ChosenKeywords:
 def chosen_by(
     model: str, untried: Keywords, place: int, searched: Sequence[SearchedPiece], wanted: Wanted
 ) -> ChosenKeywords:
-    """Return what one of the decoders, given by its place, reaches with a rule of its own.
+    """Return the keywords with a rule and threshold learned for one of the decoders, and what they reach.
 
     Without a wish, a rule for the words of a grammar keeps nearly all of those that are right, and whatever
     is more probably right than wrong.

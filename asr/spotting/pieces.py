@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from acoustic.alignment import align
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
 from asr.corpora.corpus import Corpus, Utterance, is_kaldi_directory, read_corpus
 from asr.corpora.layouts.recordings import folder_speaker, id_of, recordings
@@ -29,7 +29,7 @@ from asr.decoding.model_directories import trained_by
 from asr.errors import CorpusError
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
-from asr.scoring.detection import Spoken, hits
+from asr.spotting.detection import Spoken, hits
 from asr.spotting.evidence import Evidence, ScoredSound, evidence_of
 from asr.transcribe import cut_speech, read_recording, scored_speech
 from decoder.decoder import Decoder, Hypothesis
@@ -43,9 +43,10 @@ from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)
 
-N_GROUPS = 5  # of pieces at least, of which each is judged by rules learned from the others
-_N_NAMED = 10  # of recordings that cannot be used
-_N_WORDS = 200  # that a search without some words is given at most: it is made anew for each utterance
+N_GROUPS = 5  # of pieces at least, of which each is judged by rules learned from the others; by feel
+_N_NAMED = 10  # of recordings that cannot be used; by feel
+# That a search without some words is given at most: it is made anew for each utterance; by feel.
+_N_WORDS = 200
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class SearchedPiece:
 def pieces_of_corpus(
     recognizer: Recognizer, corpus: str | Path, directory: Path, *, with_backwards: bool = False
 ) -> list[Piece]:
-    """Return the utterances of a transcribed corpus, on request once more backwards."""
+    """Return the utterances of a transcribed corpus, on request once more played backwards."""
     speech, _ = worded(read_corpus(corpus), recognizer.forms)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     if errors and not len(data.corpus):
@@ -133,7 +134,7 @@ def pieces_of_corpus(
 def pieces_of_speech(
     recognizer: Recognizer, data: SpeechData, name: str, *, with_backwards: bool = False
 ) -> list[Piece]:
-    """Return the utterances of speech of a name, on request once more backwards."""
+    """Return the utterances of a data set called ``name``, on request once more played backwards."""
     found = [(data, False)]
     if with_backwards:
         found.append((_backwards(data.corpus, recognizer.model.front_end), True))
@@ -194,7 +195,7 @@ def _stretches(recognizer: Recognizer, file: Path, root: Path) -> Iterator[Piece
 def find_words(
     recognizer: Recognizer, pieces: Sequence[Piece], chosen: Sequence[str], decoders: Sequence[Decoder]
 ) -> list[SearchedPiece]:
-    """Return what each decoder finds of the words chosen in each piece."""
+    """Return which of the chosen words each decoder finds in each piece."""
     wanted = frozenset(chosen)
 
     def one(piece: Piece) -> SearchedPiece:
@@ -248,7 +249,7 @@ def _is_palindrome(lexicon: Lexicon, word: str) -> bool:
 
 
 def withheld(recognizer: Recognizer, pieces: Sequence[Piece], *, without_one: bool = True) -> list[Piece]:
-    """Return each utterance twice more: without one of its words, if it has several, and without all of them.
+    """Return two more pieces of each utterance, whose search lacks one of its words, or all of them.
 
     With a word go those that sound the same. Beside the one that is withheld, the search finds words that
     are right all the same.

@@ -1,4 +1,4 @@
-"""Which words were spoken, and which are only the best that a search has for other sounds: decided here.
+"""Rejection: which words were spoken, and which are only the best that a search found for other sounds.
 
 A search always finds words. A `Judge` leaves those out that count as not spoken:
 
@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
-from acoustic.hmm.fit import FitCurve
+from acoustic.alignment import FitCurve
 from acoustic.hmm.topology import Topology
+from acoustic.model import AcousticModel
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object
 from asr.spotting.evidence import Evidence, ScoredSound, evidence_of
@@ -60,7 +60,7 @@ class Rejection:
 
     @classmethod
     def of_curve(cls, curve: FitCurve, threshold: float = 0.0) -> Rejection:
-        """Return a rule for who has learned none, in the measure of a curve that training has learned.
+        """Return the rough rule of a model that could learn none, from its curve of how well words fit.
 
         The curve tells words of other transcripts, put where they do not belong. A search finds better ones:
         a word is kept if it is at most half as far from the best states as those that the curve is unsure of.
@@ -172,7 +172,7 @@ class Keywords:
     rejection: Rejection
 
     def decoder(self, lexicon: Lexicon, topology: Topology, config: DecoderConfig) -> Decoder:
-        """Return the decoder that finds them, and fillers for all else."""
+        """Return the decoder of the keywords, with fillers for all other sounds."""
         from decoder.fillers import keyword_decoder
 
         return keyword_decoder(self.words, self.filler_cost, lexicon, topology, config)
@@ -189,7 +189,7 @@ class _Kept(NamedTuple):
 
 
 def as_kept(chosen: Keywords) -> dict[str, Any]:
-    """Return what a file holds of keywords, or of a rule without them."""
+    """Return keywords, or a rule without any, as the JSON of their file."""
     rule = chosen.rejection
     return {
         "words": list(chosen.words),
@@ -230,7 +230,7 @@ def copy_chosen(source: Path, target: Path) -> None:
 
 
 def rows_of_chosen(results: Path, models: Path) -> list[Any]:
-    """Return the rows of ``results.json`` of keywords and rules that their models still have."""
+    """Return those rows of ``results.json`` about keywords and rules whose models still have them."""
     if not results.is_file():
         return []
     with suppress(ExperimentError):  # a damaged file is about to be replaced

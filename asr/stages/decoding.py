@@ -8,17 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acoustic.emissions.model_files import AcousticModel, load_model
-from asr.config import GrammarName
+from acoustic.model import AcousticModel, load_model
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import spelling
-from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.model_directories import CURVES, TRAINED_ON, write_recognizer
 from asr.decoding.tuning import TunedDecoding, tune
 from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
 from asr.formats.transcripts import write_transcripts
+from asr.language.grammars import has_lm_scale, read_grammar
 from asr.recognizer import Recognizer
 from asr.scoring.results import Result
 from asr.scoring.scoring import accuracy_of
@@ -26,6 +25,7 @@ from asr.spotting.learning import learned_rule
 from asr.spotting.rejection import USUAL_REJECTION, as_kept
 from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
+from asr.systems import GrammarName
 from asr.transcribe import ScoredSpeech, Scores, adapted, scored_speech
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from foundation.records import record_of

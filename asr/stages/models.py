@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acoustic.emissions.model_files import load_model, save_model
+from acoustic.model import load_model, save_model
 from acoustic.ways import check_way
 from asr.config import ExperimentConfig
 from asr.corpora.speech_data import SpeechData

@@ -9,12 +9,11 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from asr.config import ExperimentConfig, GrammarName
+from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, digest_of, recording_marks, source_marks
 from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra
 from asr.corpora.wording import (
-    EXACT,
     check_lexicon_belongs,
     forms_for,
     read_wording,
@@ -23,12 +22,13 @@ from asr.corpora.wording import (
     wording_notes,
     write_wording,
 )
-from asr.decoding.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
 from asr.errors import CorpusError, ExperimentError
-from asr.pronunciations import spelled
+from asr.language.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
+from asr.language.pronunciations import spelled
 from asr.recipe import LoadedRecipe
 from asr.stages.store import StageOutput, StageStore
-from asr.text.forms import NOT_WORDS, without_remarks
+from asr.systems import GrammarName
+from asr.text.forms import EXACT, NOT_WORDS, without_remarks
 from asr.training.heard_words import learned_lexicon
 from asr.transcribe import warn_of_low_rates
 from decoder.grammars.grammar import Grammar

@@ -18,13 +18,13 @@ import numpy as np
 from acoustic.emissions.training import AlignedFrames
 from acoustic.ways import SIGMAS, find_way, train_emissions
 from asr.config import ExperimentConfig
-from asr.coordinate_search import Tuned, Weights, coordinate_search, nearest
+from asr.decoding.tuning import Tuned, Weights, coordinate_search, nearest
 from asr.progress import progress_bar
 from foundation.arrays import Integers, Ints, Longs, Singles
 
-N_CLASSES = 16  # classes whose pairs are trained to try a value
+N_CLASSES = 16  # classes whose pairs are trained to try a value; docs/adr/0009-options-chosen-on-dev.md
 
-_MAX_ROUNDS = 1
+_MAX_ROUNDS = 1  # by feel
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """How well the transcripts of a corpus fit, beside how well those of other utterances do.
 
 Each utterance is aligned with its own transcript, and some of them with the transcripts of others that have
-about as many phones. From both groups a curve learns what margins (`acoustic.hmm.fit`) words have that were
+about as many phones. From both groups a curve learns what margins (`acoustic.alignment`) words have that were
 not spoken.
 """
 
@@ -13,11 +13,10 @@ from itertools import islice
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.alignment import Alignment, Margins, align, fit_curve, loop_scores, margins
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment, align
-from acoustic.hmm.fit import Margins, fit_curve, loop_scores, margins
 from acoustic.hmm.graph import loop_graph, utterance_graph
+from acoustic.model import AcousticModel
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.decoding.model_directories import FitCurves
 from asr.progress import progress_bar

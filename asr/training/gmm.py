@@ -6,10 +6,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acoustic.emissions.alignment import align_frames
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.alignment import Alignment, align_frames
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import NOISE_WORD, Topology
@@ -23,6 +21,7 @@ from acoustic.hmm.training import (
     start_from_labels,
     train_stage,
 )
+from acoustic.model import AcousticModel
 from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.corpora.wording import (

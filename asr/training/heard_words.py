@@ -15,16 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.alignment import Alignment, Segment, align, along
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment, Segment, align
-from acoustic.hmm.fit import along
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
 from acoustic.hmm.training import GmmConfig
+from acoustic.model import AcousticModel
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import is_all_unknown, unknown_words
-from asr.pronunciations import Filled, guesses_of, report
+from asr.language.pronunciations import Filled, guesses_notes, guesses_of
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
 from decoder.lexicon import Lexicon, Pronunciation
 from features.frontend import FrontEndConfig
@@ -193,7 +192,7 @@ def _tell(
             len(missing),
             listed(said),
         )
-    for line in report(filled, "the lexicon") if filled is not None else ():
+    for line in guesses_notes(filled, "the lexicon") if filled is not None else ():
         logger.info("%s", line)
     if others := sorted(set(missing) - set(learned)):
         logger.warning(

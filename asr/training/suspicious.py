@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acoustic.hmm.alignment import Alignment, Segment
+from acoustic.alignment import Alignment, Segment
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.utterances import Utterance
 from asr.decoding.model_directories import FitCurves

@@ -2,7 +2,7 @@
 
 A new kind of grammar is a class with a method ``compile`` in a module of its own beside this one, made with
 `pack_tables`. What it is called on the command line and where its file comes from is one row of the table in
-`asr.decoding.grammars`.
+`asr.language.grammars`.
 
 A grammar is compiled to contexts joined by arcs. A context stands for the words said so far, as far as the
 grammar remembers them; an arc says a word and leads to the next context. Words that a context does not list

@@ -67,7 +67,7 @@ def estimate_backoff(
 def interpolated(
     levels: Sequence[NgramLevel], start: int, smoothing: Smoothing
 ) -> tuple[list[Floats], list[Floats]]:
-    """Return P of the n-grams of each length, and γ of those that are histories (1 of those that are not).
+    """Return the probability of each n-gram, and the backoff weight γ of each that is a history (else 1).
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ _ALL_LISTED = 1e-9  # a history with less than this left for other words lists t
 def pruned(
     levels: Sequence[NgramLevel], probs: Sequence[Floats], weights: Sequence[Floats], threshold: float
 ) -> tuple[list[Flags], list[Floats]]:
-    """Return which n-grams of each length stay, and the backoff weights with which all sums are one again.
+    """Return which n-grams of each length stay, and new backoff weights so that probabilities sum to one.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def _with_boundaries(units: Longs, offsets: Longs, n_units: int) -> tuple[Longs,
 
 
 def smoothed_counts(orders: list[Order]) -> list[Longs]:
-    """Return the counts of Kneser-Ney: below the highest order, of different units that precede."""
+    """Return Kneser-Ney counts: below the highest order, how many different units precede an n-gram."""
     found = []
     for ngrams, longer in pairwise(orders):
         preceding = np.bincount(longer.suffixes, minlength=len(ngrams.units))

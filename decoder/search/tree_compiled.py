@@ -175,7 +175,7 @@ def begin(memory: Memory, start_context: int) -> None:
 def advance(
     graph: TreeGraph, scores: Floats, rules: Rules, memory: Memory, offers: Offers, ends: Ends
 ) -> tuple[Memory, Offers, Ends]:
-    """Move on by the frames of some scores (T, S); return what it has been given, which may have grown.
+    """Search the frames of some scores (T, S); return the arrays it was given, which may have grown.
 
     Once no token is left, nothing changes any more.
     """
@@ -211,7 +211,7 @@ def advance(
 
 @njit(nogil=True, cache=True)
 def end(graph: TreeGraph, rules: Rules, memory: Memory, ends: Ends) -> Ends:
-    """Return the word ends with those of the last boundary not pruned: that saves nothing any more."""
+    """Return the word ends, those of the last boundary unpruned, since pruning saves nothing at the end."""
     counts = memory.counts
     if counts[IS_DEAD] or not counts[BOUNDARY]:
         return ends

@@ -23,8 +23,9 @@ from foundation.arrays import Floats, Longs
 
 N_SLOTS, N_TABLE = 4096, 16384  # the size of a hash table is a power of 2
 
-BEAM_SHARE = 0.6  # of the beam that paths need which are compared without look-ahead
-MAX_ACTIVE = 5000  # tokens in a frame, if nothing else is said
+# Of the beam that paths need which are compared without look-ahead; docs/adr/0013-prefix-tree.md.
+BEAM_SHARE = 0.6
+MAX_ACTIVE = 5000  # tokens in a frame, if nothing else is said; docs/adr/0013-prefix-tree.md
 
 
 class TreeSearch:
@@ -46,7 +47,7 @@ class TreeSearch:
         tree_compiled.begin(self._memory, network.start_context)
 
     def advance(self, scores: Floats) -> None:
-        """Move on by the frames of some log emission scores (T, S) float64."""
+        """Search the next frames, given their log emission scores (T, S) float64."""
         self._memory, self._offers, self._ends = tree_compiled.advance(
             self._network.graph, scores, self._rules, self._memory, self._offers, self._ends
         )
@@ -74,7 +75,7 @@ class TreeSearch:
         return int(words[0]) if (words == words[0]).all() else None
 
     def end(self) -> SearchResult:
-        """Return the word ends and the best path; the search is over then."""
+        """End the search; return the word ends and the best path."""
         graph, counts, rules = self._network.graph, self._memory.counts, self._rules
         self._ends = tree_compiled.end(graph, rules, self._memory, self._ends)
         ends = _chosen(self._ends, np.arange(counts[tree_compiled.N_ENDS]))

@@ -36,7 +36,7 @@ class WordSearch:
         compiled.begin(self._tokens, network.start_context)
 
     def advance(self, scores: Floats) -> None:
-        """Move on by the frames of some log emission scores (T, S) float64."""
+        """Search the next frames, given their log emission scores (T, S) float64."""
         self._records = compiled.advance(
             self._network.graph, scores, self._weights, self._pruning, self._tokens, self._records
         )
@@ -56,7 +56,7 @@ class WordSearch:
         )
 
     def end(self) -> SearchResult:
-        """Return the word ends and the best path; the search is over then."""
+        """End the search; return the word ends and the best path."""
         network, counts = self._network, self._tokens.counts
         compiled.end(network.graph, self._tokens, self._records)
         boundary = int(counts[compiled.BOUNDARY])

@@ -16,7 +16,7 @@ from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.formats.htk import front_end_config
 from asr.formats.mlf import from_mlf
 from asr.formats.transcripts import read_transcripts, text_or_file
-from asr.language_model import read_lines, read_vocabulary
+from asr.language.language_model import read_lines, read_vocabulary
 from asr.scoring.results import read_results
 from asr.spotting.rejection import KEYWORDS, REJECTION, read_keywords
 from decoder.errors import GrammarError, LexiconError

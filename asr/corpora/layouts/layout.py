@@ -1,4 +1,4 @@
-"""What a layout finds in a corpus, and what a layout is."""
+"""What a layout is, and what it finds in a corpus."""
 
 from __future__ import annotations
 

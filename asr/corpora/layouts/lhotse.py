@@ -26,7 +26,7 @@ from asr.formats.tables import words_of
 
 _NAME = re.compile(r"(.*?)(recordings|supervisions)((?:[_.-].*)?)\.jsonl(\.gz)?")
 _LONGEST_LINE = 1 << 24
-_WHOLE_S = 0.002  # a supervision that ends so near the recording's end lasts as long as that
+_WHOLE_S = 0.002  # a supervision that ends so near the recording's end lasts as long as that; by feel
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def sources(path: Path) -> list[Path]:
 
 
 def scan(source: Path) -> Scan:
-    """Return the utterances of all pairs by split, of a single one as a whole."""
+    """Return the utterances of all pairs of manifests by split; those of a single pair as a whole."""
     pairs = manifests(source)
     names = [pair.split for pair in pairs]
     if len(pairs) == 1:

@@ -283,7 +283,11 @@ def _utterances(
 
 def _relative(name: str, directory: Path) -> Path:
     """Return a recording's name relative to the directory, but for the folder that all recordings are in."""
-    path = Path(os.path.relpath(directory / name.replace("\\", "/"), directory))
+    path = directory / name.replace("\\", "/")
+    try:
+        path = Path(os.path.relpath(path, directory))
+    except ValueError:  # on another drive (Windows)
+        path = path.relative_to(path.anchor)
     parts = [part for part in path.parts if part != ".."]
     return Path(*parts[1:] if len(parts) > 1 and parts[0].casefold() in CONTAINERS else parts)
 
@@ -291,7 +295,7 @@ def _relative(name: str, directory: Path) -> Path:
 def unnamed(
     directory: Path, parts: Mapping[str, Sequence[Utterance]], tables: str, known: Collection[Path] = ()
 ) -> list[Problem]:
-    """Return a warning of the recordings below a directory that no utterance is of, but for known ones."""
+    """Return a warning that names recordings below a directory without any utterance, but for known ones."""
     named = {utterance.audio_path for part in parts.values() for utterance in part}.union(known)
     left = [str(path) for path in recordings(directory) if absolute(directory / path) not in named]
     if not left:

@@ -7,6 +7,7 @@ means is then found by the ends of its paths.
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -89,15 +90,25 @@ def find_audio(name: str, folders: Sequence[Path]) -> Path | None:
     if not name or "\0" in name:
         return None
     suffixes = ("",) if is_audio(Path(name)) else _SUFFIXES
-    candidates = (folder / f"{name}{suffix}" for suffix in suffixes for folder in folders)
+    ways = written_ways(name)
+    candidates = (folder / f"{way}{suffix}" for suffix in suffixes for folder in folders for way in ways)
     found = next((path for path in candidates if is_file(path)), None)
     if found is None and "\\" in name:
         return find_audio(name.replace("\\", "/"), folders)
     return absolute(found) if found else None
 
 
+def written_ways(name: str) -> tuple[str, ...]:
+    """Return a name as it is, and with its accents as one letter or apart: old disks of Macs hold them apart.
+
+    >>> [len(way) for way in written_ways("\u00e9")], written_ways("e")
+    ([1, 2], ('e',))
+    """
+    return tuple(dict.fromkeys([name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))]))
+
+
 def is_file(path: Path) -> bool:
-    """Return whether there is such a file; a name that cannot be one is none."""
+    """Return whether there is a file of this name; False for a name that no file can have."""
     try:
         return path.is_file()
     except OSError:  # a name that is too long, for one
@@ -105,7 +116,7 @@ def is_file(path: Path) -> bool:
 
 
 def found_by_ends(missing: Collection[str], all_names: Collection[str], directory: Path) -> dict[str, Path]:
-    """Return the recordings that paths mean by their ends, as far as there is no doubt.
+    """Return the recordings that paths of another machine mean, by their ends, where there is no doubt.
 
     That is the recording below the directory that has the longest end in common with the path. If none has
     its name, an end that contains a folder may begin in one of the folders above. An end that other paths of
@@ -138,7 +149,7 @@ def _by_ends(files: Sequence[Path], wanted: Collection[_Parts]) -> dict[_Parts, 
 
 
 def moved_note(found: Mapping[str, Path], where: str) -> list[Problem]:
-    """Return what a person should know of recordings found by the ends of their paths."""
+    """Return a note for people on recordings that were found by the ends of their paths."""
     if not found:
         return []
     name, path = next(iter(found.items()))

@@ -7,8 +7,10 @@ speaker. What is written has a dictionary, too, with lists of its phones and fil
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -111,10 +113,16 @@ def write_sphinx(parts: Mapping[str, Corpus], lexicon: Lexicon, out: Path) -> Pa
     for split, part in parts.items():
         stem = f"{name}_{'train' if split == WHOLE else split}"
         write_text(etc / f"{stem}.fileids", "".join(f"{_fileid(u)}\n" for u in part))
-        write_text(etc / f"{stem}.transcription", "".join(_line(u) for u in part))
+        lines = (" ".join(["<s>", *u.words, "</s>", f"({u.utterance_id})"]) for u in part)
+        write_text(etc / f"{stem}.transcription", "".join(f"{line}\n" for line in lines))
     words = {word for u in utterances for word in u.words if word in lexicon}
     spoken = lexicon.restricted_to(words)
-    write_text(etc / f"{name}.dic", "".join(_entries(word, spoken) for word in spoken))
+    entries = [  # from the second pronunciation on the word is numbered
+        f"{word if number == 1 else f'{word}({number})'} {' '.join(phones)}\n"
+        for word in spoken
+        for number, phones in enumerate(spoken.pronunciations(word), 1)
+    ]
+    write_text(etc / f"{name}.dic", "".join(entries))
     has_noise = any(NOISE_WORD in u.words for u in utterances)
     phones = [*spoken.phones, SILENCE.upper(), *([NOISE] if has_noise else [])]
     write_text(etc / f"{name}.phone", "".join(f"{phone}\n" for phone in phones))
@@ -144,29 +152,22 @@ def _fileid(utterance: Utterance) -> str:
     return f"{file_stem(utterance.speaker)}/{utterance.utterance_id}"
 
 
-def _line(utterance: Utterance) -> str:
-    return " ".join(["<s>", *utterance.words, "</s>", f"({utterance.utterance_id})"]) + "\n"
-
-
-def _entries(word: str, lexicon: Lexicon) -> str:
-    """Return a line for each pronunciation; from the second on the word is numbered."""
-    return "".join(
-        f"{word if number == 1 else f'{word}({number})'} {' '.join(phones)}\n"
-        for number, phones in enumerate(lexicon.pronunciations(word), 1)
-    )
-
-
 def _link(utterance: Utterance, out: Path) -> None:
-    """Link a recording to its place below ``wav``."""
+    """Link a recording to its place below ``wav``; copy it where links need a right (Windows)."""
     link = out / "wav" / f"{_fileid(utterance)}{utterance.audio_path.suffix}"
     link.parent.mkdir(parents=True, exist_ok=True)
     if link.exists() and not link.is_symlink():
+        if filecmp.cmp(link, utterance.audio_path, shallow=False) and not link.samefile(utterance.audio_path):
+            return  # the copy of an earlier export
         raise CorpusError(
             f"{link}: is there already and no link of an earlier export, expected a free place; choose "
             "another directory"
         )
     link.unlink(missing_ok=True)
-    os.symlink(utterance.audio_path, link)
+    try:
+        os.symlink(utterance.audio_path, link)
+    except OSError:
+        shutil.copyfile(utterance.audio_path, link)
 
 
 SPHINX = Layout("Sphinx", sources, scan)

@@ -94,6 +94,23 @@ def test_results_are_those_of_threads(engine: DaskEngine, work: Path, tmp_path: 
     assert engine.cpu_elsewhere > 0
 
 
+def test_a_function_that_workers_hold_stays_on_windows(
+    engine: DaskEngine, work: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink, refused = Path.unlink, []
+
+    def of_windows(path: Path, missing_ok: bool = False) -> None:
+        if path.name.startswith("for-workers-"):  # it is mapped
+            refused.append(path)
+            raise PermissionError(13, "The process cannot access the file", str(path))
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", of_windows)
+    with checkpoints(work):
+        assert list(block_map(calls.noted(), range(4), label="work")) == [n / 8 for n in range(4)]
+    assert len(refused) == 1
+
+
 def test_only_blocks_without_a_file_are_computed(engine: DaskEngine, work: Path, calls: Calls) -> None:
     for _ in range(2):
         with checkpoints(work):

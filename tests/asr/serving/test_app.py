@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -120,6 +121,21 @@ def test_a_free_port_and_one_in_use() -> None:
             listening_socket("127.0.0.1", port)
     with pytest.raises(ConfigError, match="--host: no such host: "):
         listening_socket("no such host", 0)
+
+
+def test_on_windows_a_port_is_for_one_program_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    class Recorded(socket.socket):
+        def setsockopt(self, level: int, option: int, value: int) -> None:  # type: ignore[override]
+            asked.append(option)
+
+    monkeypatch.setattr(socket, "socket", Recorded)
+    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", -5, raising=False)
+    listening_socket("127.0.0.1", 0).close()
+    monkeypatch.delattr(socket, "SO_EXCLUSIVEADDRUSE")
+    listening_socket("127.0.0.1", 0).close()
+    assert asked == [-5, socket.SO_REUSEADDR]
 
 
 def test_whether_there_is_a_model(trained: Path, tmp_path: Path) -> None:

@@ -46,6 +46,13 @@ def test_numbers_of_takes_go_on(takes: Takes, word_sound: Any) -> None:
     ]
 
 
+def test_prompts_that_some_systems_take_for_one_name_are_counted_together(
+    takes: Takes, word_sound: Any
+) -> None:
+    names = [takes.add(prompt, word_sound(), 16000).name for prompt in ("On", "on", "\u00e9", "e\u0301")]
+    assert names == ["On-001", "on-002", "\u00e9-001", "e\u0301-002"]
+
+
 def test_what_is_of_no_use_is_not_kept(takes: Takes) -> None:
     with pytest.raises(Refusal, match="nearly silent"):
         takes.add("on", np.zeros(16000, np.float32), 16000)

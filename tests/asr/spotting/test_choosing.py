@@ -12,8 +12,8 @@ from asr import Recognizer
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.tones import speak
-from asr.scoring.detection import Wanted
 from asr.spotting import learning as choosing
+from asr.spotting.detection import Wanted
 from asr.spotting.evidence import Evidence
 from asr.spotting.learning import KEPT, Candidate, chosen_by, fallback_of, learned_rule
 from asr.spotting.pieces import SearchedPiece

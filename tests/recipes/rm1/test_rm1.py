@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from asr.commands.models import train
 from asr.config import with_preset
 from asr.corpora.corpus import SPLITS, read_corpus
 from asr.errors import CorpusError
 from asr.recipe import load_recipe
 from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
-from asr.verbs import train
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio

@@ -128,6 +128,26 @@ def test_what_sphinx_cannot_have(tmp_path: Path) -> None:
             write_sphinx({"": Corpus((one,))}, LEXICON, tmp_path)
 
 
+def test_recordings_are_copied_where_links_need_a_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(source: Path, target: Path) -> None:
+        raise OSError(1314, "A required privilege is not held by the client")
+
+    monkeypatch.setattr("os.symlink", refused)
+    (tmp_path / "in").mkdir()
+    corpus = Corpus((utterance("u1", "A", tmp_path / "in"),))
+    (tmp_path / "in" / "u1.flac").write_bytes(b"sound")
+    copy = tmp_path / "out" / "wav" / "anna b" / "u1.flac"
+    for _ in range(2):  # the second time over what is there
+        write_sphinx({"train": corpus}, LEXICON, tmp_path / "out")
+        assert (copy.read_bytes(), copy.is_symlink()) == (b"sound", False)
+    copy.write_bytes(b"of a person")
+    with pytest.raises(CorpusError, match="expected a free place"):
+        write_sphinx({"train": corpus}, LEXICON, tmp_path / "out")
+    assert copy.read_bytes() == b"of a person"
+
+
 def test_a_recording_is_not_replaced_by_a_link(tmp_path: Path) -> None:
     place = tmp_path / "wav" / "anna b"
     place.mkdir(parents=True)
