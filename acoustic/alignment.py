@@ -251,7 +251,7 @@ class Margins:
 
 
 def loop_path(scores: Reals, loop: UtteranceGraph, topology: Topology, beam: float = 400.0) -> Ints:
-    """Return the states (T,) on the best path through any phones; empty if the frames are too few for a phone.
+    """Return the states (T,) on the best path through any phones; empty if frames are too few for a phone.
 
     Parameters
     ----------
