@@ -1,6 +1,6 @@
 """What an experiment directory holds that neither its results nor the same command, run again, need.
 
-These are stages that no file of results was made from (`asr.stages.used`), and what killed runs have left:
+These are stages that no file of results was made from (`asr.store`), and what killed runs have left:
 ``.partial`` outputs, and ``.blocks`` of stages that were not finished. Only what bears the mark of a stage
 (``NAME-KEY`` with a ``stage.json`` that names it) or of such a leftover is removed; links are never followed.
 """
@@ -21,10 +21,8 @@ from asr.model_directories import DEFAULT_MODEL, MODELS, POINTS
 from asr.scoring.points import SWEEP
 from asr.scoring.results import RESULTS
 from asr.sparsity import FILE as SPARSITY
-from asr.stages.keys import name_of
-from asr.stages.store import RECORD, STAGES, lock
-from asr.stages.used import USED, Used, read_used
-from asr.training.suspicious import SUSPICIOUS
+from asr.store import RECORD, STAGES, USED, Used, lock, name_of, read_used
+from asr.training.fit import SUSPICIOUS
 
 _HIDDEN_STAGE = re.compile(r"\.[^.].*-[0-9a-f]{12}\.(?:(?P<partial>partial)|(?P<blocks>blocks))")
 _FILES = (CONFIG, DEFAULT_MODEL, RESULTS, SPARSITY, SUSPICIOUS, SWEEP, USED)

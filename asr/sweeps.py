@@ -20,7 +20,7 @@ from asr.model_directories import POINTS
 from asr.progress import say
 from asr.recipe import LoadedRecipe, load_recipe
 from asr.scoring.points import SWEEP, Outcome, SweepRow, sweep_rows
-from asr.stages.store import StageStore, stage_cpu_s
+from asr.store import StageStore, stage_cpu_s
 from asr.verbs import experiment_of, models_of
 from foundation.errors import AsrError
 

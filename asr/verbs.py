@@ -30,10 +30,10 @@ from asr.recipe import LoadedRecipe, load_recipe
 from asr.recognizer import Recognizer
 from asr.scoring.results import Result
 from asr.settings import check_settings, with_settings
-from asr.stages.store import StageStore
+from asr.store import StageStore
 from asr.systems import find_system
 from asr.text.forms import NOT_WORDS
-from asr.training.suspicious import Suspicious, read_suspicious
+from asr.training.fit import Suspicious, read_suspicious
 from decoder.decoder import Hypothesis
 from decoder.english import whole_dictionary
 from decoder.lexicon import Lexicon
@@ -126,7 +126,9 @@ def demo(out: str | Path) -> tuple[tuple[Result, ...], Hypothesis, str]:
 def new_recording(out: str | Path) -> Path:
     """Return the recording of a demo that is in none of its splits, with ``new.txt`` beside it."""
     task = load_recipe("demo")
-    return Experiment(task, None, Path(out), task.recipe.config, "best").task.prepared.path / "new.wav"
+    experiment = Experiment(task, None, Path(out), task.recipe.config, "best")
+    experiment.begin()
+    return experiment.path(experiment.begun[0]) / "new.wav"
 
 
 def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = THESIS) -> ExperimentConfig:

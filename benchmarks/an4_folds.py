@@ -50,8 +50,8 @@ from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.settings import with_settings
 from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
+from asr.store import StageStore
 from asr.systems import SYSTEMS, find_system
 from benchmarks.papers.layout import write_section
 from decoder import Decoder, DecoderConfig, Lexicon

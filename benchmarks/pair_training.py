@@ -21,8 +21,8 @@ from acoustic.pairs.train_pools import PoolsConfig
 from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
 from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
+from asr.store import StageStore
 from asr.training.hybrid import Units, hybrid_front_end, load_units
 from foundation.threads import default_workers
 

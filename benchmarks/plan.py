@@ -36,7 +36,7 @@ from asr.planning.walk import GROUPS, Stage
 from asr.recipe import LoadedRecipe, load_recipe
 from asr.settings import with_settings
 from asr.sparsity import config_of
-from asr.stages.store import RECORD
+from asr.store import RECORD
 from asr.systems import find_system
 from asr.verbs import with_preset
 from benchmarks.papers.layout import write_section

@@ -49,7 +49,7 @@ from asr.config import ExperimentConfig
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import load_cepstra
 from asr.files import read_json
-from asr.stages.store import RECORD
+from asr.store import RECORD
 from asr.training.gmm import usable_for_training
 from asr.training.hybrid import hybrid_front_end, own_units
 from benchmarks.papers.layout import write_section

@@ -39,8 +39,8 @@ from acoustic.pairs.train_pools import PoolsConfig, fit_pools
 from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
 from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
+from asr.store import StageStore
 from asr.training.hybrid import Units, hybrid_frames, hybrid_front_end, load_units
 from benchmarks.papers.layout import write_section
 from decoder.lexicon import Lexicon

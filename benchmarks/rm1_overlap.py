@@ -28,8 +28,8 @@ from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 from acoustic.pairs.train_svm import SvmConfig
 from asr.recipe import load_recipe
 from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
+from asr.store import StageStore
 from asr.training.hybrid import load_units
 from benchmarks.papers.layout import write_section
 from foundation.arrays import Singles

@@ -18,8 +18,8 @@ from asr.files import read_json, write_json
 from asr.recipe import LoadedRecipe
 from asr.stages.decoding import DecodingStages
 from asr.stages.models import ModelStages
-from asr.stages.store import StageOutput, StageStore
 from asr.stages.task import TaskStages
+from asr.store import StageOutput, StageStore
 
 COSTS = "costs.json"
 

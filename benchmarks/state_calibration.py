@@ -49,7 +49,7 @@ from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
 from asr.model_directories import DECODING, MODELS
-from asr.stages.store import RECORD
+from asr.store import RECORD
 from asr.training.gmm import usable_for_training, utterance_graphs
 from decoder.lexicon import Lexicon
 from foundation.threads import parallel_map

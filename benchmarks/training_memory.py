@@ -54,7 +54,7 @@ RECIPE = Recipe(prepare, an4.RECIPE.config)
 _TRAIN = """
 import json, sys, time
 from asr.cli import main
-from asr.stages.store import StageStore
+from asr.store import StageStore
 
 made = StageStore._made
 rows = []

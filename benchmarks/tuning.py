@@ -33,8 +33,8 @@ from asr.decoding.tuning import tune
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
 from asr.scoring.edit_distance import align_words, count_errors
 from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
+from asr.store import StageStore
 from asr.systems import find_system
 from decoder import Decoder, DecoderConfig, Lexicon, NGram, WordLoop
 from decoder.grammars.grammar import Grammar

@@ -14,7 +14,7 @@ from asr.experiment import CONFIG
 from asr.files import check_target
 from asr.formats import records, terminal
 from asr.formats.colour import with_severity
-from asr.stages.store import STAGES
+from asr.store import STAGES
 
 _N_OF_A_KIND = 10
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from asr.files import as_stage_wrote, as_train_wrote, read_json
 from asr.reports.finished import Finished
-from asr.stages.store import RECORD
+from asr.store import RECORD
 
 _HISTORY = "history.json"
 _GMM = re.compile(r"gmm-(?P<projection>[a-z]+)-(?P<size>\d+)(?:-(?P<splits>.+))?")

@@ -24,9 +24,7 @@ from asr.formats.transcripts import read_transcripts
 from asr.model_directories import DEFAULT_MODEL
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.scoring.scoring import Transcripts
-from asr.stages.keys import name_of
-from asr.stages.store import RECORD, STAGES
-from asr.stages.used import USED, read_used
+from asr.store import RECORD, STAGES, USED, name_of, read_used
 
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split
 

@@ -21,7 +21,7 @@ from asr import AsrError, Recognizer, train
 from asr.errors import ConfigError, ExperimentError
 from asr.logs import terminal_messages
 from asr.scoring.results import read_results
-from asr.stages.store import StageStore
+from asr.store import StageStore
 
 Digests = Callable[[Path], dict[str, str]]
 
@@ -247,7 +247,7 @@ class TestSecondRun:
 # Trains in children that are killed, at a moment each; the parent has no threads when it forks.
 KILLER = """
 import os, random, signal, sys, time
-import asr, asr.stages.store
+import asr, asr.store
 corpus, out, *settings = sys.argv[1:]
 
 def run(kill_at):

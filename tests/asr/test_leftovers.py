@@ -16,7 +16,7 @@ from asr import clean, train
 from asr.errors import ExperimentError
 from asr.files import write_json
 from asr.leftovers import format_leftovers
-from asr.stages.store import StageStore
+from asr.store import StageStore
 
 KEY = "0123456789ab"
 
@@ -235,7 +235,7 @@ class TestRefused:
 
     def test_a_run_is_under_way_in_another_process(self, experiment: Path) -> None:
         code = (
-            "import sys; from pathlib import Path; from asr.stages.store import StageStore\n"
+            "import sys; from pathlib import Path; from asr.store import StageStore\n"
             "with StageStore(Path(sys.argv[1])).locked(): print(flush=True); sys.stdin.read()"
         )
         with subprocess.Popen([sys.executable, "-c", code, experiment], stdin=-1, stdout=-1) as process:

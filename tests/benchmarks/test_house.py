@@ -57,7 +57,7 @@ class TestSizes:
         assert house_code.longest_functions([found]) == [(f"{found.path}: A.f", 4)]
 
     def test_folders(self):
-        paths = ("asr/cli.py", "asr/__init__.py", "asr/stages/store.py", "asr/verbs.py")
+        paths = ("asr/cli.py", "asr/__init__.py", "asr/store.py", "asr/verbs.py")
         found = house_code.modules_by_folder(module("", path) for path in paths)
         assert found == {"asr": 2, "asr/stages": 1}
 
@@ -177,10 +177,10 @@ class TestTests:
 
     def test_modules_without_a_file(self):
         code = "def f(): ...\n"
-        product = [module(code, p) for p in ("asr/cli.py", "asr/stages/store.py", "asr/__init__.py")]
+        product = [module(code, p) for p in ("asr/cli.py", "asr/store.py", "asr/__init__.py")]
         product.append(module("X = 1\n", "asr/names.py"))
         tests = [module("", "tests/asr/test_cli.py"), module("", "tests/asr/test_store.py")]
-        assert house_tests.modules_without_tests(product, tests) == [("asr/stages/store.py",)]
+        assert house_tests.modules_without_tests(product, tests) == [("asr/store.py",)]
 
 
 @pytest.mark.slow

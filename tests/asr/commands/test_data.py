@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asr.cli import main
-from asr.training.suspicious import Suspicious, write_suspicious
+from asr.training.fit import Suspicious, write_suspicious
 from decoder.grammars.ngram import NGram
 
 Run = Callable[..., tuple[int, str, str]]

@@ -15,7 +15,7 @@ from asr.experiment import Experiment
 from asr.formats.terminal import results_table
 from asr.scoring.results import read_results
 from asr.sparsity import SparsityRow, format_sparsity
-from asr.stages.store import StageStore
+from asr.store import StageStore
 
 Run = Callable[..., tuple[int, str, str]]
 OneError = Callable[[tuple[int, str, str]], str]

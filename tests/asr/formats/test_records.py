@@ -11,7 +11,7 @@ from asr.cli import main
 from asr.command_page import LISTS, SHAPES
 from asr.corpora.utterances import Problem
 from asr.formats.records import lexicon, problems, to_json
-from asr.training.suspicious import Suspicious, write_suspicious
+from asr.training.fit import Suspicious, write_suspicious
 from decoder.lexicon import Lexicon
 
 Printed = Callable[..., object]

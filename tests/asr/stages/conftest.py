@@ -11,8 +11,8 @@ import pytest
 from asr.experiment import Experiment
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
 from asr.settings import with_settings
-from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
+from asr.store import StageStore
 
 Tasks = Callable[..., TaskStages]
 

@@ -15,7 +15,7 @@ from asr.errors import ExperimentError
 from asr.experiment import Experiment
 from asr.stages.decoding import DecodingStages
 from asr.stages.models import CHOICE, ModelStages
-from asr.stages.store import StageOutput, StageStore, stage_cpu_s
+from asr.store import StageOutput, StageStore, stage_cpu_s
 from asr.systems import GmmSystem, HybridSystem
 from asr.training.hybrid import load_labels, load_units
 

@@ -18,8 +18,8 @@ from asr.rules.choosing import learned_rule
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
 from asr.stages.decoding import DecodingStages
-from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
+from asr.store import StageOutput
 from asr.systems import GmmSystem
 from decoder.lexicon import Lexicon
 

@@ -14,7 +14,7 @@ from asr.files import read_json
 from asr.stages.models import ModelStages
 from asr.stages.task import TaskStages
 from asr.systems import GmmSystem, HybridSystem
-from asr.training.suspicious import read_suspicious
+from asr.training.fit import read_suspicious
 from decoder.lexicon import Lexicon
 
 Tasks = Callable[..., TaskStages]

@@ -16,8 +16,8 @@ from asr.experiment import Experiment
 from asr.files import as_plain, read_json
 from asr.settings import with_settings
 from asr.stages.models import ModelStages
-from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages
+from asr.store import StageOutput
 from asr.systems import GmmSystem, HybridSystem, find_system
 from asr.training import choice
 from asr.training.hybrid import load_labels, load_units, own_units

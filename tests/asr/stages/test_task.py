@@ -19,8 +19,8 @@ from asr.corpora.speech_data import compute_cepstra
 from asr.errors import CorpusError, ExperimentError
 from asr.experiment import Experiment
 from asr.files import read_json
-from asr.stages.store import StageOutput
 from asr.stages.task import TaskStages, recordings_digest, split_name
+from asr.store import StageOutput
 from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
 

@@ -6,8 +6,8 @@ import pytest
 from asr.corpora.corpus import SPLITS, read_corpus
 from asr.errors import CorpusError
 from asr.recipe import load_recipe
-from asr.stages.store import StageStore
 from asr.stages.task import TaskStages
+from asr.store import StageStore
 from asr.verbs import train, with_preset
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
