@@ -1,9 +1,9 @@
 """An experiment: the steps of a training (`asr.pipeline`) done one after the other, and their results.
 
-Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (outputs of the steps) and ``used.json``
-(which of them the results need; see `asr.store`), ``models/NAME/`` (all a recogniser needs, and ``data.json``,
-which says how much it was made from), ``default.json``, ``results.json``, ``suspicious.json`` (utterances of
-the training data that look as if something were wrong with them).
+Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (outputs of the steps) and
+``used.json`` (which of them the results need; see `asr.store`), ``models/NAME/`` (all a recogniser needs, and
+``data.json``, which says how much it was made from), ``default.json``, ``results.json``, ``suspicious.json``
+(utterances of the training data that look as if something were wrong with them).
 """
 
 from __future__ import annotations
@@ -277,8 +277,8 @@ def tell_of_changes(outlook: Sequence[Outlook], root: Path) -> None:
     if n_following:
         said.append(f"{n_following} that follow from them, unless these come out as before")
     say(
-        f"{len(again)} of {len(outlook)} steps are made again: {'; '.join(said)}; asr clean {root} removes what "
-        "is not needed once this run is done"
+        f"{len(again)} of {len(outlook)} steps are made again: {'; '.join(said)}; "
+        f"asr clean {root} removes what is not needed once this run is done"
     )
 
 

@@ -1,13 +1,14 @@
 """The training as a list of steps, in the order in which they happen.
 
 `beginning` returns the first two steps, which prepare the task. They take moments, and what they find
-(`asr.training.task.Found`) decides what else there is to do: which splits have utterances, whether the lexicon
-lacks words, which grammars the corpus brings. So the list is made in two parts, and `pipeline` adds the second:
-each step in it has something to do. That is easier to read, and to plan, than steps that may turn out empty.
+(`asr.training.task.Found`) decides what else there is to do: which splits have utterances, whether the
+lexicon lacks words, which grammars the corpus brings. So the list is made in two parts, and `pipeline` adds
+the second: each step in it has something to do. That is easier to read, and to plan, than steps that may turn
+out empty.
 
 Whatever has to do with a training reads this list: `asr.experiment` makes the outputs that are not there yet,
-`asr plan` prices them, `asr sweep` shares them between its points. `asr.store` says what a step is and when its
-output is made anew.
+`asr plan` prices them, `asr sweep` shares them between its points. `asr.store` says what a step is and when
+its output is made anew.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def aligner_of(config: ExperimentConfig) -> GmmSystem:
 
 
 def judge_of(systems: Iterable[System], config: ExperimentConfig) -> GmmSystem:
-    """Return the model that says which utterances are suspicious: the aligner, or the largest GMM below it."""
+    """Return the model that says which utterances are suspicious: the aligner, or the largest GMM below."""
     most = aligner_of(config).n_components
     largest = max(system.n_components if isinstance(system, GmmSystem) else most for system in systems)
     return GmmSystem(min(largest, most))
@@ -132,7 +133,7 @@ def on_splits(name: str, splits: Sequence[str]) -> str:
 
 
 class _Training:
-    """The list under way: each method adds a step, after those that it is made from, unless it is there."""
+    """The list under way: each method adds a step after those it is made from, unless it is there."""
 
     def __init__(self, begun: Sequence[Step], found: Found, config: ExperimentConfig) -> None:
         self.task, self.words = begun
@@ -500,17 +501,18 @@ def check_system(name: str, system: System, config: ExperimentConfig) -> None:
     config.front_end.front_end(projection).check()
 
 
-def listing(outlook: Sequence[Outlook]) -> list[str]:
-    """Return a line for each step: whether it is done, its name, what it does, what it is made from."""
-    width = max((len(each.step.name) for each in outlook), default=0)
-    lines = []
-    for each in outlook:
-        state = "done " if each.path is not None else "again" if each.is_again else "to do"
-        made_from = [step.name for step in each.step.made_from.values()]
-        source = f"; from {', '.join(dict.fromkeys(made_from))}" if made_from else ""
-        why = f" ({each.why})" if each.is_again else ""
-        lines.append(f"{state}  {each.step.name:<{width}}  {each.step.says}{source}{why}")
-    return lines
+def listing(outlook: Sequence[Outlook]) -> list[dict[str, object]]:
+    """Return for each step what a plan says of it, in a form that JSON can hold."""
+    return [
+        {
+            "name": each.step.name,
+            "says": each.step.says,
+            "from": list(dict.fromkeys(step.name for step in each.step.made_from.values())),
+            "done": each.path is not None,
+            "why": each.why,
+        }
+        for each in outlook
+    ]
 
 
 def _said(splits: Sequence[str]) -> str:

@@ -19,8 +19,8 @@ from asr.logs import log_file
 from asr.recipe import is_known_recipe, load_recipe
 from asr.settings import known_keys, section_of, with_settings
 from asr.store import StageStore
-from asr.training.recognition import read_rows
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
+from asr.training.recognition import read_rows
 
 FILE, FIGURE = "sparsity.json", "sparsity.png"
 

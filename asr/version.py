@@ -1,8 +1,8 @@
 """Which code this is: the installed version, a digest of all sources, and of those behind one module.
 
-What a training step makes follows from the module of its function and from what that imports of ours, directly
-or through other modules; a page of the report or the command line is not among that. `code_behind` finds these
-modules by reading import statements, also those within functions.
+What a training step makes follows from the module of its function and from what that imports of ours,
+directly or through other modules; a page of the report or the command line is not among that. `code_behind`
+finds these modules by reading import statements, also those within functions.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def imports_of(module: str) -> tuple[str, ...]:
 
 
 def _imported(text: str) -> Iterator[str]:
-    """Yield the names of our modules that a source imports; of a package's public names, where they are from."""
+    """Yield the names of our modules that a source imports; of public names of packages, their modules."""
     tree = ast.parse(text)
     for node in _that_run(tree):
         if isinstance(node, ast.Import):
@@ -118,12 +118,12 @@ def _imported(text: str) -> Iterator[str]:
                     known = _public(alias.name)
                     used = (n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute))
                     yield from (known[name] for name in used if name in known)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            if node.module.partition(".")[0] in PACKAGES:
-                for alias in node.names:
-                    inner = f"{node.module}.{alias.name}"
-                    is_module = _source_of(inner) is not None
-                    yield inner if is_module else _public(node.module).get(alias.name, node.module)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in PACKAGES:
+            package = node.module or ""
+            for alias in node.names:
+                inner = f"{package}.{alias.name}"
+                is_module = _source_of(inner) is not None
+                yield inner if is_module else _public(package).get(alias.name, package)
 
 
 def _that_run(node: ast.AST) -> Iterator[ast.AST]:

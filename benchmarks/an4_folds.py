@@ -33,6 +33,8 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from markdown import markdown_table
 from report import argument_parser, print_table, write_report
 from scipy import stats
@@ -49,8 +51,6 @@ from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.settings import with_settings
-from asr.stages.models import ModelStages
-from asr.stages.task import TaskStages
 from asr.store import StageStore
 from asr.systems import SYSTEMS, find_system
 from benchmarks.papers.layout import write_section

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from asr.stages.task import TaskStages
 from report import argument_parser, cpu_time, print_table, write_report
 from threadpoolctl import threadpool_limits
 from whole_word import WholeWordRecognizer
@@ -25,7 +26,6 @@ from asr.experiment import Experiment
 from asr.formats.transcripts import read_transcripts
 from asr.recipe import load_recipe
 from asr.scoring.scoring import WordAccuracy, compare, score
-from asr.stages.task import TaskStages
 from asr.systems import find_system
 from features.frontend import FrontEnd
 from foundation.arrays import Singles

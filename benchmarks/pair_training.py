@@ -12,6 +12,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from report import argument_parser, print_table, write_report
 
 from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
@@ -20,8 +22,6 @@ from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
-from asr.stages.models import ModelStages
-from asr.stages.task import TaskStages
 from asr.store import StageStore
 from asr.training.hybrid import Units, hybrid_front_end, load_units
 from foundation.threads import default_workers

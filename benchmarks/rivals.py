@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from markdown import markdown_table
 from report import argument_parser, print_table, write_report
 
@@ -38,8 +40,6 @@ from acoustic.pairs.rivals import N_LISTED, RivalMachines
 from acoustic.pairs.train_pools import PoolsConfig, fit_pools
 from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
-from asr.stages.models import ModelStages
-from asr.stages.task import TaskStages
 from asr.store import StageStore
 from asr.training.hybrid import Units, hybrid_frames, hybrid_front_end, load_units
 from benchmarks.papers.layout import write_section

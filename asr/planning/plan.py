@@ -10,6 +10,7 @@ from pathlib import Path
 from asr.config import ExperimentConfig
 from asr.errors import ConfigError
 from asr.logs import warnings_once
+from asr.pipeline import listing
 from asr.planning.planner import Planner
 from asr.planning.records import ModelPlan, Plan
 from asr.planning.walk import Walk
@@ -98,6 +99,7 @@ def plan_of(
             others,
             sum({stage: s for each in found for stage, s in each.stages.items()}.values()),
             dict(planner.speech.measured),
+            listing(walk.outlook(systems)),
         )
 
 

@@ -17,11 +17,11 @@ from asr.planning.search_costs import SearchCosts
 from asr.planning.speech_costs import SpeechCosts, aligner_components
 from asr.planning.walk import Stage
 from asr.rules.choosing import N_LEARNED_FROM
-from asr.training.learned_from import N_HEARD
 from asr.systems import GmmSystem, HybridSystem, System
 from asr.training.choice import N_CLASSES, values_of
 from asr.training.fit import N_WRONG_PAIRS, n_wrong_each
 from asr.training.heard_words import MOST_FRAMES
+from asr.training.learned_from import N_HEARD
 from features.frontend import Projection
 
 

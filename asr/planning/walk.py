@@ -78,7 +78,7 @@ class Stage:
 
 
 class Walk:
-    """The way through a recipe's steps; those that prepare the task are made with the first that is asked for.
+    """The way through a recipe's steps; those that prepare the task are made when first asked for.
 
     Parameters
     ----------

@@ -112,14 +112,19 @@ def train_discriminants(
     """Write a hybrid trained on units, before it adapts, with the options that were chosen for it, if any."""
     config = _config(way, hybrid, own)
     if choice is not None:
-        with as_stage_wrote(choice / CHOICE):
-            config = chosen_config(config, read_json(choice / CHOICE)["weights"])
+        config = chosen_for(config, choice)
     data = read_speech(speech)
     copies = [data, *(_like(data, read_speech(speech, warp)) for warp in hybrid.warps)]
     aligned = load_units(units, data)
     fitted = hybrid_front_end(copies, aligned, front_end)
     own = config.of_way(way)
     save_model(train_hybrid(way, copies, aligned, fitted, config.hybrid, own, load_model(aligner)), directory)
+
+
+def chosen_for(config: ExperimentConfig, choice: Path) -> ExperimentConfig:
+    """Return a configuration with the options that `choose_options` wrote into a directory."""
+    with as_stage_wrote(choice / CHOICE):
+        return chosen_config(config, read_json(choice / CHOICE)["weights"])
 
 
 def add_adaptation(directory: Path, speech: Speech, model: Path, labels: Path) -> None:

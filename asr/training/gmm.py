@@ -59,7 +59,7 @@ def start_mixtures(directory: Path, speech: Speech, *, front_end: FrontEndConfig
 def train_mixtures(
     directory: Path, speech: Speech, start: Path, *, n_components: int, n_iterations: int, gmm: GmmConfig
 ) -> None:
-    """Write the model after splitting its Gaussians to a number a state and EM; and how the likelihood grew."""
+    """Write the model after splitting its Gaussians and EM, and the course of its likelihood."""
     data, lexicon = read_speech(speech), read_lexicon(speech)
     model, history = train_components(data, load_model(start), lexicon, n_components, n_iterations, gmm)
     save_model(model, directory)

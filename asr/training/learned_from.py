@@ -80,7 +80,7 @@ def judge_fit(directory: Path, speech: Speech, model: Path, *, beam: float, shif
 
 
 def choose_fitting(directory: Path, left_out: Path, fit: Path, *, most_unusable: float) -> None:
-    """Write what is not learned from: what is unusable, and what is far from fitting unless that is too much."""
+    """Write what is not learned from: what is unusable, and what is far off unless that is too much."""
     found, n_utterances = read_suspicious(fit)
     far_off = {s.utterance_id: str(s) for s in found if s.is_far_off}
     n_unfit = len(far_off) if len(far_off) <= most_unusable * n_utterances else 0

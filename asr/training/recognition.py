@@ -1,4 +1,4 @@
-"""The steps from an acoustic model to results: tuning of the decoder on dev, the whole recogniser, its test."""
+"""The steps from an acoustic model to results: tuning on dev, the whole recogniser, its test."""
 
 from __future__ import annotations
 
@@ -108,12 +108,12 @@ def assemble_recognizer(
     """Write all that decoding needs into one directory; with a ``fit``, alignments have confidences."""
     trained = load_model(model)
     corpora = [read_corpus_of(speech["task"], speech["words"], s) for s in SPLITS if s in speech]
-    first_pass = _options(decoder, tuning, _FIRST_PASS, names) if trained.adaptation is not None else {}
+    first_pass = options_tuned(decoder, tuning, names, _FIRST_PASS) if trained.adaptation is not None else {}
     write_recognizer(
         directory,
         trained,
         read_lexicon(speech),
-        _options(decoder, tuning, _TUNED, names),
+        options_tuned(decoder, tuning, names),
         first_pass,
         names[-1],
         text=text,
@@ -151,8 +151,8 @@ def read_rows(
     return rows
 
 
-def _options(
-    decoder: DecoderConfig, tuning: Path, file: str, names: Sequence[GrammarName]
+def options_tuned(
+    decoder: DecoderConfig, tuning: Path, names: Sequence[GrammarName], file: str = _TUNED
 ) -> dict[GrammarName, dict[str, Any]]:
     """Return the decoder options of each grammar with the weights in a tuning's files."""
     return {grammar: asdict(_weighted(decoder, tuning / file.format(grammar))) for grammar in names}

@@ -1,10 +1,10 @@
-"""The steps that prepare a task: its data directories, words, cepstra, lexicon, grammars; and what these hold.
+"""The steps that prepare a task: its data directories, words, cepstra and grammars; and what these hold.
 
-The first two, ``task`` and ``words``, take moments. What they have found, `Found`, decides which further steps
-there are: which splits have utterances, which words the lexicon lacks, which grammars the corpus brings.
+The first two, ``task`` and ``words``, take moments. What they have found, `Found`, decides which further
+steps there are: which splits have utterances, which words the lexicon lacks, which grammars are brought.
 
-What later steps read of the task comes as a `Speech`: the directories of its parts by their names. `read_speech`
-reads each of them once in a run.
+What later steps read of the task comes as a `Speech`: the directories of its parts by their names.
+`read_speech` reads each of them once in a run.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 LEXICON, LEFT_OUT = "lexicon.txt", "left_out.json"
 
-# The directories of ``task``, ``words``, ``lexicon``, of the features of each split by its name (of copies whose
-# frequencies are warped "train 1.07"), and of ``left_out``, which says what of these is not learned from.
+# The directories of ``task``, ``words``, ``lexicon``, of the features of each split by its name ("train 1.07"
+# for copies with frequencies warped), and of ``left_out``, which says what of these is not learned from.
 Speech: TypeAlias = Mapping[str, Path]
 
 logger = logging.getLogger(__name__)
@@ -166,7 +166,7 @@ def compute_features(
     front_end: FrontEndConfig,
     most_unusable: float,
 ) -> None:
-    """Write the cepstra of one split's corpus; ``label`` is the split, with a warp of their frequencies if any.
+    """Write the cepstra of one split's corpus; ``label`` is the split, with the warp of frequencies if any.
 
     The marks are those of the recordings when the run began: one that has changed since is an error.
     """
