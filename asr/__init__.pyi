@@ -1,14 +1,17 @@
+from .commands.begin import demo
+from .commands.data import lm, suspicious
+from .commands.exchange import export, import_model
+from .commands.model_info import info
+from .commands.models import train
+from .commands.recordings import align, align_corpus, decode
 from .config import ExperimentConfig
 from .corpora.corpus import Corpus, Utterance, read_corpus, write_corpus
 from .corpora.validation import validate
 from .engines.clusters import running_on
 from .errors import AsrError
 from .evaluation import evaluate
-from .exports import export
-from .imports import import_model
-from .keywords import keywords
 from .leftovers import clean
-from .listen import listen
+from .live.listen import listen
 from .live.stream import Partial, Stream, StreamConfig
 from .planning.plan import plan
 from .recipe import Recipe
@@ -17,8 +20,8 @@ from .reports.report import report
 from .scoring.scoring import compare, score
 from .serving.serve import serve
 from .sparsity import sparsity
+from .spotting.keywords import keywords
 from .sweeps import sweep
-from .verbs import align, align_corpus, decode, demo, info, lm, suspicious, train
 
 __all__ = [
     "AsrError",

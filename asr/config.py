@@ -1,28 +1,42 @@
-"""The whole configuration of an experiment: one part for each stage, one for each way of training."""
+"""The whole configuration of an experiment, and how ``--set key=value`` changes it.
+
+The configuration is a record of records: one for each stage, one for each section of a way of training. What
+can be set, and to which values, follows from the types of their fields; which models an option belongs to
+stands in `HOMES`.
+"""
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from acoustic.emissions.hybrid import WAYS, HybridConfig
 from acoustic.emissions.one_vs_rest import KrlsConfig
+from acoustic.emissions.training import THESIS, HybridConfig
 from acoustic.hmm.training import GmmConfig
 from acoustic.hmm.tying import TyingConfig
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
+from acoustic.ways import PRESETS, WAYS, find_way
 from asr.errors import ConfigError
+from asr.systems import GmmSystem, HybridSystem, System
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Normalization, Projection
 from features.mfcc import MfccConfig
+from foundation.errors import AsrError
 
 GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa", "jsgf", "slf"]
-ChosenName = Literal[
-    "hybrid.sigma", "forward.n_centers", "forward.tol", "forward.epsilon", "svm.cost", "krls.nu"
-]
+_of_ways = (f"{way.section}.{name}" for way in WAYS.values() for name in way.values)
+CHOOSABLE = tuple(dict.fromkeys(["hybrid.sigma", *_of_ways]))  # full names
+if TYPE_CHECKING:
+    ChosenName = str
+else:
+    ChosenName = Literal[CHOOSABLE]
 
 _LARGEST_WEIGHT, _MOST_VALUES = 1_000_000, 1000
 _LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z]{2,4})?")
@@ -148,7 +162,7 @@ class ExperimentConfig:
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
         on dev
     chosen_on_dev : options that are not used as they are configured but chosen on the dev set for each model,
-        from the values in `asr.training.choice`; an option that is set on the command line is not chosen
+        from the values in `acoustic.ways`; an option that is set on the command line is not chosen
     text : how transcripts are read: ``plain`` compares words without regard to case and punctuation,
         ``exact`` takes them as they stand; a language such as ``en`` is plain, with numerals spelt out in
         that language (by the package ``num2words``)
@@ -197,4 +211,240 @@ class ExperimentConfig:
 
     def of_way(self, way: str) -> object:
         """Return the configuration of a way of training, or None for other packages' classifiers."""
-        return getattr(self, WAYS[way].section) if way in WAYS else None
+        section = find_way(way).section
+        return getattr(self, section) if section else None
+
+
+def with_preset(config: ExperimentConfig, preset: str, thesis: HybridConfig = THESIS) -> ExperimentConfig:
+    """Return the configuration of a preset, with a recipe's hybrid of the preset ``thesis``.
+
+    The preset ``thesis`` is the recogniser of thesis chapter 4, which standardises features over the training
+    set, stops the selection by residual and λ, chooses σ on a development set, trains on the training set
+    alone, and decodes with word pairs.
+    """
+    if preset != "thesis":
+        return config
+    # A recipe that brings a σ of its own has none to choose.
+    known: set[str] = {"hybrid.sigma"} if thesis.sigma != THESIS.sigma else set()
+    return replace(
+        config,
+        front_end=replace(config.front_end, normalize="global"),
+        hybrid=thesis,
+        chosen_on_dev=tuple(name for name in CHOOSABLE if name not in known),
+        grammars=tuple(dict.fromkeys(["word-pair", *config.grammars])),
+        retrain_with_dev=False,
+    )
+
+
+_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def with_settings(config: ExperimentConfig, settings: Iterable[str]) -> ExperimentConfig:
+    """Return the configuration changed by settings such as ``gmm.beam=300``.
+
+    A key may be given without its section where only one section has it: ``n_channels=40`` is
+    ``front_end.n_channels=40``.
+    """
+    for setting in settings:
+        key, text = split_setting(setting)
+        name = full_key(key)
+        config = _changed(config, name, key, text)
+        # What is set is not chosen.
+        config = replace(config, chosen_on_dev=tuple(c for c in config.chosen_on_dev if c != name))
+    config.front_end.front_end("lda").check()  # only now: one setting may be right with the next
+    return config
+
+
+def known_keys(config: object, prefix: str = "") -> dict[str, Any]:
+    """Return the type of every option below a configuration by its full dotted name."""
+    hints = get_type_hints(type(config))
+    keys: dict[str, Any] = {}
+    for option in fields(config):  # type: ignore[arg-type]
+        value = getattr(config, option.name)
+        if is_dataclass(value):
+            keys |= known_keys(value, f"{prefix}{option.name}.")
+        else:
+            keys[prefix + option.name] = hints[option.name]
+    return keys
+
+
+def full_key(key: str) -> str:
+    """Return the full name of an option given by its full name or by an unambiguous end of it."""
+    keys = known_keys(ExperimentConfig())
+    matches = [known for known in keys if known == key or known.endswith("." + key)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise ConfigError(f"--set {key}: ambiguous, expected one of: {', '.join(matches)}; write it in full")
+    last = key.rsplit(".", 1)[-1]
+    near = [known for known in keys if known.rsplit(".", 1)[-1] == last]
+    if not near:
+        ends = {known.rsplit(".", 1)[-1]: known for known in keys} | {known: known for known in keys}
+        near = list(dict.fromkeys(ends[name] for name in difflib.get_close_matches(key, ends, n=3)))
+    hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of: {', '.join(keys)}"
+    raise ConfigError(f"--set {key}: unknown option; {hint}")
+
+
+def short_key(key: str) -> str:
+    """Return the shortest end of an option's full name that no other option has.
+
+    >>> short_key("gmm.mixtures"), short_key("gmm.beam")
+    ('mixtures', 'gmm.beam')
+    """
+    parts, keys = key.split("."), known_keys(ExperimentConfig())
+    ends = [".".join(parts[n:]) for n in reversed(range(len(parts)))]
+    return next(e for e in ends if sum(k == e or k.endswith("." + e) for k in keys) == 1)
+
+
+def is_list(key: str) -> bool:
+    """Return whether the value of an option, given by its full name, is itself a list."""
+    return get_origin(known_keys(ExperimentConfig())[key]) is tuple
+
+
+def check_settings(settings: Iterable[str], systems: Mapping[str, System], config: ExperimentConfig) -> None:
+    """Raise an error if a setting belongs to no model that is trained, and say to which it does."""
+    for setting in settings:
+        key = full_key(split_setting(setting)[0])
+        home = home_of(key)
+        if home is not None and not any(home.has(system, config) for system in systems.values()):
+            raise ConfigError(
+                f"--set {key}: belongs to {home.models}; got {', '.join(systems)}, which it does not change; "
+                "leave it out, or train such a model"
+            )
+
+
+class Home(NamedTuple):
+    """Which models an option belongs to: said to a person, and asked of a system."""
+
+    models: str
+    has: Callable[[System, ExperimentConfig], bool]
+
+
+def _is_hybrid(system: System, config: ExperimentConfig) -> bool:
+    return isinstance(system, HybridSystem)
+
+
+def section_of(system: System) -> str:
+    """Return the section of a system's way of training, empty for others."""
+    return find_way(system.way).section if isinstance(system, HybridSystem) else ""
+
+
+def _is_tied(system: System, config: ExperimentConfig) -> bool:
+    return _is_hybrid(system, config) and config.hybrid.units != "phone"
+
+
+def _is_projected(system: System, config: ExperimentConfig) -> bool:
+    if isinstance(system, GmmSystem):
+        return system.projection != "none"
+    return config.hybrid.input_projection != "none"
+
+
+def _of_kinds(*kinds: str) -> Callable[[System, ExperimentConfig], bool]:
+    """Return whether a system's emission model is of one of these kinds, as a function of the system."""
+    return lambda system, config: isinstance(system, HybridSystem) and find_way(system.way).kind in kinds
+
+
+def _of_section(section: str) -> Home:
+    """Return the home of a section: the models whose way of training has it."""
+    rows = [way for way in WAYS.values() if way.section == section]
+    said = [_listed(way.model for way in rows if way.presets == PRESETS)]
+    for preset in PRESETS:
+        if models := _listed(way.model for way in rows if way.presets == (preset,)):
+            said.append(f"{models} of the preset {preset}")
+    return Home(", and ".join(filter(None, said)), lambda system, config: section_of(system) == section)
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return different names as a person lists them.
+
+    >>> _listed(["npd", "orols", "npd", "svm"])
+    'npd, orols and svm'
+    """
+    *first, last = [*dict.fromkeys(names)] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+_MODELS = [*dict.fromkeys(way.model for way in WAYS.values())]
+_PROJECTED = Home("gmm-lda, and hybrids with hybrid.input_projection=lda", _is_projected)
+_OUR_OWN = Home(_listed(_MODELS), lambda system, config: section_of(system) != "")
+
+# An option has the home of the longest name here that it begins with; others belong to all models.
+HOMES: dict[str, Home] = {
+    "front_end.context": _PROJECTED,
+    "front_end.n_components": _PROJECTED,
+    "tying": Home("hybrids with hybrid.units=context or cross-word", _is_tied),
+    "hybrid": Home("hybrids: " + _listed([*_MODELS, "sklearn:module.Class", "plugins"]), _is_hybrid),
+    "hybrid.prior_scale": Home(
+        _listed([*_MODELS, "sklearn:module.Class"]), _of_kinds("pairwise", "one-vs-rest", "sklearn")
+    ),
+    "hybrid.sigma": _OUR_OWN,
+    "hybrid.calibration": _OUR_OWN,
+    "hybrid.coupling": Home(
+        _listed(way.model for way in WAYS.values() if way.kind == "pairwise"), _of_kinds("pairwise")
+    ),
+    **{way.section: _of_section(way.section) for way in WAYS.values()},
+    "chosen_on_dev": _OUR_OWN,
+}
+
+
+def home_of(key: str) -> Home | None:
+    """Return the home of an option, None if it belongs to all models."""
+    parts = key.split(".")
+    names = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return next((HOMES[name] for name in names if name in HOMES), None)
+
+
+def split_setting(setting: str) -> tuple[str, str]:
+    """Return key and value of a setting as they are written."""
+    key, separator, text = setting.partition("=")
+    if not separator:
+        raise ConfigError(f'--set "{setting}": no "=", expected key=value, for example gmm.beam=300')
+    return key.strip(), text.strip()
+
+
+def _changed(config: Any, path: str, key: str, text: str) -> Any:
+    """Return a configuration with the option at a dotted path set to what a text says."""
+    name, _, rest = path.partition(".")
+    if rest:
+        return replace(config, **{name: _changed(getattr(config, name), rest, key, text)})
+    kind = get_type_hints(type(config))[name]
+    try:
+        return replace(config, **{name: _parsed(text, kind)})
+    except AsrError as error:
+        raise ConfigError(f"--set {key}={text}: {error}") from None
+    except ValueError:
+        raise ConfigError(f'--set {key}: "{text}" does not fit, expected {_described(kind)}') from None
+
+
+def _parsed(text: str, kind: Any) -> Any:
+    """Return a text as a value of a type; ValueError if it is none."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return (
+            None
+            if text.lower() == "none"
+            else _parsed(text, next(a for a in arguments if a is not type(None)))
+        )
+    if origin is tuple:
+        return tuple(_parsed(part.strip(), arguments[0]) for part in text.split(",") if part.strip())
+    if origin is Literal:
+        if text not in arguments:
+            raise ValueError(text)
+        return text
+    if kind is bool:
+        if text.lower() not in _BOOLEANS:
+            raise ValueError(text)
+        return _BOOLEANS[text.lower()]
+    return kind(text)
+
+
+def _described(kind: Any) -> str:
+    """Return how to say a type to a person."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return " or ".join("none" if a is type(None) else _described(a) for a in arguments)
+    if origin is tuple:
+        return f"{_described(arguments[0])}, … separated by commas"
+    if origin is Literal:
+        return "one of: " + ", ".join(arguments)
+    return {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}[kind]

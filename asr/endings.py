@@ -6,6 +6,7 @@ nothing slow.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -13,13 +14,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 BAD_INPUT = 2
 _SAME_REQUEST_S = 1.0
-# What ends a run, as a terminal, a scheduler or a closed connection asks for it; Windows lacks some.
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-_SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+# What is said of what ends a run, as a terminal, a scheduler or a closed connection asks for it. Windows
+# lacks SIGHUP, and has SIGBREAK for Ctrl-Break and for a window that is closed.
+_SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up", "SIGBREAK": "interrupted"}
+SIGNALS = tuple(getattr(signal, name) for name in _SAID if hasattr(signal, name))
 
 Handler = Callable[[int, FrameType | None], Any]
 
@@ -46,7 +48,7 @@ def code_of(number: int) -> int:
     return 128 + number
 
 
-def say(text: str) -> None:
+def complain(text: str) -> None:
     """Write a line on standard error, with the program's name before it, if somebody is there to read it."""
     with suppress(OSError):  # the terminal of a run that is hung up is gone
         print(f"asr: {text}", file=sys.stderr, flush=True)
@@ -66,19 +68,28 @@ def stopped_at_once() -> Iterator[None]:
     of their own.
     """
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        os.write(2, f"asr: {line_of(number)}\n".encode())
-        os._exit(code_of(number))
-
-    with _handled(stop):
+    with _handled(lambda number, frame: _end_at_once(number)):
         yield
+
+
+def _end_at_once(number: int) -> NoReturn:
+    os.write(2, f"asr: {line_of(number)}\n".encode())
+    os._exit(code_of(number))
 
 
 @contextmanager
 def stopped_by_exception() -> Iterator[None]:
-    """Let the first signal raise `StoppedBySignal`; a later one ends the process without cleaning up."""
+    """Let the first signal raise `StoppedBySignal`; a later one ends the process without cleaning up.
+
+    So does the first where a module is imported, as in `stopped_at_once`: verbs import work as they run.
+    """
 
     def stop(number: int) -> None:
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+                _end_at_once(number)
+            frame = frame.f_back
         raise StoppedBySignal(number)
 
     def leave(number: int) -> None:
@@ -131,24 +142,30 @@ def exit_code_of(run: Callable[[], int]) -> int:
     try:
         return run()
     except AsrError as error:
-        say(str(error))
+        complain(str(error))
     except StoppedBySignal as stopped:
-        say(line_of(stopped.number))
+        complain(line_of(stopped.number))
         return code_of(stopped.number)
     except KeyboardInterrupt:
-        say(line_of(signal.SIGINT))
+        complain(line_of(signal.SIGINT))
         return code_of(signal.SIGINT)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
+        if _is_closed_pipe(error):  # the reader, such as head, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
         name = f"{error.filename}: " if error.filename else ""
-        say(f"{name}{error.strerror or error}; check the path and the space on the disk")
+        complain(f"{name}{error.strerror or error}; check the path and the space on the disk")
     except MemoryError:
-        say("not enough memory; use fewer or shorter recordings at once")
+        complain("not enough memory; use fewer or shorter recordings at once")
     except UnicodeEncodeError as error:
-        say(_not_utf8(error))
+        complain(_not_utf8(error))
     return BAD_INPUT
+
+
+def _is_closed_pipe(error: OSError) -> bool:
+    """Return whether nobody reads any more what is printed; Windows says so as of an invalid argument."""
+    is_windows_own = os.name == "nt" and error.errno == errno.EINVAL and not error.filename
+    return isinstance(error, BrokenPipeError) or is_windows_own
 
 
 def _not_utf8(error: UnicodeEncodeError) -> str:

@@ -1,8 +1,26 @@
-"""Errors of corpora, configuration, experiments and scoring."""
+"""Errors of corpora, configuration, experiments and scoring; and problems, of which a corpus may have many.
+
+An error ends what is under way. A problem is one line of what is wrong with a file: readers return all that
+they find, so that a person can mend them together.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
 
 from foundation.errors import AsrError
 
-__all__ = ["AsrError", "ClusterError", "ConfigError", "CorpusError", "ExperimentError", "ScoringError"]
+__all__ = [
+    "AsrError",
+    "ClusterError",
+    "ConfigError",
+    "CorpusError",
+    "ExperimentError",
+    "Problem",
+    "ScoringError",
+    "Severity",
+]
+
+Severity = Literal["error", "warning", "note"]
 
 
 class CorpusError(AsrError):
@@ -23,3 +41,15 @@ class ExperimentError(AsrError):
 
 class ScoringError(AsrError):
     """References and hypotheses do not fit together."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with a corpus: where it is, what it is and what to do, in one line."""
+
+    where: str
+    what: str
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"

@@ -8,16 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from asr.corpora.corpus import Problem, read_corpus
-from asr.corpora.kinds import first_of_each_kind
-from asr.corpora.speech_data import SpeechData, usable_cepstra, warn_of_low_rates
-from asr.corpora.unknown_words import report_of_test
-from asr.corpora.wording import worded
-from asr.decoding.failures import decoded_or_errors
-from asr.decoding.passes import accuracy_of, scored_speech
+from asr.corpora.problems import first_of_each_kind
+from asr.corpora.speech_data import SpeechData, usable_cepstra
+from asr.corpora.wording import unknown_test_words_note, worded
+from asr.decoding.model_directories import model_directory, trained_by
 from asr.errors import CorpusError
-from asr.model_directories import model_directory, trained_by
 from asr.recognizer import Recognizer
-from asr.scoring.scoring import WordAccuracy
+from asr.scoring.scoring import WordAccuracy, accuracy_of
+from asr.transcribe import decoded_or_errors, scored_speech, warn_of_low_rates
 from decoder.decoder import Hypothesis
 from foundation.errors import AsrError
 
@@ -51,7 +49,7 @@ def evaluate(
     if reject:
         recognizer = recognizer.with_rejection()
     speech, _ = worded(read_corpus(corpus), recognizer.forms)
-    if message := report_of_test([u.words for u in speech], recognizer.lexicon):
+    if message := unknown_test_words_note([u.words for u in speech], recognizer.lexicon):
         logger.warning("%s", message)
     config = recognizer.model.front_end.config
     warn_of_low_rates((u.audio_path for u in speech), config.mfcc.sample_rate)

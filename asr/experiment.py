@@ -16,21 +16,19 @@ from itertools import combinations
 from pathlib import Path
 
 from acoustic.emissions.model_files import JSON_NAME, TENSORS_NAME
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, check_settings, with_preset, with_settings
+from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
-from asr.corpora.data_record import DataRecord, write_data
 from asr.corpora.speech_data import SpeechData
-from asr.corpora.sufficiency import amount_of, judgement
-from asr.decoding.keywords import copy_chosen, rows_of_chosen
+from asr.decoding.model_directories import DEFAULT_MODEL, MODELS
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
-from asr.logs import log_file, warnings_once
-from asr.model_directories import DEFAULT_MODEL, MODELS
 from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pipeline
-from asr.progress import say
-from asr.recipe import LoadedRecipe
+from asr.progress import log_file, say, warnings_once
+from asr.recipe import LoadedRecipe, check_corpus
 from asr.scoring.results import RESULTS, Result, write_results
 from asr.scoring.scoring import Transcripts
+from asr.spotting.rejection import copy_chosen, rows_of_chosen
 from asr.store import Outlook, StageStore, Step
 from asr.systems import HybridSystem, System, find_system
 from asr.training.choice import values_of
@@ -317,3 +315,19 @@ def _publish(source: Path, target: Path, data: DataRecord) -> None:
         os.replace(partial, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def experiment_of(
+    loaded: LoadedRecipe,
+    corpus: str | Path | None,
+    out: Path,
+    models: Sequence[str],
+    preset: str,
+    settings: Sequence[str],
+    store: StageStore | None = None,
+) -> Experiment:
+    """Return the experiment that the arguments of `train` describe; nothing is written yet."""
+    check_corpus(loaded, corpus, out)
+    config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
+    check_settings(settings, {name: find_system(name, preset) for name in models}, config)
+    return Experiment(loaded, Path(corpus) if corpus is not None else None, out, config, preset, store)

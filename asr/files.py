@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -16,8 +17,8 @@ from typing import Any
 
 from asr.errors import ConfigError, ExperimentError
 from foundation.errors import AsrError
-from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
-from foundation.writing import is_replaced, write_whole
+from foundation.files import is_replaced, write_whole
+from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 
 def as_plain(value: object) -> Any:
@@ -51,7 +52,7 @@ def check_target(path: Path, option: str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file whole or not at all, see `foundation.writing.whole_file`."""
+    """Write a UTF-8 file whole or not at all, see `foundation.files.whole_file`."""
     write_whole(path, text.encode())
 
 
@@ -140,15 +141,17 @@ def directory_digest(directory: Path, *, without: str = "") -> str:
 def file_stem(name: str) -> str:
     """Return the name of a file for an id: what no file name can have is written ``%2F``, ids differ still.
 
-    The end of an id that is too long for a file name is replaced by its hash.
+    The end of an id that is too long for a file name is replaced by its hash. A name that Windows keeps for a
+    device is not left as it is on any system.
 
-    >>> file_stem("anna-01"), file_stem("../a/b"), file_stem("50%")
-    ('anna-01', '%2E.%2Fa%2Fb', '50%25')
+    >>> file_stem("anna-01"), file_stem("../a/b"), file_stem("50%"), file_stem("con")
+    ('anna-01', '%2E.%2Fa%2Fb', '50%25', '%63on')
     >>> file_stem("a" * 1000)[-20:]
     'aaa%41edece42d63e8d9'
     """
     found = _NOT_IN_NAMES.sub(lambda match: f"%{ord(match[0]):02X}", name)
-    found = f"%2E{found[1:]}" if found.startswith(".") else found
+    if found.startswith(".") or _DEVICES.match(found):
+        found = f"%{ord(found[0]):02X}{found[1:]}"
     as_bytes = found.encode(errors="surrogateescape")
     if len(as_bytes) <= _LONGEST_STEM:
         return found
@@ -157,7 +160,34 @@ def file_stem(name: str) -> str:
 
 
 _NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f]')
+# With any suffix they stand for a device, in which what is written is lost.
+_DEVICES = re.compile(r"(con|prn|aux|nul|(com|lpt)[1-9¹²³])[ ]*($|\.)", re.IGNORECASE)
 _LONGEST_STEM = 220  # bytes: a suffix, and the name of a file that is not whole yet, fit behind it
+
+
+class FilesOfIds:
+    """The files of ids in a directory, each of which is written before the next one is asked for.
+
+    Windows and macOS take names for the same that differ in capitals, or in how accents are written: there
+    the later one of two such ids gets its hash, so that it does not take the other's place.
+
+    Parameters
+    ----------
+    directory : where they lie
+    suffix : of all of them
+    """
+
+    def __init__(self, directory: Path, suffix: str) -> None:
+        self._directory, self._suffix = directory, suffix
+        self._alike: dict[str, Path] = {}
+
+    def path(self, name: str) -> Path:
+        """Return the file of an id."""
+        path = self._directory / f"{file_stem(name)}{self._suffix}"
+        first = self._alike.setdefault(unicodedata.normalize("NFC", path.name).casefold(), path)
+        if first is not path and path.exists() and path.samefile(first):
+            return path.with_name(f"{file_stem(name)}%{text_digest(name)[:16]}{self._suffix}")
+        return path
 
 
 def text_digest(text: str) -> str:

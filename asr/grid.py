@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from asr.config import full_key, is_list, short_key, split_setting
 from asr.errors import ConfigError
 from asr.files import text_digest
-from asr.settings import full_key, is_list, short_key, split_setting
 
 _LONGEST_NAME = 120  # of a directory; file systems allow 255 bytes
 
@@ -41,7 +41,7 @@ class Point:
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """All settings, as `asr.settings.with_settings` takes them."""
+        """All settings, as `asr.config.with_settings` takes them."""
         return (*self.common, *(f"{key}={value}" for key, value in self.values.items()))
 
     def __str__(self) -> str:

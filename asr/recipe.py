@@ -1,29 +1,47 @@
-"""A recipe: how one raw corpus becomes data directories, and the configuration that suits it."""
+"""Recipes: how one raw corpus becomes data directories, and the configuration that suits it.
+
+Those that come with the package are found by what their scripts say, without importing them. Another package
+adds its own under the entry point group ``asr.recipes``: the name of the entry point is the name for ``asr
+train``, its object a `Recipe`.
+"""
 
 from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.util
+import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from acoustic.emissions.hybrid import THESIS, HybridConfig
-from asr.config import ExperimentConfig
-from asr.errors import ExperimentError
-from asr.recipe_scripts import (
-    BUILT_IN_PACKAGE,
-    GROUP,
-    built_in_recipes,
-    built_in_script,
-    installed_recipes,
-)
+from asr.errors import ConfigError, ExperimentError
+from asr.files import check_outside
 from asr.version import code_of
 from foundation.errors import did_you_mean
+
+if TYPE_CHECKING:  # the command line reads the names of recipes, and should not wait for the models
+    from acoustic.emissions.training import HybridConfig
+    from asr.config import ExperimentConfig
+
+BUILT_IN_PACKAGE = "recipes"
+GROUP = "asr.recipes"
+
+
+def _defaults() -> ExperimentConfig:
+    from asr.config import ExperimentConfig
+
+    return ExperimentConfig()
+
+
+def _hybrid_of_thesis() -> HybridConfig:
+    from acoustic.emissions.training import THESIS
+
+    return THESIS
 
 
 @dataclass(frozen=True)
@@ -42,8 +60,8 @@ class Recipe:
     """
 
     prepare: Callable[[Path, Path], None]
-    config: ExperimentConfig = field(default_factory=ExperimentConfig)
-    thesis: HybridConfig = THESIS
+    config: ExperimentConfig = field(default_factory=_defaults)
+    thesis: HybridConfig = field(default_factory=_hybrid_of_thesis)
     models: tuple[str, ...] = ("gmm", "npd")
     needs_corpus: bool = True
     is_synthetic: bool = False
@@ -60,6 +78,33 @@ class LoadedRecipe:
     recipe: Recipe
     source: str
     script: Path | None = None
+
+
+def built_in_recipes() -> tuple[str, ...]:
+    """Return the names of the recipes that come with the package, sorted."""
+    package = importlib.import_module(BUILT_IN_PACKAGE)
+    names = (module.name for module in pkgutil.iter_modules(package.__path__))
+    return tuple(sorted(name for name in names if _defines_recipe(built_in_script(name))))
+
+
+def installed_recipes() -> dict[str, EntryPoint]:
+    """Return the recipes that other packages add, by name, those of the package's own names left out."""
+    own = built_in_recipes()
+    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    return {entry.name: entry for entry in found if entry.name not in own}
+
+
+def built_in_script(name: str) -> Path:
+    """Return the path of ``recipes/NAME.py``."""
+    package = importlib.import_module(BUILT_IN_PACKAGE)
+    return Path(str(package.__path__[0])) / f"{name}.py"
+
+
+def _defines_recipe(script: Path) -> bool:
+    """Return whether a script has a line ``RECIPE = …``, without importing it."""
+    return script.is_file() and any(
+        line.startswith("RECIPE") for line in script.read_text(encoding="utf-8").splitlines()
+    )
 
 
 def load_recipe(name_or_path: str) -> LoadedRecipe:
@@ -115,10 +160,10 @@ def _load_installed(entry: EntryPoint) -> LoadedRecipe:
 def _import_script(path: Path) -> ModuleType:
     if not path.is_file():
         raise ExperimentError(f"{path}: no such file; expected a recipe script; check the path")
-    spec = importlib.util.spec_from_file_location(f"asr_recipe_{path.stem}", path)
+    spec = spec_from_file_location(f"asr_recipe_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ExperimentError(f"{path}: cannot be imported; expected a Python file")
-    module = importlib.util.module_from_spec(spec)
+    module = module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up there
     try:
         spec.loader.exec_module(module)
@@ -128,3 +173,20 @@ def _import_script(path: Path) -> ModuleType:
             f"{path}: fails on import ({type(error).__name__}: {error}); correct the script"
         ) from error
     return module
+
+
+def models_of(loaded: LoadedRecipe, models: str | Sequence[str]) -> Sequence[str]:
+    """Return the names of the models that are asked for, the recipe's own if none are."""
+    return ([models] if isinstance(models, str) else models) or loaded.recipe.models
+
+
+def check_corpus(loaded: LoadedRecipe, corpus: str | Path | None, out: str | Path | None) -> None:
+    """Raise an error if a recipe's corpus is not there, or the experiment directory lies in it."""
+    if loaded.recipe.needs_corpus and corpus is None:
+        raise ConfigError(f'recipe "{loaded.name}" needs a corpus; expected --corpus DIR')
+    if corpus is None:
+        return
+    if not Path(corpus).exists():
+        raise ConfigError(f"{corpus}: no such directory; expected the corpus; check --corpus")
+    if out is not None:
+        check_outside(out, corpus)

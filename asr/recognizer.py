@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,38 +16,42 @@ from acoustic.emissions.model_files import AcousticModel, load_model
 from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.fit import FitCurve
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
-from asr.corpora.speech_data import warn_of_low_rates
-from asr.corpora.wording import PLAIN, forms_for
-from asr.decoding.failures import decoded_or_errors
-from asr.decoding.grammars import read_grammar
-from asr.decoding.judging import Judge, heard, tell_of_no_speech
-from asr.decoding.keywords import Keywords, read_keywords, read_rule
-from asr.decoding.passes import Judged, ScoredSpeech, adapted, decode_all
-from asr.decoding.rejection import USUAL, Rejection
-from asr.decoding.stretches import speech_in_stretches
-from asr.errors import ConfigError, CorpusError, ExperimentError
-from asr.files import as_train_wrote, read_object
-from asr.live.stream import Stream, StreamConfig, StreamParts
-from asr.model_directories import (
+from asr.decoding.model_directories import (
     DECODING,
     LEXICON,
     WORDING,
     Wording,
     check_shift,
     decoding_options,
+    load_curves,
     model_directory,
 )
-from asr.text.forms import Word, WordForms
-from asr.training.fit import load_curves
+from asr.errors import ConfigError, CorpusError, ExperimentError
+from asr.files import as_train_wrote, read_object
+from asr.language.grammars import read_grammar
+from asr.spotting.rejection import USUAL, Judge, Keywords, Rejection, read_keywords, read_rule
+from asr.transcribe import (
+    Parts,
+    ScoredSpeech,
+    adapted,
+    as_written,
+    decode_all,
+    read_recording,
+    tell_of_no_speech,
+    transcribe,
+    transcribe_files,
+)
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
-from features.audio import audio_blocks
-from features.errors import AudioError
-from features.recording import UNCUT_S, Recording
+from features.recording import UNCUT_S
 from foundation.arrays import Singles
 from foundation.errors import AsrError, did_you_mean
 from foundation.records import record_of
-from foundation.threads import parallel_map, single_threaded_libraries
+from foundation.threads import single_threaded_libraries
+
+if TYPE_CHECKING:
+    from asr.live.stream import Stream, StreamConfig
+    from asr.text.forms import Word, WordForms
 
 SPOTTING = "keywords"  # in place of a grammar's name
 _UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
@@ -80,7 +84,7 @@ class Recognizer:
     grammar: str
     decoder: Decoder
     first_pass: Decoder | None = None
-    text: str = PLAIN
+    text: str = "plain"  # `asr.text.forms.PLAIN`, with which all of corpora would be imported
     spelling: Mapping[str, str] = field(default_factory=dict)
     word_curve: FitCurve | None = None
     rejection: Rejection | None = None
@@ -185,9 +189,9 @@ class Recognizer:
         Where nothing is spoken there are no words, and ``no_speech`` says why.
         """
         with single_threaded_libraries():
-            found = self._heard([self._recording(recording)], [""])[0]
+            (found,) = transcribe([read_recording(recording, self.model)], [""], self.parts)
         tell_of_no_speech("samples" if isinstance(recording, np.ndarray) else recording, found)
-        return self.as_written(found)
+        return found
 
     def transcribe_all(
         self, recordings: Sequence[str | Path], *, same_speaker: bool = False
@@ -197,21 +201,7 @@ class Recognizer:
         With ``same_speaker`` all recordings are normalised together and share one adaptation, which helps
         when each is short.
         """
-        warn_of_low_rates(map(Path, recordings), self.model.front_end.config.mfcc.sample_rate)
-        read = list(parallel_map(self._recording_or_error, list(recordings)))
-        named = zip(map(str, recordings), read, strict=True)
-        usable = [(name, r) for name, r in named if isinstance(r, Recording)]
-        speakers = ["" if same_speaker else str(n) for n in range(len(usable))]
-
-        def decode(places: Sequence[int]) -> list[Hypothesis]:
-            return self._heard([usable[n][1] for n in places], [speakers[n] for n in places])
-
-        decoded = iter(decoded_or_errors([name for name, _ in usable], decode))
-        found = [next(decoded) if isinstance(r, Recording) else r for r in read]
-        for recording, hypothesis in zip(recordings, found, strict=True):
-            if isinstance(hypothesis, Hypothesis):
-                tell_of_no_speech(recording, hypothesis)
-        return [f if isinstance(f, AsrError) else self.as_written(f) for f in found]
+        return transcribe_files(recordings, self.parts, same_speaker=same_speaker)
 
     def stream(self, sample_rate: int | None = None, config: StreamConfig | None = None) -> Stream:
         """Return a stream that recognises one speaker's speech while it is spoken.
@@ -221,39 +211,35 @@ class Recognizer:
         sample_rate : samples per second of what the stream will be given; None is the model's own rate
         config : when sentences end, `StreamConfig()` by default
         """
-        adapts = self.first_pass is not None
-        parts = StreamParts(self.model, self.lexicon, self.decoder, adapts, self._judge.spoken, self._written)
-        return Stream(parts, sample_rate, config)
+        from asr.live.stream import Stream  # only who listens needs it
+
+        return Stream(self.parts, sample_rate, config)
 
     @cached_property
     def forms(self) -> WordForms | None:
         """The forms in which transcripts may write the words; None if they are taken as they stand."""
+        from asr.corpora.wording import forms_for  # only who reads transcripts needs it
+
         return forms_for(self.text, self.lexicon, ())
 
     def read(self, transcript: str) -> list[Word]:
         """Return the words of a transcript as the lexicon has them, and as they are written."""
+        from asr.text.forms import Word
+
         if self.forms is None:
             return [Word(word, word) for word in unicodedata.normalize("NFC", transcript).split()]
         return self.forms.read(transcript)
 
     def as_written(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis with the words as people write them, where there is one way to."""
-        if not self.spelling:
-            return hypothesis
-        words = tuple(replace(w, word=self._written(w.word)) for w in hypothesis.words)
-        others = tuple(map(self.as_written, hypothesis.alternatives))
-        return replace(hypothesis, words=words, alternatives=others)
-
-    def _written(self, word: str) -> str:
-        """Return a word of the lexicon as people write it."""
-        return self.spelling.get(word, word)
+        return as_written(hypothesis, self.spelling)
 
     def decode(self, speech: ScoredSpeech) -> list[Hypothesis]:
-        """Return the lexicon's words for each recording, frames adapted if the model does that."""
-        return self._decode(speech, None if self.rejection is None else self._judge.kept)
+        """Return the lexicon's words for each recording, frames adapted if the model does that.
 
-    def _decode(self, speech: ScoredSpeech, judged: Judged | None) -> list[Hypothesis]:
-        """Return the hypothesis of each recording after it is judged."""
+        All are decoded, even where `transcribe` would find no speech.
+        """
+        judged = None if self.rejection is None else self.parts.judge.kept
         return decode_all(self.adapted(speech).scores, self.decoder, judged, speech.names)
 
     def adapted(self, speech: ScoredSpeech) -> ScoredSpeech:
@@ -263,21 +249,10 @@ class Recognizer:
         return adapted(speech, self.model, self.first_pass, self.lexicon)
 
     @cached_property
-    def _judge(self) -> Judge:
-        return Judge(self.model, self.lexicon, self.rejection)
-
-    def _heard(self, recordings: Sequence[Recording], speakers: Sequence[str]) -> list[Hypothesis]:
-        """Return the lexicon's words for each recording, none where nothing is spoken."""
-        return heard(recordings, speakers, self._in_stretches)
-
-    def _in_stretches(self, recordings: Sequence[Recording], speakers: Sequence[str]) -> list[Hypothesis]:
-        """Return the lexicon's words for each recording, decoded stretch by stretch if it is long."""
-        speech = speech_in_stretches(recordings, speakers, self.model)
-        return speech.joined(
-            self._decode(speech.scored, self._judge.spoken),
-            self.model.front_end.frame_shift_s,
-            self.decoder.config.n_best,
-        )
+    def parts(self) -> Parts:
+        """What recordings are transcribed with (`asr.transcribe`)."""
+        judge = Judge(self.model, self.lexicon, self.rejection)
+        return Parts(self.model, self.lexicon, self.decoder, self.first_pass, judge, self.spelling)
 
     def align(self, recording: str | Path | Singles, words: Sequence[str]) -> Alignment:
         """Return where each word, phone and state of a transcript lies in a recording."""
@@ -310,7 +285,7 @@ class Recognizer:
         asked for.
         """
         with single_threaded_libraries():
-            found = self._recording(recording)
+            found = read_recording(recording, self.model)
             is_short = len(found) * self.model.front_end.frame_shift_s <= UNCUT_S
             return self.model.front_end.frame_blocks(found, len(found) if is_short else BLOCK_FRAMES)
 
@@ -323,17 +298,3 @@ class Recognizer:
                 f"transcript, or train with the word in {LEXICON}"
             )
         return utterance_graph(spoken, self.model.topology)
-
-    def _recording(self, recording: str | Path | Singles) -> Recording:
-        config = self.model.front_end.config.mfcc
-        if isinstance(recording, np.ndarray):
-            return Recording.of(recording, config)
-        return Recording.of_blocks(audio_blocks(recording, config.sample_rate), config)
-
-    def _recording_or_error(self, recording: str | Path) -> Recording | AsrError:
-        try:
-            return self._recording(recording)
-        except AsrError as error:
-            return error if str(recording) in str(error) else type(error)(f"{recording}: {error}")
-        except MemoryError:
-            return AudioError(f"{recording}: needs more memory than there is; cut it into pieces")

@@ -11,13 +11,12 @@ from typing import Any
 from acoustic.emissions.combined import uncombined
 from acoustic.emissions.kinds import describe
 from acoustic.emissions.model_files import load_model
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, known_keys, section_of, with_settings
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment
 from asr.files import as_train_wrote, read_object, storage_errors, write_json
-from asr.logs import log_file
+from asr.progress import log_file
 from asr.recipe import is_known_recipe, load_recipe
-from asr.settings import known_keys, section_of, with_settings
 from asr.store import StageStore
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
 from asr.training.recognition import read_rows

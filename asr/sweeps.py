@@ -11,17 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from asr.decoding.model_directories import POINTS
 from asr.errors import ConfigError
-from asr.experiment import LOG, Experiment
+from asr.experiment import LOG, Experiment, experiment_of
 from asr.files import storage_errors, write_json
 from asr.grid import Point, find_point, grid
-from asr.logs import log_file, warnings_once
-from asr.model_directories import POINTS
-from asr.progress import say
-from asr.recipe import LoadedRecipe, load_recipe
+from asr.progress import log_file, say, warnings_once
+from asr.recipe import LoadedRecipe, load_recipe, models_of
 from asr.scoring.points import SWEEP, Outcome, SweepRow, sweep_rows
 from asr.store import StageStore, stage_cpu_s
-from asr.verbs import experiment_of, models_of
 from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)

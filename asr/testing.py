@@ -14,10 +14,10 @@ from acoustic.testing import check_emission_model
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.corpora.marks import source_digest
-from asr.corpora.unknown_words import check_lexicon_belongs
-from asr.corpora.wording import PLAIN, forms_for, worded
+from asr.corpora.wording import check_lexicon_belongs, forms_for, worded
 from asr.recipe import Recipe, load_recipe
 from asr.systems import find_system
+from asr.text.forms import PLAIN
 from decoder.grammars.ngram import NGram
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon

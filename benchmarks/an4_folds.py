@@ -34,25 +34,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from asr.stages.models import ModelStages
-from asr.stages.task import TaskStages
-from markdown import markdown_table
-from report import argument_parser, print_table, write_report
+from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
 from acoustic.emissions.model_files import load_model
-from asr.config import ExperimentConfig, GrammarName
+from asr.config import ExperimentConfig, GrammarName, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
-from asr.decoding.grammars import read_grammar
-from asr.decoding.passes import scored_speech
+from asr.decoding.model_directories import MODELS
 from asr.engines.clusters import running_on
 from asr.files import as_plain
-from asr.model_directories import MODELS
+from asr.language.grammars import read_grammar
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
-from asr.settings import with_settings
+from asr.stages.task import TaskStages
 from asr.store import StageStore
 from asr.systems import SYSTEMS, find_system
+from asr.transcribe import scored_speech
 from benchmarks.papers.layout import write_section
 from decoder import Decoder, DecoderConfig, Lexicon
 from recipes import an4

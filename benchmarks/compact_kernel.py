@@ -24,12 +24,10 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from markdown import markdown_table
 from numpy.typing import NDArray
-from report import argument_parser, print_table, write_report
+from report import argument_parser, markdown_table, print_table, timed, write_report
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
-from timing import timed
 
 from acoustic.discriminants import OROLSClassifier, OROLSRegressor
 from acoustic.kernels import forward

@@ -51,8 +51,7 @@ from experiment_differences import (
     compare_stages,
     model_names,
 )
-from markdown import markdown_table
-from report import argument_parser, write_report
+from report import argument_parser, markdown_table, write_report
 
 RECIPES = ("an4", "fsdd", "folder")
 MODELS = {"best": ("gmm", "npd"), "thesis": ("npd", "orols", "svm")}  # of each preset

@@ -25,13 +25,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from report import argument_parser, print_table, write_report
+from report import argument_parser, print_table, timed, write_report
 from scipy.spatial.distance import cdist
 from sklearn import datasets
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
-from timing import timed
 
 from acoustic.discriminants import NPDClassifier, OROLSClassifier
 from acoustic.kernels.width import scale_width

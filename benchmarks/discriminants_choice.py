@@ -30,10 +30,9 @@ from discriminants_tables import (
     scaled,
     svc_name,
 )
-from report import argument_parser, print_table, write_report
+from report import argument_parser, print_table, timed, write_report
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
-from timing import timed
 
 from acoustic.discriminants import NPDClassifier, OROLSClassifier
 from acoustic.pairs.calibration import CurveName

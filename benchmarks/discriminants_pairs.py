@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from report import print_table
+from report import median, print_table, timed
 from sklearn.svm import SVC
-from timing import median, timed
 
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel

@@ -10,8 +10,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from discriminants_pairs import Frames, states
-from report import print_table
-from timing import timed
+from report import print_table, timed
 
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel

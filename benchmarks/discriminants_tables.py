@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from report import print_table
+from report import Seconds, median, print_table, timed
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-from timing import Seconds, median, timed
 
 from acoustic.discriminants import Calibration, NPDClassifier
 from acoustic.pairs.calibration import CurveName

@@ -23,7 +23,7 @@ from report import argument_parser, print_table, write_report
 from asr import Recognizer
 from asr.corpora.corpus import read_corpus
 from asr.live.stream import StreamConfig
-from features.running import RunningConfig, RunningFrames
+from features.stream import RunningConfig, RunningFrames
 from recipes import an4
 
 CLICK_S, BACKGROUND_S = 0.03, 0.5

@@ -26,17 +26,16 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from markdown import markdown_table
-from report import argument_parser, write_report
+from report import argument_parser, markdown_table, write_report
 from stage_costs import MeasuredExperiment
 
 from asr import info
+from asr.config import with_settings
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.files import as_plain, read_json, write_json
-from asr.logs import terminal_messages
+from asr.progress import terminal_messages
 from asr.recipe import LoadedRecipe, load_recipe
 from asr.scoring.results import Result
-from asr.settings import with_settings
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from markdown import markdown_table
+from report import markdown_table
 from rm1_frames import N_FEATURES
 
 HOURS, FRAMES_A_SECOND = 960, 100

@@ -1,151 +1,187 @@
-"""Figures on the code: packages, sizes, options, places where an idea is implemented twice, weak tests.
+"""How many places the code has, and how many of them a reader or a command passes through.
 
-    python benchmarks/house.py ../base .
-    python benchmarks/house.py . --lists
+    python benchmarks/house.py ../base . --exp exp/fsdd --wav one.wav --corpus recordings --out house.json
 
-One column for each checkout. By what rules places are found is said in `house_code`, `house_tests` and
-`house_reflection`; ``--lists`` names every place that was counted, for a look at whether the rules are right.
+One column for each checkout. Modules, lines and functions are counted in the files that git tracks. Modules
+that a command imports are counted in a process of its own. A walk counts the modules of which a function is
+called while a model is trained on ``--corpus`` (a folder of recordings), one recording is decoded, or the
+scores of one block of frames are computed; what is merely imported does not count.
 """
 
 from __future__ import annotations
 
+import argparse
+import ast
 import json
+import subprocess
 import sys
-from argparse import ArgumentTypeError
-from collections.abc import Sequence
-from pathlib import Path
+import tempfile
+from collections import Counter, defaultdict
+from pathlib import Path, PurePosixPath
 from statistics import median
-from typing import Any
 
-import house_code
-import house_tests
 from checkouts import Checkout
-from markdown import markdown_table
-from report import argument_parser, write_report
+from report import argument_parser, print_table, write_report
 
-_REFLECTION = Path(__file__).with_name("house_reflection.py")
-_N_LONGEST = 10
-_LONG_MODULE, _LONG_FUNCTION, _MANY_ARGUMENTS = 350, 40, 12
+PACKAGES = ("asr", "acoustic", "features", "decoder", "foundation", "recipes")
+SMALL = 60  # lines of a module that is perhaps a part of its only importer
 
-Counted = dict[str, Any]
+# Runs in a process of the checkout: argv is its root, a walk's name, and what the walk needs.
+_PROBE = """
+import json, sys, threading
+from pathlib import Path
+root, walk, *arguments = sys.argv[1:]
+entered = {}
+def hook(frame, event, _):
+    code = frame.f_code
+    is_function = code.co_flags & 1  # bodies of modules and classes are none
+    if event == "call" and is_function and code.co_filename.startswith(root):
+        entered.setdefault(code.co_filename[len(root):].strip("/"))
+if walk == "scores":
+    import numpy as np
+    from acoustic import load_model
+    model, block = load_model(Path(arguments[0])), None
+    for n_dims in range(1, 400):  # the front end's own number is a matter of its configuration
+        try:
+            block = np.zeros((100, n_dims), np.float32)
+            model.scores(block)
+            break
+        except Exception:
+            continue
+    run = lambda: model.scores(block)
+else:
+    from asr.__main__ import main
+    sys.argv = ["asr", *arguments]
+    run = main
+threading.setprofile(hook); sys.setprofile(hook)
+try:
+    run()
+except SystemExit:
+    pass
+sys.setprofile(None); threading.setprofile(None)
+ours = [m for m in sys.modules if m.partition(".")[0] in %r]
+with open(%r, "w") as file:
+    json.dump({"entered": list(entered), "imported": len(ours)}, file)
+"""
 
 
 def main() -> None:
     """Count, print and write."""
     parser = argument_parser(__doc__, __file__)
-    parser.add_argument("checkouts", type=checkout_directory, nargs="+", metavar="DIR")
-    parser.add_argument("--python", type=Path, default=Path(sys.executable), help="with the dependencies")
-    parser.add_argument("--lists", action="store_true", help="name every place that was counted")
+    parser.add_argument("checkouts", type=_checkout, nargs="+", metavar="DIR")
+    parser.add_argument("--exp", type=Path, help="an experiment, for the walks of decoding and scores")
+    parser.add_argument("--model", default="npd", help="of the experiment")
+    parser.add_argument("--wav", type=Path, help="a recording, for the walk of decoding")
+    parser.add_argument("--corpus", type=Path, help="a folder of recordings, for the walk of training")
     arguments = parser.parse_args()
-    checkouts = [Checkout(directory, arguments.python) for directory in arguments.checkouts]
+    checkouts = [Checkout(directory) for directory in arguments.checkouts]
+    counted = [_counted(c.directory) | _walked(c, arguments) for c in checkouts]
     heads = [f"{c.directory.resolve().name} ({c.revision()})" for c in checkouts]
-    houses = [counted(checkout) for checkout in checkouts]
-    print_numbers(heads, houses)
-    print_folders(heads, houses)
-    for name in ("longest modules", "longest functions"):
-        print_longest(name, heads, houses)
-    if arguments.lists:
-        for head, house in zip(heads, houses, strict=True):
-            print_places(head, house["places"])
-    write_report(arguments.out, dict(zip(heads, houses, strict=True)))
+    names = list(dict.fromkeys(name for counts in counted for name in counts if name != "walks"))
+    print_table(["", *heads], [[name, *(counts.get(name) for counts in counted)] for name in names])
+    write_report(arguments.out, dict(zip(heads, counted, strict=True)))
 
 
-def checkout_directory(text: str) -> Path:
+def _checkout(text: str) -> Path:
     """Return a directory that holds the packages."""
     if not (Path(text) / "asr").is_dir():
-        raise ArgumentTypeError(f"{text}: no folder asr in it, expected a checkout of the product")
+        raise argparse.ArgumentTypeError(f"{text}: no folder asr in it, expected a checkout of the product")
     return Path(text)
 
 
-def counted(checkout: Checkout) -> Counted:
-    """Return all that is counted of a checkout."""
-    modules = house_code.read_modules(checkout.directory)
-    tests = house_code.read_modules(checkout.directory, ["tests"])
-    checkout.check()
-    reflected = json.loads(checkout.run(_REFLECTION))
-    places = {
-        "checks of the machines' class": house_code.machine_checks(modules),
-        "greedy selection loops": house_code.greedy_loops(modules),
-        "kernel implementations": house_code.kernel_implementations(modules),
-        "BLAS limiters": house_code.blas_limiters(modules),
-        "array aliases": house_code.array_aliases(modules),
-        "tests without an assertion": house_tests.tests_without_assertion(tests),
-        "tests of shape, type or finiteness alone": house_tests.tests_of_form_only(tests),
-        "`raises` without `match`": house_tests.raises_without_match(tests),
-        "modules without a test file": house_tests.modules_without_tests(modules, tests),
-    }
+def _counted(root: Path) -> dict[str, object]:
+    """Return the figures of a checkout's files."""
+    listed = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True, check=True)
+    files = {f: (root / f).read_text(encoding="utf-8") for f in listed.stdout.split() if f.endswith(".py")}
+    product = {f: text for f, text in files.items() if f.split("/")[0] in PACKAGES}
+    trees = {f: ast.parse(text) for f, text in product.items()}
+    importers = _importers(trees)
+    functions = [
+        node.end_lineno - node.lineno + 1
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
+    ]
+    imports = sum(isinstance(n, ast.Import | ast.ImportFrom) for t in trees.values() for n in ast.walk(t))
+    lines = {f: text.count("\n") for f, text in product.items()}
+    folders = Counter(str(PurePosixPath(f).parent) for f in product if not f.endswith("__init__.py"))
+    alone = [f for f in product if len(importers[f]) == 1 and _folder(f) == _folder(*importers[f])]
     return {
-        "modules": house_code.modules_by_folder(modules),
-        "longest modules": house_code.longest_modules(modules),
-        "longest functions": house_code.longest_functions(modules),
-        "options": reflected["options"],
-        "estimators": reflected["estimators"],
-        "tests": sum(1 for _ in house_tests.tests_of(tests)),
-        "places": {name: [list(place) for place in found] for name, found in places.items()},
-    }
-
-
-def numbers(house: Counted) -> dict[str, object]:
-    """Return the rows of the table of a checkout."""
-    folders, modules, functions = house["modules"], house["longest modules"], house["longest functions"]
-    n_arguments = {name: len(found) for name, found in house["estimators"].items()}
-    most = max(n_arguments, key=lambda name: n_arguments[name])
-    places = house["places"]
-    return {
-        "modules": sum(folders.values()),
-        "folders with modules": len(folders),
-        "most modules in a folder": max(folders.values()),
-        "lines of code": sum(size for _, size in modules),
-        f"modules over {_LONG_MODULE} lines of code": sum(size > _LONG_MODULE for _, size in modules),
-        "longest module": modules[0][1],
+        "product modules": len(product),
+        **{f"  {package}": sum(f.startswith(f"{package}/") for f in product) for package in PACKAGES},
+        "lines of the product": sum(lines.values()),
         "functions": len(functions),
-        "median function": median(size for _, size in functions),
-        f"functions over {_LONG_FUNCTION} lines of code": sum(s > _LONG_FUNCTION for _, s in functions),
-        "longest function": functions[0][1],
-        "configuration options": len(house["options"]),
-        "most constructor arguments of an estimator": n_arguments[most],
-        f"estimators with more than {_MANY_ARGUMENTS}": sum(
-            n > _MANY_ARGUMENTS for n in n_arguments.values()
-        ),
-        **{name: len(found) for name, found in places.items()},
-        "modules with BLAS limiters": len({path for path, *_ in places["BLAS limiters"]}),
-        "modules with array aliases": len({path for path, *_ in places["array aliases"]}),
-        "tests (functions)": house["tests"],
+        "lines of a function, median": median(functions),
+        "lines of a module, median": median(lines.values()),
+        "import lines": imports,
+        "modules with one importer, in the same folder": len(alone),
+        f"  of these under {SMALL} lines": sum(lines[f] < SMALL for f in alone),
+        "largest folders": ", ".join(f"{name} {n}" for name, n in folders.most_common(4)),
+        "modules at the root of asr": folders["asr"],
+        "lines of benchmarks": _total(files, "benchmarks/") - _total(files, "benchmarks/papers/"),
+        "lines of the papers' tables": _total(files, "benchmarks/papers/")
+        + _total(files, "benchmarks/papers/"),
+        "lines of tests": _total(files, "tests/"),
+        "lines of README": (root / "README.md").read_text(encoding="utf-8").count("\n"),
     }
 
 
-def print_numbers(heads: Sequence[str], houses: Sequence[Counted]) -> None:
-    """Print the table of numbers."""
-    columns = [numbers(house) for house in houses]
-    print(markdown_table(("", *heads), [(name, *(c[name] for c in columns)) for name in columns[0]]), "\n")
+def _importers(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """Return for each file the files that import it."""
+    of_module = {f.removesuffix(".py").removesuffix("/__init__").replace("/", "."): f for f in trees}
+    found: dict[str, set[str]] = defaultdict(set)
+    for file, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            for name in names:
+                if name in of_module and of_module[name] != file:
+                    found[of_module[name]].add(file)
+    return found
 
 
-def print_folders(heads: Sequence[str], houses: Sequence[Counted]) -> None:
-    """Print how many modules each folder holds."""
-    folders = sorted({folder for house in houses for folder in house["modules"]})
-    rows = [(folder, *(house["modules"].get(folder) for house in houses)) for folder in folders]
-    print(markdown_table(("modules in", *heads), rows), "\n")
+def _folder(file: str) -> str:
+    return str(PurePosixPath(file).parent)
 
 
-def print_longest(name: str, heads: Sequence[str], houses: Sequence[Counted]) -> None:
-    """Print the longest modules or functions of each checkout."""
-    for head, house in zip(heads, houses, strict=True):
-        print(markdown_table((f"{name}, {head}", "lines of code"), house[name][:_N_LONGEST]), "\n")
-    if name == "longest functions":
-        rows = [{n: len(found) for n, found in house["estimators"].items()} for house in houses]
-        names = sorted({n for row in rows for n in row}, key=lambda n: (-max(r.get(n, 0) for r in rows), n))
-        table = [(n, *(row.get(n) for row in rows)) for n in names]
-        print(markdown_table(("constructor arguments", *heads), table), "\n")
+def _total(files: dict[str, str], folder: str) -> int:
+    return sum(text.count("\n") for f, text in files.items() if f.startswith(folder))
 
 
-def print_places(head: str, places: dict[str, list[list[str]]]) -> None:
-    """Print every place that was counted."""
-    for name, found in places.items():
-        print(f"### {name}, {head}\n")
-        for place in found:
-            print(f"- {': '.join(place)}")
-        print()
+def _walked(checkout: Checkout, arguments: argparse.Namespace) -> dict[str, object]:
+    """Return what commands import, and the modules that each walk enters."""
+    with tempfile.TemporaryDirectory() as scratch:
+        walks = {"--help": ("--help",)}
+        if arguments.exp and arguments.wav:
+            walks["decode"] = ("decode", arguments.exp.absolute(), arguments.wav.absolute())
+            walks["decode"] += ("--model", arguments.model)
+            walks["scores"] = (arguments.exp.absolute() / "models" / arguments.model,)
+        if arguments.corpus:
+            new = Path(scratch) / "exp"
+            walks["train"] = ("train", "folder", "--corpus", arguments.corpus.absolute(), "--out", new)
+            walks["train"] += ("--model", arguments.model)
+        found = {walk: _probed(checkout, walk, rest, Path(scratch)) for walk, rest in walks.items()}
+    return {
+        **{f"modules that {walk} imports": counts["imported"] for walk, counts in found.items()},
+        **{f"modules that {walk} enters": len(counts["entered"]) for walk, counts in found.items()},
+        "walks": found,
+    }
+
+
+def _probed(checkout: Checkout, walk: str, rest: tuple[object, ...], scratch: Path) -> dict[str, list[str]]:
+    out = scratch / f"{walk}.json"
+    root = checkout.directory.resolve()
+    script = scratch / "probe.py"
+    script.write_text(_PROBE % (PACKAGES, str(out)), encoding="utf-8")
+    checkout.run(script, root, walk, *rest)
+    found: dict[str, list[str]] = json.loads(out.read_text(encoding="utf-8"))
+    ours = tuple(f"{package}/" for package in PACKAGES)
+    return {**found, "entered": [name for name in found["entered"] if name.startswith(ours)]}
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

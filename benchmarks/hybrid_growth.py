@@ -17,11 +17,10 @@ from typing import Any
 import matplotlib
 import numpy as np
 from hybrid_rows import TRAIN, Row, reconfigured, row_of
-from markdown import markdown_table
+from report import markdown_table
 from sklearn.svm import SVC
 
-from acoustic.emissions.aligned_frames import AlignedFrames
-from acoustic.emissions.hybrid import HybridConfig
+from acoustic.emissions.training import AlignedFrames, HybridConfig
 from acoustic.pairs.class_frames import ClassFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from acoustic.emissions.aligned_frames import aligned_frames, halves
 from acoustic.emissions.combined import uncombined
-from acoustic.emissions.hybrid import train_emissions
 from acoustic.emissions.kinds import describe
 from acoustic.emissions.model_files import TENSORS_NAME, AcousticModel, load_model
+from acoustic.emissions.training import aligned_frames, halves
+from acoustic.ways import train_emissions
 from asr.config import ExperimentConfig
 from asr.experiment import Experiment
 from asr.files import read_json

@@ -21,11 +21,10 @@ from report import argument_parser, print_table, write_report
 
 from asr import Recognizer, keywords
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
-from asr.model_directories import model_directory
-from asr.rules.hearing import hear, pieces_of_corpus, pieces_of_others
-from asr.rules.withheld import withheld
-from asr.scoring.detection import Wanted, operating_point
-from asr.training.rejection import log_odds_of
+from asr.decoding.model_directories import model_directory
+from asr.spotting.detection import Wanted, operating_point
+from asr.spotting.learning import log_odds_of
+from asr.spotting.pieces import find_words, pieces_of_corpus, pieces_of_others, withheld
 from features.audio import audio_info
 from recipes import an4, fsdd
 
@@ -143,7 +142,7 @@ def measured(label, data, options, corpus, words, model):
     decoder = recognizer.spotting().decoder
     points, heard = {}, {}
     for name, pieces in tests.items():
-        found = hear(recognizer, pieces, words, [decoder])
+        found = find_words(recognizer, pieces, words, [decoder])
         candidates = [c for h in found for c in h.found[0]]
         heard[name] = (
             log_odds_of(rule, candidates),
@@ -231,7 +230,7 @@ def rejection(options, data, corpus, model):
 def unknown_words(data, corpus, model, own, plain, judging):
     """Return what is found in test where the search is given none of an utterance's own words."""
     pieces = withheld(plain, pieces_of_corpus(plain, data / corpus / "test", own), without_one=False)
-    found = [c for h in hear(plain, pieces, plain.lexicon.words, [plain.decoder]) for c in h.found[0]]
+    found = [c for h in find_words(plain, pieces, plain.lexicon.words, [plain.decoder]) for c in h.found[0]]
     minutes = sum(audio_info(u.audio_path).duration_s for u in read_corpus(data / corpus / "test")) / 60
     kept = [(log_odds_of(each.rejection, found) >= each.rejection.threshold).sum() for each in judging]
     names = ("words_a_minute", "with_rough_rule", "with_rule_of_training", "with_learned_rule")

@@ -31,14 +31,14 @@ from acoustic.emissions.model_files import load_model, save_model
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import Corpus, read_parts
 from asr.corpora.speech_data import compute_cepstra
-from asr.decoding.passes import scored_speech
 from asr.scoring.edit_distance import align_words, count_errors
 from asr.training.gmm import fit_front_end, start_flat, train_components
+from asr.transcribe import scored_speech
 from benchmarks.papers.layout import table, write_section
+from decoder import decoder as networks
 from decoder.decoder import Decoder, DecoderConfig
 from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
-from decoder.search import networks
 
 MIXTURES = ((1, 8), (2, 4), (4, 4), (8, 6))  # Gaussians a state, and passes
 LM_SCALE = 10.0

@@ -28,15 +28,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from markdown import markdown_table
-from report import argument_parser, print_table, write_report
+from report import argument_parser, markdown_table, print_table, write_report
 
 from asr.corpora.corpus import Corpus, read_corpus
-from asr.decoding.passes import adapted, scored_speech
 from asr.live.stream import StreamConfig
 from asr.recipe import load_recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
+from asr.transcribe import adapted, scored_speech
 from benchmarks.papers.layout import write_section
 from decoder import HypothesisWord
 from features import read_audio

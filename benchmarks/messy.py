@@ -14,9 +14,8 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from markdown import markdown_table
 from messy_corpus import Mess, write_twin
-from report import argument_parser, print_table, write_report
+from report import argument_parser, markdown_table, print_table, write_report
 
 from asr import train
 from asr.corpora.corpus import SPLITS, read_corpus, write_corpus

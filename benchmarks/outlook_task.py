@@ -20,21 +20,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
 from acoustic.emissions.model_files import load_model
 from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.training import AlignedFrames, aligned_frames, halves
 from acoustic.hmm.topology import Topology
-from asr.config import GrammarName, TuningConfig
+from asr.config import GrammarName, TuningConfig, with_preset, with_settings
 from asr.corpora.speech_data import SpeechData
-from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.tuning import tune
 from asr.experiment import Experiment
 from asr.files import write_json
+from asr.language.grammars import has_lm_scale, read_grammar
 from asr.recipe import load_recipe
 from asr.scoring.scoring import compare, score
-from asr.settings import with_settings
 from asr.training.hybrid import hybrid_front_end, load_units, own_units
-from asr.verbs import with_preset
 from decoder import Decoder
 from features.frontend import FrontEnd
 from foundation.arrays import Ints, Reals, Singles

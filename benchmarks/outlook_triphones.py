@@ -13,12 +13,12 @@ from typing import Any
 
 from acoustic.emissions.combined import uncombined
 from acoustic.emissions.model_files import load_model
+from asr.config import with_settings
 from asr.experiment import Experiment
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
 from asr.recipe import load_recipe
 from asr.scoring.scoring import compare
-from asr.settings import with_settings
 from asr.store import RECORD, StageOutput
 from asr.systems import HybridSystem
 from benchmarks.papers.layout import table

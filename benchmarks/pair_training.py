@@ -16,10 +16,10 @@ from asr.stages.models import ModelStages
 from asr.stages.task import TaskStages
 from report import argument_parser, print_table, write_report
 
-from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
-from acoustic.emissions.hybrid import THESIS, HybridConfig, train_emissions
+from acoustic.emissions.training import THESIS, AlignedFrames, HybridConfig, aligned_frames, halves
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
+from acoustic.ways import train_emissions
 from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
 from asr.store import StageStore

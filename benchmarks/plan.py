@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from growth import cut
-from markdown import markdown_table
-from report import argument_parser, write_report
+from report import argument_parser, markdown_table, write_report
 
 from asr import info
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_preset, with_settings
 from asr.files import read_json
 from asr.planning.laws import BASE_MB
 from asr.planning.pair_costs import costs_by_size
@@ -34,11 +33,9 @@ from asr.planning.records import ModelPlan
 from asr.planning.sample import size_of
 from asr.planning.walk import GROUPS, Stage
 from asr.recipe import LoadedRecipe, load_recipe
-from asr.settings import with_settings
 from asr.sparsity import config_of
 from asr.store import RECORD
 from asr.systems import find_system
-from asr.verbs import with_preset
 from benchmarks.papers.layout import write_section
 
 PAGE = Path("docs/results/plan.md")

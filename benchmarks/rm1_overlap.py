@@ -16,19 +16,18 @@ from pathlib import Path
 
 import numpy as np
 from asr.stages.models import ModelStages
-from asr.stages.task import TaskStages
-from markdown import markdown_table
 from pair_training import frames_of
-from report import argument_parser, write_report
+from report import argument_parser, markdown_table, write_report
 from rm1_frames import NEW, generated_frames
 from sklearn.svm import SVC
 
-from acoustic.emissions.hybrid import THESIS
+from acoustic.emissions.training import THESIS
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 from acoustic.pairs.train_svm import SvmConfig
 from asr.recipe import load_recipe
+from asr.stages.task import TaskStages
 from asr.store import StageStore
 from asr.training.hybrid import load_units
 from benchmarks.papers.layout import write_section

@@ -27,8 +27,7 @@ import numpy as np
 import rm1_measures as measures
 from hours_960 import hours_table, unit_costs, unit_table
 from hybrid_growth import power
-from markdown import markdown_table
-from report import argument_parser, write_report
+from report import argument_parser, markdown_table, write_report
 from rm1_frames import N_FEATURES, N_STATES
 
 from asr.files import read_json, write_json

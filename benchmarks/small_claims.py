@@ -13,14 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from markdown import markdown_table
 from numpy.typing import NDArray
-from report import argument_parser, print_table, write_report
+from report import argument_parser, markdown_table, print_table, timed, write_report
 from scipy.spatial import cKDTree
 from scipy.stats import kurtosis, normaltest
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
-from timing import timed
 
 from acoustic.discriminants import (
     KMSEClassifier,

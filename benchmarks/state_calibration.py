@@ -44,13 +44,13 @@ from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.iterative_coupling import CouplingName
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
-from asr.decoding.passes import emission_scores, heard_states
+from asr.decoding.model_directories import DECODING, MODELS
 from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
-from asr.model_directories import DECODING, MODELS
 from asr.store import RECORD
 from asr.training.gmm import usable_for_training, utterance_graphs
+from asr.transcribe import emission_scores, heard_states
 from decoder.lexicon import Lexicon
 from foundation.threads import parallel_map
 

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from report import argument_parser, print_table, write_report
+from report import argument_parser, print_table, timed, write_report
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
-from timing import timed
 
 from acoustic.discriminants import OROLSClassifier, OROLSRegressor
 from benchmarks.papers.datasets import Split, fixed_split, partitions, sinc

@@ -44,21 +44,19 @@ from hybrid_rows import (
     scoring_speed,
     with_thesis_pools,
 )
-from markdown import markdown_table
-from report import argument_parser, write_report
+from report import argument_parser, markdown_table, write_report
 
-from asr.decoding.grammars import read_grammar, sentences_outside
+from asr.config import with_preset, with_settings
 from asr.experiment import Experiment
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
-from asr.logs import log_file
+from asr.language.grammars import read_grammar, sentences_outside
+from asr.progress import log_file
 from asr.recipe import load_recipe
 from asr.scoring.results import Result
 from asr.scoring.scoring import compare, score
-from asr.settings import with_settings
 from asr.systems import HybridSystem
 from asr.training.choice import said_values
-from asr.verbs import with_preset
 from benchmarks.papers.layout import write_section
 
 NAMES = ("gmm", "gmm16", SVM, "npd", "orols", "krls", POOLS)

@@ -1,8 +1,7 @@
 from .decoder import Decoder, DecoderConfig, Hypothesis, HypothesisWord
 from .errors import DecodingError, GrammarError, LexiconError
-from .grammars.grammar import Grammar, GrammarTables
+from .grammars.grammar import Grammar, GrammarTables, WordLoop
 from .grammars.ngram import NGram
-from .grammars.word_loop import WordLoop
 from .grammars.word_pair import WordPairGrammar
 from .lexicon import Lexicon
 from .stream import DecoderStream, PartialHypothesis, PartialWord

@@ -10,20 +10,25 @@ from numpy.typing import ArrayLike
 
 from acoustic.hmm.topology import Topology
 from decoder.errors import DecodingError
-from decoder.grammars.grammar import Grammar
+from decoder.grammars.grammar import Grammar, GrammarTables
 from decoder.lexicon import Lexicon
 from decoder.search.compiled import Pruning, Weights
-from decoder.search.confidence import edge_posteriors, word_confidence
-from decoder.search.lattice import Lattice, build_lattice
-from decoder.search.nbest import best_sequences
-from decoder.search.network import Network
-from decoder.search.networks import choose_network
-from decoder.search.rescoring import WeighedLattice
-from decoder.search.tree_network import TreeNetwork
+from decoder.search.lattice import (
+    Lattice,
+    WeighedLattice,
+    best_sequences,
+    build_lattice,
+    edge_posteriors,
+    word_confidence,
+)
+from decoder.search.network import Network, build_network
+from decoder.search.tree_network import TreeNetwork, build_tree_network
 from decoder.search.tree_search import BEAM_SHARE, MAX_ACTIVE, TreeSearch
 from decoder.search.viterbi import WordSearch
 from decoder.search.word_ends import Search, SearchResult, trace
 from foundation.arrays import Floats
+
+MOST_INSTANCES = 2000  # with more word instances, the prefix tree is faster
 
 # Sums of more would be infinite in single precision, or ask for more words than there is memory.
 _LARGEST = {
@@ -202,11 +207,11 @@ class Decoder:
         return self.outcome(search)
 
     def search(self, n_frames: int = 0) -> Search:
-        """Return a search that has not begun, for about so many frames; `outcome` is what comes of it."""
+        """Return a search over about so many frames that has not begun yet; `outcome` ends it."""
         return self._search(float(self.config.lattice_beam) if self._wants_lattice else -np.inf, n_frames)
 
     def outcome(self, search: Search) -> Hypothesis:
-        """Return the best words for the scores that a `search` was given, which is over then."""
+        """End a `search` and return the best words for the scores that it was given."""
         config, result = self.config, search.end()
         best = self._hypothesis(result)
         if not self._wants_lattice:
@@ -222,7 +227,7 @@ class Decoder:
     def decode_with_lattice(
         self, scores: ArrayLike, beam: float, max_edges_per_frame: int
     ) -> tuple[Hypothesis, WeighedLattice]:
-        """Return what `decode` does, and a lattice that knows the best words with other weights.
+        """Return what `decode` returns, and a lattice in which the best words with other weights are found.
 
         Parameters
         ----------
@@ -322,3 +327,18 @@ def check_scores(scores: ArrayLike, n_states: int) -> Floats:
             f"state {state}; check the features and the model"
         )
     return matrix
+
+
+def choose_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -> Network | TreeNetwork:
+    """Return a prefix tree for large vocabularies and grammars, word instances for small ones.
+
+    Where contexts reach across words there are only word instances, whatever the size.
+    """
+    if topology.crosses_words or n_word_instances(tables) <= MOST_INSTANCES:
+        return build_network(lexicon, tables, topology)
+    return build_tree_network(lexicon, tables, topology)
+
+
+def n_word_instances(tables: GrammarTables) -> int:
+    """Return the number of pairs of a word and the context after it."""
+    return len(np.unique(tables.arc_words.astype(np.int64) * tables.n_contexts + tables.arc_contexts))

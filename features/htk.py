@@ -11,8 +11,7 @@ import numpy as np
 
 from features.errors import FeatureError
 from foundation.arrays import Reals, Singles
-from foundation.regular_files import content_of
-from foundation.writing import write_whole
+from foundation.files import content_of, write_whole
 
 HEADER = struct.Struct(">iihh")
 PERIOD_UNIT_S = 1e-7

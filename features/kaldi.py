@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.errors import FeatureError
-from foundation.regular_files import check_regular
-from foundation.writing import whole_file, write_whole
+from foundation.files import check_regular, whole_file, write_whole
 
 Entry: TypeAlias = NDArray[Any]  # (T, D) or (T,) float32 or float64, or (T,) int32
 

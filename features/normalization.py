@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from features.errors import FeatureError
-from foundation.array_checks import check_array
-from foundation.arrays import Floats, Reals, Singles
+from foundation.arrays import Floats, Reals, Singles, check_array
 
 # A component whose spread is this small a share of its size varies by float32 rounding alone.
 CONSTANT_RATIO = 1e-6
@@ -53,7 +52,7 @@ class Moments:
         self.count = total
 
     def fade(self, most: int) -> None:
-        """Let all frames so far count as no more than so many."""
+        """Reduce the weight of all frames so far to at most this number of frames."""
         if self.count > most:
             self._squares *= most / self.count
             self.count = most

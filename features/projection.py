@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from features.errors import FeatureError
-from features.matrix_product import serial_product
 from features.normalization import check_frames
-from foundation.array_checks import check_array
-from foundation.arrays import Floats, Integers, Reals, Singles
-from foundation.threads import single_threaded_libraries
+from foundation.arrays import Floats, Integers, Reals, Singles, check_array
+from foundation.threads import serial_product, single_threaded_libraries
 
 # Share of the mean variance added to every direction: it decides only where classes have no variance.
 RELATIVE_RIDGE = 1e-6

@@ -11,10 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.derivatives import add_derivatives
-from features.energy import frame_powers
 from features.errors import FeatureError
-from features.mfcc import BLOCK_FRAMES, MfccConfig, check_samples, mfcc_plan, static_frames, whole_static
+from features.mfcc import (
+    BLOCK_FRAMES,
+    MfccConfig,
+    add_derivatives,
+    check_samples,
+    mfcc_plan,
+    static_frames,
+    whole_static,
+)
+from features.samples import frame_powers
 from foundation.arrays import Reals, Singles
 
 UNCUT_S = 60.0  # what is no longer than this is one stretch

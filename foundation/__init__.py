@@ -1,1 +1,1 @@
-"""What all rooms share: array types, errors, checks of options, work on many threads."""
+"""What all packages share: array types, errors, checks of options, blocks of work, whole files."""

@@ -1,13 +1,18 @@
-"""The types of arrays, named once: the precision is part of a function's contract.
+"""The types of arrays, named once, and checks of arrays that come from files.
 
-Features are single precision, scores and statistics double; numbers of classes, states and words are 32 bits
-wide, rows of large arrays 64. Shapes are said in docstrings.
+The precision is part of a function's contract: features are single precision, scores and statistics double;
+numbers of classes, states and words are 32 bits wide, rows of large arrays 64. Shapes are said in docstrings.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
+
+from foundation.errors import AsrError
 
 Singles: TypeAlias = NDArray[np.float32]
 Floats: TypeAlias = NDArray[np.float64]
@@ -21,12 +26,11 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 Tensors: TypeAlias = dict[str, NDArray[Any]]  # by the names under which a file holds them
 
-
 FARTHEST = np.float32(1e6)
 
 
 def bounded(frames: Reals) -> Reals:
-    """Return the frames with values beyond ±1e6 brought to that, so that their squares have finite sums.
+    """Return the frames with values clipped to ±1e6, so that sums of their squares stay finite.
 
     Features are some hundreds at most; what is far beyond is as far from every state as what is here.
     """
@@ -39,3 +43,60 @@ def half_precision(numbers: Reals) -> Singles:
         halves = np.asarray(numbers, dtype=np.float16)
     kept = halves if np.isfinite(halves).all() else numbers
     return np.asarray(kept, dtype=np.float32)
+
+
+# Whether arrays that a file brings are what the functions that work on them take for granted
+
+LARGEST = 1e9  # of numbers learned from frames: far above all that occur, and products of several stay finite
+_CURE = "train again or restore the file"
+
+
+def check_array(
+    name: str,
+    array: NDArray[Any],
+    dtype: DTypeLike,
+    shape: Sequence[int | None],
+    error: type[AsrError],
+    *,
+    lowest: float = -LARGEST,
+    highest: float = LARGEST,
+) -> None:
+    """Raise the error unless an array has this type and shape, and all its numbers lie within two bounds.
+
+    Parameters
+    ----------
+    name : what the error calls the array
+    array : what a file brings
+    dtype : type of the numbers, exactly
+    shape : length of each axis; None for any
+    error : kind of error
+    lowest, highest : bounds of the numbers, both allowed; NaN never is. Flags have none.
+
+    >>> check_array("means", np.zeros((3, 2)), np.float64, (None, 2), AsrError)
+    """
+    fits = array.ndim == len(shape) and all(
+        n is None or n == m for n, m in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != np.dtype(dtype) or not fits:
+        said = ", ".join("any" if n is None else str(n) for n in shape)
+        raise error(
+            f"{name}: expected {np.dtype(dtype)} of shape ({said}), got {array.dtype} of shape "
+            f"{array.shape}; {_CURE}"
+        )
+    if array.dtype != np.bool_ and not (lowest <= array).all() & (array <= highest).all():
+        raise error(f"{name}: expected numbers from {lowest:g} to {highest:g}, got others; {_CURE}")
+
+
+def check_starts(name: str, starts: NDArray[Any], n: int, error: type[AsrError]) -> None:
+    """Raise the error unless starts of parts, and the end of the last, (K + 1,) int32, rise from 0 to n."""
+    check_array(name, starts, np.int32, (None,), error, lowest=0, highest=n)
+    if len(starts) < 2 or starts[0] or starts[-1] != n or (np.diff(starts) < 0).any():
+        raise error(f"{name}: expected places of parts that rise from 0 to {n}, got others; {_CURE}")
+
+
+def check_number(
+    name: str, number: float, error: type[AsrError], *, lowest: float = -LARGEST, highest: float = LARGEST
+) -> None:
+    """Raise the error unless a number lies within two bounds or on them; NaN never does."""
+    if not lowest <= number <= highest:
+        raise error(f"{name}: expected a number from {lowest:g} to {highest:g}, got {number:g}; {_CURE}")

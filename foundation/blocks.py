@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 
 class BlockError(AsrError):
-    """Blocks that failed again and again, where all others are done."""
+    """Some blocks failed again and again; all others are done and kept."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class _Unsaved:
 
 
 def always(seconds: float) -> bool:
-    """Return that results are written, whatever they took."""
+    """Return True: each result is written to a file, however little time it took."""
     return True
 
 

@@ -39,7 +39,7 @@ def njit(
     inline: Literal["never", "always"] = "never",
     forceinline: bool = False,
 ) -> Any:
-    """Return a decorator that does what numba's does with these options, but for how code is kept.
+    """Return numba's ``njit`` decorator with these options; this module keeps its machine code on disk.
 
     >>> @njit(nogil=True)
     ... def twice(x):

@@ -1,4 +1,4 @@
-"""What is wrong with a part that somebody else wrote, all of it at once.
+"""Checks of plugins: all that is wrong with a part that somebody else wrote, listed at once.
 
 The checks for authors of plugins (`acoustic.testing`, `decoder.testing`, `asr.testing`) are made of this.
 """

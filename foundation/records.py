@@ -1,7 +1,9 @@
-"""Records made of what JSON files hold, the type of every value checked."""
+"""Records of plain values, checked: made of what JSON files hold, or configurations made in code."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -115,3 +117,82 @@ def _said(item: object) -> str:
     if isinstance(item, list | Mapping):
         text = "a list" if isinstance(item, list) else "an object"
     return " ".join(text[:60].split())
+
+
+# Texts of JSON that somebody may have damaged
+
+# What code raises that takes the content of a file for what it should be.
+CONTENT_ERRORS = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    IndexError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+)
+
+
+def parsed_json(text: str) -> Any:
+    """Return the content of a JSON text.
+
+    Raises
+    ------
+    ValueError : it is no JSON, or lists and objects are in each other too deep to be read
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("lists or objects are too deep in each other") from None
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's words, or its kind if it has none.
+
+    >>> first_line(ValueError("so\\nand so")), first_line(MemoryError())
+    ('so', 'MemoryError')
+    """
+    return (str(error).splitlines() or [""])[0] or type(error).__name__
+
+
+# Checks that several configurations share
+
+
+def check_choices(config: object, error: type[AsrError]) -> None:
+    """Raise the error if a field whose type is a Literal has another value.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Config:
+    ...     colour: Literal["red", "blue"]
+    >>> check_choices(Config("red"), AsrError)
+    """
+    for name, choices in _choices(type(config)).items():  # type: ignore[arg-type]  # types are hashable
+        if (value := getattr(config, name)) not in choices:
+            raise error(f'{name} is "{value}", expected one of: {", ".join(choices)}')
+
+
+def check_lowest(config: object, lowest: Mapping[str, float], error: type[AsrError]) -> None:
+    """Raise the error if a field is below the number given for it, infinite or not a number."""
+    for name, number in lowest.items():
+        if not number <= (value := getattr(config, name)) < math.inf:
+            raise error(f"{name}: expected at least {number}, got {value}; change it")
+
+
+def check_highest(config: object, highest: Mapping[str, float], error: type[AsrError]) -> None:
+    """Raise the error if a field is above the number given for it, or not a number; None is not looked at.
+
+    The numbers are far from what anybody needs: they keep a slip of the keyboard from asking for more memory
+    or time than there is.
+    """
+    for name, number in highest.items():
+        if (value := getattr(config, name)) is not None and not value <= number:
+            raise error(f"{name}: expected at most {number:,}, got {value}; change it")
+
+
+@cache
+def _choices(kind: type) -> dict[str, tuple[Any, ...]]:
+    """Return the fields whose type is a Literal, with its values; reading types takes half a millisecond."""
+    hints = get_type_hints(kind).items()
+    return {name: get_args(hint) for name, hint in hints if get_origin(hint) is Literal}

@@ -1,4 +1,4 @@
-"""Work on many cores in threads, with results in the order of the work."""
+"""Work on many cores in threads, with results in the order of the work; products that stay on one thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
 from threadpoolctl import OpenBLASController, ThreadpoolController
+
+from foundation.arrays import Singles
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,7 +39,7 @@ _one_worker: ContextVar[bool] = ContextVar("one_worker", default=False)
 
 @contextmanager
 def one_worker() -> Iterator[None]:
-    """Let `default_workers` be 1 in this thread: its process is one of many."""
+    """Make `default_workers` return 1 in this thread, whose process is one of many."""
     token = _one_worker.set(True)
     try:
         with single_threaded_libraries():
@@ -89,12 +92,46 @@ def _submitted(pool: ThreadPoolExecutor, function: Callable[[Item], Result], ite
 
 @contextmanager
 def single_threaded_libraries() -> Iterator[None]:
-    """Hold BLAS to one thread: threads for small products mostly wait for each other."""
+    """Keep BLAS to one thread for a while: on small products its threads mostly wait for each other."""
     _LIMIT.hold()
     try:
         yield
     finally:
         _LIMIT.release()
+
+
+# OpenBLAS wakes its threads for a product of more multiplications than this. For some hundred frames that
+# costs more than it saves, twenty times so on a busy machine: the threads spin while they wait. In pieces of
+# this size the product stays on the caller's thread, and its rounding does not depend on the others.
+SERIAL_MULTIPLICATIONS = 1 << 18
+
+
+def serial_product(left: Singles, right: Singles, out: Singles | None = None) -> Singles:
+    """Return ``left @ right`` computed on one thread.
+
+    Parameters
+    ----------
+    left : (T, D) float32
+    right : (D, R) float32
+    out : (T, R) float32, optional
+        Where to put the result.
+
+    Returns
+    -------
+    (T, R) float32
+
+    Examples
+    --------
+    >>> serial_product(np.array([[1.0, 2.0]], dtype=np.float32), np.array([[3.0], [4.0]], dtype=np.float32))
+    array([[11.]], dtype=float32)
+    """
+    if out is None:
+        out = np.empty((left.shape[0], right.shape[1]), dtype=np.float32)
+    n_rows = max(SERIAL_MULTIPLICATIONS // max(right.size, 1), 1)
+    for first in range(0, left.shape[0], n_rows):
+        rows = slice(first, first + n_rows)
+        np.matmul(left[rows], right, out=out[rows])
+    return out
 
 
 class _Limit:
@@ -131,7 +168,7 @@ class _Limit:
                 self._lift()
 
     def forget_holders(self) -> None:
-        """Lift the limit in a forked process, which has none of the threads that hold it."""
+        """Lift the limit on BLAS in a forked process: the threads that asked for it are not in there."""
         self._lock = threading.Lock()
         self._lift()
 
@@ -143,7 +180,7 @@ class _Limit:
         self._limits, self._n_holders = [], 0
 
     def hold_this_thread(self) -> None:
-        """Hold OpenMP to one thread in the calling thread, for as long as it lives."""
+        """Keep OpenMP to one thread in the calling thread, for as long as that lives."""
         if not _OPENMP_IS_SHARED:
             with self._lock:
                 self._libraries().limit(limits=1, user_api="openmp")

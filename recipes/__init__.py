@@ -1,1 +1,1 @@
-"""Recipes: one readable script for each corpus, and the papers' tables of discriminants."""
+"""Recipes: one readable script for each corpus."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import read_parts, write_corpus
 from asr.errors import CorpusError
-from asr.language_model import language_model
+from asr.language.language_model import language_model
 from asr.recipe import Recipe
 from decoder.lexicon import Lexicon
 from recipes.published_models import published_model, unpack_model

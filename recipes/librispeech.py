@@ -24,9 +24,8 @@ from asr.config import ExperimentConfig
 from asr.corpora.corpus import SPLITS, WHOLE, Corpus, read_parts, write_corpus
 from asr.errors import CorpusError
 from asr.recipe import Recipe
-from decoder.english import whole_dictionary
 from decoder.grammars.ngram import NGram
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, whole_dictionary
 from recipes.folder import split
 from recipes.published_models import published_model, unpack_model
 

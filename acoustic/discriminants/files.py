@@ -23,8 +23,8 @@ from sklearn.base import BaseEstimator
 
 from acoustic.discriminants.storable import check_restored, path_of, storable_class
 from acoustic.errors import ModelError
-from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
-from foundation.writing import write_whole
+from foundation.files import write_whole
+from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 Tensors = dict[str, NDArray[Any]]
 

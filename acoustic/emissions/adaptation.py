@@ -16,11 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from acoustic.errors import ModelError
-from foundation.array_checks import check_array
-from foundation.arrays import Flags, Floats, Integers, Reals, Singles
+from foundation.arrays import Flags, Floats, Integers, Reals, Singles, check_array
 from foundation.blocks import block_map
 from foundation.compiled import njit
-from foundation.computed import Computed
+from foundation.sequences import Computed
 
 PRIOR_FRAMES = 100.0  # weight of the prior, in frames; the same for GMMs and hybrids
 _SWEEPS = 50

@@ -17,7 +17,7 @@ from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.graph import UtteranceGraph, loop_graph
 from acoustic.hmm.viterbi import BestPath
 from foundation.arrays import Reals, Singles
-from foundation.computed import Computed
+from foundation.sequences import Computed
 
 BLOCK_FRAMES = 4096  # scored at a time
 Frames = Singles | Sequence[Singles]

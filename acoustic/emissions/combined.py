@@ -8,8 +8,7 @@ import numpy as np
 
 from acoustic.emissions.protocol import EmissionModel
 from acoustic.errors import ModelError
-from foundation.array_checks import check_array, check_number
-from foundation.arrays import Ints, Singles
+from foundation.arrays import Ints, Singles, check_array, check_number
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,10 @@ from acoustic.hmm.topology import Topology
 from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer
 from features.projection import LinearProjection
-from foundation.array_checks import check_array
-from foundation.arrays import Floats, Singles, Tensors
+from foundation.arrays import Floats, Singles, Tensors, check_array
 from foundation.errors import AsrError
-from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
-from foundation.records import record_of
-from foundation.writing import write_whole
+from foundation.files import write_whole
+from foundation.records import CONTENT_ERRORS, first_line, parsed_json, record_of
 
 FORMAT = "asr-acoustic-model"
 VERSION = 1

@@ -21,9 +21,8 @@ from acoustic.kernels.parameters import check_positive
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.machines import LEAST_SIGMA
-from foundation.array_checks import check_array, check_number
-from foundation.arrays import Flags, Floats, Longs, Singles, bounded
-from foundation.checks import check_highest
+from foundation.arrays import Flags, Floats, Longs, Singles, bounded, check_array, check_number
+from foundation.records import check_highest
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,7 @@ from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
 from acoustic.pairs.iterative_coupling import CouplingName, recoupled
 from acoustic.pairs.machines import Machines
-from foundation.array_checks import check_array, check_number
-from foundation.arrays import Floats, Reals, Singles, bounded
+from foundation.arrays import Floats, Reals, Singles, bounded, check_array, check_number
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from acoustic.discriminants.files import n_features_of, tried
 from acoustic.discriminants.storable import path_of, storable_class
 from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import ModelError
-from foundation.array_checks import check_number
-from foundation.arrays import Floats, Singles, bounded
+from foundation.arrays import Floats, Singles, bounded, check_number
 
 PREFIX = "sklearn:"
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from acoustic.errors import ModelError
-from foundation.array_checks import check_array, check_number
-from foundation.arrays import Floats, Ints, Reals, Singles
+from foundation.arrays import Floats, Ints, Reals, Singles, check_array, check_number
 
 FLOOR = -40.0
 _ROUNDING = 1e-6  # the logarithm of a probability of one may be as far above 0

@@ -11,8 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from acoustic.errors import ModelError
-from foundation.array_checks import check_array
-from foundation.arrays import Floats, Integers, Ints, Singles, bounded
+from foundation.arrays import Floats, Integers, Ints, Singles, bounded, check_array
 from foundation.compiled import njit
 
 _BLOCK_ROWS = 1024  # frames × components; their scores stay in the second-level cache

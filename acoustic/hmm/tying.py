@@ -20,7 +20,7 @@ from acoustic.errors import TrainingError
 from acoustic.hmm.contexts import EDGE, Context, base_phone
 from acoustic.hmm.topology import SILENCES, Topology
 from foundation.arrays import Floats, Ints, Reals
-from foundation.checks import check_highest, check_lowest
+from foundation.records import check_highest, check_lowest
 
 Key = tuple[Context, int]  # a phone in context and a state position
 

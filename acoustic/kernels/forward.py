@@ -27,7 +27,7 @@ from acoustic.kernels.parameters import check_not_negative, check_whole
 from acoustic.kernels.ridge import gcv_score, settled_ridge
 from acoustic.kernels.selection import select_greedily
 from foundation.arrays import Flags, Floats, Longs, Reals
-from foundation.checks import check_choices
+from foundation.records import check_choices
 
 Selection = Literal["residual", "error_reduction", "random"]
 Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]

@@ -18,8 +18,8 @@ from acoustic.errors import ParameterError
 from acoustic.kernels.leave_one_out import FARTHEST
 from acoustic.pairs.gaussian_outputs import GaussianCurve
 from foundation.arrays import Floats, Reals
-from foundation.checks import check_choices
 from foundation.compiled import njit
+from foundation.records import check_choices
 
 CurveName = Literal["gaussian", "logistic"]
 OutputsName = Literal["fitted", "loo", "held-out"]

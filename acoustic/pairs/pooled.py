@@ -19,8 +19,7 @@ from acoustic.errors import ModelError
 from acoustic.kernels.gaussian import CenteredGaussian, mean_point
 from acoustic.pairs.coupling import couple_sides, log_posteriors_of_sums
 from acoustic.pairs.machines import LEAST_SIGMA, for_blocks_of_frames
-from foundation.array_checks import check_array, check_number, check_starts
-from foundation.arrays import Floats, Ints, Reals, Singles, Tensors
+from foundation.arrays import Floats, Ints, Reals, Singles, Tensors, check_array, check_number, check_starts
 from foundation.compiled import njit
 
 _TENSORS = ("centers", "starts", "weights", "biases")

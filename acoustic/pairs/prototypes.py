@@ -18,8 +18,7 @@ from acoustic.errors import ModelError
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.pool_centers import drawn
-from foundation.array_checks import check_array
-from foundation.arrays import Floats, Ints, Reals, Singles, half_precision
+from foundation.arrays import Floats, Ints, Reals, Singles, check_array, half_precision
 from foundation.blocks import block_map
 
 _N_PROTOTYPES = 8  # of a class; with 4, half as many again of a frame's classes are missing from its list

@@ -23,8 +23,17 @@ from acoustic.kernels.gaussian import CenteredGaussian, mean_point, of_exponents
 from acoustic.pairs.coupling import couple_lists, fill_posteriors
 from acoustic.pairs.machines import LEAST_SIGMA, for_blocks_of_frames
 from acoustic.pairs.prototypes import Prototypes, best_classes
-from foundation.array_checks import check_array, check_number, check_starts
-from foundation.arrays import Floats, Ints, Longs, Reals, Singles, Tensors
+from foundation.arrays import (
+    Floats,
+    Ints,
+    Longs,
+    Reals,
+    Singles,
+    Tensors,
+    check_array,
+    check_number,
+    check_starts,
+)
 
 N_LISTED = 30  # classes of a frame's list
 _MOST_CLASSES = 1 << 16  # lists are sorted as numbers of 16 bits

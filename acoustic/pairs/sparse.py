@@ -16,8 +16,7 @@ from acoustic.errors import ModelError
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.coupling import all_pairs, couple_outputs, log_posteriors_of_sums
 from acoustic.pairs.machines import LEAST_SIGMA, for_blocks_of_frames
-from foundation.array_checks import check_array, check_number
-from foundation.arrays import Floats, Ints, Reals, Singles, Tensors
+from foundation.arrays import Floats, Ints, Reals, Singles, Tensors, check_array, check_number
 from foundation.compiled import njit
 
 _CENTERS_AT_ONCE = 1024  # with the frames of a block, a kernel block of 0.5 MB: a core's cache holds it

@@ -23,7 +23,7 @@ from acoustic.pairs.compiled_forward import fit_pair
 from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
 from foundation.blocks import block_map
-from foundation.checks import check_highest
+from foundation.records import check_highest
 from foundation.threads import Watch, unwatched
 
 _STEEPEST = np.float32(1e25)  # largest 1/σ² of compiled kernels, finite times squared distances

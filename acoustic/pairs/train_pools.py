@@ -28,7 +28,7 @@ from acoustic.pairs.prototypes import Prototypes, fit_prototypes, rival_pairs
 from acoustic.pairs.rivals import RivalMachines
 from foundation.arrays import Floats, Ints, Longs, Singles, half_precision
 from foundation.blocks import block_map
-from foundation.checks import check_choices, check_highest
+from foundation.records import check_choices, check_highest
 from foundation.threads import Watch, unwatched
 
 Loss = Literal["squared", "squared-hinge"]

@@ -18,7 +18,7 @@ from acoustic.pairs.class_frames import PAIRS_AT_ONCE, ClassFrames, LabelledFram
 from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Floats, Integers, Ints, Longs
 from foundation.blocks import block_map
-from foundation.checks import check_highest
+from foundation.records import check_highest
 from foundation.threads import Watch, unwatched
 
 _CACHE_MB = 100.0  # size of each thread's cache of kernel values

@@ -1,18 +1,15 @@
-"""What each verb of the command line does, a module for each group of verbs.
+"""The verbs of the command line: a group of them is one module here, and holds them whole.
 
-A command knows of options and of standard output, and of nothing else: it hands the options to the function
-that does the work, refuses those that do not go together, and prints what comes back, as text for people or,
-with ``--json``, as one record for programs (`asr.formats.records`). What is worth calling from Python belongs
-into that function: those of most verbs are in `asr.verbs`, others in modules of their own (`asr.sweeps`, …).
+Of each verb such a module has, one below the other: what it takes (``_takes_…``), the function that does the
+work (`asr.train`, `asr.decode`: paths, names and numbers in, records out, nothing printed), what is done with
+the options and printed as JSON or as text (``_run_…``), and its row of `VERBS`, which names all that with an
+example and the keys of its JSON. Work that is long stands in a module of its own: `asr.commands.doctor`,
+`asr.commands.model_info`, `asr.commands.exchange`, or the room that it belongs to, such as `asr.planning`.
+
+To add a verb: these paragraphs in the module of its group. To add a group: a module and its row of
+`asr.cli.GROUPS`. What they share is in `asr.commands.parsing` and `asr.commands.printing`; help, completion
+(`asr.commands.completion`) and ``docs/commands.md`` (`asr.commands.pages`) follow from the rows.
+
+Help waits for these modules. So none of them imports at its head what numpy or a recogniser needs: a verb
+imports its work when it runs.
 """
-
-from asr.commands import begin, data, live, models, other_tools, recordings
-
-COMMANDS = {
-    **begin.COMMANDS,
-    **data.COMMANDS,
-    **models.COMMANDS,
-    **recordings.COMMANDS,
-    **live.COMMANDS,
-    **other_tools.COMMANDS,
-}

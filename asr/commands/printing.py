@@ -1,23 +1,56 @@
-"""What comes back from a verb, printed: for programs or for people, with what went wrong beside it."""
+"""What verbs have in common when they print: JSON for programs or text for people, errors beside it.
+
+Times are in seconds and accuracies in percent; a number that is not finite is null.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias, TypeVar
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
-from asr.endings import say
-from asr.formats import records
+from asr.endings import complain
+from asr.errors import ConfigError
+from asr.files import as_plain
 from foundation.errors import AsrError
 
-Command: TypeAlias = Callable[[argparse.Namespace], int]  # returns the exit code
 Name = TypeVar("Name")
 Found = TypeVar("Found")
+
+WORD_KEYS = "`word`, `start_s`, `end_s`, `confidence` (null if unknown)"
+
+
+def to_json(record: object) -> str:
+    """Return a record of plain values, dataclasses and paths as JSON.
+
+    >>> to_json({"beam": float("inf"), "words": ("a", "ä")})
+    '{\\n "beam": null,\\n "words": [\\n  "a",\\n  "ä"\\n ]\\n}'
+    """
+    return json.dumps(_finite(as_plain(record)), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_result(options: argparse.Namespace, record: Callable[[], object], text: Callable[[], str]) -> None:
     """Print a result: for programs with ``--json``, otherwise for people."""
-    print(records.to_json(record()) if options.json else text())
+    print(to_json(record()) if options.json else text())
+
+
+def format_or_json(options: argparse.Namespace, default: str) -> str:
+    """Return the format of the output; ``--json`` stands for ``--format json``."""
+    if options.json and options.format not in (default, "json"):
+        raise ConfigError(f"{options.verb}: got --json and --format {options.format}; expected one of them")
+    if options.json and options.out is not None:
+        raise ConfigError(f"{options.verb}: --json prints what is found; expected no --out with it")
+    return "json" if options.json else str(options.format)
 
 
 def print_found(
@@ -42,5 +75,5 @@ def tell_of_failed(results: Iterable[object]) -> int:
     """Name on standard error what was not found, and return the exit code."""
     failed = [result for result in results if isinstance(result, AsrError)]
     for error in failed:
-        say(str(error))
+        complain(str(error))
     return 2 if failed else 0

@@ -1,29 +1,116 @@
-"""What the verbs do that use a model on recordings, from ``decode`` to ``score``."""
+"""The verbs that use a model on recordings: ``decode``, ``keywords``, ``align``, ``evaluate``, ``score``."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import json
+import logging
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
-from asr import progress, verbs
-from asr.commands.printing import Command, print_found, print_result, tell_of_failed
-from asr.errors import ConfigError
-from asr.evaluation import evaluate
-from asr.files import check_target
-from asr.formats import records, terminal
-from asr.formats.alignments import ONE_EACH, write_aligned
-from asr.formats.hypotheses import CAPTIONS, Decoded, decoded, write_decoded, write_hypotheses
-from asr.formats.tiers import AlignedUtterance
-from asr.formats.transcripts import text_or_file
-from asr.keywords import as_record, format_keywords, keywords
-from foundation.errors import AsrError
+from asr.commands.parsing import (
+    Verb,
+    add_experiment,
+    add_judging,
+    add_model,
+    add_model_and_grammar,
+    add_reject,
+)
+from asr.commands.printing import (
+    WORD_KEYS,
+    format_or_json,
+    print_found,
+    print_result,
+    tell_of_failed,
+    to_json,
+)
+from asr.errors import ConfigError, CorpusError, ScoringError
+from asr.files import as_plain, check_target
+from asr.formats.outputs import (
+    ALIGN_FORMATS,
+    CAPTIONS,
+    DECODE_FORMATS,
+    MLF_ROWS,
+    ONE_EACH,
+    Decoded,
+    decoded,
+    write_aligned,
+    write_decoded,
+    write_hypotheses,
+)
+from asr.formats.transcripts import Format, read_transcripts, text_or_file
+from foundation.errors import AsrError, listed
+
+if TYPE_CHECKING:
+    from asr.corpora.corpus import Utterance
+    from asr.formats.aligned import AlignedUtterance
+    from asr.formats.intervals import Interval
+    from asr.scoring.scoring import WordAccuracy
+    from decoder.decoder import Hypothesis
+    from decoder.lexicon import Lexicon
+
+logger = logging.getLogger(__name__)
 
 
-def _decode(options: argparse.Namespace) -> int:
-    output = _or_json(options, "text")
+def _takes_decode(parser: argparse.ArgumentParser) -> None:
+    add_experiment(parser)
+    parser.add_argument(
+        "recordings", nargs="+", type=Path, metavar="WAV", help="recordings of any usual format"
+    )
+    add_model_and_grammar(parser)
+    parser.add_argument("--format", choices=DECODE_FORMATS, default="text", help="of the output (text)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="write one file a recording, instead of to standard output"
+    )
+    parser.add_argument(
+        "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
+    )
+    parser.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
+    add_judging(parser)
+
+
+def decode(
+    experiment: str | Path,
+    recordings: Sequence[str | Path],
+    *,
+    model: str | None = None,
+    grammar: str | None = None,
+    n_best: int = 1,
+    same_speaker: bool = False,
+    reject: bool = False,
+    keywords: bool = False,
+) -> list[Hypothesis | AsrError]:
+    """Return for each recording its words with times and confidences, or the error that prevented it.
+
+    Where nothing is spoken there are no words, and ``no_speech`` of the hypothesis says why.
+
+    Parameters
+    ----------
+    experiment : experiment directory, or a model's own
+    recordings : paths
+    model, grammar : names; by default the best on dev, and the last one of the recipe
+    n_best : number of sentences wanted; those after the first are its ``alternatives``
+    same_speaker : one person speaks in all recordings
+    reject : leave out words that were probably not spoken (`Recognizer.with_rejection`)
+    keywords : find the keywords that `asr.keywords` has chosen, and nothing else
+    """
+    from asr.recognizer import Recognizer
+
+    recognizer = Recognizer.load(experiment, model, grammar)
+    if n_best > 1 and (reject or keywords):
+        raise ConfigError("decode: got --nbest with --reject or --keywords; expected one of them")
+    recognizer = recognizer.with_options(n_best=n_best).sure(reject=reject, keywords=keywords)
+    return recognizer.transcribe_all(recordings, same_speaker=same_speaker)
+
+
+def _run_decode(options: argparse.Namespace) -> int:
+    output = format_or_json(options, "text")
     if output in CAPTIONS and options.out is None and len(options.recordings) > 1:
         raise ConfigError(f"decode: {output} is one file a recording; expected --out DIR for several")
-    found = verbs.decode(
+    found = decode(
         options.experiment,
         options.recordings,
         model=options.model,
@@ -44,16 +131,38 @@ def _decode(options: argparse.Namespace) -> int:
     return print_found(options.recordings, found, write, is_json=options.json)
 
 
-def _or_json(options: argparse.Namespace, default: str) -> str:
-    """Return the format of the output; ``--json`` stands for ``--format json``."""
-    if options.json and options.format not in (default, "json"):
-        raise ConfigError(f"{options.verb}: got --json and --format {options.format}; expected one of them")
-    if options.json and options.out is not None:
-        raise ConfigError(f"{options.verb}: --json prints what is found; expected no --out with it")
-    return "json" if options.json else str(options.format)
+def _takes_keywords(parser: argparse.ArgumentParser) -> None:
+    add_experiment(parser)
+    parser.add_argument(
+        "--words",
+        nargs="+",
+        default=[],
+        metavar="WORD",
+        help="the keywords; without any a rule for decode --reject is learned",
+    )
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        required=True,
+        help="transcribed speech with them, that did not train the model",
+    )
+    parser.add_argument(
+        "--other",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="recordings, or directories of them, without any keyword: other speech and noise",
+    )
+    wanted = parser.add_mutually_exclusive_group()
+    wanted.add_argument("--false-alarms", type=float, metavar="N", help="wanted, an hour (1)")
+    wanted.add_argument("--detection", type=float, metavar="PERCENT", help="wanted, instead")
+    add_model(parser)
 
 
-def _keywords(options: argparse.Namespace) -> int:
+def _run_keywords(options: argparse.Namespace) -> int:
+    from asr.spotting.keywords import as_record, format_keywords, keywords
+
     found = keywords(
         options.experiment,
         options.words,
@@ -67,25 +176,108 @@ def _keywords(options: argparse.Namespace) -> int:
     return 0
 
 
-def _align(options: argparse.Namespace) -> int:
-    output = _or_json(options, "textgrid")
+def _takes_align(parser: argparse.ArgumentParser) -> None:
+    add_experiment(parser)
+    parser.add_argument("recording", nargs="?", type=Path, metavar="WAV", help="a recording")
+    parser.add_argument("text", nargs="?", metavar="TEXT", help="the transcript, or a file that holds it")
+    parser.add_argument("--corpus", type=Path, help="align a whole data directory or folder")
+    add_model(parser)
+    parser.add_argument(
+        "--format", choices=ALIGN_FORMATS, default="textgrid", help="of the output (textgrid)"
+    )
+    parser.add_argument("--rows", choices=MLF_ROWS, help="what the rows of mlf are; states by default")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="file (ctm, mlf) or directory (textgrid, eaf, srt, vtt); default: standard output",
+    )
+
+
+def align(
+    experiment: str | Path, recording: str | Path, text: str | Sequence[str], *, model: str | None = None
+) -> AlignedUtterance:
+    """Return when each word, phone and state of a transcript is spoken in a recording."""
+    from asr.formats.aligned import aligned_utterance
+    from asr.recognizer import Recognizer
+
+    recognizer = Recognizer.load(experiment, model)
+    words = recognizer.read(text if isinstance(text, str) else " ".join(text))
+    if not words:
+        raise CorpusError("empty transcript, expected the words spoken; give them")
+    _warn_of_unknown_words([[found.word for found in words]], recognizer.lexicon)
+    name = "_".join(Path(recording).stem.split())  # ids have no white space
+    alignment, confidences = recognizer.align_with_confidences(
+        recognizer.frames(recording), [found.word for found in words]
+    )
+    written = [found.written for found in words]
+    aligned = aligned_utterance(name, recognizer.model, written, alignment, confidences)
+    return replace(aligned, recording=Path(recording))
+
+
+def align_corpus(
+    experiment: str | Path, corpus: str | Path, *, model: str | None = None
+) -> Iterator[tuple[str, AlignedUtterance | AsrError]]:
+    """Yield for each utterance of a corpus its id and alignment, or the reason why there is none."""
+    from asr.corpora.corpus import read_corpus
+    from asr.corpora.speech_data import usable_cepstra
+    from asr.corpora.wording import worded
+    from asr.formats.aligned import aligned_utterance
+    from asr.recognizer import Recognizer
+    from foundation.threads import parallel_map
+
+    recognizer = Recognizer.load(experiment, model)
+    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
+    data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
+    frames = recognizer.model.front_end.transformed(data.cepstra, data.speakers)
+    place_of = {name: n for n, name in enumerate(data.corpus.ids)}
+
+    def one(utterance: Utterance) -> tuple[str, AlignedUtterance | AsrError]:
+        name, words = utterance.utterance_id, utterance.words
+        if name in errors:
+            return name, errors[name]
+        if not words:
+            return name, CorpusError(f"{name}: empty transcript, expected the words spoken; write them")
+        try:
+            found = recognizer.align_with_confidences(frames[place_of[name]], words)
+        except AsrError as error:
+            return name, type(error)(f"{name}: {error}")
+        aligned = aligned_utterance(name, recognizer.model, utterance.written or words, *found)
+        return name, replace(aligned, recording=utterance.audio_path, origin_s=utterance.start_s)
+
+    return parallel_map(one, speech.utterances)
+
+
+def _warn_of_unknown_words(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> None:
+    """Log the words that are aligned without a pronunciation."""
+    from asr.corpora.wording import unknown_words_note
+
+    known = [words for words in transcripts if any(word in lexicon for word in words)]
+    if message := unknown_words_note(known, lexicon):
+        logger.warning("%s", message)
+
+
+def _run_align(options: argparse.Namespace) -> int:
+    from asr.progress import say
+
+    output = format_or_json(options, "textgrid")
     if options.corpus is not None:
         if options.recording is not None:
             raise ConfigError("align: got both WAV and --corpus; expected one of them")
         if output in ONE_EACH and options.out is None:
             raise ConfigError(f"align: {output} is one file an utterance; expected --out DIR for a corpus")
-        pairs = list(verbs.align_corpus(options.experiment, options.corpus, model=options.model))
+        pairs = list(align_corpus(options.experiment, options.corpus, model=options.model))
     else:
         if options.recording is None or options.text is None:
             raise ConfigError("align: expected WAV and TEXT, or --corpus DIR")
         text = text_or_file(options.text)
-        aligned = verbs.align(options.experiment, options.recording, text, model=options.model)
+        aligned = align(options.experiment, options.recording, text, model=options.model)
         pairs = [(aligned.utterance_id, aligned)]
 
     def write(good: list[tuple[str, AlignedUtterance]]) -> str:
         found = [aligned for _, aligned in good]
         if output == "json":
-            return records.to_json(records.alignments(found)) + "\n"
+            return to_json(alignments_record(found)) + "\n"
         return write_aligned(found, output, options.out, rows=options.rows)
 
     code = print_found(
@@ -93,11 +285,44 @@ def _align(options: argparse.Namespace) -> int:
     )
     if options.out is not None:
         n_aligned = sum(not isinstance(result, AsrError) for _, result in pairs)
-        progress.say(f"{n_aligned} of {len(pairs)} utterances aligned: {options.out}")
+        say(f"{n_aligned} of {len(pairs)} utterances aligned: {options.out}")
     return code
 
 
-def _evaluate(options: argparse.Namespace) -> int:
+def alignments_record(aligned: Iterable[AlignedUtterance]) -> list[dict[str, Any]]:
+    """Return the words and phones of utterances with their times."""
+
+    def times(what: str, interval: Interval) -> dict[str, Any]:
+        start_s, end_s = round(interval.start_s, 3), round(interval.end_s, 3)
+        return {what: interval.label, "start_s": start_s, "end_s": end_s}
+
+    def words(each: AlignedUtterance) -> list[dict[str, Any]]:
+        tier = each.tiers["words"]
+        sure = [None if c is None else round(c, 4) for c in each.confidences or [None] * len(tier)]
+        return [{**times("word", i), "confidence": c} for i, c in zip(tier, sure, strict=True)]
+
+    return [
+        {
+            "utterance": each.utterance_id,
+            "duration_s": each.duration_s,
+            "words": words(each),
+            "phones": [times("phone", interval) for interval in each.tiers["phones"]],
+        }
+        for each in aligned
+    ]
+
+
+def _takes_evaluate(parser: argparse.ArgumentParser) -> None:
+    add_experiment(parser)
+    parser.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
+    add_model_and_grammar(parser)
+    add_reject(parser)
+    parser.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
+
+
+def _run_evaluate(options: argparse.Namespace) -> int:
+    from asr.evaluation import evaluate
+
     if options.hypotheses is not None:
         check_target(options.hypotheses, "--hypotheses")
     accuracy, found = evaluate(
@@ -107,16 +332,48 @@ def _evaluate(options: argparse.Namespace) -> int:
         grammar=options.grammar,
         reject=options.reject,
     )
-    print(terminal.evaluation(accuracy, found, as_json=options.json), flush=True)
+    print(evaluation(accuracy, found, as_json=options.json), flush=True)
     code = tell_of_failed(found.values())
     if options.hypotheses is not None:
         write_hypotheses(found, options.hypotheses)
     return code
 
 
-def _score(options: argparse.Namespace) -> int:
+def evaluation(result: WordAccuracy, found: Mapping[str, Hypothesis | AsrError], *, as_json: bool) -> str:
+    """Return a word accuracy; what was not decoded, or ended without a complete sentence, is counted."""
+    from asr.scoring.results import format_accuracy
+    from asr.scoring.results import to_json as accuracy_record
+
+    failed = {name: error for name, error in found.items() if isinstance(error, AsrError)}
+    incomplete = sorted(name for name, h in found.items() if not isinstance(h, AsrError) and not h.complete)
+    if as_json:
+        named = [
+            {"utterance": name, "words": result.not_decoded[name], "error": str(error)}
+            for name, error in failed.items()
+        ]
+        record = {**accuracy_record(result), "incomplete": incomplete, "failed": named}
+        return json.dumps(record, indent=1, ensure_ascii=False)
+    if not incomplete:
+        return format_accuracy(result)
+    what = "ended without a complete sentence, the best partial words were scored"
+    return f"{format_accuracy(result)}\n\n{len(incomplete)} {what}: {listed(incomplete)}"
+
+
+def _takes_score(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reference", type=Path, metavar="REF", help="file of what was said")
+    parser.add_argument("hypothesis", type=Path, metavar="HYP", help="file of what was recognised")
+    parser.add_argument("--format", choices=get_args(Format), help="of both files; guessed by default")
+    parser.add_argument(
+        "--against", type=Path, metavar="HYP2", help="compare with a second recogniser, paired"
+    )
+    parser.add_argument("--utt2spk", type=Path, help="speakers, for a table of them")
+    parser.add_argument("--ignore-case", action="store_true", help="take A and a for one word")
+    parser.add_argument("--plain", action="store_true", help="disregard case, punctuation and [remarks]")
+
+
+def _run_score(options: argparse.Namespace) -> int:
     print(
-        terminal.accuracy_of_files(
+        accuracy_of_files(
             options.reference,
             options.hypothesis,
             against=options.against,
@@ -130,10 +387,152 @@ def _score(options: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS: Mapping[str, Command] = {
-    "decode": _decode,
-    "keywords": _keywords,
-    "align": _align,
-    "evaluate": _evaluate,
-    "score": _score,
+def accuracy_of_files(
+    reference: Path,
+    hypothesis: Path,
+    *,
+    against: Path | None,
+    file_format: Format | None,
+    utt2spk: Path | None,
+    ignore_case: bool,
+    in_plain_form: bool,
+    as_json: bool,
+) -> str:
+    """Return the word accuracy of a file of transcripts, with ``against`` how another compares, too."""
+    from asr.progress import coloured_difference
+    from asr.scoring.results import format_accuracy, format_comparison
+    from asr.scoring.results import to_json as accuracy_record
+    from asr.scoring.scoring import compare, score
+    from asr.text.forms import comparable
+
+    def read(path: Path) -> dict[str, tuple[str, ...]]:
+        found = read_transcripts(path, file_format)
+        return {i: comparable(" ".join(words)) for i, words in found.items()} if in_plain_form else found
+
+    references, hypotheses = read(reference), read(hypothesis)
+    speakers = None if utt2spk is None else _speakers(utt2spk)
+    first = score(references, hypotheses, speakers=speakers, normalize_case=ignore_case)
+    if against is None:
+        return (
+            json.dumps(accuracy_record(first), indent=1, ensure_ascii=False)
+            if as_json
+            else format_accuracy(first)
+        )
+    others = read(against)
+    comparison = compare(references, hypotheses, others, normalize_case=ignore_case)
+    if as_json:
+        second = score(references, others, speakers=speakers, normalize_case=ignore_case)
+        compared = {**as_plain(comparison), "difference": comparison.difference}
+        both = {"a": accuracy_record(first), "b": accuracy_record(second), "comparison": compared}
+        return json.dumps(both, indent=1, ensure_ascii=False)
+    accuracies, by_how_much, *rest = format_comparison(comparison).splitlines()
+    lines = [accuracies, coloured_difference(by_how_much, *comparison.interval, sys.stdout), *rest]
+    return "\n".join([format_accuracy(first), "", *lines])
+
+
+def _speakers(path: Path) -> dict[str, str]:
+    """Return the speaker of each utterance, from a file ``utt2spk``."""
+    table = read_transcripts(path, "kaldi")
+    wrong = [utterance for utterance, words in table.items() if len(words) != 1]
+    if wrong:
+        raise ScoringError(f'{path}: "{wrong[0]}" has no single speaker, expected lines "utterance speaker"')
+    return {utterance: words[0] for utterance, words in table.items()}
+
+
+VERBS: Mapping[str, Verb] = {
+    "decode": Verb(
+        "print the words of recordings",
+        _takes_decode,
+        _run_decode,
+        "asr decode exp/mine my_recordings/anna/*.wav --format ctm",
+        prints={
+            "recording": "path",
+            "text": "the words",
+            "words": f"of each word {WORD_KEYS}",
+            "log_score": "of the best path",
+            "complete": "whether it is a whole sentence of the grammar",
+            "no_speech": "why nothing is spoken in it; empty if something is",
+            "alternatives": "with --nbest: the next best, with the keys `text`, `words`, `log_score`, "
+            "`complete`",
+        },
+        each="a list, of each element",
+    ),
+    "keywords": Verb(
+        "choose words to be found among any sounds, and how sure to be",
+        _takes_keywords,
+        _run_keywords,
+        "asr keywords exp/mine --words YES NO STOP --corpus dev --other radio noise --false-alarms 1",
+        prints={
+            "model": "its name",
+            "words": "the keywords",
+            "filler_cost": "what fillers cost in the search for them",
+            "rejection": "`threshold` of the log odds, `weights` of the evidence, `offset`, `of_words`",
+            "spoken": "how often they are in the transcripts",
+            "hours": "duration of all recordings",
+            "threshold": "the one chosen",
+            "detected": "how many of them are found with it",
+            "detection": "in percent",
+            "detection_interval": "of it",
+            "false_alarms": "how many other words are found",
+            "false_alarms_per_hour": "their rate",
+            "false_alarms_interval": "of it",
+            "curve": "the last seven of other thresholds, the strictest first",
+        },
+        description="Choose words that decode --keywords finds among any other sounds. What tells them from "
+        "other sounds is learned from transcribed speech and other recordings; the threshold is the one with "
+        "the wanted false alarms an hour, or the wanted detection. It is kept beside the model.",
+    ),
+    "align": Verb(
+        "find when each word and phone of a transcript is spoken",
+        _takes_align,
+        _run_align,
+        "asr align exp/mine anna/u01.wav anna/u01.txt --out u01.TextGrid",
+        prints={
+            "utterance": "its id",
+            "duration_s": "end of the last frame",
+            "words": f"of each word {WORD_KEYS}",
+            "phones": "of each phone `phone`, `start_s`, `end_s`",
+        },
+        each="a list, of each element",
+    ),
+    "evaluate": Verb(
+        "decode and score a data directory or folder",
+        _takes_evaluate,
+        _run_evaluate,
+        "asr evaluate exp/mine --corpus new_recordings --hypotheses hyp.txt",
+        prints={
+            "(keys of score)": "",
+            "incomplete": "ids of what ended without a whole sentence",
+            "failed": "of what could not be decoded, and is in no count, `utterance`, `words` (how many its "
+            "transcript has) and `error`",
+        },
+    ),
+    "score": Verb(
+        "word accuracy of hypotheses against references",
+        _takes_score,
+        _run_score,
+        "asr score ref.txt hyp.txt --against hyp2.txt",
+        prints={
+            "word_accuracy": "in percent",
+            "interval": "by the bootstrap over utterances",
+            "words": "words of the reference",
+            "substitutions": "wrong words",
+            "deletions": "missing words",
+            "insertions": "words too many",
+            "sentence_accuracy": "utterances without an error, in percent",
+            "utterances": "number of utterances",
+            "missing": "ids without hypothesis, counted as deleted",
+            "speakers": "with --utt2spk: by speaker the counts, `utterances` and `correct_utterances`",
+            "confusions": "of each kind of error `reference`, `hypothesis` (null: none), `count`",
+        },
+        also_prints={
+            "--against": {
+                "a": "the first hypothesis, as above",
+                "b": "the second",
+                "comparison": "`difference` of b over a, its `interval` and `p_value` (paired bootstrap), "
+                "`accuracy_a`, `accuracy_b`, `n_better_a`, `n_better_b`, `n_equal` utterances, "
+                "`sign_test_p_value`, `missing_a`, `missing_b`",
+            },
+        },
+    ),
 }

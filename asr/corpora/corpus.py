@@ -13,16 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from asr.corpora.kinds import first_of_each_kind
-from asr.corpora.layouts.audio_files import AUDIO_SUFFIXES
+from asr.corpora.layouts.all_layouts import LISTING_LAYOUTS, Source, corpora_below, hints, layout_of
 from asr.corpora.layouts.beside import BESIDE
-from asr.corpora.layouts.hints import corpora_below, hints
 from asr.corpora.layouts.kaldi import KALDI, is_kaldi_directory, write_kaldi
-from asr.corpora.layouts.layouts import LISTING_LAYOUTS, Source, layout_of
-from asr.corpora.layouts.scan import WHOLE
+from asr.corpora.layouts.layout import WHOLE
+from asr.corpora.layouts.recordings import AUDIO_SUFFIXES
 from asr.corpora.layouts.sphinx import SPHINX
-from asr.corpora.utterances import Corpus, Problem, Utterance
-from asr.errors import CorpusError
+from asr.corpora.problems import first_of_each_kind
+from asr.corpora.utterances import Corpus, Utterance
+from asr.errors import CorpusError, Problem
 from asr.progress import say
 from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
 

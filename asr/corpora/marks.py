@@ -1,4 +1,4 @@
-"""Marks of a corpus's files, by which a change is seen: before a run, and while it reads them.
+"""Notices when the files of a corpus change, before a run or while it reads them, by size and time.
 
 Reading every recording of a large corpus to check that nothing changed would take more time than it saves: of
 recordings, size and time of change count, of small text files the content.

@@ -1,26 +1,35 @@
-"""What is wrong with the sound of recordings: nearly silent ones, and clipped ones."""
+"""What is wrong with the sound of recordings: nearly silent, clipped, or with nobody who speaks in them.
+
+Utterances with a transcript in whose recordings nothing is spoken, as far as their energy tells, are not left
+out: that is for who knows the recordings to decide. Digital silence is an error elsewhere, for features
+cannot be made of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from asr.corpora.corpus import Corpus, Utterance
+from asr.corpora.utterances import Corpus, Utterance
 from asr.progress import progress_bar
 from features.audio import read_audio
 from foundation.arrays import Singles
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
 
+logger = logging.getLogger(__name__)
+
 CLIPPED_SHARE = 0.01  # of the samples; of undistorted speech less than a thousandth is in flat tops
 QUIETER_DB = 30.0  # than the median recording: no more than noise is left at 16 bits
 _LEAST_POWER = 1e-12
+_N_NAMED = 10
 
 
 class Sound(NamedTuple):
-    """What is measured of the samples of an utterance."""
+    """The level of an utterance, and how much of it is clipped."""
 
     level_db: float  # mean power, relative to full scale
     clipped: float  # share of the samples in flat tops at the limit
@@ -40,7 +49,7 @@ def sound_of(samples: Singles) -> Sound:
 
 
 def sounds(corpus: Corpus) -> dict[str, Sound]:
-    """Return what is measured of each utterance that can be read."""
+    """Return level and clipping of each utterance that can be read."""
 
     def one(utterance: Utterance) -> Sound | None:
         try:
@@ -66,3 +75,28 @@ def sound_faults(measured: Mapping[str, Sound]) -> dict[str, str]:
         elif sound.clipped > CLIPPED_SHARE:
             faults[utterance_id] = f"clipped: {100 * sound.clipped:.0f} % of samples at the limit"
     return faults
+
+
+def no_speech(utterance: Utterance, why: str) -> str:
+    """Return what is wrong with a transcribed utterance without speech, in one line.
+
+    ``why`` is what `features.samples` says of its sound.
+    """
+    n_words = len(utterance.spoken)
+    expected = f"the {n_words} words of its transcript" if n_words > 1 else "the word of its transcript"
+    what = f"{utterance.audio_path}: no speech in it, expected {expected}"
+    return f"{what}; {why}; listen to it, record it again or remove it"
+
+
+def warn_of_silences(found: Sequence[tuple[Utterance, str]]) -> None:
+    """Log a line for each transcribed utterance without speech; of many the first, and how many more."""
+    silent = [f"{u.utterance_id}: {no_speech(u, why)}" for u, why in found if u.spoken]
+    for line in silent[:_N_NAMED]:
+        logger.warning("%s", line)
+    for line in silent[_N_NAMED:]:
+        logger.info("%s", line)
+    if len(silent) > _N_NAMED:
+        logger.warning(
+            "no speech in %d more utterances with a transcript; asr validate lists all",
+            len(silent) - _N_NAMED,
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,22 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from asr.corpora.corpus import Corpus, Utterance
-from asr.corpora.left_out import leave_out
 from asr.corpora.marks import Marks, check_unchanged, file_mark
-from asr.corpora.silences import warn_of_silences
+from asr.corpora.problems import leave_out
+from asr.corpora.sound_faults import warn_of_silences
 from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
 from asr.progress import progress_bar
-from features.audio import audio_info, read_audio
-from features.energy import why_no_speech_in
+from features.audio import read_audio
 from features.errors import AudioError
 from features.frontend import FrontEnd, FrontEndConfig
-from foundation.array_checks import check_array
-from foundation.arrays import Singles
+from features.samples import why_no_speech_in
+from foundation.arrays import Singles, check_array
 from foundation.blocks import block_map
-from foundation.computed import Computed
 from foundation.errors import AsrError
-from foundation.threads import parallel_map
+from foundation.sequences import Computed
 
 BLOCK_UTTERANCES = 8  # whose results make one file while a stage is under way
 
@@ -147,33 +145,6 @@ def usable_cepstra(
     if tells_silences:
         warn_of_silences([(u, r.no_speech) for u, r in good if r.no_speech])
     return SpeechData(Corpus(tuple(u for u, _ in good)), tuple(r.cepstra for _, r in good)), errors
-
-
-def warn_of_low_rates(recordings: Iterable[Path], sample_rate: int) -> None:
-    """Log once how many recordings have fewer samples a second than the front end wants, and the cure."""
-    paths = list(dict.fromkeys(recordings))
-    rates = list(parallel_map(_sample_rate, paths))
-    low = [(rate, path) for rate, path in zip(rates, paths, strict=True) if rate and rate < sample_rate]
-    if not low:
-        return
-    lowest, path = min(low)
-    logger.warning(
-        "%d of %d recordings have fewer samples a second than the front end expects (%d Hz), such as %s "
-        "(%d Hz): nothing is heard above half of that; train with --set sample_rate=%d",
-        len(low),
-        len(paths),
-        sample_rate,
-        path,
-        lowest,
-        lowest,
-    )
-
-
-def _sample_rate(path: Path) -> int | None:
-    try:
-        return audio_info(path).sample_rate
-    except AsrError:
-        return None  # reported when its samples are read
 
 
 def save_cepstra(data: SpeechData, directory: Path, name: str) -> None:

@@ -49,5 +49,5 @@ def write_tones(directory: Path, *, n_speakers: int = 8, n_each: int = 5) -> Pat
         for n in range(n_each):
             words = (*next(pairs), WORDS[(s + n) % 4])[: 2 + n % 2]
             soundfile.write(folder / f"{n}.wav", speak(words, 0.9 + 0.03 * s, rng), RATE)
-            (folder / f"{n}.txt").write_text(" ".join(words) + "\n")
+            (folder / f"{n}.txt").write_text(" ".join(words) + "\n", encoding="utf-8", newline="\n")
     return directory

@@ -1,4 +1,4 @@
-"""Utterances and corpora in memory, and the problems that a corpus on disk may have."""
+"""Utterances and corpora in memory."""
 
 from __future__ import annotations
 
@@ -7,24 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
 
 from asr.errors import CorpusError
 from asr.text.forms import NOT_WORDS
-
-Severity = Literal["error", "warning", "note"]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something wrong with a corpus: where it is, what it is and what to do, in one line."""
-
-    where: str
-    what: str
-    severity: Severity = "error"
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,17 @@ from itertools import combinations
 from pathlib import Path
 
 from asr.config import FrontEndOptions
+from asr.corpora.amounts import judgement
 from asr.corpora.corpus import Corpus, Problem, Utterance, lexicon_of, scan_parts
-from asr.corpora.silences import no_speech
-from asr.corpora.sufficiency import judgement
-from asr.corpora.wording import EXACT, PLAIN, forms_for, report, total, worded
+from asr.corpora.sound_faults import no_speech
+from asr.corpora.wording import forms_for, total, worded, wording_notes
 from asr.progress import progress_bar
-from asr.text.forms import NOT_WORDS
+from asr.text.forms import EXACT, NOT_WORDS, PLAIN
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, spelling_fault
 from features.audio import audio_info, read_audio
-from features.energy import why_no_speech_in
 from features.errors import AudioError
+from features.samples import why_no_speech_in
 from foundation.arrays import Singles
 from foundation.errors import did_you_mean, listed
 from foundation.threads import default_workers, parallel_map
@@ -88,7 +88,7 @@ def validate(
         problems += _located(name, [*_name_problems(corpus), *(problem for _, problem in in_order)])
         heard = {word for other, each in corpora.items() if other != "test" for word in each.vocabulary}
         problems += _located(name, _word_problems(corpus, lexicon, heard, text))
-    problems += [Problem(".", line, "note") for line in report(total(c for _, c in readings.values()))]
+    problems += [Problem(".", line, "note") for line in wording_notes(total(c for _, c in readings.values()))]
     problems += _shared_between_splits(corpora)
     problems += _whole_corpus_problems(next(iter(corpora.values())), lexicon, rates)
     problems += [Problem(name or ".", line, "note") for name, line in judgement(corpora, seconds, lexicon)]

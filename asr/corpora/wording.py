@@ -1,22 +1,27 @@
-"""Corpora in the words of a lexicon: what their transcripts' spelling changes to, and what that changes."""
+"""Corpora in the words of a lexicon: what their transcripts' spelling changes to, and words that it lacks.
+
+An utterance with a word that no lexicon pronounces is still worth learning from as long as something else in
+it is known.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from acoustic.hmm.topology import NOISE_WORD
 from asr.corpora.utterances import Corpus, Utterance
-from asr.errors import ExperimentError
+from asr.errors import CorpusError, ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
-from asr.text.forms import NOT_WORDS, Change, Ways, Word, WordForms, forms_of_text
+from asr.text.forms import NOT_WORDS, Change, Spellings, Word, WordForms, word_forms
 from decoder.lexicon import Lexicon
+from foundation.errors import did_you_mean, listed
 from foundation.records import record_of
 
-EXACT, PLAIN = "exact", "plain"
+MOST_UNKNOWN = 0.5  # of all words that are spoken; with more, the lexicon is that of other transcripts
 _N_NAMED = 10
 _SAID: Mapping[Change, str] = {
     "case": "{} in another case",
@@ -53,19 +58,8 @@ class Changes:
 
 
 def forms_for(text: str, lexicon: Lexicon | None, corpora: Iterable[Corpus]) -> WordForms | None:
-    """Return the forms by which words are found, None if they are taken as they stand.
-
-    Parameters
-    ----------
-    text : ``exact``, ``plain``, or the language in which numerals are spelt out
-    lexicon : the lexicon, None if the words of the corpora themselves are to be spelled
-    """
-    if text == EXACT:
-        return None
-    language = None if text == PLAIN else text
-    if lexicon is not None:
-        return WordForms(lexicon, language)
-    return forms_of_text((" ".join(u.words) for corpus in corpora for u in corpus), language)
+    """Return the forms by which the words of corpora are found, as `word_forms` does."""
+    return word_forms(text, lexicon, (" ".join(u.words) for corpus in corpora for u in corpus))
 
 
 def worded(corpus: Corpus, forms: WordForms | None) -> tuple[Corpus, Changes]:
@@ -110,7 +104,7 @@ def _worded(utterance: Utterance, forms: WordForms | None, changes: Changes) -> 
 
 
 def total(changes: Iterable[Changes]) -> Changes:
-    """Return what several readings changed together."""
+    """Return the sum of the changes of several corpora."""
     result = Changes()
     for each in changes:
         result.n_words += each.n_words
@@ -121,7 +115,7 @@ def total(changes: Iterable[Changes]) -> Changes:
     return result
 
 
-def report(changes: Changes) -> Iterator[str]:
+def wording_notes(changes: Changes) -> Iterator[str]:
     """Yield what a person should know of the changes; nothing if there are none."""
     said = [text.format(f"{changes.counts[kind]:,}") for kind, text in _SAID.items() if changes.counts[kind]]
     if said:
@@ -153,10 +147,65 @@ def _named(tokens: Mapping[str, list[str]]) -> str:
 
 def spelling(corpora: Iterable[Corpus]) -> dict[str, str]:
     """Return the words that transcripts always write in one way, other than the lexicon's."""
-    ways = Ways()
+    ways = Spellings()
     for utterance in (u for corpus in corpora for u in corpus):
         for place, word in enumerate(utterance.words):
             written = utterance.written[place] if utterance.written else word
             if word not in NOT_WORDS:
                 ways.add(word, written, begins=place == 0 and len(utterance.words) > 1)
     return {word: written for word, written in ways.spelling.items() if written != word}
+
+
+def unknown_words(transcripts: Iterable[Sequence[str]], lexicon: Lexicon) -> Counter[str]:
+    """Return how often each word is said that the lexicon has not; what is no word is not counted."""
+    return Counter(w for words in transcripts for w in words if w not in lexicon and w not in NOT_WORDS)
+
+
+def is_all_unknown(utterance: Utterance, lexicon: Lexicon) -> bool:
+    """Return whether an utterance has words, and none of them is known."""
+    return bool(utterance.words) and not any(_is_known(word, lexicon) for word in utterance.words)
+
+
+def check_lexicon_belongs(corpus: Corpus, lexicon: Lexicon) -> None:
+    """Raise an error if most words of a corpus are unknown: nothing would be learned from it."""
+    unknown, n_words = unknown_words((u.words for u in corpus), lexicon), sum(len(u.spoken) for u in corpus)
+    if unknown.total() > MOST_UNKNOWN * n_words:
+        raise CorpusError(
+            f"{unknown.total()} of {n_words} words of the transcripts are not in lexicon.txt, expected most "
+            f"of them there; it does not belong to these transcripts: {named_unknown(unknown, lexicon)}; "
+            "give the lexicon of this corpus, or make one with asr lexicon"
+        )
+
+
+def named_unknown(unknown: Counter[str], lexicon: Lexicon, n_named: int = _N_NAMED) -> str:
+    """Return unknown words with what they may be misspelled for and their number, the most frequent first."""
+    ranked = sorted(unknown, key=lambda word: (-unknown[word], word))
+    hints = {word: did_you_mean(lexicon.nearest(word)) for word in ranked[:n_named]}
+    return listed([f'"{word}"{hints.get(word, "")} {unknown[word]} time(s)' for word in ranked], n_named)
+
+
+def unknown_words_note(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> str:
+    """Return one line that names the unknown words and counts the utterances; empty if all are known."""
+    fate = "not in lexicon.txt and are taken for any sequence of phones"
+    return _unknown_words_line(transcripts, lexicon, fate, "add them or correct the transcripts")
+
+
+def unknown_test_words_note(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> str:
+    """Return such a line for a text that a trained model is to recognise, whose lexicon is given."""
+    fate = "not in the model's lexicon and cannot be recognised"
+    return _unknown_words_line(
+        transcripts, lexicon, fate, "correct the transcripts or train with these words"
+    )
+
+
+def _unknown_words_line(transcripts: Sequence[Sequence[str]], lexicon: Lexicon, fate: str, cure: str) -> str:
+    unknown = unknown_words(transcripts, lexicon)
+    if not unknown:
+        return ""
+    n_utterances = sum(any(word in unknown for word in words) for words in transcripts)
+    what = f"{len(unknown)} word(s) of {n_utterances} utterance(s) are {fate}"
+    return f"{what}: {named_unknown(unknown, lexicon)}; {cure}"
+
+
+def _is_known(word: str, lexicon: Lexicon) -> bool:
+    return word in lexicon or word == NOISE_WORD

@@ -1,1 +1,1 @@
-"""Decoding of recordings, in two passes where a model adapts, and the tuning of the decoder's weights."""
+"""The directories of trained models, and the tuning of the weights of their decoders."""

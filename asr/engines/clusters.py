@@ -1,4 +1,4 @@
-"""The engine of a run by what the command line says: threads, a scheduler's address, or a cluster's file.
+"""Chooses what computes a run: threads, the scheduler at an address, or a cluster described in a file.
 
 A cluster's file is TOML::
 
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from asr.errors import ClusterError, ConfigError
 from asr.progress import duration, say
 from foundation.blocks import Engine, Threads, using
-from foundation.regular_files import text_of
+from foundation.files import text_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -50,7 +50,7 @@ _LIFETIME_MARGIN_S, _LIFETIME_STAGGER_S = 300, 120
 def running_on(
     workers: int | None = None, scheduler: str | None = None, cluster: Path | None = None
 ) -> Iterator[None]:
-    """Let blocks be computed by threads of this process, by a scheduler's workers, or by a cluster's.
+    """Compute blocks by threads of this process, by a scheduler's workers, or by those of a cluster.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -85,7 +86,7 @@ class DaskEngine:
             raise self.lost(error) from error
 
     def lost(self, error: BaseException | None) -> ClusterError:
-        """Return the error of a scheduler that is gone."""
+        """Return the error to raise when the scheduler is gone."""
         reason = f" ({type(error).__name__})" if error is not None else ""
         return ClusterError(
             f"{self.name}: the scheduler does not answer any more{reason}; finished blocks are kept; start "
@@ -94,7 +95,7 @@ class DaskEngine:
 
 
 def task_size(n_blocks: int, n_workers: int, block_s: float) -> int:
-    """Return how many neighbouring blocks are one task; it decides when they are done, and nothing else.
+    """Return how many neighbouring blocks make one task; results do not depend on it.
 
     >>> task_size(150, 2, 0.5), task_size(27, 2, 0.01), task_size(3, 8, 0.01)
     (5, 14, 1)
@@ -196,4 +197,5 @@ class _Tasks:
         if pending and self.engine.client.status == "running":
             self.engine.client.cancel(pending)  # type: ignore[no-untyped-call, unused-ignore]
         if self._of_block:
-            self._function.unlink(missing_ok=True)
+            with suppress(PermissionError):  # Windows, where workers map it; it goes with its directory
+                self._function.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What crosses from the command to the workers of a cluster: a function in a file, and blocks to work on.
+"""What a command sends to the workers of a cluster: a function in a file, and blocks to work on.
 
 The function of a map is written once, with all it holds, to a directory that command and workers share; what
 several maps hold (`foundation.blocks.Shared`) has a file of its own, written once for all of them. Arrays are

@@ -1,1 +1,1 @@
-"""How words, alignments and word accuracies are written and read: one module a format."""
+"""File formats of words, alignments and tables: one module a format, which reads and writes it."""

@@ -1,4 +1,4 @@
-"""Arrays by utterance as files of other tools: what ``asr export`` writes of features, scores and alignments.
+"""Features, scores and alignments as files of other tools (Kaldi, HTK, numpy): the arrays of ``asr export``.
 
 Utterances come one after the other, and no more than one is held. To add a format: a function here, and a
 row of `ARRAY_FORMATS`.
@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from asr.files import file_stem
+from asr.files import FilesOfIds, file_stem
 from features.htk import write_htk
 from features.kaldi import write_ark
-from foundation.writing import whole_file, write_whole
+from foundation.files import whole_file, write_whole
 
 Items = Iterable[tuple[str, NDArray[Any]]]
 
 
 @dataclass(frozen=True)
 class Named:
-    """What the arrays are.
+    """What the arrays of an export are.
 
     Attributes
     ----------
@@ -71,9 +71,9 @@ def _htk(items: Items, out: Path, what: Named) -> Path:
     """Write a parameter file for each utterance, and the list of them for the option ``-S``."""
     directory = (out / what.name).absolute()
     directory.mkdir(exist_ok=True)
-    paths = []
+    paths, files = [], FilesOfIds(directory, ".mfc")
     for key, array in items:
-        paths.append(directory / f"{file_stem(key)}.mfc")
+        paths.append(files.path(key))
         write_htk(paths[-1], array, what.period_s, what.kind)
     index = out / f"{what.name}.scp"
     write_whole(index, "".join(f"{path}\n" for path in paths).encode())

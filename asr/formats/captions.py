@@ -1,22 +1,32 @@
 """Captions, SubRip (``.srt``) and WebVTT (``.vtt``): words with times as lines that can be read in time.
 
-A caption is at most two lines of 42 characters and six seconds; a new one begins at a pause of 0.8 s. One
-shorter than a second stays until the next begins, but no longer than that second. Times are in milliseconds.
+A caption that we write is at most two lines of 42 characters and six seconds; a new one begins at a pause of
+0.8 s. One shorter than a second stays until the next begins, but no longer than that second. Times are in
+milliseconds. Of captions that are read, marks of typography are left out; a WebVTT voice is the speaker.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from asr.formats.intervals import MICROSECONDS, Interval
+from asr.errors import Problem
+from asr.formats.intervals import MICROSECONDS, Interval, Passage
+from asr.formats.tables import lines_of
 
 LINE_CHARACTERS = 42
 N_LINES = 2
 LONGEST_S = 6.0
 SHORTEST_S = 1.0
 PAUSE_S = 0.8  # a pause of this length ends a caption
+
+_TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
+_TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
+_VOICE = re.compile(r"<v(?:\.[^ \t>]*)?[ \t]+([^>]+)>")
+# Tags such as <i>, <c.loud>, <00:01.500> and SubRip's {\an8}; other text in angle brackets is text.
+_TAG = re.compile(r"</?(?:[biucv]|ruby|rt|lang|font)(?:[. ][^>]*)?>|<[\d:.]+>|\{\\[^}]*\}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,7 @@ class Caption:
 def to_srt(words: Iterable[Interval]) -> str:
     """Return words in order of time as a SubRip file."""
     blocks = (
-        f"{number}\n{_time(c.start_s, ',')} --> {_time(c.end_s, ',')}\n{_lines(c)}\n"
+        f"{number}\n{_clock(c.start_s, ',')} --> {_clock(c.end_s, ',')}\n{_lines(c)}\n"
         for number, c in enumerate(captions(words), 1)
     )
     return "\n".join(blocks)
@@ -40,7 +50,7 @@ def to_srt(words: Iterable[Interval]) -> str:
 def to_vtt(words: Iterable[Interval]) -> str:
     """Return words in order of time as a WebVTT file."""
     blocks = (
-        f"\n{_time(c.start_s, '.')} --> {_time(c.end_s, '.')}\n{html.escape(_lines(c), quote=False)}\n"
+        f"\n{_clock(c.start_s, '.')} --> {_clock(c.end_s, '.')}\n{html.escape(_lines(c), quote=False)}\n"
         for c in captions(words)
     )
     return "".join(["WEBVTT\n", *blocks])
@@ -106,11 +116,74 @@ def _lines(caption: Caption) -> str:
     return "\n".join(caption.lines).replace("-->", "→")
 
 
-def _time(time_s: float, mark: str) -> str:
+def _clock(time_s: float, mark: str) -> str:
     """Return hours, minutes, seconds and milliseconds.
 
-    >>> _time(3661.0625, ",")
+    >>> _clock(3661.0625, ",")
     '01:01:01,062'
     """
     seconds, milliseconds = divmod(round(time_s * 1000), 1000)
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{mark}{milliseconds:03}"
+
+
+def read_srt(text: str, where: str) -> tuple[list[Passage], list[Problem]]:
+    """Return the captions of a SubRip file, and the problems of its other blocks."""
+    return _read_captions(text, where, is_vtt=False)
+
+
+def read_vtt(text: str, where: str) -> tuple[list[Passage], list[Problem]]:
+    """Return the captions of a WebVTT file, and the problems of its other blocks."""
+    if not text.startswith("WEBVTT"):
+        return [], [Problem(where, "no WebVTT, expected WEBVTT in the first line; save it anew")]
+    return _read_captions(text, where, is_vtt=True)
+
+
+def _read_captions(text: str, where: str, *, is_vtt: bool) -> tuple[list[Passage], list[Problem]]:
+    passages: list[Passage] = []
+    problems: list[Problem] = []
+    for number, lines in _blocks(text):
+        if is_vtt and lines[0].split()[0] in ("WEBVTT", "NOTE", "STYLE", "REGION"):
+            continue
+        # The times are in the first line, or after the caption's number or name.
+        position = next((i for i, line in enumerate(lines[:2]) if _TIMES.fullmatch(line)), None)
+        if position is None:
+            what = f'"{lines[0][:50]}" has no times, expected "00:00:01,000 --> 00:00:02,000"'
+            problems.append(Problem(f"{where}:{number}", f"{what}; correct the block"))
+            continue
+        place = f"{where}:{number + position}"
+        start_s, end_s = _times_of(lines[position])
+        speaker, words = _speaker_and_words(" ".join(lines[position + 1 :]), is_vtt=is_vtt)
+        passages.append(Passage(start_s, end_s, words, place, speaker))
+    return passages, problems
+
+
+def _blocks(text: str) -> list[tuple[int, list[str]]]:
+    """Return the first line's number and the lines of each block between empty lines."""
+    blocks: list[tuple[int, list[str]]] = []
+    is_open = False
+    for number, line in enumerate(lines_of(text), 1):
+        if line.strip() and not is_open:
+            blocks.append((number, []))
+        is_open = bool(line.strip())
+        if is_open:
+            blocks[-1][1].append(line)
+    return blocks
+
+
+def _times_of(line: str) -> tuple[float, float]:
+    match = _TIMES.fullmatch(line)
+    groups = match.groups() if match else ()
+    start_s, end_s = (
+        int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + int(fraction.ljust(3, "0")) / 1000
+        for hours, minutes, seconds, fraction in (groups[:4], groups[4:])
+    )
+    return start_s, end_s
+
+
+def _speaker_and_words(text: str, *, is_vtt: bool) -> tuple[str | None, str]:
+    """Return speaker and words of a caption, the speaker None if it has none or several."""
+    if not is_vtt:
+        return None, _TAG.sub("", text)
+    voices = {html.unescape(name).strip() for name in _VOICE.findall(text)}
+    words = html.unescape(_TAG.sub("", _VOICE.sub("", text)))
+    return (voices.pop() if len(voices) == 1 else None), words

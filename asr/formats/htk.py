@@ -16,8 +16,8 @@ from acoustic.hmm.topology import SILENCES, Topology
 from asr.errors import ConfigError, ExperimentError
 from asr.files import write_text
 from decoder.decoder import DecoderConfig
+from decoder.grammars.finite_state import format_slf
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, GrammarTables
-from decoder.grammars.slf import format_slf
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig, Normalization
 from features.mfcc import MfccConfig

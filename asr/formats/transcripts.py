@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from asr.errors import ConfigError, CorpusError
-from foundation.regular_files import content_of, text_of
-from foundation.writing import write_whole
+from foundation.files import content_of, text_of, write_whole
 
 Format = Literal["kaldi", "trn"]
 

@@ -1,1 +1,1 @@
-"""Recordings that are still going on: words while they are spoken."""
+"""Live recognition: words while they are spoken."""

@@ -1,33 +1,33 @@
 """Words while they are spoken: samples in pieces of any size, partial and final words out.
 
-Everything moves on by blocks of a few frames that lie in the same places however the samples arrive, and
-nothing is computed twice, so all sizes of pieces give the same words. A sentence ends where it is silent for
-a while. What a sentence says is what the decoder finds in the scores of its frames at once; these frames are
-normalised and adapted by what was heard before them.
+The steps are those of `asr.transcribe`, block by block: frames, adaptation, scores, search, and for each
+sentence judging and writing. Blocks are of a few frames and lie in the same places however the samples
+arrive, and nothing is computed twice, so all sizes of pieces give the same words. A sentence ends where it is
+silent for a while. What a sentence says is what the decoder finds in the scores of its frames at once; these
+frames are normalised and adapted by what was heard before them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from acoustic.emissions.adaptation import Statistics, Transform, statistics_of, transform_of
 from acoustic.emissions.model_files import AcousticModel
 from asr.errors import ConfigError
-from asr.live.sentence import Sentence
-from asr.live.speaker import MEMORY_S, SpeakerAdaptation
+from asr.transcribe import Parts, as_written, heard_states
 from decoder.decoder import Decoder, Hypothesis
-from decoder.joining import joined
 from decoder.lexicon import Lexicon
-from decoder.stream import PartialHypothesis, PartialWord
+from decoder.stream import DecoderStream, PartialHypothesis, PartialWord, joined
 from features.mfcc import check_samples
-from features.resampling import Resampler
-from features.running import RunningFrames
+from features.stream import Resampler, RunningFrames
 from foundation.arrays import Reals, Singles
-from foundation.checks import check_lowest
+from foundation.records import check_lowest
 from foundation.threads import single_threaded_libraries
 
+MEMORY_S = 60.0  # of speech that the transform of a speaker follows
 _SHORT_PAUSE_S = 0.1  # ends a sentence that is too long
 _TOO_LONG = 1.5  # of the greatest length, where a sentence ends even within a word
 _IDLE_S = 5.0  # of silence without any word, after which the search begins anew
@@ -72,26 +72,6 @@ class Partial:
     heard_s: float
 
 
-@dataclass(frozen=True)
-class StreamParts:
-    """What a stream takes of a recogniser.
-
-    Attributes
-    ----------
-    model, lexicon, decoder : as in `asr.Recognizer`
-    adapts : whether frames are adapted to the speaker
-    judged : function (hypothesis, its scores (T, S)) -> the hypothesis without words that were not spoken
-    written : function from a lexicon's word to the word as people write it
-    """
-
-    model: AcousticModel
-    lexicon: Lexicon
-    decoder: Decoder
-    adapts: bool
-    judged: Callable[[Hypothesis, Singles], Hypothesis]
-    written: Callable[[str], str]
-
-
 class Stream:
     """Recognises one speaker's speech while it is spoken; made by `asr.Recognizer.stream`.
 
@@ -99,19 +79,19 @@ class Stream:
 
     Parameters
     ----------
-    parts : of the recogniser
+    parts : what it transcribes with
     sample_rate : samples per second of what `accept` is given; None is the model's own
     config : when sentences end
     """
 
     def __init__(
-        self, parts: StreamParts, sample_rate: int | None = None, config: StreamConfig | None = None
+        self, parts: Parts, sample_rate: int | None = None, config: StreamConfig | None = None
     ) -> None:
         model_rate = parts.model.front_end.config.mfcc.sample_rate
         self.sample_rate = model_rate if sample_rate is None else sample_rate
         self.config = config or StreamConfig()
         self._parts = parts
-        self._adapts = self.config.adapts and parts.adapts
+        self._adapts = self.config.adapts and parts.first_pass is not None
         self._shift_s = parts.model.front_end.frame_shift_s
         self._resampler = Resampler(self.sample_rate, model_rate)
         self._frames = RunningFrames(parts.model.front_end)
@@ -138,7 +118,7 @@ class Stream:
         check_samples(samples)
         with single_threaded_libraries():
             for block in self._frames.accept(self._resampler.accept(samples)):
-                self._hear(block)
+                self._move_on(block)
         finished, self._finished = tuple(self._finished), []
         return Partial(self._open_words(), finished, self._sentence.stop * self._shift_s)
 
@@ -151,14 +131,14 @@ class Stream:
         with single_threaded_libraries():
             rest = [*self._frames.accept(self._resampler.finish()), *self._frames.finish()]
             for block in rest:
-                self._hear(block)
+                self._move_on(block)
             sentences = [*self._finished, self._end_sentence()]
         found = joined(sentences, [0] * len(sentences), self._shift_s)
         self._begin_recording()
         return found
 
-    def _hear(self, frames: Singles) -> None:
-        """Move on by a block of frames (T, D)."""
+    def _move_on(self, frames: Singles) -> None:
+        """Take in a block of frames (T, D): adapt, score, search; a sentence may end, or an update be due."""
         adapted = self._speaker.adapted(frames)
         self._sentence.take(frames, self._parts.model.scores(adapted))
         self._open = self._sentence.partial()
@@ -190,11 +170,11 @@ class Stream:
         sentence = self._sentence
         heard = found = sentence.finish()
         if sentence.scores:
-            found = self._parts.judged(heard, np.concatenate(sentence.scores))
+            found = self._parts.judge.spoken(heard, np.concatenate(sentence.scores))
         if self._adapts and found.text == heard.text:  # other sounds say nothing of the speaker
             self._speaker.update(sentence.frames, sentence.scores, found.text, is_over=True)
         self._begin_sentence(sentence.stop)
-        return self._as_written(joined([found], [sentence.start], self._shift_s))
+        return as_written(joined([found], [sentence.start], self._shift_s), self._parts.spelling)
 
     def _adapt_to_ended_words(self) -> None:
         """Bring the adaptation up to date with the words of the sentence that have ended."""
@@ -221,9 +201,92 @@ class Stream:
             if word.word in self._parts.lexicon  # what is not is a filler among keywords
         )
 
-    def _as_written(self, found: Hypothesis) -> Hypothesis:
-        words = tuple(replace(word, word=self._parts.written(word.word)) for word in found.words)
-        return replace(found, words=words)
+
+class Sentence:
+    """The part of a stream from the end of one sentence to the end of the next.
+
+    Attributes
+    ----------
+    start : its first frame, counted from the beginning of the recording
+    n_frames : number of its frames so far
+    frames : blocks (T, D) as the front end made them
+    scores : blocks (T, S), whose words are searched
+    """
+
+    def __init__(self, decoder: Decoder, start: int) -> None:
+        self.start = start
+        self.n_frames = 0
+        self.frames: list[Singles] = []
+        self.scores: list[Singles] = []
+        self._search = DecoderStream(decoder)
+
+    @property
+    def stop(self) -> int:
+        """The frame behind the last one."""
+        return self.start + self.n_frames
+
+    def take(self, frames: Singles, scores: Singles) -> None:
+        """Take in the next frames (T, D) and their scores (T, S)."""
+        self.n_frames += len(frames)
+        self.frames.append(frames)
+        self.scores.append(scores)
+        self._search.accept(scores)
+
+    def partial(self) -> PartialHypothesis:
+        """Return the words so far, in seconds from the start of the sentence."""
+        return self._search.partial()
+
+    def finish(self) -> Hypothesis:
+        """Return the words, in seconds from the start of the sentence."""
+        return self._search.finish()
+
+
+class SpeakerAdaptation:
+    """The transform that brings a speaker's frames closer to those of training, kept up to date.
+
+    It is estimated as in a second pass (`acoustic.emissions.adaptation`), from the frames and words heard so
+    far, and holds for the frames that follow. An update takes some ten milliseconds of processor time, so it
+    is made where it is due: the words do not depend on how busy the machine is.
+
+    Parameters
+    ----------
+    model : its targets of adaptation; without any, frames stay as they are
+    lexicon : pronunciations of the words
+    """
+
+    def __init__(self, model: AcousticModel, lexicon: Lexicon) -> None:
+        self._model, self._lexicon = model, lexicon
+        self._transform: Transform | None = None
+        self._most = MEMORY_S / model.front_end.frame_shift_s
+        self._settled: Statistics | None = None  # of sentences that are over
+
+    def adapted(self, frames: Singles) -> Singles:
+        """Return frames (T, D) as the transform maps them."""
+        return frames if self._transform is None else self._transform.apply(frames)
+
+    def update(
+        self, frames: Sequence[Singles], scores: Sequence[Singles], words: Sequence[str], *, is_over: bool
+    ) -> None:
+        """Estimate the transform anew, with a sentence that is under way or over.
+
+        Parameters
+        ----------
+        frames : blocks (T, D) of the sentence up to the end of the last word, not adapted
+        scores : their emission scores (T, S)
+        words : the words in them
+        is_over : whether the sentence counts from now on; otherwise the next update brings it once more
+        """
+        targets = self._model.adaptation
+        if targets is None or not words or not frames:
+            return
+        together = np.concatenate(frames)
+        states = heard_states(np.concatenate(scores), words, self._lexicon, self._model)
+        own = statistics_of([(together, states)], targets)
+        every = own if self._settled is None else self._settled.plus(own)
+        if every.n_frames:
+            self._transform = transform_of(every, targets)
+        if is_over:
+            self._settled = every.at_most(self._most)
 
 
 def _first(blocks: list[Singles], n_frames: int) -> list[Singles]:

@@ -11,10 +11,10 @@ import numpy as np
 
 from acoustic.hmm.contexts import Context, contexts
 from acoustic.hmm.topology import Topology
+from asr.corpora.amounts import Amount, amount_of
 from asr.corpora.corpus import SPLITS, Corpus
-from asr.corpora.sufficiency import Amount, amount_of
-from asr.corpora.unknown_words import unknown_words
 from asr.corpora.utterances import Utterance
+from asr.corpora.wording import unknown_words
 from asr.errors import CorpusError
 from asr.text.forms import NOT_WORDS
 from decoder.lexicon import Lexicon, may_be_entry

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from acoustic.emissions.model_files import AcousticModel
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData, usable_cepstra
+from asr.language.pronunciations import FOLDS, MANY, TESTED
 from asr.planning.amounts import TaskAmounts
 from asr.planning.timing import least_seconds
-from asr.pronunciations import FOLDS, MANY, TESTED
 from asr.training.gmm import align_data
 from asr.training.heard_words import MAX_STRETCHES, N_GUESSES, Stretch, choose
 from decoder.lexicon import Pronunciation

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from acoustic.emissions.hybrid import WAYS, HybridConfig
 from acoustic.emissions.one_vs_rest import KrlsConfig, train_one_vs_rest
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.emissions.protocol import EmissionModel
+from acoustic.emissions.training import HybridConfig
 from acoustic.pairs import train_forward, train_svm
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.machines import Machines
@@ -25,7 +25,8 @@ from acoustic.pairs.prototypes import fit_prototypes
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig, PoolTrainer
 from acoustic.pairs.train_svm import SvmConfig
-from asr.config import ExperimentConfig
+from acoustic.ways import WAYS
+from asr.config import ExperimentConfig, with_preset
 from asr.planning import laws
 from asr.planning.generated import (
     curves_of,
@@ -38,7 +39,6 @@ from asr.planning.generated import (
     speech_like_frames,
 )
 from asr.planning.timing import least_seconds
-from asr.verbs import with_preset
 from foundation.arrays import Singles
 from foundation.threads import default_workers, single_threaded_libraries
 
@@ -61,7 +61,7 @@ class PairTask:
 
     Attributes
     ----------
-    way : way of training, see `acoustic.emissions.hybrid.WAYS`
+    way : way of training, see `acoustic.ways.WAYS`
     n_classes : K
     n_frames : mean number of frames of a class that are trained on
     n_features : D
@@ -148,7 +148,7 @@ def costs_by_size(
 
     Parameters
     ----------
-    way : ``npd``, ``orols``, ``npd-pools`` and so on, see `acoustic.emissions.hybrid.WAYS`
+    way : ``npd``, ``orols``, ``npd-pools`` and so on, see `acoustic.ways.WAYS`
     n_states, frames_a_state : states, and frames of each that are trained on
     n_centers : centres of a pair, or of a state where its pairs share them
     n_pairs : pairs that have machines; those that are expected by default

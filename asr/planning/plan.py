@@ -7,17 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, check_settings, with_preset, with_settings
 from asr.errors import ConfigError
-from asr.logs import warnings_once
 from asr.pipeline import listing
 from asr.planning.planner import Planner
 from asr.planning.records import ModelPlan, Plan
 from asr.planning.walk import Walk
-from asr.recipe import LoadedRecipe, load_recipe
-from asr.settings import check_settings, with_settings
+from asr.progress import warnings_once
+from asr.recipe import LoadedRecipe, check_corpus, load_recipe
 from asr.systems import System, find_system
-from asr.verbs import check_corpus, with_preset
 
 CENTERS = (50, 100, 200)  # numbers of centres that are planned beside that which is configured
 

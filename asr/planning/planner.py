@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from asr.config import ExperimentConfig, GrammarName
+from asr.config import ExperimentConfig, GrammarName, section_of
 from asr.corpora.corpus import SPLITS
 from asr.corpora.wording import forms_for
-from asr.decoding.grammars import write_grammar
 from asr.files import read_json
+from asr.language.grammars import write_grammar
 from asr.planning import laws
 from asr.planning.amounts import TaskAmounts, task_amounts
 from asr.planning.missing_words import MissingWordCosts, missing_word_costs
@@ -27,7 +27,6 @@ from asr.planning.sizes import MB, Sizes, monophone_states
 from asr.planning.speech_costs import SpeechCosts
 from asr.planning.timing import least_seconds
 from asr.planning.walk import GROUPS, Stage, Walk
-from asr.settings import section_of
 from asr.store import RECORD
 from asr.systems import GmmSystem, HybridSystem, System
 from asr.training.task import LEXICON

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from asr.config import ExperimentConfig, GrammarName
-from asr.decoding.grammars import has_lm_scale
+from asr.language.grammars import has_lm_scale
 from asr.planning import laws
 from asr.planning.amounts import TaskAmounts
 from asr.planning.missing_words import MissingWordCosts, n_stretches
@@ -16,7 +16,7 @@ from asr.planning.pair_costs import PairCosts
 from asr.planning.search_costs import SearchCosts
 from asr.planning.speech_costs import SpeechCosts, aligner_components
 from asr.planning.walk import Stage
-from asr.rules.choosing import N_LEARNED_FROM
+from asr.spotting.learning import N_LEARNED_FROM
 from asr.systems import GmmSystem, HybridSystem, System
 from asr.training.choice import N_CLASSES, values_of
 from asr.training.fit import N_WRONG_PAIRS, n_wrong_each

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from asr.corpora.sufficiency import Amount
+from asr.corpora.amounts import Amount
 from asr.planning.walk import Group
 
 

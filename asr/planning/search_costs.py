@@ -15,15 +15,15 @@ from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.topology import Topology
 from asr.config import GrammarName
 from asr.corpora.speech_data import SpeechData
-from asr.decoding.grammars import has_lm_scale, read_grammar
 from asr.decoding.tuning import LATTICE_BEAM, MAX_EDGES_PER_FRAME
+from asr.language.grammars import has_lm_scale, read_grammar
 from asr.planning.sample import size_of
 from asr.planning.timing import least_seconds
 from asr.scoring.edit_distance import align_words, count_errors
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.search.compiled import Weights
-from decoder.search.rescoring import WeighedLattice
+from decoder.search.lattice import WeighedLattice
 from decoder.search.tree_network import TreeNetwork
 from foundation.arrays import Singles
 

@@ -14,7 +14,7 @@ from asr.planning.speech_costs import aligner_components
 from asr.planning.walk import Stage
 from asr.systems import GmmSystem, System
 from features.frontend import Projection
-from foundation.kept import IN_MEMORY
+from foundation.sequences import IN_MEMORY
 
 MB = 1e6
 _SINGLE, _DOUBLE = 4, 8  # bytes of a number

@@ -1,19 +1,160 @@
-"""How many words the models get right: paired comparisons, single speakers, and what is worst."""
+"""How many words the models get right, by pair, speaker, word: figures, charts and sections of the page."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from asr.corpora.corpus import Corpus
-from asr.reports.finished import Finished
-from asr.scoring.bootstrap import interval_of, resample_accuracies
-from asr.scoring.scoring import Comparison, Transcripts, UtteranceErrors, WordAccuracy, compare, score
+from asr.files import as_train_wrote, read_json
+from asr.reports.finished import Choice, Finished, spoken_in
+from asr.reports.page import LEGEND, Chart, Section, Table, error_bars, interval, p_value, percent, plot_of
+from asr.scoring.results import Result
+from asr.scoring.scoring import (
+    Comparison,
+    UtteranceErrors,
+    WordAccuracy,
+    compare,
+    interval_of,
+    resample_accuracies,
+)
+from asr.sparsity import FILE as SPARSITY
 
+_MOST_SPEAKERS = 40
 _N_RESAMPLES = 2000  # for each speaker
+_MOST_ROWS = 30
+_GAP = "—"
+
+
+def results_section(chosen: Choice) -> Section:
+    """Return the results of all models, and the models compared in pairs."""
+    finished = chosen.finished
+    results = sorted(finished.results, key=lambda r: r.split != chosen.split)  # the split in question first
+    rows = tuple(
+        (
+            r.model,
+            r.grammar,
+            r.split,
+            percent(r.word_accuracy),
+            interval(r.interval),
+            r.substitutions,
+            r.deletions,
+            r.insertions,
+            r.words,
+            percent(r.sentence_accuracy),
+        )
+        for r in results
+    )
+    looked_into = (chosen.model, chosen.grammar, chosen.split)
+    marked = tuple(n for n, r in enumerate(results) if (r.model, r.grammar, r.split) == looked_into)
+    head = (
+        "model",
+        "grammar",
+        "split",
+        "word acc. %",
+        "95 % interval",
+        "sub",
+        "del",
+        "ins",
+        "words",
+        "sent. acc. %",
+    )
+    tables = [Table("Word accuracy of all models", head, rows, n_texts=3, marked=marked)]
+    pairs = list(pairs_of_models(finished, chosen.split, chosen.corpus))
+    if pairs:
+        tables.append(
+            Table(
+                f"The models compared in pairs on the same utterances of {chosen.split}",
+                (
+                    "compared",
+                    "grammar",
+                    "difference, points",
+                    "95 % interval",
+                    "p, bootstrap",
+                    "p, signs",
+                    "better : worse",
+                ),
+                tuple(
+                    (
+                        f"{pair.second} − {pair.first}",
+                        pair.grammar,
+                        f"{pair.comparison.difference:+.1f}".replace("-", "−"),
+                        interval(pair.comparison.interval),
+                        p_value(pair.comparison.p_value),
+                        p_value(pair.comparison.sign_test_p_value),
+                        f"{pair.comparison.n_better_b} : {pair.comparison.n_better_a}",
+                    )
+                    for pair in pairs
+                ),
+                n_texts=2,
+            )
+        )
+    intro = (
+        "Word accuracy is 100 − 100 (substitutions + deletions + insertions) / words. Intervals and p "
+        "values come from drawing the utterances anew 10,000 times; they say nothing of other speakers or "
+        "of another training. The marked row is what the rest of the page is about."
+    )
+    if finished.synthetic:
+        intro = "The speech is SYNTHETIC: no figure is comparable with that of recordings of people. " + intro
+    incomplete = sum(r.incomplete for r in finished.results)
+    if incomplete:
+        intro += f" {incomplete} decodings ended without a complete sentence; what they had was scored."
+    chart = results_chart([r for r in results if r.split == chosen.split])
+    return Section("results", "Results", intro, tables=tuple(tables), charts=(chart,))
+
+
+def results_chart(results: Sequence[Result]) -> Chart:
+    """Return the word accuracies of one split with their intervals, model by model."""
+    models = list(dict.fromkeys(row.model for row in results))
+    grammars = list(dict.fromkeys(row.grammar for row in results))
+    traces = []
+    for n, model in enumerate(reversed(models)):
+        own = [row for row in results if row.model == model]
+        shift = 0.18 * (n - (len(models) - 1) / 2)
+        traces.append(
+            go.Scatter(
+                name=model,
+                mode="markers",
+                marker={"size": 10},
+                x=[row.word_accuracy for row in own],
+                y=[len(grammars) - 1 - grammars.index(row.grammar) + shift for row in own],
+                customdata=[[row.grammar, interval(row.interval)] for row in own],
+                hovertemplate="%{customdata[0]}: %{x:.1f} % (%{customdata[1]})<extra>" + model + "</extra>",
+                error_x=error_bars([(row.word_accuracy, row.interval) for row in own]),
+            )
+        )
+    best = max(results, key=lambda row: row.word_accuracy)
+    split = results[0].split
+    return Chart(
+        "accuracies",
+        f"Word accuracy on {split} with 95 % intervals.",
+        f"The best on {split} is {best.model} with the grammar {best.grammar}: "
+        f"{percent(best.word_accuracy)} percent, interval {interval(best.interval)}.",
+        plot_of(
+            traces,
+            xaxis={"title": "word accuracy, %"},
+            yaxis={
+                "tickvals": list(range(len(grammars))),
+                "ticktext": grammars[::-1],
+                "range": [-0.6, len(grammars) - 0.4],
+                "automargin": True,
+            },
+            legend={**LEGEND, "traceorder": "reversed"},
+        ),
+        Table(
+            f"Word accuracy on {split}",
+            ("model", "grammar", "word accuracy, %", "95 % interval"),
+            tuple((r.model, r.grammar, percent(r.word_accuracy), interval(r.interval)) for r in results),
+            n_texts=2,
+        ),
+        height=110 + max(50, 22 * len(models)) * len(grammars),
+    )
 
 
 @dataclass(frozen=True)
@@ -24,6 +165,27 @@ class Pair:
     first: str
     second: str
     comparison: Comparison
+
+
+def pairs_of_models(finished: Finished, split: str, corpus: Corpus) -> Iterator[Pair]:
+    """Yield the comparison of every two models, grammar by grammar."""
+    for grammar in finished.grammars(split):
+        found = {model: finished.recognised(model, split, grammar) for model in finished.models}
+        for first, second in combinations(finished.models, 2):
+            said = spoken_in(corpus, found[first])
+            yield Pair(grammar, first, second, compare(said, found[first], found[second]))
+
+
+def speakers_section(chosen: Choice) -> Section:
+    """Return the word accuracy of each speaker."""
+    rows = speaker_rows(chosen.accuracies, chosen.corpus)
+    return Section(
+        "speakers",
+        "Speakers",
+        f"On {chosen.split}, with the grammar {chosen.grammar}. One speaker far below the others is worth a "
+        f"look at the recordings: rate, loudness, noise, accent, or a transcript that is not theirs.",
+        charts=(speakers_chart(rows),),
+    )
 
 
 @dataclass(frozen=True)
@@ -43,30 +205,6 @@ class SpeakerRow:
     words: int
     word_accuracy: float
     interval: tuple[float, float]
-
-
-def spoken_in(corpus: Corpus, recognised: Transcripts) -> dict[str, tuple[str, ...]]:
-    """Return what was said in the utterances that were decoded."""
-    return {name: words for name, words in corpus.text.items() if name in recognised}
-
-
-def pairs_of_models(finished: Finished, split: str, corpus: Corpus) -> Iterator[Pair]:
-    """Yield the comparison of every two models, grammar by grammar."""
-    for grammar in finished.grammars(split):
-        found = {model: finished.recognised(model, split, grammar) for model in finished.models}
-        for first, second in combinations(finished.models, 2):
-            said = spoken_in(corpus, found[first])
-            yield Pair(grammar, first, second, compare(said, found[first], found[second]))
-
-
-def scored(finished: Finished, split: str, grammar: str, corpus: Corpus) -> dict[str, WordAccuracy]:
-    """Return the word accuracy of each model with a grammar, by speaker too."""
-    speakers = {u.utterance_id: u.speaker for u in corpus}
-    found = {}
-    for model in finished.models:
-        recognised = finished.recognised(model, split, grammar)
-        found[model] = score(spoken_in(corpus, recognised), recognised, speakers=speakers)
-    return found
 
 
 def speaker_rows(accuracies: Mapping[str, WordAccuracy], corpus: Corpus) -> list[SpeakerRow]:
@@ -92,9 +230,171 @@ def _of_model(model: str, found: WordAccuracy, speaker_of: Mapping[str, str]) ->
             yield SpeakerRow(speaker, model, words, 100 - 100 * errors / words, interval_of(drawn))
 
 
+def speakers_chart(rows: Sequence[SpeakerRow]) -> Chart:
+    """Return bars of each speaker, the worst on top, a bar for each model."""
+    speakers = list(dict.fromkeys(row.speaker for row in rows))
+    shown = speakers[:_MOST_SPEAKERS]
+    models = list(dict.fromkeys(row.model for row in rows))
+    found = {(row.speaker, row.model): row for row in rows}
+    bars = []
+    for model in reversed(models):
+        own = [found[speaker, model] for speaker in reversed(shown) if (speaker, model) in found]
+        bars.append(
+            go.Bar(
+                name=model,
+                orientation="h",
+                y=[row.speaker for row in own],
+                x=[row.word_accuracy for row in own],
+                customdata=[row.words for row in own],
+                hovertemplate="%{y}: %{x:.1f} % of %{customdata} words<extra>" + model + "</extra>",
+                error_x=error_bars([(row.word_accuracy, row.interval) for row in own]),
+            )
+        )
+    left_out = f" The {len(shown)} worst of {len(speakers)} speakers." if len(speakers) > len(shown) else ""
+    lowest, best = rows[0], max(rows, key=lambda row: row.word_accuracy)
+    return Chart(
+        "speakers",
+        "Word accuracy of each speaker in percent, the lowest on top; lines are 95 % intervals over the "
+        "speaker's utterances." + left_out,
+        f"Bars of {len(shown)} speakers. The lowest are those of {lowest.speaker}, the highest of "
+        f"{best.speaker} with {percent(best.word_accuracy)} percent.",
+        plot_of(
+            bars,
+            barmode="group",
+            xaxis={"title": "word accuracy, %", "range": [_lowest_tick(rows), 101]},
+            yaxis={"type": "category", "automargin": True},
+            legend={**LEGEND, "traceorder": "reversed"},
+        ),
+        Table(
+            "Word accuracy by speaker",
+            ("speaker", "model", "words", "word accuracy, %", "95 % interval"),
+            tuple(
+                (r.speaker, r.model, r.words, percent(r.word_accuracy), interval(r.interval)) for r in rows
+            ),
+            n_texts=2,
+        ),
+        height=90 + len(shown) * (14 + 12 * len(models)),
+    )
+
+
+def _lowest_tick(rows: Sequence[SpeakerRow]) -> float:
+    """Return where the axis begins: at 0, or below it where more is wrong than was said."""
+    return min(0.0, *(10.0 * float(np.floor(row.word_accuracy / 10)) for row in rows))
+
+
+def words_section(chosen: Choice) -> Section:
+    """Return which words are taken for which, and which are missed."""
+    found = chosen.accuracy
+    return Section(
+        "words",
+        "Words",
+        f"What {chosen.model} makes of words on {chosen.split}. A button shows the utterances with the word.",
+        tables=(confusions_table(found), words_table(found)),
+    )
+
+
+def confusions_table(found: WordAccuracy) -> Table:
+    """Return the errors that occur most often."""
+    rows = tuple(
+        (c.reference or _GAP, c.hypothesis or _GAP, _kind_of_error(c.reference, c.hypothesis), c.count)
+        for c in found.confusions[:_MOST_ROWS]
+    )
+    n_kinds = len(found.confusions)
+    more = f", the {len(rows)} most frequent of {n_kinds} kinds" if n_kinds > len(rows) else ""
+    return Table(f"Errors by word{more}", ("said", "heard", "error", "times"), rows, n_texts=3, n_words=2)
+
+
+def _kind_of_error(said: str | None, heard: str | None) -> str:
+    if said is None:
+        return "insertion"
+    return "deletion" if heard is None else "substitution"
+
+
+def words_table(found: WordAccuracy) -> Table:
+    """Return the words that were said and not recognised most often."""
+    said: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    for spoken, heard in (pair for utterance in found.utterances for pair in utterance.pairs):
+        if spoken is not None:
+            said[spoken] += 1
+            wrong[spoken] += spoken != heard
+    worst = sorted((word for word in wrong if wrong[word]), key=lambda word: (-wrong[word], said[word], word))
+    rows = tuple(
+        (word, wrong[word], said[word], percent(100 * wrong[word] / said[word]))
+        for word in worst[:_MOST_ROWS]
+    )
+    more = f", the first {len(rows)} of {len(worst)}" if len(worst) > len(rows) else ""
+    return Table(
+        f"Words not recognised{more}", ("said", "missed", "times said", "missed, %"), rows, n_words=1
+    )
+
+
 def worst_first(utterances: Sequence[UtteranceErrors]) -> list[UtteranceErrors]:
     """Return utterances, those with most errors first; of equals that with the larger share of errors."""
     return sorted(
         utterances,
         key=lambda u: (-u.counts.errors, -u.counts.errors / max(u.counts.words, 1), u.utterance_id),
+    )
+
+
+def sparsity_section(chosen: Choice) -> Section:
+    """Return the accuracy against the number of centres, or how to get that curve."""
+    path = chosen.finished.directory / SPARSITY
+    if not path.is_file():
+        what = (
+            "Accuracy against the number of centres. No curve has been made yet; this makes it, with the "
+            "experiment's directory for EXP:"
+        )
+        return Section("sparsity", "Sparsity", what, command="asr sparsity EXP")
+    record = read_json(path)
+    with as_train_wrote(path):
+        chart = sparsity_chart(record["rows"], str(record["model"]))
+    return Section("sparsity", "Sparsity", "How many centres the discriminants need.", charts=(chart,))
+
+
+def sparsity_chart(rows: Sequence[Mapping[str, Any]], model: str) -> Chart:
+    """Return the word accuracy on dev against the number of centres."""
+    grammars = list(dict.fromkeys(str(row["grammar"]) for row in rows))
+    traces = []
+    for grammar in grammars:
+        own = [row for row in rows if row["grammar"] == grammar]
+        traces.append(
+            go.Scatter(
+                name=grammar,
+                x=[row["n_centers"] for row in own],
+                y=[row["word_accuracy"] for row in own],
+                mode="lines+markers",
+                error_y=error_bars([(row["word_accuracy"], tuple(row["interval"])) for row in own]),
+                customdata=[row["distinct_centers"] for row in own],
+                hovertemplate="%{x} centres (%{customdata} distinct): %{y:.1f} %<extra>"
+                + grammar
+                + "</extra>",
+            )
+        )
+    best = max(rows, key=lambda row: row["word_accuracy"])
+    return Chart(
+        "sparsity",
+        f"Word accuracy of {model} on dev against the number of centres of a state or of a pair; lines are "
+        f"95 % intervals. The fewer centres, the smaller and faster the model.",
+        f"The best is {percent(best['word_accuracy'])} percent with {best['n_centers']} centres.",
+        plot_of(
+            traces,
+            xaxis={"title": "centres", "type": "log", "tickvals": sorted({row["n_centers"] for row in rows})},
+            yaxis={"title": "word accuracy on dev, %", "automargin": True},
+            legend=LEGEND,
+        ),
+        Table(
+            "Word accuracy by number of centres",
+            ("grammar", "centres", "distinct centres", "word accuracy, %", "95 % interval"),
+            tuple(
+                (
+                    str(r["grammar"]),
+                    int(r["n_centers"]),
+                    int(r["distinct_centers"]),
+                    percent(r["word_accuracy"]),
+                    interval(tuple(r["interval"])),
+                )
+                for r in rows
+            ),
+        ),
     )

@@ -1,34 +1,39 @@
-"""From a finished experiment to a page: gathers the parts, and keeps the sounds where they shall lie."""
+"""Makes the page of ``asr report`` from a finished experiment, with the sounds inside it or beside it."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from asr.corpora.corpus import Corpus, Utterance
-from asr.files import storage_errors, write_text
+from asr.errors import ConfigError, ExperimentError
+from asr.files import read_json, storage_errors, write_json, write_text
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
-from asr.reports.accuracies import worst_first
-from asr.reports.beside import SoundsBeside
-from asr.reports.choice import Choice, Sample, sample_of
-from asr.reports.finished import Finished
-from asr.reports.hearing import Heard, evaluated_recognizer, hear
-from asr.reports.page import Page, render
-from asr.reports.parts import interval, percent
-from asr.reports.phones import StatePhones
+from asr.reports.accuracies import (
+    results_section,
+    sparsity_section,
+    speakers_section,
+    words_section,
+    worst_first,
+)
+from asr.reports.costs import costs_section, training_section
+from asr.reports.finished import Choice, Finished
+from asr.reports.hearing import HeardUtterance, StatePhones, evaluated_recognizer, heard_utterances
+from asr.reports.page import Page, Section, interval, percent, render
+from asr.reports.phones import Sample, calibration_section, phones_section, sample_of
 from asr.reports.report import Audio
-from asr.reports.sections import sections
-from asr.reports.sounds import as_flac, data_url, file_name
-from asr.reports.views import Plain, line, short, view
+from asr.reports.views import Plain, as_flac, data_url, line, short, view
 from features.audio import read_audio
 from foundation.arrays import Singles
 from foundation.errors import AsrError
+from foundation.files import write_whole
 
 logger = logging.getLogger(__name__)
-
+INDEX = "asr-report.json"
 MOST_EMBEDDED = 10_000_000  # bytes of sound that are put into a page without being asked for
 
 
@@ -55,6 +60,18 @@ def build(
         write_text(page, render(found))
         beside.remove_earlier()
     return page
+
+
+def sections(chosen: Choice, sample: Sample) -> Iterator[Section]:
+    """Yield the sections in the order of the page."""
+    yield results_section(chosen)
+    yield speakers_section(chosen)
+    yield words_section(chosen)
+    yield from phones_section(chosen, sample)
+    yield calibration_section(chosen, sample)
+    yield from training_section(chosen)
+    yield sparsity_section(chosen)
+    yield from costs_section(chosen)
 
 
 def _title(chosen: Choice) -> str:
@@ -87,7 +104,7 @@ def _looked_into(
     sample, views = Sample(phones), {}
     front_end = recognizer.model.front_end
     rate, shift_s = front_end.config.mfcc.sample_rate, front_end.frame_shift_s
-    for heard in _heard(chosen, recognizer, {*wanted, *sounds}, phones):
+    for heard in _compared(chosen, recognizer, {*wanted, *sounds}, phones):
         name, alignment = heard.utterance.utterance_id, heard.alignment
         labels = None if alignment is None else phones.labels(alignment.labels())
         if name in wanted:
@@ -97,13 +114,13 @@ def _looked_into(
     return sample, views
 
 
-def _heard(
+def _compared(
     chosen: Choice, recognizer: Recognizer, wanted: Collection[str], phones: StatePhones
-) -> Iterator[Heard]:
+) -> Iterator[HeardUtterance]:
     """Yield what is heard in some utterances; that it is not what the evaluation heard is logged."""
     recognised = chosen.finished.recognised(chosen.model, chosen.split, chosen.grammar)
     n_other = 0
-    for heard in hear(recognizer, chosen.finished.data(chosen.split), wanted, phones):
+    for heard in heard_utterances(recognizer, chosen.finished.data(chosen.split), wanted, phones):
         n_other += heard.hypothesis.text != tuple(recognised[heard.utterance.utterance_id])
         yield heard
     if n_other:
@@ -176,3 +193,102 @@ def _write_beside(
                 continue  # named already, if it is one of those that are shown
         path = beside.write(file, content)
         entry["audio"] = quote(f"{path.parent.name}/{path.name}")
+
+
+class SoundsBeside:
+    """The folder of sounds beside a page, ``FILE_audio/``; its index says which files are ours.
+
+    A name is in the index before the file is there and until it is gone, so that a killed run leaves nothing
+    that the next one does not know. A folder without an index is not ours, and stays as it is.
+
+    Parameters
+    ----------
+    page : the page
+
+    Attributes
+    ----------
+    directory : the folder, whether it is there or not
+    """
+
+    def __init__(self, page: Path) -> None:
+        self.directory = sounds_directory(page)
+        self._earlier = _indexed(self.directory)
+        self._written: set[str] = set()
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether somebody else made the folder."""
+        return self._earlier is None and self.directory.exists()
+
+    def check(self) -> None:
+        """Raise an error if sounds cannot lie there, before time is spent on them."""
+        if self.is_foreign:
+            raise ConfigError(
+                f"{self.directory}: not a folder that asr report made, expected none of this name or "
+                f"one with {INDEX}; choose another name with --out, or --audio embed"
+            )
+
+    def begin(self, names: Collection[str]) -> None:
+        """Make the folder, and note that files of these names are ours; others' files are not overwritten."""
+        earlier = self._earlier or frozenset()
+        for name in names:
+            if name not in earlier and (self.directory / name).exists():
+                raise ConfigError(
+                    f"{self.directory / name}: not a file that asr report wrote, expected none; move it away"
+                )
+        self.directory.mkdir(exist_ok=True)
+        self._earlier = earlier.union(names)
+        self._write_index(self._earlier)
+
+    def write(self, name: str, content: bytes) -> Path:
+        """Return the path of a file that has been written; its name was noted before."""
+        path = self.directory / name
+        write_whole(path, content)
+        self._written.add(name)
+        return path
+
+    def remove_earlier(self) -> None:
+        """Remove what only an earlier page had here, and the folder if nothing is left in it."""
+        if self._earlier is None:
+            return
+        for name in self._earlier - self._written:
+            (self.directory / name).unlink(missing_ok=True)
+        if any(path.name != INDEX for path in self.directory.iterdir()):
+            self._write_index(self._written)
+        else:
+            (self.directory / INDEX).unlink()
+            self.directory.rmdir()
+
+    def _write_index(self, names: Collection[str]) -> None:
+        write_json(self.directory / INDEX, {"files": sorted(names)})
+
+
+def _indexed(directory: Path) -> frozenset[str] | None:
+    """Return the names of the files that are ours; None where there is no index that we wrote."""
+    try:
+        record = read_json(directory / INDEX)
+    except ExperimentError:
+        return None
+    names = record.get("files") if isinstance(record, dict) else None
+    if not isinstance(names, list) or not all(isinstance(name, str) and _is_sound(name) for name in names):
+        return None
+    return frozenset(names)
+
+
+def _is_sound(name: str) -> bool:
+    """Return whether a name is one of a sound in the folder itself."""
+    return Path(name).name == name and name.endswith(".flac")
+
+
+def file_name(place: int, utterance_id: str) -> str:
+    """Return a file name that any system and any URL can hold.
+
+    >>> file_name(7, "añ/1 <b>")
+    '0007-a-1-b-.flac'
+    """
+    return f"{place:04d}-{re.sub(r'[^A-Za-z0-9_]+', '-', utterance_id)[:60]}.flac"
+
+
+def sounds_directory(page: Path) -> Path:
+    """Return the folder of those sounds that are kept beside a page."""
+    return page.with_name(f"{page.stem}_audio")

@@ -1,39 +1,42 @@
-"""How training went, and what each stage has cost."""
+"""How training went, and what each stage has cost: figures, charts and sections of the page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import plotly.graph_objects as go
+
 from asr.files import as_stage_wrote, as_train_wrote, read_json
-from asr.reports.finished import Finished
+from asr.reports.finished import Choice, Finished
+from asr.reports.page import FAINT, LEGEND, Chart, Section, Table, percent, plot_of, seconds
 from asr.store import RECORD
 
 _HISTORY = "history.json"
 _GMM = re.compile(r"gmm-(?P<projection>[a-z]+)-(?P<size>\d+)(?:-(?P<splits>.+))?")
+_MOST_STAGES = 20
+
+
+def training_section(chosen: Choice) -> Iterator[Section]:
+    """Yield how the mixtures were trained, if that is known."""
+    curves = training_curves(chosen.finished)
+    if curves:
+        intro = "The mixtures are trained first; they label the frames from which all else is learned."
+        yield Section("training", "Training", intro, charts=(training_chart(curves),))
 
 
 @dataclass(frozen=True)
-class Step:
+class Iteration:
     """One iteration of a mixture training: Gaussians a state, log-likelihood of a frame after it."""
 
     n_components: int
     log_likelihood: float
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Seconds that a stage took when it was made: of the processor, and on the clock."""
-
-    stage: str
-    cpu_s: float
-    wall_s: float
-
-
-def training_curves(finished: Finished) -> dict[str, list[Step]]:
+def training_curves(finished: Finished) -> dict[str, list[Iteration]]:
     """Return the iterations of each mixture training, its sizes one after the other."""
     found: dict[str, list[tuple[int, Path]]] = {}
     for name, path in finished.stages.items():
@@ -47,10 +50,101 @@ def training_curves(finished: Finished) -> dict[str, list[Step]]:
     }
 
 
-def _steps(path: Path) -> list[Step]:
+def _steps(path: Path) -> list[Iteration]:
     history = read_json(path)
     with as_train_wrote(path):
-        return [Step(int(step["n_components"]), float(step["log_likelihood"])) for step in history]
+        return [Iteration(int(step["n_components"]), float(step["log_likelihood"])) for step in history]
+
+
+def training_chart(curves: Mapping[str, Sequence[Iteration]]) -> Chart:
+    """Return the log-likelihood of the training frames over the iterations of the mixtures."""
+    traces = [
+        go.Scatter(
+            name=label,
+            x=list(range(1, len(steps) + 1)),
+            y=[round(step.log_likelihood, 4) for step in steps],
+            mode="lines+markers",
+            marker={"size": 5},
+            customdata=[step.n_components for step in steps],
+            hovertemplate="iteration %{x}, %{customdata} Gaussians a state: %{y:.2f}<extra>"
+            + label
+            + "</extra>",
+        )
+        for label, steps in curves.items()
+    ]
+    rows = tuple(
+        (label, n, step.n_components, f"{step.log_likelihood:.3f}".replace("-", "−"))
+        for label, steps in curves.items()
+        for n, step in enumerate(steps, 1)
+    )
+    ends = "; ".join(
+        f"{label}: from {steps[0].log_likelihood:.1f} to {steps[-1].log_likelihood:.1f}"
+        for label, steps in curves.items()
+    )
+    return Chart(
+        "training",
+        "Log-likelihood of a training frame in each iteration of the Gaussian mixtures, in nats. The numbers "
+        "above the axis are the Gaussians a state from there on; each was just split in two, which costs "
+        "a little at first. A fall anywhere else would be a fault.",
+        f"Curves that rise. {ends}.",
+        plot_of(
+            traces,
+            xaxis={"title": "iteration"},
+            **_marks_of_sizes(next(iter(curves.values()))),
+            yaxis={"title": "log-likelihood a frame", "automargin": True},
+            legend=LEGEND,
+        ),
+        Table(
+            "Log-likelihood by iteration",
+            ("trained on", "iteration", "Gaussians a state", "nats a frame"),
+            rows,
+        ),
+    )
+
+
+def _marks_of_sizes(steps: Sequence[Iteration]) -> dict[str, Any]:
+    """Return lines and numbers that say how many Gaussians a state has from which iteration on."""
+    sizes = [step.n_components for step in steps]
+    starts = [n for n in range(len(sizes)) if n == 0 or sizes[n] != sizes[n - 1]]
+    line = {
+        "type": "line",
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "line": {"width": 1, "dash": "dot", "color": FAINT},
+    }
+    return {
+        "shapes": [{**line, "x0": n + 0.5, "x1": n + 0.5} for n in starts if n],
+        "annotations": [
+            {
+                "x": n + 0.6,
+                "xanchor": "left",
+                "y": 0,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "text": str(sizes[n]),
+            }
+            for n in starts
+        ],
+    }
+
+
+def costs_section(chosen: Choice) -> Iterator[Section]:
+    """Yield what the stages have cost, if that is known."""
+    found = costs(chosen.finished)
+    if found:
+        intro = "What the results were made from, and what that took. Memory is not recorded."
+        yield Section("costs", "Time", intro, charts=(costs_chart(found),))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds that a stage took when it was made: of the processor, and on the clock."""
+
+    stage: str
+    cpu_s: float
+    wall_s: float
 
 
 def costs(finished: Finished) -> list[Cost]:
@@ -67,3 +161,31 @@ def _cost(name: str, record: Mapping[str, Any]) -> Cost | None:
     if not isinstance(seconds, dict):
         return None
     return Cost(name, float(seconds.get("cpu", 0.0)), float(seconds.get("wall", 0.0)))
+
+
+def costs_chart(found: Sequence[Cost]) -> Chart:
+    """Return bars of the dearest stages."""
+    shown = list(reversed(found[:_MOST_STAGES]))
+    total = sum(cost.cpu_s for cost in found)
+    rest = f" The {len(shown)} dearest of {len(found)}." if len(found) > len(shown) else ""
+    bar = go.Bar(
+        orientation="h",
+        y=[cost.stage for cost in shown],
+        x=[round(cost.cpu_s, 2) for cost in shown],
+        customdata=[seconds(cost.wall_s) for cost in shown],
+        hovertemplate="%{y}: %{x:.1f} CPU s, %{customdata} on the clock<extra></extra>",
+    )
+    return Chart(
+        "costs",
+        "CPU seconds that each stage took when it was made. What an earlier run had made already was not "
+        "made again, and may have taken another time on another machine." + rest,
+        f"All stages together: {seconds(total)} of the processor; the dearest is {found[0].stage} with "
+        f"{seconds(found[0].cpu_s)}.",
+        plot_of([bar], xaxis={"title": "CPU seconds"}, yaxis={"type": "category", "automargin": True}),
+        Table(
+            "Time by stage",
+            ("stage", "CPU seconds", "seconds on the clock"),
+            tuple((cost.stage, percent(cost.cpu_s), percent(cost.wall_s)) for cost in found),
+        ),
+        height=80 + 22 * len(shown),
+    )

@@ -1,4 +1,4 @@
-"""What a finished experiment holds on disk, found without running any of its stages again.
+"""What a finished experiment holds on disk, found without running any of its stages, and what is shown of it.
 
 ``EXP/used.json`` says which stages the results were made from: those of the last run that came to its end.
 Where it is missing (experiments of earlier versions), the newest output of each stage counts. The stages of a
@@ -17,13 +17,14 @@ from asr.config import GrammarName
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.corpora.wording import read_wording
+from asr.decoding.model_directories import DEFAULT_MODEL
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import CONFIG
 from asr.files import as_train_wrote, read_json, read_object
 from asr.formats.transcripts import read_transcripts
-from asr.model_directories import DEFAULT_MODEL
+from asr.scoring.edit_distance import WordPair
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
-from asr.scoring.scoring import Transcripts
+from asr.scoring.scoring import Transcripts, WordAccuracy, score
 from asr.store import RECORD, STAGES, USED, name_of, read_used
 
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split
@@ -136,6 +137,66 @@ class Finished:
     def records(self) -> dict[str, Mapping[str, Any]]:
         """Return ``stage.json`` of each stage, by its name."""
         return {name: _record(path) for name, path in self.stages.items()}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a page looks into: a model, a split and a grammar of a finished experiment."""
+
+    finished: Finished
+    model: str
+    split: str
+    grammar: str
+
+    @classmethod
+    def of(cls, finished: Finished, model: str | None, split: str | None) -> Choice:
+        """Return the choice asked for, with the last of the grammars, which is the recipe's default."""
+        part = finished.split(split)
+        return cls(finished, finished.model(model), part, finished.grammars(part)[-1])
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The utterances of the split."""
+        return self.finished.corpus(self.split)
+
+    @cached_property
+    def speakers(self) -> Mapping[str, str]:
+        """The speaker of each utterance."""
+        return {u.utterance_id: u.speaker for u in self.corpus}
+
+    @cached_property
+    def accuracies(self) -> Mapping[str, WordAccuracy]:
+        """The word accuracy of all models with the grammar, by model."""
+        return scored(self.finished, self.split, self.grammar, self.corpus)
+
+    @property
+    def accuracy(self) -> WordAccuracy:
+        """The word accuracy of the model."""
+        return self.accuracies[self.model]
+
+    @cached_property
+    def others(self) -> Mapping[str, Mapping[str, tuple[WordPair, ...]]]:
+        """The aligned words of each utterance by the other models."""
+        return {
+            model: {u.utterance_id: u.pairs for u in accuracy.utterances}
+            for model, accuracy in self.accuracies.items()
+            if model != self.model
+        }
+
+
+def spoken_in(corpus: Corpus, recognised: Transcripts) -> dict[str, tuple[str, ...]]:
+    """Return what was said in the utterances that were decoded."""
+    return {name: words for name, words in corpus.text.items() if name in recognised}
+
+
+def scored(finished: Finished, split: str, grammar: str, corpus: Corpus) -> dict[str, WordAccuracy]:
+    """Return the word accuracy of each model with a grammar, by speaker too."""
+    speakers = {u.utterance_id: u.speaker for u in corpus}
+    found = {}
+    for model in finished.models:
+        recognised = finished.recognised(model, split, grammar)
+        found[model] = score(spoken_in(corpus, recognised), recognised, speakers=speakers)
+    return found
 
 
 def _record(stage: Path) -> Mapping[str, Any]:

@@ -1,27 +1,76 @@
-"""What a model hears in single utterances: words with times and confidences, states, posteriors of phones."""
+"""What a model hears in single utterances: words with times and confidences, states, posteriors of phones.
+
+Axes: T frames, S states, P phones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from acoustic.emissions.model_files import load_model
+import numpy as np
+from scipy.special import logsumexp
+
+from acoustic.emissions.model_files import AcousticModel, load_model
 from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import Alignment, align
+from acoustic.hmm.contexts import base_phone
 from acoustic.hmm.graph import utterance_graph
+from acoustic.hmm.topology import SHORT_PAUSE, Topology
 from asr.corpora.corpus import Utterance
 from asr.corpora.speech_data import SpeechData
-from asr.decoding.grammars import read_grammar
-from asr.decoding.passes import Scores, adapted, decode_all, emission_scores, scored_speech
+from asr.language.grammars import read_grammar
 from asr.recognizer import Recognizer
 from asr.reports.finished import Finished
-from asr.reports.phones import StatePhones
+from asr.transcribe import Scores, adapted, decode_all, emission_scores, scored_speech
 from decoder.decoder import Decoder, Hypothesis
-from foundation.arrays import Floats, Reals
+from foundation.arrays import Floats, Integers, Ints, Reals
 
 
 @dataclass(frozen=True)
-class Heard:
+class StatePhones:
+    """The phones without context that states stand for.
+
+    Attributes
+    ----------
+    names : (P,) names; a short pause is a silence
+    of_state : (S,) int32 number of each state's phone
+    """
+
+    names: tuple[str, ...]
+    of_state: Ints
+
+    @classmethod
+    def of(cls, topology: Topology) -> StatePhones:
+        """Return the phones of a topology."""
+        found = dict[int, str]()
+        for phone, states in zip(topology.phones, topology.phone_states, strict=True):
+            if phone != SHORT_PAUSE:
+                found |= {state: found.get(state, base_phone(phone)) for state in states}
+        names = tuple(dict.fromkeys(found.values()))
+        numbers = {name: n for n, name in enumerate(names)}
+        own = [numbers[found[state]] for state in range(topology.n_states)]
+        return cls(names, np.array(own, dtype=np.int32))
+
+    def log_posteriors(self, scores: Reals, model: AcousticModel) -> Floats:
+        """Return log P(phone | frame), (T, P), from scores (T, S).
+
+        Scores are log-likelihoods of states up to a constant of the frame; Bayes' rule with the share of each
+        state in the training frames makes posteriors of them.
+        """
+        joint = np.asarray(scores, dtype=np.float64) + np.log(np.maximum(model.occupancy, 1.0))
+        joint -= logsumexp(joint, axis=1, keepdims=True)
+        return np.column_stack(
+            [logsumexp(joint[:, self.of_state == phone], axis=1) for phone in range(len(self.names))]
+        )
+
+    def labels(self, states: Integers) -> Ints:
+        """Return the phone of each frame (T,) from its state, −1 where that is unknown (−1)."""
+        return np.where(states >= 0, self.of_state[states], -1).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class HeardUtterance:
     """One utterance as a model hears it.
 
     Attributes
@@ -52,9 +101,9 @@ def evaluated_recognizer(finished: Finished, model: str, split: str, grammar: st
     return replace(published, model=trained, decoder=decoder, first_pass=first)
 
 
-def hear(
+def heard_utterances(
     recognizer: Recognizer, data: SpeechData, wanted: Collection[str], phones: StatePhones
-) -> Iterator[Heard]:
+) -> Iterator[HeardUtterance]:
     """Yield what is heard in the wanted utterances of a split, in order of their ids.
 
     What is normalised by speaker and adapted to speakers is so by all utterances of theirs, as in the
@@ -69,7 +118,7 @@ def hear(
     for place, own, hypothesis in zip(places, scores, found, strict=True):
         utterance = theirs.corpus.utterances[place]
         alignment = _aligned(own, utterance, recognizer)
-        yield Heard(utterance, hypothesis, alignment, phones.log_posteriors(own, recognizer.model))
+        yield HeardUtterance(utterance, hypothesis, alignment, phones.log_posteriors(own, recognizer.model))
 
 
 def _scores(recognizer: Recognizer, data: SpeechData, places: list[int]) -> Scores:

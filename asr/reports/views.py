@@ -1,34 +1,46 @@
-"""What a page knows of an utterance: a line of the list for each, and for some all there is to see.
+"""An utterance as a page can show and play it, in few bytes: its line in the list, and pictures of some.
 
-Both are plain data for the page's script, which `asr/reports/page/utterances.js` and ``view.js`` draw.
+Both are plain data for the page's scripts, ``assets/utterances.js`` and ``view.js``, which draw them: words
+with times, waveform, spectrogram, posteriors, sound.
 """
 
 from __future__ import annotations
 
 import base64
+import io
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import soundfile
+from numpy.typing import NDArray
+from PIL import Image
+from scipy.signal import ShortTimeFFT
 
 from acoustic.hmm.alignment import Alignment
 from asr.corpora.corpus import Utterance
-from asr.reports.hearing import Heard
-from asr.reports.sounds import COLUMNS_PER_S, as_grey, envelope, narrowed, picture, spectrogram
+from asr.reports.hearing import HeardUtterance
 from asr.scoring.edit_distance import WordPair, align_words
 from asr.text.forms import NOT_WORDS
-from foundation.arrays import Floats, Ints, Singles
+from features.mfcc import MelBand, mel_filterbank
+from foundation.arrays import Floats, Ints, Reals, Singles
 
+Bytes = NDArray[np.uint8]
+N_BANDS = 80
+COLUMNS_PER_S = 100
+MOST_COLUMNS = 6000  # of any picture: browsers and WebP have limits
+_WINDOW_S = 0.025
+_RANGE_DB = 65.0  # below the loudest point all is silence
+_WEBP_QUALITY = 70
 _MOST_COLUMNS = 2400  # of a waveform
 _MOST_PHONES = 16  # rows of posteriors
 _SEEN = 0.2  # a phone whose posterior stays below is not shown
-
 Plain = dict[str, Any]
 
 
 def line(utterance_id: str, speaker: str, pairs: Sequence[WordPair]) -> Plain:
-    """Return an utterance in the list: who says it, and its words (`short`)."""
+    """Return an utterance's line of the list: its speaker and its words (as `short` returns them)."""
     return {"id": utterance_id, "speaker": speaker, "pairs": short(pairs)}
 
 
@@ -41,7 +53,48 @@ def short(pairs: Iterable[WordPair]) -> list[str | list[str | None] | None]:
     return [said if said == heard else [said, heard] for said, heard in pairs]
 
 
-def said_and_heard(heard: Heard, shift_s: float) -> tuple[list[Plain], list[Plain]]:
+def view(
+    heard: HeardUtterance,
+    samples: Singles,
+    sample_rate: int,
+    phones: Sequence[str],
+    labels: Ints | None,
+    shift_s: float,
+) -> Plain:
+    """Return what an open utterance shows: pictures, words, phones and posteriors.
+
+    Parameters
+    ----------
+    heard : the utterance as the model hears it
+    samples, sample_rate : its sound
+    phones : (P,) names of the phones
+    labels : (T,) phones of the transcript, None if they are not known
+    shift_s : time between frames
+    """
+    duration = len(samples) / sample_rate
+    said, recognised = said_and_heard(heard, shift_s)
+    posteriors = np.exp(heard.log_posteriors)
+    rows = posterior_rows(labels, posteriors)
+    n_columns = min(_MOST_COLUMNS, max(1, round(2 * COLUMNS_PER_S * duration)))
+    return {
+        "duration": round(duration, 3),
+        "topHz": sample_rate // 2,
+        "wave": base64.b64encode(envelope(samples, n_columns).tobytes()).decode(),
+        "spectrogram": picture(as_grey(spectrogram(samples, sample_rate))),
+        "said": said,
+        "heard": recognised,
+        "phones": runs(labels, phones, shift_s),
+        "posteriors": {
+            "names": [phones[row] for row in rows],
+            "end": round(len(posteriors) * shift_s, 3),
+            "picture": picture(
+                np.round(255 * narrowed(posteriors[:, rows].T)).astype(np.uint8), lossless=True
+            ),
+        },
+    }
+
+
+def said_and_heard(heard: HeardUtterance, shift_s: float) -> tuple[list[Plain], list[Plain]]:
     """Return the words said and those heard, with times and what stands for each on the other side.
 
     A word without ``other`` was deleted or inserted; a noise, which is not scored, has none either but is
@@ -113,47 +166,6 @@ def posterior_rows(labels: Ints | None, posteriors: Floats) -> list[int]:
     return sorted(kept, key=lambda phone: (first(phone), phone))
 
 
-def view(
-    heard: Heard,
-    samples: Singles,
-    sample_rate: int,
-    phones: Sequence[str],
-    labels: Ints | None,
-    shift_s: float,
-) -> Plain:
-    """Return all there is to see of an utterance.
-
-    Parameters
-    ----------
-    heard : the utterance as the model hears it
-    samples, sample_rate : its sound
-    phones : (P,) names of the phones
-    labels : (T,) phones of the transcript, None if they are not known
-    shift_s : time between frames
-    """
-    duration = len(samples) / sample_rate
-    said, recognised = said_and_heard(heard, shift_s)
-    posteriors = np.exp(heard.log_posteriors)
-    rows = posterior_rows(labels, posteriors)
-    n_columns = min(_MOST_COLUMNS, max(1, round(2 * COLUMNS_PER_S * duration)))
-    return {
-        "duration": round(duration, 3),
-        "topHz": sample_rate // 2,
-        "wave": base64.b64encode(envelope(samples, n_columns).tobytes()).decode(),
-        "spectrogram": picture(as_grey(spectrogram(samples, sample_rate))),
-        "said": said,
-        "heard": recognised,
-        "phones": runs(labels, phones, shift_s),
-        "posteriors": {
-            "names": [phones[row] for row in rows],
-            "end": round(len(posteriors) * shift_s, 3),
-            "picture": picture(
-                np.round(255 * narrowed(posteriors[:, rows].T)).astype(np.uint8), lossless=True
-            ),
-        },
-    }
-
-
 def runs(labels: Ints | None, names: Sequence[str], shift_s: float) -> list[tuple[float, float, str]]:
     """Return start, end and name of each run of one phone (T,); frames without one are left out."""
     if labels is None or not len(labels):
@@ -164,3 +176,72 @@ def runs(labels: Ints | None, names: Sequence[str], shift_s: float) -> list[tupl
         for start, end in pairwise(bounds)
         if labels[start] >= 0
     ]
+
+
+def envelope(samples: Reals, n_columns: int) -> NDArray[np.int8]:
+    """Return the lowest and highest sample in each of some stretches, (n_columns, 2) in ±127.
+
+    The loudest sample of the recording becomes 127.
+    """
+    bounds = np.linspace(0, len(samples), n_columns + 1).astype(int)
+    starts = np.minimum(bounds[:-1], len(samples) - 1)
+    scale = 127.0 / max(float(np.abs(samples).max()), 1e-9)
+    lowest, highest = (ufunc.reduceat(samples, starts) for ufunc in (np.minimum, np.maximum))
+    return np.round(scale * np.column_stack([lowest, highest])).astype(np.int8)
+
+
+def spectrogram(samples: Reals, sample_rate: int) -> Floats:
+    """Return the power in mel bands in decibels below the loudest, (N_BANDS, n_columns), low bands first.
+
+    There are `COLUMNS_PER_S` columns, fewer where they would be more than `MOST_COLUMNS` in all.
+    """
+    window = np.hanning(round(_WINDOW_S * sample_rate))
+    hop = max(sample_rate // COLUMNS_PER_S, -(-len(samples) // MOST_COLUMNS))
+    n_fft = max(512, 1 << (len(window) - 1).bit_length()) * 2  # fine enough for the lowest bands
+    transform = ShortTimeFFT(window, hop, sample_rate, mfft=n_fft, scale_to="magnitude")
+    padded = np.pad(samples, (0, max(0, len(window) - len(samples))))
+    power = transform.spectrogram(padded, p0=0, p1=max(1, -(-len(samples) // hop)))
+    bands = mel_filterbank(N_BANDS, n_fft, sample_rate, MelBand(0.0, sample_rate / 2)).T @ power
+    decibels = 10 * np.log10(np.maximum(bands, 1e-12))
+    return np.asarray(decibels - decibels.max(), dtype=np.float64)
+
+
+def narrowed(columns: Floats) -> Floats:
+    """Return the largest value of each row in neighbouring columns, so that there are not too many columns.
+
+    >>> narrowed(np.array([[0.0, 1.0, 0.5]])).tolist()
+    [[0.0, 1.0, 0.5]]
+    """
+    width = columns.shape[1]
+    starts = np.unique(np.linspace(0, width, min(width, MOST_COLUMNS), endpoint=False).astype(int))
+    return np.asarray(np.maximum.reduceat(columns, starts, axis=1))
+
+
+def as_grey(decibels: Floats) -> Bytes:
+    """Return decibels (bands, columns) as levels of grey, the highest band on top, silence black."""
+    levels = np.clip(1.0 + decibels / _RANGE_DB, 0.0, 1.0)
+    return np.round(255 * levels[::-1]).astype(np.uint8)
+
+
+def picture(grey: Bytes, *, lossless: bool = False) -> str:
+    """Return a data URL of a picture (height, width): WebP, with losses that nobody sees, or PNG."""
+    file = io.BytesIO()
+    image = Image.fromarray(grey)
+    if lossless:
+        image.save(file, "PNG", optimize=True)
+    else:
+        image.save(file, "WEBP", quality=_WEBP_QUALITY)
+    return data_url(file.getvalue(), "image/png" if lossless else "image/webp")
+
+
+def data_url(content: bytes, kind: str) -> str:
+    """Return bytes as a URL that a page can hold."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def as_flac(samples: Reals, sample_rate: int) -> bytes:
+    """Return the bytes of a FLAC file, which all browsers play."""
+    file = io.BytesIO()
+    loudest = max(float(np.abs(samples).max(initial=0.0)), 1.0)  # resampling may overshoot
+    soundfile.write(file, samples / loudest, sample_rate, format="FLAC", subtype="PCM_16")
+    return file.getvalue()

@@ -1,18 +1,26 @@
-"""``results.json``: one row for each model, split and grammar; and the table a person reads."""
+"""Word accuracies as people and programs read them: ``results.json``, tables in plain text, JSON.
+
+``results.json`` has one row for each model, split and grammar of an experiment. A single word accuracy, as
+``asr score`` finds it, is shown with its speakers and its most frequent errors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from asr.config import GrammarName
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
-from asr.scoring.scoring import WordAccuracy
+from asr.scoring.edit_distance import Confusion, ErrorCounts
+from asr.scoring.scoring import Comparison, SpeakerAccuracy, WordAccuracy
+from foundation.errors import listed
 from foundation.records import record_of
 
 RESULTS = "results.json"
+_N_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -130,3 +138,130 @@ def format_results(results: Sequence[Result], *, synthetic: bool = False) -> str
             f"{incomplete} decoding(s) ended without a complete sentence; the best partial words were scored."
         )
     return "\n".join(line.rstrip() for line in lines)
+
+
+def format_accuracy(accuracy: WordAccuracy, *, n_confusions: int = 10) -> str:
+    """Return the summary line, what is missing, the speakers and the most frequent errors.
+
+    Examples
+    --------
+    >>> from asr.scoring.scoring import score
+    >>> print(format_accuracy(score({"u1": ["go", "left"]}, {"u1": ["go", "lift"]})))
+    word accuracy 50.00 %, 95 % interval over utterances [50.00, 50.00]
+    2 words, 1 substituted, 0 deleted, 0 inserted
+    sentence accuracy 0.00 %, 1 utterances
+    <BLANKLINE>
+    errors  reference  recognised
+         1  left       lift
+    """
+    low, high = accuracy.interval
+    blocks = [
+        [
+            f"word accuracy {accuracy.word_accuracy:.2f} %, "
+            f"95 % interval over utterances [{low:.2f}, {high:.2f}]",
+            f"{accuracy.words} words, {accuracy.substitutions} substituted, {accuracy.deletions} deleted, "
+            f"{accuracy.insertions} inserted",
+            f"sentence accuracy {accuracy.sentence_accuracy:.2f} %, {len(accuracy.utterances)} utterances",
+            *_missing_lines("hypothesis", accuracy.missing),
+            *_not_decoded_lines(accuracy.not_decoded),
+        ],
+        _speaker_lines(accuracy.speakers),
+        _confusion_lines(accuracy.confusions, n_confusions),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in blocks if lines)
+
+
+def format_comparison(comparison: Comparison) -> str:
+    """Return the difference of two recognisers in three lines, and what is missing."""
+    low, high = comparison.interval
+    lines = [
+        f"word accuracy A {comparison.accuracy_a:.2f} %, B {comparison.accuracy_b:.2f} %",
+        f"B − A {comparison.difference:+.2f} points [{low:+.2f}, {high:+.2f}], p = {comparison.p_value:.2g} "
+        "(paired bootstrap over utterances)",
+        f"fewer errors in {comparison.n_better_a} utterances with A, {comparison.n_better_b} with B, "
+        f"as many in {comparison.n_equal}, p = {comparison.sign_test_p_value:.2g} (sign test)",
+        *_missing_lines("hypothesis of A", comparison.missing_a),
+        *_missing_lines("hypothesis of B", comparison.missing_b),
+    ]
+    return "\n".join(lines)
+
+
+def to_json(accuracy: WordAccuracy) -> dict[str, Any]:
+    """Return what `json.dumps` accepts; the word accuracy of a speaker without words is None."""
+    return {
+        **_counts_json(accuracy.counts),
+        "interval": list(accuracy.interval),
+        "sentence_accuracy": accuracy.sentence_accuracy,
+        "utterances": len(accuracy.utterances),
+        "missing": list(accuracy.missing),
+        "speakers": {
+            s.speaker: {
+                **_counts_json(s.counts),
+                "utterances": s.n_utterances,
+                "correct_utterances": s.n_correct_utterances,
+            }
+            for s in accuracy.speakers
+        },
+        "confusions": [
+            {"reference": c.reference, "hypothesis": c.hypothesis, "count": c.count}
+            for c in accuracy.confusions
+        ],
+    }
+
+
+def _counts_json(counts: ErrorCounts) -> dict[str, float | int | None]:
+    return {
+        "word_accuracy": counts.word_accuracy if counts.words else None,
+        "substitutions": counts.substitutions,
+        "deletions": counts.deletions,
+        "insertions": counts.insertions,
+        "words": counts.words,
+    }
+
+
+def _missing_lines(what: str, missing: Sequence[str]) -> list[str]:
+    if not missing:
+        return []
+    return [f"no {what} for {len(missing)} utterances, counted as deleted: {listed(missing, _N_NAMED)}"]
+
+
+def _not_decoded_lines(n_words: Mapping[str, int]) -> list[str]:
+    if not n_words:
+        return []
+    total = sum(n_words.values())
+    what = f"not decoded, in no count: {_count(len(n_words), 'utterance')} with {_count(total, 'word')}"
+    return [f"{what}: {listed([*n_words], _N_NAMED)}"]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def _speaker_lines(speakers: Iterable[SpeakerAccuracy]) -> list[str]:
+    rows = [
+        [
+            s.speaker,
+            f"{s.counts.word_accuracy:.2f}" if s.counts.words else "-",
+            *map(str, (s.counts.words, s.counts.substitutions, s.counts.deletions, s.counts.insertions)),
+            f"{s.n_correct_utterances}/{s.n_utterances}",
+        ]
+        for s in speakers
+    ]
+    header = ["speaker", "accuracy", "words", "sub", "del", "ins", "correct utterances"]
+    return _columns([header, *rows], "<>>>>>>") if rows else []
+
+
+def _confusion_lines(confusions: Sequence[Confusion], n_shown: int) -> list[str]:
+    rows = [
+        [str(c.count), c.reference or "(inserted)", c.hypothesis or "(deleted)"] for c in confusions[:n_shown]
+    ]
+    n_hidden = len(confusions) - len(rows)
+    hidden = [f"({n_hidden} more kinds of error)"] if rows and n_hidden else []
+    return [*_columns([["errors", "reference", "recognised"], *rows], "><<"), *hidden] if rows else []
+
+
+def _columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
+    """Return one line per row, each cell padded to the width of its column; a side is "<" or ">"."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    forms = [f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True)]
+    return ["  ".join(map(str.format, forms, row)).rstrip() for row in rows]

@@ -4,19 +4,21 @@ Conventions: word accuracy is A = 100 − 100(S+I+D)/N, thesis (4.5), over all w
 negative. The alignment and its counts are those of NIST sclite (see `asr.scoring.edit_distance`),
 case-sensitive as `sclite -s` unless `normalize_case`. A reference utterance without hypothesis counts as
 deleted as a whole and is named in `missing`; a hypothesis without reference is an error. Intervals and p
-values come from the bootstrap over *utterances*: they cover the choice of sentences, not that of speakers,
-training set or seed.
+values come from the bootstrap over *utterances*, test sets drawn anew from those of one, with replacement:
+they cover the choice of sentences, not that of speakers, training set or seed.
 """
+
+from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
-from asr.errors import ScoringError
-from asr.scoring.bootstrap import interval_of, resample_accuracies, two_sided_p_value
+from asr.errors import ConfigError, ScoringError
 from asr.scoring.edit_distance import (
     Confusion,
     ErrorCounts,
@@ -25,12 +27,17 @@ from asr.scoring.edit_distance import (
     count_confusions,
     count_errors,
 )
-from foundation.arrays import Longs
+from foundation.arrays import Floats, Longs
 from foundation.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from asr.corpora.corpus import Corpus
+    from decoder.decoder import Hypothesis
 
 Transcripts = Mapping[str, Sequence[str]]
 
 _N_NAMED = 3
+_RESAMPLES_PER_BLOCK = 500  # by feel: their counts stay small beside the corpus
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class WordAccuracy:
     missing : tuple of str
         Reference utterances without a hypothesis, counted as deletions.
     not_decoded : mapping of str to int
-        Words of each utterance that could not be decoded, which are in no count.
+        The number of words of each utterance that could not be decoded; no other figure counts them.
     """
 
     counts: ErrorCounts
@@ -204,6 +211,13 @@ def score(
     )
 
 
+def accuracy_of(corpus: Corpus, decoded: Sequence[Hypothesis]) -> WordAccuracy:
+    """Return the word accuracy of hypotheses against the transcripts of a corpus, by speaker too."""
+    speakers = {u.utterance_id: u.speaker for u in corpus}
+    texts = {i: h.text for i, h in zip(corpus.ids, decoded, strict=True)}
+    return score(corpus.text, texts, speakers=speakers)
+
+
 def compare(
     reference: Transcripts,
     hypothesis_a: Transcripts,
@@ -317,3 +331,46 @@ def _named(ids: Sequence[str], candidates: Iterable[str] = ()) -> str:
         names.append(f'"{utterance_id}"{did_you_mean(nearest)}')
     n_left_out = len(ids) - len(names)
     return ", ".join(names) + (f" and {n_left_out} more" if n_left_out else "")
+
+
+def resample_accuracies(errors: Longs, words: Longs, n_resamples: int, seed: int) -> Floats:
+    """Return the word accuracies of test sets drawn with replacement from the utterances of one.
+
+    Parameters
+    ----------
+    errors : int64 array, shape (N, n_systems)
+        Errors of each recogniser in each utterance; the recognisers share the draws.
+    words : int64 array, shape (N,)
+        Reference words of each utterance.
+    n_resamples, seed : int
+
+    Returns
+    -------
+    float64 array, shape (n_resamples, n_systems)
+        In percent. A draw without any reference word has no accuracy and is left out.
+    """
+    if n_resamples < 1:
+        raise ConfigError(f"n_resamples: expected at least 1, got {n_resamples}; 10000 is usual")
+    # Utterances with the same counts are interchangeable: what matters is how many of each kind are drawn.
+    kinds, n_alike = np.unique(np.column_stack([words, errors]), axis=0, return_counts=True)
+    n_utterances = len(words)
+    rng = np.random.default_rng(seed)
+    block_sizes = np.diff([*range(0, n_resamples, _RESAMPLES_PER_BLOCK), n_resamples])
+    totals = np.concatenate(
+        [rng.multinomial(n_utterances, n_alike / n_utterances, size=n) @ kinds for n in block_sizes]
+    )
+    totals = totals[totals[:, 0] > 0]
+    return np.asarray(100.0 - 100.0 * totals[:, 1:] / totals[:, :1])
+
+
+def interval_of(values: Floats) -> tuple[float, float]:
+    """Return the 95 % percentile interval of resampled values."""
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def two_sided_p_value(differences: Floats) -> float:
+    """Return the p value of a difference from its resampled values, shape (n_resamples,)."""
+    # One is added on both sides of the fraction, so that a finite number of draws never claims p = 0.
+    n_smaller_side = min(np.sum(differences <= 0), np.sum(differences >= 0))
+    return float(min(1.0, 2 * (n_smaller_side + 1) / (len(differences) + 1)))

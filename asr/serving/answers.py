@@ -6,16 +6,16 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from asr.formats.hypotheses import json_words
+from asr.formats.aligned import AlignedUtterance
 from asr.formats.intervals import Interval
-from asr.formats.tiers import AlignedUtterance
-from asr.serving.levels import fault_of
-from asr.serving.served import MOST_WORDS, Served
-from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take
+from asr.formats.outputs import json_words
+from asr.serving.state import Server
+from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take, fault_of
 from asr.serving.training import Progress
 from decoder.decoder import Hypothesis, HypothesisWord
 
 Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+MOST_WORDS = 200  # of a model that are named
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -161,8 +161,10 @@ def _times(interval: Interval) -> dict[str, Any]:
     return {"start_s": round(interval.start_s, 3), "end_s": round(interval.end_s, 3)}
 
 
-def model(served: Served, limits: Bounds) -> Model:
+def model(server: Server) -> Model:
     """Return what is served; of the experiment only its name, not where it lies."""
+    served, most = server.served, server.limits
+    limits = Bounds(upload_bytes=most.upload_bytes, audio_s=most.audio_s, streams=most.streams)
     name = served.experiment.absolute().name
     if not served.is_ready:
         return Model(ready=False, experiment=name, limits=limits)

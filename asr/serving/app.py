@@ -1,34 +1,164 @@
-"""The application: routes, errors in one line, and the gate before everything."""
+"""The server of ``asr serve``: opens a socket and answers on it until a signal ends it.
+
+The application is the routes, the page and its parts (a fixed list of files, read at the start), errors in
+one line of JSON, and the gate before everything.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 
-from fastapi import FastAPI, Request
+import uvicorn
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from asr.serving.bodies import BoundedBodies
-from asr.serving.gate import Gate
+from asr.decoding.model_directories import model_directory
+from asr.endings import asked_to_stop
+from asr.errors import ConfigError
+from asr.serving.gate import BoundedBodies, Gate, is_loopback, is_unspecified
+from asr.serving.limits import NOT_FOUND, TOO_SLOW, UNUSABLE, Limits, Refusal
 from asr.serving.listening import listening_routes
-from asr.serving.pages import page_routes
 from asr.serving.recognition import recognition_routes
-from asr.serving.refusals import NOT_FOUND, TOO_SLOW, UNUSABLE, Refusal
-from asr.serving.state import Server
+from asr.serving.state import Served, Server
 from asr.serving.studio import studio_routes
 from asr.version import package_version
 from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)
+
+ASSETS = Path(__file__).with_name("assets")
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 INTERNAL = 500
+PATIENCE_S = 5  # for clients when the server ends
 _NOWHERE = (NOT_FOUND, 405)  # another method, too
 _ABOUT = (
     'Recordings are the body of a request. Errors are {"error": one line}. Words while one speaks: the '
     "WebSocket /api/listen, which this description cannot hold; docs/howto/live.md says how it is used."
 )
+
+
+def run(
+    experiment: Path,
+    *,
+    model: str | None,
+    grammar: str | None,
+    reject: bool,
+    keywords: bool,
+    host: str,
+    port: int,
+    folder: Path,
+    limits: Limits,
+    when_ready: Callable[[str, bool], None],
+) -> None:
+    """Serve until a signal ends it. Parameters as of `asr.serve`, none left out."""
+    served = Served(experiment, model, grammar, reject=reject, keywords=keywords)
+    if has_model(experiment, model):
+        served.load()
+    with listening_socket(host, port) as listening:
+        if line := warning_of(host):
+            logger.warning("%s", line)
+        server = uvicorn_server(Server(served, folder, limits), host)
+        when_ready(address_of(listening, host), served.is_ready)
+        asyncio.run(server.serve(sockets=[listening]))
+
+
+def uvicorn_server(server: Server, host: str) -> uvicorn.Server:
+    """Return a uvicorn server for a socket, not started yet."""
+    config = uvicorn.Config(
+        application(server, host),
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        ws="websockets-sansio",
+        ws_max_size=server.limits.message_bytes,
+        ws_max_queue=8,
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=PATIENCE_S,
+        # The messages of refused clients, each of which may be sent by anybody.
+        log_level=logging.ERROR,
+    )
+    return _Uvicorn(config)
+
+
+class _Uvicorn(uvicorn.Server):
+    """A server that ends when it is asked to, and lets the program that runs it go on."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Let a signal end the server, not the program; a second one does not wait for clients."""
+
+        def stop(number: int) -> None:
+            self.should_exit = True
+
+        def break_off(number: int) -> None:
+            logging.getLogger("uvicorn.error").disabled = True  # it tells of what it breaks off
+            self.force_exit = True
+
+        with asked_to_stop(stop, break_off):
+            yield
+
+
+def has_model(experiment: Path, model: str | None) -> bool:
+    """Return whether an experiment has a model; raise an error if what is there cannot be one."""
+    try:
+        model_directory(experiment, model)
+    except AsrError:
+        if model is not None or (experiment.exists() and not experiment.is_dir()):
+            raise
+        return False
+    return True
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address; `ConfigError` if it cannot."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(
+            f"--host: {host}: {error}; expected an address of this machine; 127.0.0.1"
+        ) from None
+    listening = socket.socket(family, kind, protocol)
+    try:
+        # On Windows this would let two programs share a port; the other option is there alone.
+        option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        listening.setsockopt(socket.SOL_SOCKET, option, 1)
+        listening.bind(place)
+        listening.listen(128)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"{host}:{port}: {reason}; expected an address of this machine and a free port; "
+            "choose another --port, or 0 for any"
+        ) from None
+    return listening
+
+
+def address_of(listening: socket.socket, host: str) -> str:
+    """Return the address that is opened in a browser."""
+    port = listening.getsockname()[1]
+    name = "127.0.0.1" if host == "localhost" or is_unspecified(host) else host
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
+
+
+def warning_of(host: str) -> str:
+    """Return a warning if other machines reach an address, else an empty text."""
+    if is_loopback(host):
+        return ""
+    return (
+        f"{host}: everyone who reaches this address can hear, delete and add recordings, and train; "
+        "browsers give pages from there no microphone without https"
+    )
 
 
 def application(server: Server, host: str = "127.0.0.1") -> FastAPI:
@@ -51,13 +181,13 @@ def application(server: Server, host: str = "127.0.0.1") -> FastAPI:
     app.include_router(recognition_routes(server))
     app.include_router(studio_routes(server))
     app.include_router(listening_routes(server))
-    _say_errors(app, server)
+    _answer_errors(app, server)
     app.add_middleware(BoundedBodies, limits=server.limits)
     app.add_middleware(Gate, host=host)
     return app
 
 
-def _say_errors(app: FastAPI, server: Server) -> None:
+def _answer_errors(app: FastAPI, server: Server) -> None:
     """Answer errors with one line of JSON."""
 
     def line(text: str, status: int) -> JSONResponse:
@@ -90,3 +220,25 @@ def _say_errors(app: FastAPI, server: Server) -> None:
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> JSONResponse:
         return line("an error of the server; its terminal says more", INTERNAL)
+
+
+def page_routes() -> APIRouter:
+    """Return the routes of the page and its parts, which come with the package."""
+    router = APIRouter(include_in_schema=False)
+    files = {path.name: path.read_bytes() for path in ASSETS.iterdir() if path.suffix in KINDS}
+
+    @router.get("/")
+    async def index() -> Response:
+        return _asset("index.html", files)
+
+    @router.get("/assets/{name}")
+    async def asset(name: str) -> Response:
+        return _asset(name, files)
+
+    return router
+
+
+def _asset(name: str, files: dict[str, bytes]) -> Response:
+    if name not in files:
+        raise HTTPException(NOT_FOUND)
+    return Response(files[name], media_type=KINDS[Path(name).suffix])

@@ -1,22 +1,26 @@
-"""Who may ask: pages of this server and programs, nobody else's page; and what every answer says of itself.
+"""Checks of requests before any route sees them (who asks, how much comes), and headers of all answers.
 
-A page of a stranger can send requests to a server of this machine: under its own name, which its browser
-states as ``Origin``, or, once its name leads to this machine (DNS rebinding), under the server's, which
-``Host`` shows. Both are checked before anything is read.
+Pages of this server and programs may ask, nobody else's page. A page of a stranger can send requests to a
+server of this machine: under its own name, which its browser states as ``Origin``, or, once its name leads to
+this machine (DNS rebinding), under the server's, which ``Host`` shows. Both are checked before anything is
+read.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
+import time
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from asr.serving.refusals import FORBIDDEN
+from asr.serving.limits import FORBIDDEN, TOO_LARGE, TOO_SLOW, Limits
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 POLICY = (
@@ -32,6 +36,8 @@ HEADERS = {
     "permissions-policy": "microphone=(self), camera=(), geolocation=()",
     "cache-control": "no-store",
 }
+# Where the body is a recording, which is bounded while it is written to its file (`asr.serving.recognition`).
+OF_RECORDINGS = ("/api/transcribe", "/api/align", "/api/takes")
 
 
 def is_loopback(host: str) -> bool:
@@ -94,7 +100,7 @@ class Gate:
 
 
 def refusal_of(headers: Headers, names: Collection[str], *, is_open: bool = False) -> str | None:
-    """Return why a request with these headers is not answered, or nothing."""
+    """Return why a request with these headers is refused, empty if it is not."""
     host = headers.get("host", "")
     name = urlsplit(f"//{host}").hostname if _is_plain(host) else None
     if name is None or not (name in names or (is_open and _is_address(name))):
@@ -131,3 +137,50 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return answered
+
+
+class BoundedBodies:
+    """Refuses bodies, other than recordings, that are too large or too slow, before they are read as JSON.
+
+    Parameters
+    ----------
+    app : what answers
+    limits : how large and how slow it may be
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self.app, self.limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http" or scope["path"] in OF_RECORDINGS:
+            await self.app(scope, receive, send)
+        else:
+            await self.app(scope, bounded(receive, self.limits), send)
+
+
+def bounded(receive: Receive, limits: Limits) -> Receive:
+    """Return a function that hands a body on, and raises an error when it is too large or too slow."""
+    n_bytes, is_whole, end_s = 0, False, time.monotonic() + limits.arrival_s
+
+    async def next_message() -> Message:
+        nonlocal n_bytes, is_whole
+        if is_whole:  # what comes now is the client's farewell
+            return await receive()
+        try:
+            async with asyncio.timeout(max(end_s - time.monotonic(), 0)):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(
+                TOO_SLOW, f"the request did not arrive within {limits.arrival_s:g} s; send it again"
+            ) from None
+        n_bytes += len(message.get("body", b""))
+        is_whole = not message.get("more_body", False)
+        if n_bytes > limits.json_bytes:
+            mega = limits.json_bytes / 1e6
+            raise HTTPException(
+                TOO_LARGE, f"the request is too large, expected at most {mega:g} MB; send less"
+            )
+        return message
+
+    return next_message

@@ -1,11 +1,15 @@
-"""How much strangers may ask of the server."""
+"""How much clients may ask of the server, and how it refuses: in one line, without paths of the machine."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from asr.errors import ConfigError
-from foundation.checks import check_lowest
+from foundation.errors import AsrError
+from foundation.records import check_lowest
 
 
 @dataclass(frozen=True)
@@ -62,3 +66,59 @@ class Limits:
         )
         times = ("arrival_s", "audio_s", "answer_s", "behind_s", "told_s", "first_s", "idle_s", "send_s")
         check_lowest(self, dict.fromkeys(counts, 1) | dict.fromkeys(times, 0.01), ConfigError)
+
+
+# Statuses of HTTP by what they say here.
+BAD, FORBIDDEN, NOT_FOUND, TOO_SLOW, CONFLICT = 400, 403, 404, 408, 409
+TOO_LARGE, WRONG_KIND, UNUSABLE, BUSY = 413, 415, 422, 503
+
+
+class Refusal(AsrError):
+    """A request that is not carried out.
+
+    Parameters
+    ----------
+    message : what is wrong, what was expected, what to do
+    status : of the answer
+    """
+
+    def __init__(self, message: str, status: int = UNUSABLE) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def told(error: AsrError, path: Path | None = None, name: str = "the recording") -> str:
+    """Return an error's line as a client may read it, the path of a file of the server replaced.
+
+    >>> told(AsrError("/tmp/xyz: empty file"), Path("/tmp/xyz"))
+    'the recording: empty file'
+    """
+    return str(error) if path is None else str(error).replace(str(path), name)
+
+
+class Places:
+    """A number of places, each taken by one client at a time.
+
+    Parameters
+    ----------
+    most : how many there are
+    what : what they are for, as a refusal says it
+    """
+
+    def __init__(self, most: int, what: str) -> None:
+        self.most, self.what, self.taken = most, what, 0
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Hold a place; `Refusal` if none is free."""
+        if self.taken >= self.most:
+            raise Refusal(
+                f"the server is busy with {self.taken} {self.what}, expected at most {self.most} at a time; "
+                "try again in a moment",
+                BUSY,
+            )
+        self.taken += 1
+        try:
+            yield
+        finally:
+            self.taken -= 1

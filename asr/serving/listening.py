@@ -11,26 +11,30 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import deque
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from fastapi import APIRouter
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from asr.live.stream import Stream
-from asr.serving.refusals import BAD, BUSY, Refusal
-from asr.serving.sound_queue import SoundQueue
+from asr.formats.outputs import json_words
+from asr.live.stream import Partial, Stream
+from asr.serving.limits import BAD, BUSY, Refusal
 from asr.serving.state import Server
-from asr.serving.streams import open_stream, sentence_of, words_of
+from decoder.decoder import Hypothesis
 from foundation.arrays import Singles
 from foundation.errors import AsrError
 
+Command = Literal["finish", "reset"]
+MOST_ITEMS = 1000  # many small messages take space, too
+AT_ONCE_S = 1.0  # that the recogniser is given in one piece
 ENCODINGS = {"pcm_s16le": ("<i2", 1 / 32768), "pcm_f32le": ("<f4", 1.0)}
 LOWEST_HZ, HIGHEST_HZ = 8000, 192_000
 POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
 _GONE = 1006
-SAID_EVERY_S = 0.5  # how often a client hears how much was heard, though no word has changed
+TOLD_EVERY_S = 0.5  # how often a client hears how much was heard, though no word has changed
 
 
 def listening_routes(server: Server) -> APIRouter:
@@ -67,9 +71,9 @@ async def _listened(socket: WebSocket, server: Server) -> None:
     late = f'nothing was sent for {first_s:g} s, expected {{"sample_rate": 16000}} or the like; begin again'
     sample_rate, encoding = _wish_of(await _received(socket, first_s, late))
     recognizer = server.served.recognizer
-    stream = await server.stream_workers.run(lambda: open_stream(recognizer, sample_rate))
+    stream = await server.stream_workers.run(lambda: recognizer.stream(sample_rate))
     conversation = Conversation(socket, server, stream, sample_rate, encoding)
-    await conversation.say({"type": "ready", "model": recognizer.name, "encoding": encoding})
+    await conversation.tell({"type": "ready", "model": recognizer.name, "encoding": encoding})
     await conversation.run()
 
 
@@ -143,10 +147,10 @@ class Conversation:
         self._socket, self._server, self._stream, self._encoding = socket, server, stream, encoding
         self._queue = SoundQueue(sample_rate, server.limits.behind_s)
         self._shown: list[dict[str, Any]] = []
-        self._said_s = 0.0
+        self._told_at_s = 0.0
         self._rate, self._n_samples = sample_rate, 0  # of the recording under way
 
-    async def say(self, message: dict[str, Any]) -> None:
+    async def tell(self, message: dict[str, Any]) -> None:
         """Send a message; a client that does not take it in time is left."""
         async with asyncio.timeout(self._server.limits.send_s):
             try:
@@ -189,21 +193,21 @@ class Conversation:
             behind_s = self._queue.waiting_s
             item = await self._queue.take()
             if behind_s > self._server.limits.told_s:
-                await self.say({"type": "slow", "behind_s": round(behind_s, 1)})
+                await self.tell({"type": "slow", "behind_s": round(behind_s, 1)})
             if isinstance(item, str):
                 await self._obey(item)
             else:
-                await self._hear(item)
+                await self._recognise(item)
 
-    async def _hear(self, samples: Singles) -> None:
+    async def _recognise(self, samples: Singles) -> None:
         partial = await self._server.stream_workers.run(lambda: self._stream.accept(samples))
         self._n_samples += samples.size
         for hypothesis in partial.finished:
             await self._final(sentence_of(hypothesis))
         words, now_s = words_of(partial), time.monotonic()
-        if words != self._shown or now_s - self._said_s > SAID_EVERY_S:
-            self._shown, self._said_s = words, now_s
-            await self.say({"type": "partial", "words": words, "heard_s": self._heard_s})
+        if words != self._shown or now_s - self._told_at_s > TOLD_EVERY_S:
+            self._shown, self._told_at_s = words, now_s
+            await self.tell({"type": "partial", "words": words, "heard_s": self._heard_s})
 
     @property
     def _heard_s(self) -> float:
@@ -212,12 +216,88 @@ class Conversation:
 
     async def _final(self, sentence: dict[str, Any]) -> None:
         if sentence["words"]:
-            await self.say({"type": "final", **sentence, "heard_s": self._heard_s})
+            await self.tell({"type": "final", **sentence, "heard_s": self._heard_s})
 
     async def _obey(self, command: str) -> None:
         if command == "finish":
             await self._final(sentence_of(await self._server.stream_workers.run(self._stream.finish)))
-            await self.say({"type": "done", "heard_s": self._heard_s})
+            await self.tell({"type": "done", "heard_s": self._heard_s})
         else:
             await self._server.stream_workers.run(self._stream.reset)
         self._shown, self._n_samples = [], 0
+
+
+def words_of(partial: Partial) -> list[dict[str, Any]]:
+    """Return the words of the sentence under way as JSON holds them."""
+    return [
+        {"word": w.word, "start_s": round(w.start_s, 3), "end_s": round(w.end_s, 3)} for w in partial.words
+    ]
+
+
+def sentence_of(hypothesis: Hypothesis) -> dict[str, Any]:
+    """Return a finished sentence as JSON holds it."""
+    found = json_words(hypothesis)
+    return {"text": found["text"], "words": found["words"]}
+
+
+class SoundQueue:
+    """Sound and commands of one client that wait for the recogniser, in order; bounded in seconds and number.
+
+    Parameters
+    ----------
+    sample_rate : of the samples
+    most_s : seconds that wait at most; who puts more waits until some are taken
+    """
+
+    def __init__(self, sample_rate: int, most_s: float) -> None:
+        self._rate, self._most = sample_rate, max(round(most_s * sample_rate), 1)
+        self._at_once = min(round(AT_ONCE_S * sample_rate), self._most)
+        self._items: deque[Singles | Command] = deque()
+        self._n_samples = 0
+        self._changed = asyncio.Condition()
+
+    @property
+    def waiting_s(self) -> float:
+        """Seconds of sound that wait."""
+        return self._n_samples / self._rate
+
+    async def put(self, item: Singles | Command) -> None:
+        """Add samples (n,) or a command, as soon as there is room; long samples piece by piece."""
+        if isinstance(item, str):
+            await self._put(item, 0)
+            return
+        for start in range(0, item.size, self._at_once):
+            piece = item[start : start + self._at_once]
+            await self._put(piece, piece.size)
+
+    async def _put(self, item: Singles | Command, n_samples: int) -> None:
+        async with self._changed:
+            await self._changed.wait_for(
+                lambda: self._n_samples + n_samples <= self._most and len(self._items) < MOST_ITEMS
+            )
+            self._items.append(item)
+            self._n_samples += n_samples
+            self._changed.notify_all()
+
+    async def take(self) -> Singles | Command:
+        """Return the next command, or the samples before it, a second at most, in one piece."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: bool(self._items))
+            item = self._items.popleft()
+            if not isinstance(item, str):
+                item = np.concatenate([item, *self._more(item.size)])
+                self._n_samples -= item.size
+            self._changed.notify_all()
+            return item
+
+    def _more(self, n_samples: int) -> list[Singles]:
+        """Return further samples without a command between, up to a second with those that there are."""
+        pieces: list[Singles] = []
+        while self._items:
+            piece = self._items[0]
+            if isinstance(piece, str) or n_samples + piece.size > self._at_once:
+                break
+            self._items.popleft()
+            pieces.append(piece)
+            n_samples += piece.size
+        return pieces

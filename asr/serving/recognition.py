@@ -1,7 +1,16 @@
-"""Recordings in, words or alignments out: the routes that programs use."""
+"""Recordings in, words or alignments out: the routes that programs use.
+
+A recording is the body of its request, in any format that `features.audio` reads without a second program: a
+decoder that a stranger's file sets to work should be bounded by its header. It is bounded in bytes, in time
+and in sound, and lies in a file that is always removed.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import atexit
+import shutil
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,22 +18,22 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import PlainTextResponse, Response
+from starlette.requests import ClientDisconnect
 
 from asr.errors import CorpusError
 from asr.files import file_stem
-from asr.formats.alignments import ONE_EACH
-from asr.formats.ctm import to_ctm
-from asr.formats.hypotheses import decoded
+from asr.formats.aligned import AlignedUtterance, aligned_utterance
 from asr.formats.intervals import Interval
-from asr.formats.textgrid import to_textgrid
-from asr.formats.tiers import AlignedUtterance, aligned_utterance
+from asr.formats.nist import to_ctm
+from asr.formats.outputs import ONE_EACH, decoded
+from asr.formats.praat_elan import to_textgrid
 from asr.recognizer import Recognizer
 from asr.serving import answers
-from asr.serving.refusals import BAD, Refusal, told
+from asr.serving.limits import BAD, TOO_LARGE, TOO_SLOW, WRONG_KIND, Limits, Refusal, told
 from asr.serving.state import Server
-from asr.serving.uploads import checked, uploaded
 from decoder.decoder import Hypothesis
-from features.audio import AudioInfo
+from features.audio import AudioInfo, audio_info
+from features.ffmpeg import is_for_ffmpeg
 from foundation.errors import AsrError
 
 TranscriptFormat = Literal["json", "ctm", "textgrid", "trn", "srt", "vtt"]
@@ -53,14 +62,6 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@asynccontextmanager
-async def one_recording(request: Request, server: Server) -> AsyncIterator[tuple[Path, AudioInfo]]:
-    """Receive a recording in a place of its own; what its header says comes with it."""
-    with server.uploads.one():
-        async with uploaded(request, server.limits) as path:
-            yield path, checked(path, server.limits)
-
-
 def recognition_routes(server: Server) -> APIRouter:
     """Return the routes."""
     router = APIRouter(prefix="/api", responses=PROBLEMS)
@@ -73,7 +74,7 @@ def recognition_routes(server: Server) -> APIRouter:
 def _route_words(router: APIRouter, server: Server) -> None:
     @router.get("/model", summary="What is in use")
     async def model() -> answers.Model:
-        return answers.model(server.served, server.bounds)
+        return answers.model(server)
 
     @router.post("/words", summary="Words as a file", response_class=PlainTextResponse)
     async def words(sentence: answers.Sentence, format: WrittenFormat = "ctm") -> Response:
@@ -97,7 +98,7 @@ def _route_transcribe(router: APIRouter, server: Server) -> None:
     ) -> Any:
         recognizer = server.served.recognizer
         async with one_recording(request, server) as (path, info):
-            found = await server.compute(request, lambda: _heard(recognizer, path))
+            found = await server.compute(request, lambda: _transcribed(recognizer, path))
         if format == "json":
             return answers.transcript(found, info.duration_s)
         return written(found, info.duration_s, format, label_of(name))
@@ -127,6 +128,86 @@ def _route_align(router: APIRouter, server: Server) -> None:
         return _file(ONE_EACH[format][1](found), format, name)
 
 
+@asynccontextmanager
+async def one_recording(request: Request, server: Server) -> AsyncIterator[tuple[Path, AudioInfo]]:
+    """Receive a recording in a place of its own; what its header says comes with it."""
+    with server.uploads.one():
+        async with uploaded(request, server.limits) as path:
+            yield path, checked(path, server.limits)
+
+
+@asynccontextmanager
+async def uploaded(request: Request, limits: Limits) -> AsyncIterator[Path]:
+    """Receive the body of a request in a file of its own, which is gone when the context is left."""
+    _check_promise(request, limits)
+    folder = Path(tempfile.mkdtemp(prefix="asr-upload-"))
+    try:
+        path = folder / "recording"
+        try:
+            async with asyncio.timeout(limits.arrival_s):
+                await _receive(request, path, limits)
+        except TimeoutError:
+            raise Refusal(
+                f"the recording did not arrive within {limits.arrival_s:g} s; send a shorter one", TOO_SLOW
+            ) from None
+        except ClientDisconnect:
+            raise Refusal("the client went away before the recording had arrived", BAD) from None
+        yield path
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():  # on Windows, while a thread that nobody waits for any more reads it
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _check_promise(request: Request, limits: Limits) -> None:
+    """Refuse at once what says that it is too large."""
+    promised = request.headers.get("content-length", "")
+    if promised.isdecimal() and int(promised) > limits.upload_bytes:
+        raise _too_large(limits)
+    if request.headers.get("content-type", "").startswith("multipart/"):
+        raise Refusal(
+            "got a form (multipart), expected the recording itself as the body of the request; "
+            "with curl use --data-binary @FILE",
+            WRONG_KIND,
+        )
+
+
+async def _receive(request: Request, path: Path, limits: Limits) -> None:
+    n_bytes = 0
+    with path.open("wb") as file:
+        async for chunk in request.stream():
+            n_bytes += len(chunk)
+            if n_bytes > limits.upload_bytes:
+                raise _too_large(limits)
+            file.write(chunk)
+
+
+def _too_large(limits: Limits) -> Refusal:
+    mega = limits.upload_bytes / 1e6
+    return Refusal(f"the recording is too large, expected at most {mega:g} MB; send a part of it", TOO_LARGE)
+
+
+def checked(path: Path, limits: Limits) -> AudioInfo:
+    """Return what a recording's header says; `Refusal` if it is none, or too long."""
+    try:
+        # What needs a second program is told by how it begins: the file's name says nothing.
+        if path.stat().st_size and is_for_ffmpeg(path):
+            raise Refusal("m4a, mp4, webm or wma; expected wav, flac, ogg or mp3; convert it", WRONG_KIND)
+        found = audio_info(path)
+    except Refusal:
+        raise
+    except AsrError as error:
+        raise Refusal(told(error, path), WRONG_KIND) from None
+    if found.duration_s > limits.audio_s:
+        raise Refusal(
+            f"{found.duration_s:.0f} s of sound, expected at most {limits.audio_s:g} s; send a part of it",
+            TOO_LARGE,
+        )
+    if found.n_channels > limits.channels:
+        raise Refusal(f"{found.n_channels} channels, expected at most {limits.channels}; mix them down")
+    return found
+
+
 def written(found: Hypothesis, duration_s: float, format: str, name: str) -> Response:
     """Return words as a file of a format."""
     if format == "textgrid":
@@ -152,7 +233,7 @@ def _file(text: str, format: str, name: str) -> Response:
     return PlainTextResponse(text, headers={"content-disposition": disposition})
 
 
-def _heard(recognizer: Recognizer, path: Path) -> Hypothesis:
+def _transcribed(recognizer: Recognizer, path: Path) -> Hypothesis:
     try:
         return recognizer.transcribe(path)
     except AsrError as error:

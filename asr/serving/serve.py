@@ -9,7 +9,6 @@ from pathlib import Path
 
 from asr.errors import ConfigError
 from asr.serving.limits import Limits
-from asr.serving.served import Served
 
 FOLDER = "my_commands"
 _PACKAGES = ("fastapi", "uvicorn", "websockets")
@@ -54,8 +53,12 @@ def serve(
     if takes.exists() and not takes.is_dir():
         raise ConfigError(f"--folder: {takes} is a file, expected a folder; choose another name")
     place = Path(experiment) if experiment is not None else Path("exp") / takes.absolute().name
-    import_module("asr.serving.server").run(  # it imports what the extra brings
-        Served(place, model, grammar, reject=reject, keywords=keywords),
+    import_module("asr.serving.app").run(  # it imports what the extra brings
+        place,
+        model=model,
+        grammar=grammar,
+        reject=reject,
+        keywords=keywords,
         host=host,
         port=port,
         folder=takes,

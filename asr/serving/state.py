@@ -1,25 +1,72 @@
-"""What one server holds: its model, its folder of takes, the training, threads and places."""
+"""What one server holds and all its routes share: the model, the folder of takes, the training, threads."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 from starlette.requests import Request
 
-from asr.serving.answers import Bounds
-from asr.serving.limits import Limits
-from asr.serving.refusals import BAD, Refusal
-from asr.serving.served import Served
+from asr.recognizer import Recognizer
+from asr.serving.limits import BAD, CONFLICT, TOO_SLOW, Limits, Places, Refusal
 from asr.serving.takes import Takes
 from asr.serving.training import Training
-from asr.serving.work import Places, Workers, in_background, within
 
 Result = TypeVar("Result")
+
+
+class Served:
+    """The recogniser that clients use, if there is one yet: loaded at the start and after each training.
+
+    Parameters
+    ----------
+    experiment : directory that ``asr train`` wrote, or will
+    model, grammar : names; the experiment's own by default
+    reject, keywords : see `Recognizer.sure`
+    """
+
+    def __init__(
+        self,
+        experiment: Path,
+        model: str | None = None,
+        grammar: str | None = None,
+        *,
+        reject: bool = False,
+        keywords: bool = False,
+    ) -> None:
+        self.experiment, self.model, self.grammar = experiment, model, grammar
+        self._reject, self._keywords = reject, keywords
+        self._recognizer: Recognizer | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a model."""
+        return self._recognizer is not None
+
+    @property
+    def recognizer(self) -> Recognizer:
+        """The recogniser; `Refusal` if there is none yet."""
+        if self._recognizer is None:
+            raise Refusal("there is no model yet, expected one; record commands and train first", CONFLICT)
+        return self._recognizer
+
+    def load(self) -> None:
+        """Load the model and hear two bursts of noise: the first words shall not wait for compiling."""
+        loaded = Recognizer.load(self.experiment, self.model, self.grammar)
+        found = loaded.sure(reject=self._reject, keywords=self._keywords)
+        rate = found.model.front_end.config.mfcc.sample_rate
+        loudness = np.repeat([1e-3, 0.1, 1e-3, 0.1, 1e-3], rate // 4)
+        noise = (loudness * np.random.default_rng(0).normal(size=loudness.size)).astype(np.float32)
+        stream = found.stream()
+        stream.accept(noise)
+        stream.finish()
+        self._recognizer = found
 
 
 class Server:
@@ -44,12 +91,6 @@ class Server:
 
     async def _load(self) -> None:
         await self.workers.run(self.served.load)
-
-    @property
-    def bounds(self) -> Bounds:
-        """What clients are told of the limits."""
-        limits = self.limits
-        return Bounds(upload_bytes=limits.upload_bytes, audio_s=limits.audio_s, streams=limits.streams)
 
     @property
     def hidden(self) -> dict[str, str]:
@@ -79,7 +120,7 @@ class Server:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Load the model if there is one; at the end leave nothing running."""
+        """Serve; at the end leave nothing running."""
         try:
             yield
         finally:
@@ -93,3 +134,53 @@ async def _until_gone(request: Request, work: asyncio.Future[Result]) -> None:
     while not await request.is_disconnected():
         await asyncio.sleep(0.2)
     work.cancel()
+
+
+class Workers:
+    """A bounded number of threads that compute, beside the loop of events, which only passes messages on.
+
+    Parameters
+    ----------
+    n_threads : how many
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="asr-serving")
+        self.running = 0
+
+    async def run(self, function: Callable[[], Result]) -> Result:
+        """Return what a function returns; it is not begun if nobody waits for it any more."""
+        self.running += 1
+        future = self._pool.submit(function)
+        future.add_done_callback(lambda _: self._ended())
+        return await asyncio.wrap_future(future)
+
+    def _ended(self) -> None:
+        self.running -= 1
+
+    def close(self) -> None:
+        """Start no more work, and wait for what is under way."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+async def within(seconds: float, work: Awaitable[Result]) -> Result:
+    """Return what some work returns; `Refusal` if it takes longer."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except TimeoutError:
+        raise Refusal(
+            f"not done within {seconds:g} s, expected an answer sooner; send a shorter recording", TOO_SLOW
+        ) from None
+
+
+@asynccontextmanager
+async def in_background(work: Awaitable[None]) -> AsyncIterator[asyncio.Future[None]]:
+    """Run some work beside the block of this context; it is cancelled when the block ends."""
+    task = asyncio.ensure_future(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

@@ -1,12 +1,14 @@
 """Recordings made on the page: a folder of ``name.wav`` + ``name.txt``, as ``asr train folder`` takes it.
 
 The prompts are kept beside them in a hidden file. Names of files are made here from the prompt and a number;
-what clients send is looked up among them, and never becomes a path.
+what clients send is looked up among them, and never becomes a path. A take is kept if it is long enough, loud
+enough, not clipped and above the noise.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,18 +18,102 @@ import numpy as np
 import soundfile
 import soxr
 
+from asr.corpora.sound_faults import CLIPPED_SHARE, sound_of
 from asr.files import file_stem, read_json, write_json, write_text
-from asr.serving.levels import Levels, fault_of, levels_of
-from asr.serving.refusals import BAD, CONFLICT, NOT_FOUND, UNUSABLE, Refusal
+from asr.serving.limits import BAD, CONFLICT, NOT_FOUND, UNUSABLE, Refusal
 from asr.text.plain import has_digit, has_sign, plain
 from features.audio import read_audio
-from foundation.arrays import Singles
+from foundation.arrays import Floats, Singles
 from foundation.errors import AsrError
 
 PROMPTS = ".prompts.json"
 RATE = 16000  # at which takes are kept
 LONGEST_PROMPT, MOST_PROMPTS = 60, 200
 _NUMBERED = re.compile(r"(.+)-(\d+)")
+
+# What a take must be to be kept, by feel.
+SHORTEST_S, LONGEST_S = 0.3, 20.0
+SPOKEN_S = 0.1  # of sound well above the noise
+QUIETEST_DB = -40.0  # peak, relative to full scale
+LEAST_SNR_DB = 6.0
+FULL_SCALE = 0.985  # flat tops below it are not the microphone's
+_FRAME_S = 0.02
+_LEAST_POWER = 1e-10
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What is measured of a take.
+
+    Attributes
+    ----------
+    duration_s : its length
+    peak_db : largest sample, relative to full scale
+    snr_db : level of what is spoken above that of the quiet parts
+    spoken_s : how much of it is nearer to the loud parts than to the quiet ones
+    clipped : share of the samples in flat tops at full scale
+    """
+
+    duration_s: float
+    peak_db: float
+    snr_db: float
+    spoken_s: float
+    clipped: float
+
+
+def levels_of(samples: Singles, sample_rate: int) -> Levels:
+    """Return the levels of some samples (n,)."""
+    duration_s = samples.size / sample_rate
+    peak = float(np.abs(samples).max()) if samples.size else 0.0
+    frame = max(round(_FRAME_S * sample_rate), 1)
+    n_frames = samples.size // frame
+    if not n_frames or not peak:
+        return Levels(duration_s, float(_decibels(peak**2)), 0.0, 0.0, 0.0)
+    frames = samples[: n_frames * frame].reshape(n_frames, frame)
+    powers_db = _decibels(np.var(frames, axis=1, dtype=np.float64))
+    quiet, loud = np.percentile(powers_db, (10, 95))
+    n_spoken = int(np.count_nonzero(powers_db > (quiet + loud) / 2))
+    clipped = sound_of(samples).clipped if peak >= FULL_SCALE else 0.0
+    return Levels(
+        duration_s, float(_decibels(peak**2)), float(loud - quiet), n_spoken * frame / sample_rate, clipped
+    )
+
+
+def fault_of(levels: Levels) -> str | None:
+    """Return what is wrong with a take and what to do, or nothing if it can be kept."""
+    if levels.duration_s < SHORTEST_S:
+        return (
+            f"too short: {levels.duration_s:.2f} s, expected at least {SHORTEST_S:g} s; "
+            "leave a moment of quiet around the word"
+        )
+    if levels.duration_s > LONGEST_S:
+        return too_long(levels.duration_s)
+    if levels.peak_db < QUIETEST_DB:
+        return (
+            f"nearly silent: peak {levels.peak_db:.0f} dB, expected at least {QUIETEST_DB:.0f} dB; "
+            "check the microphone, or speak closer to it"
+        )
+    if levels.clipped > CLIPPED_SHARE:
+        return (
+            f"clipped: {100 * levels.clipped:.0f} % of the samples at full scale, expected at most "
+            f"{100 * CLIPPED_SHARE:.0f} %; turn the microphone down, or move away from it"
+        )
+    if levels.snr_db < LEAST_SNR_DB or levels.spoken_s < SPOKEN_S:
+        return (
+            f"no speech above the noise: {levels.snr_db:.0f} dB, expected at least {LEAST_SNR_DB:.0f} dB; "
+            "speak closer to the microphone, with a moment of quiet before and after"
+        )
+    return None
+
+
+def too_long(duration_s: float) -> str:
+    """Return what is said of a take that is too long."""
+    return f"too long: {duration_s:.0f} s, expected at most {LONGEST_S:g} s; say the prompt alone"
+
+
+def _decibels(power: Floats | float) -> Floats:
+    """Return powers in decibels."""
+    return np.asarray(10 * np.log10(np.maximum(power, _LEAST_POWER)))
 
 
 @dataclass(frozen=True)
@@ -122,10 +208,13 @@ class Takes:
         return Take(path.stem, prompt, levels)
 
     def _free_path(self, prompt: str) -> Path:
-        """Return a path that no take has: one more than the largest number of the prompt's takes."""
+        """Return a path that no take has: one more than the largest number of the prompt's takes.
+
+        Takes of "On" and "on" are counted together: on some systems these are one name.
+        """
         stem = file_stem("_".join(prompt.split()))
         matches = (_NUMBERED.fullmatch(path.stem) for path in self.folder.iterdir())
-        numbers = [int(found[2]) for found in matches if found and found[1] == stem]
+        numbers = [int(found[2]) for found in matches if found and _alike(found[1]) == _alike(stem)]
         return self.folder / f"{stem}-{max(numbers, default=0) + 1:03d}.wav"
 
     def path(self, name: str) -> Path:
@@ -142,6 +231,11 @@ class Takes:
             path.unlink(missing_ok=True)
             path.with_suffix(".txt").unlink(missing_ok=True)
             self._known.pop(name, None)
+
+
+def _alike(name: str) -> str:
+    """Return a name as systems compare it that know no capitals, and one way to write an accent."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def checked_prompt(prompt: str) -> str:

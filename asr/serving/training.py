@@ -1,11 +1,19 @@
-"""A training in a process of its own: begun, watched by what it says, cancelled; it ends with this one."""
+"""A training in a process of its own: begun, watched by what it says, cancelled; it ends with this one.
+
+That process runs this module: ``python -m asr.serving.training VERB …`` is the command line until it is done
+or its standard input ends. The server holds the other end of that pipe, which is closed however it ends.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
+import runpy
+import signal
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,13 +21,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from asr.serving.refusals import CONFLICT, Refusal
+from asr.serving.limits import CONFLICT, Refusal
 from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)
+
 Status = Literal["idle", "running", "done", "failed", "cancelled"]
 EXPECTED_STAGES = 33  # of a training of npd on a folder with dev and test; later ones are the longer
-PATIENCE_S = 8.0
+PATIENCE_S = 8.0  # for a training that is cancelled to end by itself
+CLEANING_S = 5.0  # within which it cleans up after the signal
 KEPT_LINES = 30
 LONGEST_LINE = 1 << 20  # bytes
 _STARTED = re.compile(r"([\w.-]+): started")
@@ -124,7 +134,7 @@ class Training:
                 await self._watch
 
     def now(self) -> Progress:
-        """Return how far it is."""
+        """Return the progress of the training."""
         if self.is_running:
             self.progress.seconds = time.monotonic() - self._started_s
         return self.progress
@@ -159,7 +169,7 @@ async def _begun(arguments: Sequence[str]) -> asyncio.subprocess.Process:
         sys.executable,
         "-P",  # no modules from the current folder, which is the user's and may hold a soxr.py
         "-m",
-        "asr.serving.child",
+        "asr.serving.training",
         *arguments,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
@@ -198,7 +208,7 @@ def _first_line(error: Exception) -> str:
 
 
 def step_of(stage: str) -> str:
-    """Return what a stage does.
+    """Return what a step of the training does, in words for the page.
 
     >>> step_of("hybrid-npd-pools-dev")
     'Learning to tell the sounds apart'
@@ -214,3 +224,17 @@ def message_of(lines: Sequence[str] | deque[str], code: int) -> str:
     """
     said = [line for line in lines if line.startswith("asr: ")]
     return said[-1].removeprefix("asr: ") if said else f"the training ended with exit code {code}"
+
+
+def end_with_input() -> None:
+    """Wait until the standard input ends, then end the process (in the process that trains)."""
+    while os.read(0, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(CLEANING_S)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=end_with_input, daemon=True).start()
+    runpy.run_module("asr", run_name="__main__")

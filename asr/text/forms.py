@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from acoustic.hmm.topology import NOISE_WORD
-from asr.text.numerals import spelt_out
 from asr.text.plain import (
     BETWEEN_WORDS,
     ONE_APOSTROPHE,
@@ -22,10 +21,13 @@ from asr.text.plain import (
     folded,
     has_digit,
     has_sign,
+    is_remark,
+    parts_of,
     plain,
+    spelt_out,
 )
-from asr.text.remarks import is_remark, parts_of
 
+EXACT, PLAIN = "exact", "plain"  # ways of reading transcripts, beside the languages of numerals
 UNKNOWN_WORD = "[unknown]"
 NOT_WORDS = frozenset({NOISE_WORD, UNKNOWN_WORD})
 
@@ -171,12 +173,27 @@ def _is_broken_off(token: str) -> bool:
     return bool(stem) and form[form.rfind(stem[-1]) + 1 :].startswith("-")
 
 
+def word_forms(text: str, vocabulary: Iterable[str] | None, transcripts: Iterable[str]) -> WordForms | None:
+    """Return the forms by which words are found, None if they are taken as they stand.
+
+    Parameters
+    ----------
+    text : ``exact``, ``plain``, or the language in which numerals are spelt out
+    vocabulary : the words of the lexicon, None if the words of the transcripts themselves are to be found
+    transcripts : texts; they are read only where there is no vocabulary
+    """
+    if text == EXACT:
+        return None
+    language = None if text == PLAIN else text
+    return forms_of_text(transcripts, language) if vocabulary is None else WordForms(vocabulary, language)
+
+
 def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> WordForms:
-    """Return the forms of texts without a lexicon: their own words that are whole.
+    """Return the forms of the words of texts for which there is no lexicon; broken words have none.
 
     A word is as it is always written, in plain form if it is written in several ways.
     """
-    ways = Ways()
+    ways = Spellings()
     for transcript in transcripts:
         for text, kind in parts_of(transcript):
             tokens = BETWEEN_WORDS.sub(" ", text).split() if kind is None else []
@@ -187,14 +204,14 @@ def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> Wo
     return WordForms(ways.spelling.values(), language)
 
 
-class Ways:
+class Spellings:
     """The ways in which words are written.
 
     A capital at the beginning of a sentence says nothing of the word.
 
     Examples
     --------
-    >>> ways = Ways()
+    >>> ways = Spellings()
     >>> ways.add("the", "The", begins=True)
     >>> ways.add("anna", "Anna")
     >>> ways.spelling
@@ -232,5 +249,5 @@ def comparable(transcript: str) -> tuple[str, ...]:
 
 
 def without_remarks(words: Iterable[str]) -> list[str]:
-    """Return the words of a lexicon that are words."""
+    """Return the words of a lexicon but for entries that are remarks, such as ``<noise>``."""
     return [word for word in words if not is_remark(word)]

@@ -8,29 +8,20 @@ few hundred words do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from acoustic.emissions.aligned_frames import AlignedFrames
-from acoustic.emissions.hybrid import WAYS, train_emissions
-from asr.config import ChosenName, ExperimentConfig
-from asr.coordinate_search import Tuned, Weights, coordinate_search, nearest
+from acoustic.emissions.training import AlignedFrames
+from acoustic.ways import SIGMAS, find_way, train_emissions
+from asr.config import ExperimentConfig
+from asr.decoding.tuning import Tuned, Weights, coordinate_search, nearest
 from asr.progress import progress_bar
 from foundation.arrays import Integers, Ints, Longs, Singles
 
-VALUES: Mapping[ChosenName, Sequence[float]] = {
-    "hybrid.sigma": (4.0, 5.0, 6.5, 8.0),
-    "forward.n_centers": (50, 100, 200),
-    "forward.tol": (0.25, 0.5, 1.0),
-    "forward.epsilon": (1e-3, 1e-2, 1e-1),
-    "svm.cost": (1.0, 3.0, 10.0),
-    "krls.nu": (0.01, 0.1, 0.3),
-}
-LAMBDA_TOLS = (0.02, 0.05, 0.1, 0.2)  # of OROLS, whose tolerance is one of λ and not of residuals
 N_CLASSES = 16  # classes whose pairs are trained to try a value
 
 _MAX_ROUNDS = 1
@@ -55,7 +46,7 @@ def choose(way: str, data: AlignedFrames, dev: DevFrames, config: ExperimentConf
 
     Parameters
     ----------
-    way : way of training, see `acoustic.emissions.hybrid.train_emissions`
+    way : way of training, see `acoustic.ways.train_emissions`
     data : training frames
     dev : frames that values are tried on
     config : configuration that names the options to choose and holds all others
@@ -86,13 +77,11 @@ def choose(way: str, data: AlignedFrames, dev: DevFrames, config: ExperimentConf
 
 def values_of(way: str, config: ExperimentConfig) -> dict[str, Sequence[float]]:
     """Return the values that are tried for a way of training, by the full names of their options."""
-    sections = ("hybrid", WAYS[way].section) if way in WAYS else ()
-    found: dict[str, Sequence[float]] = {
-        name: VALUES[name] for name in config.chosen_on_dev if name.partition(".")[0] in sections
-    }
-    if way == "orols" and "forward.tol" in found:
-        found["forward.tol"] = LAMBDA_TOLS
-    return found
+    row = find_way(way)
+    if not row.section:
+        return {}
+    known = {"hybrid.sigma": SIGMAS, **{f"{row.section}.{name}": found for name, found in row.values.items()}}
+    return {name: known[name] for name in config.chosen_on_dev if name in known}
 
 
 def chosen_config(config: ExperimentConfig, values: Weights) -> ExperimentConfig:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
@@ -26,14 +25,14 @@ from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.corpora.utterances import Utterance
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
+from acoustic.hmm.alignment import Alignment, align
+from acoustic.hmm.fit import Margins, fit_curve, loop_scores, margins
+from asr.decoding.model_directories import FitCurves
 from asr.progress import progress_bar
 from decoder.lexicon import Lexicon
-from foundation.array_checks import check_number
 from foundation.arrays import Floats, Reals
 from foundation.blocks import block_map
-from foundation.records import record_of
 
-CURVES = "fit.json"
 N_WRONG_PAIRS = 600  # enough for a curve
 _MOST_WRONG = 4  # for each utterance
 _N_NEAR = 25  # how many utterances of nearly the same number of phones a wrong transcript is drawn from
@@ -62,14 +61,6 @@ class Heard:
     alignment: Alignment | None
     right: Margins | None
     wrong: tuple[tuple[Words, Margins], ...]
-
-
-@dataclass(frozen=True)
-class FitCurves:
-    """How probable it is that a whole transcript, or one word of it, was spoken; None if not to be told."""
-
-    utterance: FitCurve | None
-    word: FitCurve | None
 
 
 def hear(
@@ -126,30 +117,6 @@ def fit_curves(heard: Sequence[Heard]) -> FitCurves:
         fit_curve(np.array([m.utterance for m in right]), np.array([m.utterance for *_, m in wrong])),
         fit_curve(right_words, wrong_words),
     )
-
-
-def save_curves(curves: FitCurves, directory: Path) -> None:
-    """Write ``fit.json``."""
-    write_json(directory / CURVES, curves)
-
-
-def load_curves(directory: Path) -> FitCurves:
-    """Return what `save_curves` wrote; curves that tell nothing where there is no file."""
-    if not (directory / CURVES).is_file():
-        return FitCurves(None, None)
-    record = read_object(directory / CURVES)
-    with as_train_wrote(directory / CURVES):
-        return FitCurves(*(_curve(record[name], name) for name in ("utterance", "word")))
-
-
-def _curve(record: object, name: str) -> FitCurve | None:
-    """Return the curve of a name in ``fit.json``."""
-    if record is None:
-        return None
-    curve = record_of(FitCurve, record, ExperimentError, f"{name}.")
-    for field, number in vars(curve).items():
-        check_number(f"{name}.{field}", number, ExperimentError)
-    return curve
 
 
 def _known(margins_of_words: Floats) -> Floats:

@@ -38,9 +38,8 @@ from features.normalization import Standardizer, fit_within_groups
 from features.projection import fit_lda
 from foundation.arrays import Ints
 from foundation.blocks import block_map
-from foundation.computed import Computed
 from foundation.errors import listed
-from foundation.kept import kept
+from foundation.sequences import Computed, kept
 
 logger = logging.getLogger(__name__)
 

@@ -24,8 +24,8 @@ from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
 from acoustic.hmm.training import GmmConfig
 from asr.corpora.speech_data import SpeechData
-from asr.corpora.unknown_words import is_all_unknown, unknown_words
-from asr.pronunciations import Filled, guesses_of, report
+from asr.corpora.wording import is_all_unknown, unknown_words
+from asr.language.pronunciations import Filled, guesses_notes, guesses_of
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
 from asr.training.task import LEXICON, Speech, read_speech
 from decoder.lexicon import Lexicon, Pronunciation
@@ -203,7 +203,7 @@ def _tell(
             len(missing),
             listed(said),
         )
-    for line in report(filled, "the lexicon") if filled is not None else ():
+    for line in guesses_notes(filled, "the lexicon") if filled is not None else ():
         logger.info("%s", line)
     if others := sorted(set(missing) - set(learned)):
         logger.warning(

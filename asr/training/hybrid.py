@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from acoustic.emissions.adaptation import fit_targets
-from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
 from acoustic.emissions.combined import CombinedModel
-from acoustic.emissions.hybrid import HybridConfig, train_emissions
 from acoustic.emissions.model_files import AcousticModel, topology_from_record
+from acoustic.emissions.training import AlignedFrames, HybridConfig, aligned_frames, halves
 from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.contexts import Context, all_contexts
 from acoustic.hmm.topology import Topology
@@ -25,6 +24,7 @@ from acoustic.hmm.tying import (
     contextual_topology,
     tied_states,
 )
+from acoustic.ways import train_emissions
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_json, read_object, write_json
@@ -33,8 +33,7 @@ from asr.training.gmm import align_data, fit_front_end
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.projection import fit_lda
-from foundation.array_checks import check_array
-from foundation.arrays import Ints, Singles
+from foundation.arrays import Ints, Singles, check_array
 
 Labels = list[Ints]
 
@@ -156,7 +155,7 @@ def train_hybrid(
 
     Parameters
     ----------
-    way : way of training, see `acoustic.emissions.hybrid.train_emissions`
+    way : way of training, see `acoustic.ways.train_emissions`
     copies : the training data, then warped copies of it; each is normalised by itself
     units : units of the training data
     front_end : turns recordings into the frames that discriminants see

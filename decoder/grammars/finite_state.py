@@ -1,23 +1,27 @@
-"""Finite-state grammars: states joined by weighted arcs that say a word, or nothing.
+"""Finite-state grammars: states joined by weighted arcs that say a word, or nothing; and HTK's word networks.
 
-They are read by `decoder.grammars.jsgf` and `decoder.grammars.slf`. Where words can be read in several ways,
-the best way counts, as it does in the search.
+JSGF grammars are read by `decoder.grammars.jsgf`. Where words can be read in several ways, the best way
+counts, as it does in the search.
 """
 
 from __future__ import annotations
 
+import math
+import re
 import unicodedata
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from decoder.errors import GrammarError
-from decoder.grammars.grammar import Arc, GrammarTables, pack_tables
+from decoder.grammars.grammar import Arc, GrammarTables, grammar_lines, pack_tables
 from foundation.arrays import Floats
+from foundation.files import write_whole
 
 # Of one set of places, so many weightings are told apart; beyond, the nearest of them stands for others.
 _MOST_WEIGHTINGS = 16
@@ -194,3 +198,201 @@ def _connected(starts: Iterable[int], edges: Iterable[tuple[int, int]]) -> set[i
                 found.add(state)
                 waiting.append(state)
     return found
+
+
+# Word networks in HTK's standard lattice format (``.slf``), read and written.
+#
+# Nodes or arcs say words, ``!NULL`` says nothing; ``l=`` is the log weight of an arc, to the ``base`` in the
+# header. Times, acoustic scores and numbers of pronunciations are passed over; lattices within lattices are
+# an error. A sentence goes from the node without arcs into it (or ``start=``) to the one without arcs out of
+# it (or ``end=``).
+
+NULL = "!NULL"
+_FIELD = re.compile(r"""([^\s=]+)=("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S*)""")
+_LONG_NAMES = {"NODES": "N", "LINKS": "L", "WORD": "W", "LANGUAGE": "l", "START": "S", "END": "E"}
+_ESCAPE = re.compile(r"\\([0-7]{3})|\\(.)")
+
+
+@dataclass
+class _Parsed:
+    """What the lines of a file say."""
+
+    header: dict[str, str] = field(default_factory=dict)
+    words: dict[int, str | None] = field(default_factory=dict)
+    links: list[tuple[int, int, str | None, float]] = field(default_factory=list)
+
+
+def read_slf(path: str | Path) -> FiniteStateGrammar:
+    """Return the word network in a file.
+
+    Raises
+    ------
+    GrammarError
+        The file is no word network, in one line with its place.
+    """
+    path = Path(path)
+    parsed = _Parsed()
+    for number, line in grammar_lines(path):
+        _take(parsed, _fields(line, f"{path}:{number}"), f"{path}:{number}")
+    for name, found in (("N", parsed.words), ("L", parsed.links)):
+        if parsed.header.get(name) != str(len(found)):
+            raise GrammarError(
+                f"{path}: {name}={parsed.header.get(name, '')} in its header, expected {len(found)}, as "
+                "many as there are; the file is cut off or no lattice: write it again"
+            )
+    arcs = [WordArc(2 * n, word, 0.0, 2 * n + 1) for n, word in parsed.words.items()]
+    for source, target, word, weight in parsed.links:
+        for node in (source, target):
+            if node not in parsed.words:
+                raise GrammarError(f"{path}: an arc at node {node}, which is not there; write the file again")
+        arcs.append(WordArc(2 * source + 1, word, weight, 2 * target))
+    start, end = _ends(parsed, path)
+    try:
+        return FiniteStateGrammar(arcs, 2 * start, {2 * end + 1: 0.0})
+    except GrammarError as error:
+        raise GrammarError(f"{path}: {error}") from None
+
+
+def write_slf(path: str | Path, tables: GrammarTables) -> None:
+    """Write the tables of a grammar; reading them gives the same sentences with the same weights.
+
+    Backoff becomes an arc that says nothing: a sentence that is listed may then be read as backed off, too.
+    """
+    write_whole(path, format_slf(tables).encode())
+
+
+def format_slf(tables: GrammarTables, ends: tuple[str, str] = (NULL, NULL)) -> str:
+    """Return the text of a word network.
+
+    Parameters
+    ----------
+    tables : what it allows
+    ends : words that stand before and after each sentence
+    """
+    node_of = {context: 2 + n for n, context in enumerate(_reached(tables))}
+    words = [*ends, *([NULL] * len(node_of))]  # of each node: the start, the end, the contexts, then the arcs
+    links = [(0, node_of[tables.start_context], 0.0)]
+    for context, node in node_of.items():
+        for arc in range(tables.arc_offsets[context], tables.arc_offsets[context + 1]):
+            links.append((node, len(words), float(tables.arc_log_probs[arc])))
+            links.append((len(words), node_of[int(tables.arc_contexts[arc])], 0.0))
+            words.append(tables.words[tables.arc_words[arc]])
+        if (backoff := int(tables.backoff_contexts[context])) >= 0:
+            links.append((node, node_of[backoff], float(tables.backoff_log_weights[context])))
+        if tables.final_log_probs[context] > -np.inf:
+            links.append((node, 1, float(tables.final_log_probs[context])))
+    lines = ["VERSION=1.0", f"base={math.e!r}", f"N={len(words)} L={len(links)}"]
+    lines += [f"I={n} W={_quoted(word)}" for n, word in enumerate(words)]
+    for n, (source, target, weight) in enumerate(links):
+        lines.append(f"J={n} S={source} E={target}" + (f" l={weight!r}" if weight else ""))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _reached(tables: GrammarTables) -> list[int]:
+    """Return the contexts that a sentence can come to."""
+    found = {tables.start_context: None}
+    waiting = [tables.start_context]
+    while waiting:
+        context = waiting.pop()
+        first, stop = tables.arc_offsets[context], tables.arc_offsets[context + 1]
+        following = [*tables.arc_contexts[first:stop].tolist(), int(tables.backoff_contexts[context])]
+        new = [c for c in dict.fromkeys(following) if c >= 0 and c not in found]
+        found |= dict.fromkeys(new)
+        waiting += new
+    return sorted(found)
+
+
+def _fields(line: str, where: str) -> dict[str, str]:
+    """Return the fields of a line by name."""
+    rest = _FIELD.sub("", line)
+    if rest.strip():
+        raise GrammarError(f'{where}: expected fields NAME=VALUE of a lattice, got "{rest.strip()[:40]}"')
+    found = {}
+    for name, value in _FIELD.findall(line):
+        found[_LONG_NAMES.get(name, name)] = _unquoted(value)
+    return found
+
+
+def _take(parsed: _Parsed, fields: Mapping[str, str], where: str) -> None:
+    """Take in one line."""
+    if "SUBLAT" in fields or ("I" in fields and "L" in fields):
+        raise GrammarError(f"{where}: a lattice within the lattice, expected one alone; expand it (HBuild)")
+    if "I" in fields:
+        node = _number(fields["I"], where)
+        if node in parsed.words:
+            raise GrammarError(f"{where}: node {node} again, expected each once; remove the line")
+        parsed.words[node] = _word(fields)
+    elif "J" in fields:
+        try:
+            source, target = (_number(fields[name], where) for name in ("S", "E"))
+        except KeyError:
+            raise GrammarError(f"{where}: an arc without S= or E=, expected both nodes; add them") from None
+        weight = _log_weight(fields.get("l", ""), parsed.header.get("base", ""), where)
+        parsed.links.append((source, target, _word(fields), weight))
+    else:
+        # "start" and "end" of the header are in small letters.
+        parsed.header.update(fields)
+
+
+def _word(fields: Mapping[str, str]) -> str | None:
+    word = fields.get("W", NULL)
+    return None if word in (NULL, "") else "_".join(word.split())
+
+
+def _number(text: str, where: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text):
+        raise GrammarError(f'{where}: expected the number of a node or arc, got "{text[:40]}"; correct it')
+    return int(text)
+
+
+def _log_weight(text: str, base: str, where: str) -> float:
+    """Return the natural logarithm of a weight."""
+    if not text:
+        return 0.0
+    try:
+        value, of = float(text), float(base or math.e)
+    except ValueError:
+        value = of = math.nan
+    if (
+        math.isnan(value)
+        or not (of == 0 or (1 < of < math.inf))
+        or value == math.inf
+        or (of == 0 and value < 0)
+    ):
+        raise GrammarError(
+            f"{where}: expected a log weight to a base above 1 (or base=0), got l={text[:40]}, base={base}"
+        )
+    if of == 0:
+        return math.log(value) if value > 0 else -math.inf
+    return value if of == math.e else value * math.log(of)
+
+
+def _ends(parsed: _Parsed, path: Path) -> tuple[int, int]:
+    """Return the first node and the last."""
+    sources, targets = {link[0] for link in parsed.links}, {link[1] for link in parsed.links}
+    found = []
+    for name, others in (("start", targets), ("end", sources)):
+        if name in parsed.header:
+            nodes = [_number(parsed.header[name], str(path))]
+        else:
+            nodes = [node for node in parsed.words if node not in others]
+        if len(nodes) != 1 or nodes[0] not in parsed.words:
+            raise GrammarError(
+                f"{path}: {len(nodes)} nodes that may be its {name}, expected one; say {name}=NODE "
+                "in the header"
+            )
+        found += nodes
+    return found[0], found[1]
+
+
+def _quoted(word: str) -> str:
+    """Return a word as HTK reads it."""
+    if re.fullmatch(r"""[^\s"'\\=]+""", word):
+        return word
+    return '"' + re.sub(r'["\\]', r"\\\g<0>", word) + '"'
+
+
+def _unquoted(text: str) -> str:
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1]
+    return _ESCAPE.sub(lambda m: chr(int(m[1], 8)) if m[1] else m[2], text) if "\\" in text else text

@@ -2,7 +2,7 @@
 
 A new kind of grammar is a class with a method ``compile`` in a module of its own beside this one, made with
 `pack_tables`. What it is called on the command line and where its file comes from is one row of the table in
-`asr.decoding.grammars`.
+`asr.language.grammars`.
 
 A grammar is compiled to contexts joined by arcs. A context stands for the words said so far, as far as the
 grammar remembers them; an arc says a word and leads to the next context. Words that a context does not list
@@ -12,13 +12,16 @@ logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
+from decoder.errors import GrammarError
 from foundation.arrays import Floats, Ints
+from foundation.files import content_of
 
 SENTENCE_START = "<s>"
 SENTENCE_END = "</s>"
@@ -119,3 +122,56 @@ def pack_tables(
         start_context=start_context,
         dropped_words=tuple(sorted(dropped_words)),
     )
+
+
+@dataclass(frozen=True, init=False)
+class WordLoop:
+    """Any word after any word, all equally likely; ending costs nothing.
+
+    Examples
+    --------
+    >>> round(float(WordLoop(["NO", "YES"]).compile({"NO", "YES"}).sentence_log_prob(["YES", "YES"])), 4)
+    -1.3863
+    """
+
+    words: tuple[str, ...]
+
+    def __init__(self, words: Iterable[str]) -> None:
+        object.__setattr__(self, "words", tuple(sorted(set(words))))
+        if not self.words:
+            raise GrammarError(
+                "word loop: expected at least one word, got none; give the words of the lexicon"
+            )
+
+    def compile(self, pronounceable: Collection[str]) -> GrammarTables:
+        """Return one context with every word; all words must have a pronunciation."""
+        log_prob = -float(np.log(len(self.words)))
+        return pack_tables(self.words, [[(w, log_prob, 0) for w in range(len(self.words))]], [0.0], 0)
+
+
+# The text of a grammar's file, or an error of one line.
+
+
+def grammar_text(path: Path) -> str:
+    """Return the text of a file in UTF-8, line ends as ``\\n``, without a byte order mark."""
+    try:
+        content = content_of(path)
+    except OSError as error:
+        raise GrammarError(
+            f"{path}: cannot be read ({error.strerror}), expected a grammar; check the path"
+        ) from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = 1 + content[: error.start].count(b"\n")
+        raise GrammarError(f"{path}:{line}: not UTF-8, expected UTF-8 text; convert it with iconv") from error
+    if "\0" in text:
+        raise GrammarError(f"{path}: zero bytes in it, expected UTF-8 text; convert it with iconv")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def grammar_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and content of the lines that are neither empty nor comments (``#``)."""
+    for number, line in enumerate(grammar_text(path).split("\n"), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line.strip()

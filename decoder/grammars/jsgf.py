@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from decoder.errors import GrammarError
 from decoder.grammars.finite_state import FiniteStateGrammar, WordArc
-from decoder.grammars.text import grammar_text
+from decoder.grammars.grammar import grammar_text
 from foundation.errors import did_you_mean
 
 _MOST_STATES = 200_000
@@ -144,7 +144,7 @@ class _Parser:
         return self.tokens[self.place]
 
     def fail(self, expected: str, token: Token | None = None) -> NoReturn:
-        """Raise the error that something else was expected here."""
+        """Raise a GrammarError that says what was expected here instead of the next token."""
         token = token or self.next
         raise GrammarError(
             f'{self.name}:{token.line}: expected {expected}, got "{_start(token.text)}"; correct the grammar'

@@ -22,18 +22,17 @@ Harvard TR-10-98, 1998; modified Kneser-Ney is their (26).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
 from decoder.errors import GrammarError
-from decoder.grammars.arpa import Ngram
-from decoder.grammars.counts import NgramLevel, count_levels, names_of
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, UNKNOWN
-from decoder.grammars.pruning import pruned
 from foundation.arrays import Flags, Floats, Longs
 
 Smoothing = Literal["witten-bell", "absolute", "kneser-ney", "modified-kneser-ney"]
+Ngram = tuple[str, ...]
 MIN_DISCOUNT, MAX_DISCOUNT = 0.1, 0.9  # where a text is too small for the estimate n1 / (n1 + 2 n2)
 FEW_DISCOUNTS = (0.5, 1.0, 1.5)  # of modified Kneser-Ney where a text is too small, as in KenLM's lmplz
 
@@ -68,7 +67,7 @@ def estimate_backoff(
 def interpolated(
     levels: Sequence[NgramLevel], start: int, smoothing: Smoothing
 ) -> tuple[list[Floats], list[Floats]]:
-    """Return P of the n-grams of each length, and γ of those that are histories (1 of those that are not).
+    """Return the probability of each n-gram, and the backoff weight γ of each that is a history (else 1).
 
     Parameters
     ----------
@@ -176,3 +175,142 @@ def _tables(
 def _chosen(names: Sequence[Ngram], rows: Longs, values: Floats) -> dict[Ngram, float]:
     """Return the values of some rows by their names."""
     return {names[row]: value for row, value in zip(rows.tolist(), values[rows].tolist(), strict=True)}
+
+
+# The n-grams of a text as a tree of integers: the row of an n-gram points to those one word shorter.
+
+
+@dataclass(frozen=True, eq=False)
+class NgramLevel:
+    """The N different n-grams of one length, sorted by the ids of their words.
+
+    Attributes
+    ----------
+    words : (N,) int64, id of the last word
+    prefixes : (N,) int64, row of the n-gram without its last word among those one word shorter
+    suffixes : (N,) int64, row of the n-gram without its first word among those one word shorter
+    counts : (N,) int64, how often the n-gram occurs
+    """
+
+    words: Longs
+    prefixes: Longs
+    suffixes: Longs
+    counts: Longs
+
+    def sums(self, values: Floats, n_histories: int) -> Floats:
+        """Return the sums (H,) of values (N,) over the n-grams with the same history."""
+        return np.bincount(self.prefixes, values, minlength=n_histories).astype(np.float64, copy=False)
+
+
+def count_levels(sentences: Sequence[Ngram], words: Sequence[str], order: int) -> list[NgramLevel]:
+    """Return the n-grams of each length from 0 to an order; sentence marks are put around the sentences.
+
+    The only n-gram of length 0 occurs once for every word that is predicted, ``<s>`` is not. Of length 1
+    there is a row for every word, in their order, whether it occurs or not.
+
+    Parameters
+    ----------
+    words : every word of the sentences, ``<s>`` and ``</s>``; the index is the id
+    """
+    ids = {word: i for i, word in enumerate(words)}
+    lengths = np.array([len(sentence) + 2 for sentence in sentences], dtype=np.int64)
+    said = np.array(
+        [ids[word] for sentence in sentences for word in (SENTENCE_START, *sentence, SENTENCE_END)],
+        dtype=np.int64,
+    )
+    stops = np.repeat(np.cumsum(lengths), lengths)
+    nowhere, none = np.zeros(1, dtype=np.int64), np.zeros(len(words), dtype=np.int64)
+    levels = [
+        NgramLevel(nowhere, nowhere, nowhere, np.array([len(said) - len(lengths)])),
+        NgramLevel(np.arange(len(words)), none, none, np.bincount(said, minlength=len(words))),
+    ]
+    rows, starts = said, np.arange(len(said))  # row of the n-gram that starts at each position
+    for length in range(2, order + 1):
+        starts = starts[starts + length <= stops[starts]]
+        keys = rows[starts] * len(words) + said[starts + length - 1]
+        unique, firsts, inverse, counts = np.unique(
+            keys, return_index=True, return_inverse=True, return_counts=True
+        )
+        suffixes = rows[starts[firsts] + 1]
+        levels.append(NgramLevel(unique % len(words), unique // len(words), suffixes, counts))
+        rows = np.full(len(said), -1, dtype=np.int64)
+        rows[starts] = inverse
+    return levels
+
+
+def names_of(levels: Sequence[NgramLevel], words: Sequence[str]) -> list[list[Ngram]]:
+    """Return the words of all n-grams of each length, in the order of their rows."""
+    names: list[list[Ngram]] = [[()]]
+    for level in levels[1:]:
+        shorter, pairs = names[-1], zip(level.prefixes.tolist(), level.words.tolist(), strict=True)
+        names.append([(*shorter[prefix], words[word]) for prefix, word in pairs])
+    return names
+
+
+# N-grams whose loss hardly changes a backoff model are left out, the others keep their probabilities.
+#
+# Without an n-gram hw the backoff weight of h rises from α to α', and the model, weighed by how often h
+# occurs, moves away from what it was by the relative entropy
+#
+#     D = −P(h) {P(w | h) [log P(w | h') + log α' − log P(w | h)] + (log α' − log α) (1 − Σ_v P(v | h))}
+#
+# where the sum is over the words listed after h. The perplexity rises by exp(D) − 1 of itself; an n-gram goes
+# if that is less than a threshold, unless it is the beginning of one that stays. A. Stolcke, "Entropy-based
+# pruning of backoff language models", DARPA Broadcast News Transcription and Understanding Workshop, 1998.
+#
+# P(h) is the share of h among the n-grams of the text, not what the model makes of it: the shorter n-grams of
+# Kneser-Ney models do not have the text's frequencies, and pruning by them costs perplexity. C. Chelba et
+# al., "Study on interaction between entropy pruning and Kneser-Ney smoothing", Interspeech 2010.
+
+_ALL_LISTED = 1e-9  # a history with less than this left for other words lists them all, but for rounding
+
+
+def pruned(
+    levels: Sequence[NgramLevel], probs: Sequence[Floats], weights: Sequence[Floats], threshold: float
+) -> tuple[list[Flags], list[Floats]]:
+    """Return which n-grams of each length stay, and new backoff weights so that probabilities sum to one.
+
+    Parameters
+    ----------
+    levels : n-grams of each length from 0 on
+    probs : their probabilities
+    weights : backoff weights of those that are histories
+    threshold : least rise of the perplexity, as a share of itself, for which an n-gram stays
+    """
+    kept = [np.ones(len(level.words), dtype=np.bool_) for level in levels]
+    for n in range(len(levels) - 1, 1, -1):
+        rises = np.expm1(relative_entropies(levels, probs, weights, n))
+        kept[n] = rises >= threshold
+        if n + 1 < len(levels):
+            kept[n][levels[n + 1].prefixes[kept[n + 1]]] = True
+    return kept, normalized(levels, probs, weights, kept)
+
+
+def relative_entropies(
+    levels: Sequence[NgramLevel], probs: Sequence[Floats], weights: Sequence[Floats], n: int
+) -> Floats:
+    """Return for each n-gram (N,) of length n the entropy D in nats of the model without it."""
+    level, p, lower = levels[n], probs[n], probs[n - 1][levels[n].suffixes]
+    alpha = weights[n - 1][level.prefixes]
+    lower_left = np.maximum(1.0 - level.sums(lower, len(weights[n - 1])), 0.0)[level.prefixes]
+    left = alpha * lower_left
+    new_alpha = (left + p) / (lower_left + lower)
+    changed: Floats = p * np.log(lower * new_alpha / p) + left * np.log(new_alpha / alpha)
+    shares: Floats = levels[n - 1].counts[level.prefixes] / levels[0].counts[0]
+    return -shares * changed
+
+
+def normalized(
+    levels: Sequence[NgramLevel], probs: Sequence[Floats], weights: Sequence[Floats], kept: Sequence[Flags]
+) -> list[Floats]:
+    """Return the backoff weights with which the probabilities that are kept sum to one."""
+    current = probs[1]  # what the pruned model says of every n-gram, listed or not
+    found = [weights[0]]
+    for level, p, old, stays in zip(levels[2:], probs[2:], weights[1:], kept[2:], strict=True):
+        lower = current[level.suffixes]
+        left = 1.0 - level.sums(np.where(stays, p, 0.0), len(old))
+        lower_left = 1.0 - level.sums(np.where(stays, lower, 0.0), len(old))
+        can_change = lower_left > _ALL_LISTED
+        found.append(np.where(can_change, left / np.where(can_change, lower_left, 1.0), old))
+        current = np.where(stays, p, found[-1][level.prefixes] * lower)
+    return found

@@ -21,8 +21,7 @@ import numpy as np
 
 from decoder.errors import GrammarError
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, GrammarTables, pack_tables
-from foundation.regular_files import text_of
-from foundation.writing import write_whole
+from foundation.files import text_of, write_whole
 
 MAX_LISTED = 20
 

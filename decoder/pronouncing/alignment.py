@@ -70,7 +70,7 @@ class Numbering:
 
     @property
     def n_units(self) -> int:
-        """All units that could be."""
+        """Number of all units that are possible."""
         return self.n_single + len(self.letter_pairs) * len(self.phones)
 
     def parts(self, unit: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

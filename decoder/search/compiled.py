@@ -139,7 +139,7 @@ class Tokens(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def begin(tokens: Tokens, start_context: int) -> None:
-    """Let new ``tokens`` (`decoder.search.tokens`) stand at the start of a sentence."""
+    """Let new ``tokens`` (`decoder.search.viterbi`) stand at the start of a sentence."""
     tokens.context_scores[start_context, BY_WORD] = 0.0
     tokens.context_records[start_context, BY_WORD] = 0
     tokens.is_reached[start_context] = True
@@ -158,7 +158,7 @@ def advance(
     tokens: Tokens,
     records: Records,
 ) -> Records:
-    """Move on by the frames of some scores (T, S); return the records, which may have grown.
+    """Search the frames of some scores (T, S); return the records, whose arrays may have grown.
 
     Once no token is left, nothing changes any more.
     """
@@ -378,7 +378,7 @@ def enter(
     weights: Weights,
     threshold: float,
 ) -> tuple[int, int]:
-    """Let words and silences in from all contexts reached; return the numbers of active chains and stamps."""
+    """Start words and silences in all contexts reached; return the numbers of active chains and stamps."""
     # Local variables, since each access to an array in a named tuple counts its references atomically.
     entries, predecessors = tokens.entry_scores, tokens.entry_predecessors
     active, is_active = tokens.active, tokens.is_active

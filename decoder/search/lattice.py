@@ -9,6 +9,8 @@ speech recognition", Computer Speech and Language 11(1), 1997.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -285,3 +287,256 @@ def _best_arrived(
     for edge in range(sources.size):
         arrived[targets[edge]] = max(arrived[targets[edge]], arrived[sources[edge]] + scores[edge])
     return arrived
+
+
+# The n best distinct word sequences of a lattice, exactly and in order.
+
+FIRST_WIDTH = 4.0  # how far from the best path the first search looks
+
+# The edges of a path, last first: (edge, the edges before it).
+Path = tuple[int, "Path | None"]
+# For each node where a word sequence can end: the best score up to there, and its path.
+Ends = dict[int, tuple[float, Path | None]]
+
+
+@dataclass(frozen=True)
+class LatticePath:
+    """The best way to say a word sequence: its edges in order of time, silences too, and its total score."""
+
+    edges: tuple[int, ...]
+    log_score: float
+
+
+class _Edges(NamedTuple):
+    """The edges as lists, which Python reads faster; those of node v are ``offsets[v]:offsets[v + 1]``."""
+
+    offsets: list[int]
+    targets: list[int]
+    words: list[int]
+    scores: list[float]
+
+
+def best_sequences(lattice: Lattice, n_best: int) -> list[LatticePath]:
+    """Return up to ``n_best`` paths of different words, best first.
+
+    The search first uses only the edges close to the best path, and widens as long as too few sequences are
+    found. A path scores at most as well as the best path over each of its edges, so no path within the width
+    is missed.
+    """
+    remaining = best_remaining(lattice)
+    best = float(remaining[lattice.start])
+    slacks = edge_slacks(lattice, remaining)
+    width = FIRST_WIDTH
+    while True:
+        kept = np.flatnonzero(slacks <= width)
+        everything = len(kept) == np.isfinite(slacks).sum()
+        lowest = -np.inf if everything else best - width
+        found = _best_sequences(lattice, kept, remaining.tolist(), n_best, lowest)
+        if everything or len(found) == n_best:
+            return found
+        width *= 2.0
+
+
+def _best_sequences(
+    lattice: Lattice, kept: Longs, remaining: list[float], n_best: int, lowest: float
+) -> list[LatticePath]:
+    """Return up to ``n_best`` paths that score at least ``lowest`` and use only some edges, best first.
+
+    A* over word sequences instead of paths: a sequence stands for all its times and silences at once, as in
+    the on-the-fly determinisation of M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings
+    problem", ICSLP 2002. The best remaining score is known exactly, so each sequence that is extended leads
+    to one of the best.
+    """
+    final = lattice.final_scores.tolist()
+    edges = _Edges(
+        np.searchsorted(lattice.sources[kept], np.arange(len(remaining) + 1)).tolist(),
+        lattice.targets[kept].tolist(),
+        lattice.words[kept].tolist(),
+        lattice.scores[kept].tolist(),
+    )
+    ticket = itertools.count()  # equal scores leave in the order of arrival
+    heap: list[tuple[float, int, Ends | LatticePath]] = []
+    found: list[LatticePath] = []
+
+    def push(ends: Ends) -> None:
+        total = max(score + remaining[node] for node, (score, _) in ends.items())
+        if total > -np.inf and total >= lowest:
+            heapq.heappush(heap, (-total, next(ticket), ends))
+
+    push({lattice.start: (0.0, None)})
+    while heap and len(found) < n_best:
+        item = heapq.heappop(heap)[2]
+        if isinstance(item, LatticePath):
+            found.append(LatticePath(tuple(kept[list(item.edges)].tolist()), item.log_score))
+            continue
+        item = _with_silences(edges, item)
+        path = _finish(item, final)
+        if path and path.log_score >= lowest:
+            heapq.heappush(heap, (-path.log_score, next(ticket), path))
+        for ends in _next_words(edges, item):
+            push(ends)
+    return found
+
+
+def _offer(ends: Ends, node: int, score: float, path: Path) -> None:
+    """Keep the better of two ways to a node."""
+    if node not in ends or score > ends[node][0]:
+        ends[node] = (score, path)
+
+
+def _with_silences(edges: _Edges, ends: Ends) -> Ends:
+    """Return the ends with those a silence leads to; a silence is never followed by another."""
+    extended = dict(ends)
+    for node, (score, path) in ends.items():
+        for edge in range(edges.offsets[node], edges.offsets[node + 1]):
+            if edges.words[edge] < 0:
+                _offer(extended, edges.targets[edge], score + edges.scores[edge], (edge, path))
+    return extended
+
+
+def _next_words(edges: _Edges, ends: Ends) -> list[Ends]:
+    """Return the ends of each word sequence that is one word longer."""
+    by_word: dict[int, Ends] = {}
+    for node, (score, path) in ends.items():
+        for edge in range(edges.offsets[node], edges.offsets[node + 1]):
+            word = edges.words[edge]
+            if word >= 0:
+                longer = by_word.setdefault(word, {})
+                _offer(longer, edges.targets[edge], score + edges.scores[edge], (edge, path))
+    return list(by_word.values())
+
+
+def _finish(ends: Ends, final: list[float]) -> LatticePath | None:
+    """Return the best path that ends the sentence here, None if it may not end."""
+    total, node = max((score + final[node], node) for node, (score, _) in ends.items())
+    if total == -np.inf:
+        return None
+    path, taken = ends[node][1], []
+    while path is not None:
+        taken.append(path[0])
+        path = path[1]
+    return LatticePath(tuple(taken[::-1]), total)
+
+
+# How sure a recognised word is: posteriors of the edges of a lattice.
+#
+# F. Wessel, R. Schlüter, K. Macherey and H. Ney, "Confidence measures for large vocabulary continuous speech
+# recognition", IEEE Trans. Speech and Audio Processing 9(3), 2001.
+
+
+def edge_posteriors(lattice: Lattice, scale: float) -> Floats:
+    """Return the posterior of each edge when path scores are multiplied by a scale, shape (E,) float64.
+
+    Forward-backward over the lattice; at every frame the posteriors of the edges across it sum to one.
+    """
+    found: Floats = _edge_posteriors(
+        lattice.sources, lattice.targets, scale * lattice.scores, scale * lattice.final_scores, lattice.start
+    )
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _edge_posteriors(
+    sources: Ints,
+    targets: Ints,
+    scores: Floats,
+    final: Floats,
+    start: int,
+) -> Floats:
+    forward = np.full(final.size, -np.inf)
+    forward[start] = 0.0
+    backward = final.copy()
+    for edge in range(sources.size):
+        target = targets[edge]
+        forward[target] = np.logaddexp(forward[target], forward[sources[edge]] + scores[edge])
+    for edge in range(sources.size - 1, -1, -1):
+        source = sources[edge]
+        backward[source] = np.logaddexp(backward[source], backward[targets[edge]] + scores[edge])
+    posteriors = np.empty(sources.size)
+    for edge in range(sources.size):
+        score = forward[sources[edge]] + scores[edge] + backward[targets[edge]] - backward[start]
+        posteriors[edge] = np.exp(min(score, 0.0))
+    return posteriors
+
+
+def word_confidence(lattice: Lattice, posteriors: Floats, word: int, start: int, end: int) -> float:
+    """Return the confidence in [0, 1] of a word between two boundaries.
+
+    It is the largest posterior that the word has at any of its frames, where the posterior at a frame is
+    summed over all edges of the same word across that frame: C_max of Wessel et al. 2001. Unlike the sum over
+    all overlapping hypotheses it does not exceed 1.
+    """
+    starts, ends = lattice.boundaries[lattice.sources], lattice.boundaries[lattice.targets]
+    same = (lattice.words == word) & (starts < end) & (ends > start)
+    change = np.zeros(end - start + 1)
+    np.add.at(change, np.maximum(starts[same], start) - start, posteriors[same])
+    np.add.at(change, np.minimum(ends[same], end) - start, -posteriors[same])
+    return float(np.clip(np.cumsum(change)[:-1].max(), 0.0, 1.0))
+
+
+# The best words of a lattice with other weights than those it was made with.
+#
+# Acoustic and grammar scores, words and silences of an edge count separately, so other weights need no
+# search: one pass over the edges finds the best of all paths in the lattice, exactly. That is the best path
+# of the search, too, as far as the lattice holds it: words start where they do with the lattice's own weights
+# (the word-pair approximation, above), and what was outside its beam is missing.
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedLattice:
+    """A lattice with the weights it was made with, and the names (W,) of its words."""
+
+    lattice: Lattice
+    weights: Weights
+    names: tuple[str, ...]
+
+    def best_words(self, weights: Weights) -> tuple[str, ...]:
+        """Return the words, without silences, of the best path with some weights."""
+        lattice, own = self.lattice, self.weights
+        finals = np.isfinite(lattice.final_scores)  # 0 * -inf is not a number
+        longer = np.where(finals, lattice.final_log_probs, 0.0) * (weights.lm_scale - own.lm_scale)
+        path = _best_path(
+            lattice.sources,
+            lattice.targets,
+            lattice.words,
+            lattice.scores,
+            lattice.log_probs,
+            lattice.final_scores + longer,
+            lattice.start,
+            weights.lm_scale - own.lm_scale,
+            weights.word_penalty - own.word_penalty,
+            weights.silence_log_prob - own.silence_log_prob,
+        )
+        words = lattice.words[path]
+        return tuple(self.names[word] for word in words[words >= 0])
+
+
+@njit(nogil=True, cache=True)
+def _best_path(
+    sources: Ints,
+    targets: Ints,
+    words: Ints,
+    scores: Floats,
+    log_probs: Floats,
+    final: Floats,
+    start: int,
+    more_scale: float,
+    more_penalty: float,
+    more_silence: float,
+) -> Ints:
+    """Return the edges of the best path, in order, when so much is added to the weights."""
+    arrived = np.full(final.size, -np.inf)
+    before = np.full(final.size, -1, dtype=np.int32)
+    arrived[start] = 0.0
+    for edge in range(sources.size):
+        added = more_penalty if words[edge] >= 0 else more_silence
+        score = arrived[sources[edge]] + scores[edge] + more_scale * log_probs[edge] + added
+        if score > arrived[targets[edge]]:
+            arrived[targets[edge]], before[targets[edge]] = score, edge
+    node = np.argmax(arrived + final)
+    n_edges, path = 0, np.empty(final.size, dtype=np.int32)
+    while node != start:
+        path[n_edges] = before[node]
+        node = sources[before[node]]
+        n_edges += 1
+    return path[:n_edges][::-1].copy()

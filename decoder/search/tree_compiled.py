@@ -48,7 +48,7 @@ class TreeGraph(NamedTuple):
 
     Attributes
     ----------
-    node_units … own_stop, n_roots : see `decoder.search.prefix_tree.PrefixTree`
+    node_units … own_stop, n_roots : see `decoder.search.tree_network.PrefixTree`
     n_silences : the nodes and leaves below this number are silences
     unit_offsets : (U + 1,) int32, the states of unit u are ``unit_offsets[u]:unit_offsets[u + 1]``
     unit_states : int32, emission state ids
@@ -161,7 +161,7 @@ class Ends(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def begin(memory: Memory, start_context: int) -> None:
-    """Let new ``memory`` (`decoder.search.tree_memory`) stand at the start of a sentence."""
+    """Let new ``memory`` (`decoder.search.tree_search`) stand at the start of a sentence."""
     counts = memory.counts
     counts[N_ENDS] = counts[FIRST_END] = 1
     counts[BEST_SLOT] = -1
@@ -175,7 +175,7 @@ def begin(memory: Memory, start_context: int) -> None:
 def advance(
     graph: TreeGraph, scores: Floats, rules: Rules, memory: Memory, offers: Offers, ends: Ends
 ) -> tuple[Memory, Offers, Ends]:
-    """Move on by the frames of some scores (T, S); return what it has been given, which may have grown.
+    """Search the frames of some scores (T, S); return the arrays it was given, which may have grown.
 
     Once no token is left, nothing changes any more.
     """
@@ -211,7 +211,7 @@ def advance(
 
 @njit(nogil=True, cache=True)
 def end(graph: TreeGraph, rules: Rules, memory: Memory, ends: Ends) -> Ends:
-    """Return the word ends with those of the last boundary not pruned: that saves nothing any more."""
+    """Return the word ends, those of the last boundary unpruned, since pruning saves nothing at the end."""
     counts = memory.counts
     if counts[IS_DEAD] or not counts[BOUNDARY]:
         return ends

@@ -6,11 +6,22 @@ import numpy as np
 
 from decoder.search import tree_compiled
 from decoder.search.compiled import Pruning, Weights
-from decoder.search.tree_compiled import START, Ends, Rules
-from decoder.search.tree_memory import new_ends, new_memory, new_offers
+from decoder.search.tree_compiled import (
+    N_COUNTS,
+    N_FREE,
+    STAMP,
+    START,
+    Ends,
+    Memory,
+    Offers,
+    Rules,
+    TreeGraph,
+)
 from decoder.search.tree_network import TreeNetwork
 from decoder.search.word_ends import OpenPath, SearchResult, WordEnds, best_result, final_scores, open_path
 from foundation.arrays import Floats, Longs
+
+N_SLOTS, N_TABLE = 4096, 16384  # the size of a hash table is a power of 2
 
 BEAM_SHARE = 0.6  # of the beam that paths need which are compared without look-ahead
 MAX_ACTIVE = 5000  # tokens in a frame, if nothing else is said
@@ -35,7 +46,7 @@ class TreeSearch:
         tree_compiled.begin(self._memory, network.start_context)
 
     def advance(self, scores: Floats) -> None:
-        """Move on by the frames of some log emission scores (T, S) float64."""
+        """Search the next frames, given their log emission scores (T, S) float64."""
         self._memory, self._offers, self._ends = tree_compiled.advance(
             self._network.graph, scores, self._rules, self._memory, self._offers, self._ends
         )
@@ -63,7 +74,7 @@ class TreeSearch:
         return int(words[0]) if (words == words[0]).all() else None
 
     def end(self) -> SearchResult:
-        """Return the word ends and the best path; the search is over then."""
+        """End the search; return the word ends and the best path."""
         graph, counts, rules = self._network.graph, self._memory.counts, self._rules
         self._ends = tree_compiled.end(graph, rules, self._memory, self._ends)
         ends = _chosen(self._ends, np.arange(counts[tree_compiled.N_ENDS]))
@@ -131,3 +142,64 @@ def _word_ends(network: TreeNetwork, ends: Ends) -> WordEnds:
         predecessors=ends.predecessors,
         scores=ends.scores,
     )
+
+
+# The working memory of a search over a prefix tree, allocated before it begins; all of it grows.
+
+
+def new_memory(graph: TreeGraph) -> Memory:
+    """Return the working memory of a search that has not started."""
+    n_contexts = graph.final_log_probs.size
+    n_states = int(np.diff(graph.unit_offsets).max())
+    counts = np.zeros(N_COUNTS, dtype=np.int64)
+    counts[N_FREE] = N_SLOTS
+    counts[STAMP] = 1  # the entries of an empty hash table have stamp 0
+    return Memory(
+        nodes=np.zeros(N_SLOTS, dtype=np.int32),
+        contexts=np.zeros(N_SLOTS, dtype=np.int32),
+        arc_first=np.zeros(N_SLOTS, dtype=np.int32),
+        arc_stop=np.zeros(N_SLOTS, dtype=np.int32),
+        ahead=np.zeros(N_SLOTS),
+        entry_scores=np.full(N_SLOTS, -np.inf),
+        entry_ends=np.zeros(N_SLOTS, dtype=np.int32),
+        best=np.full(N_SLOTS, -np.inf),
+        scores=np.full((N_SLOTS, n_states), -np.inf),
+        ends=np.zeros((N_SLOTS, n_states), dtype=np.int32),
+        active=np.zeros(N_SLOTS, dtype=np.int32),
+        free=np.arange(N_SLOTS, dtype=np.int32),
+        keys=np.zeros(N_TABLE, dtype=np.int64),
+        slots=np.zeros(N_TABLE, dtype=np.int32),
+        stamps=np.zeros(N_TABLE, dtype=np.int64),
+        context_scores=np.full((n_contexts, 2), -np.inf),
+        context_ends=np.full((n_contexts, 2), -1, dtype=np.int32),
+        reached=np.zeros(n_contexts, dtype=np.int32),
+        is_reached=np.zeros(n_contexts, dtype=np.bool_),
+        counts=counts,
+        levels=np.full(2, -np.inf),
+    )
+
+
+def new_offers() -> Offers:
+    """Return room for the offers of a boundary."""
+    return Offers(
+        nodes=np.empty(N_SLOTS, dtype=np.int32),
+        contexts=np.empty(N_SLOTS, dtype=np.int32),
+        arc_first=np.empty(N_SLOTS, dtype=np.int32),
+        arc_stop=np.empty(N_SLOTS, dtype=np.int32),
+        scores=np.empty(N_SLOTS),
+        emissions=np.empty(N_SLOTS),
+        ends=np.empty(N_SLOTS, dtype=np.int32),
+    )
+
+
+def new_ends(start_context: int) -> Ends:
+    """Return word ends with only the start of the sentence in them, and room for more."""
+    ends = Ends(
+        leaves=np.zeros(N_SLOTS, dtype=np.int32),
+        contexts=np.zeros(N_SLOTS, dtype=np.int32),
+        boundaries=np.zeros(N_SLOTS, dtype=np.int32),
+        predecessors=np.zeros(N_SLOTS, dtype=np.int32),
+        scores=np.zeros(N_SLOTS),
+    )
+    ends.leaves[0], ends.contexts[0], ends.predecessors[0] = START, start_context, -1
+    return ends

@@ -86,7 +86,7 @@ class Search(Protocol):
     """A search that moves on frame by frame."""
 
     def advance(self, scores: Floats) -> None:
-        """Move on by the frames of some log emission scores (T, S) float64."""
+        """Search the next frames, given their log emission scores (T, S) float64."""
         ...
 
     def open_path(self) -> OpenPath:
@@ -94,7 +94,7 @@ class Search(Protocol):
         ...
 
     def end(self) -> SearchResult:
-        """Return the outcome; the search is over then."""
+        """End the search and return its outcome."""
         ...
 
 

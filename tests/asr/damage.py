@@ -24,23 +24,22 @@ from safetensors.numpy import load, save
 
 from acoustic import AcousticModel, Topology
 from acoustic.emissions.adaptation import fit_targets
-from acoustic.emissions.aligned_frames import aligned_frames
 from acoustic.emissions.combined import CombinedModel
-from acoustic.emissions.hybrid import HybridConfig, train_emissions
 from acoustic.emissions.one_vs_rest import KrlsConfig
 from acoustic.emissions.protocol import EmissionModel
 from acoustic.emissions.sklearn_model import PREFIX
+from acoustic.emissions.training import HybridConfig, aligned_frames
 from acoustic.hmm.fit import FitCurve
 from acoustic.hmm.gmm import GmmModel
 from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
+from acoustic.ways import train_emissions
+from asr.commands.model_info import info
+from asr.decoding.model_directories import FitCurves, save_curves, write_recognizer
 from asr.errors import AsrError
-from asr.model_directories import write_recognizer
-from asr.model_info import model_info
 from asr.recognizer import Recognizer
-from asr.training.fit import FitCurves, save_curves
 from decoder import DecoderConfig, Lexicon
 from features import LinearProjection, Standardizer
 from features.frontend import FrontEnd, FrontEndConfig
@@ -139,7 +138,7 @@ def write(kind: str, directory: Path) -> None:
 
 def use(directory: Path) -> None:
     """Do with a recogniser what people do."""
-    model_info(directory)
+    info(directory)
     recognizer = Recognizer.load(directory)
     recognizer.transcribe(SAMPLES)
     recognizer.align_with_confidences(recognizer.frames(SAMPLES), ["NO", "YES"])

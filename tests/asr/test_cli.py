@@ -1,6 +1,6 @@
 """The command line as a hurried user meets it: words on standard output, one line for each mistake."""
 
-import importlib
+import io
 import json
 import os
 import re
@@ -15,9 +15,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from asr.cli import GROUPS, main
-from asr.commands import COMMANDS
-from asr.own_commands import OWN_COMMANDS
+from asr.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
 OneError = Callable[[tuple[int, str, str]], str]
@@ -219,19 +217,6 @@ class TestOthers:
             main(arguments)
         assert text in "".join(capsys.readouterr())
 
-    def test_every_verb_is_carried_out(self, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(SystemExit, match="0"):
-            main(["--help"])
-        verbs = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
-        assert sorted(verbs) == sorted([*COMMANDS, *OWN_COMMANDS])
-
-    def test_a_group_takes_and_does_the_same_verbs(self) -> None:
-        """The modules of a group in `asr.arguments` and `asr.commands` have the verbs of one another."""
-        for group, verbs in GROUPS.items():
-            commands = importlib.import_module(f"asr.commands.{group.replace(' ', '_')}").COMMANDS
-            assert [verb for verb in verbs if verb not in OWN_COMMANDS] == list(commands), group
-        assert not COMMANDS.keys() & OWN_COMMANDS.keys()
-
 
 # The signal of the interrupt key comes when numpy is looked for.
 INTERRUPTED_IMPORT = """
@@ -244,7 +229,7 @@ class Interrupts(importlib.abc.MetaPathFinder):
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background jobs ignore it
 sys.meta_path.insert(0, Interrupts())
-from asr.cli import GROUPS, main
+from asr.cli import main
 sys.exit(main(["info", "exp"]))
 """
 
@@ -283,6 +268,14 @@ class TestProcess:
         assert "is not UTF-8, expected names and words in UTF-8" in error
         assert "set PYTHONUTF8=1 where the locale is not UTF-8" in error
         assert re.search(r"[0-9a-f]{40}", error) is None  # the digest of a file
+
+    def test_what_is_printed_has_the_same_bytes_on_windows(
+        self, monkeypatch: pytest.MonkeyPatch, trained: Path, wav: Path, words: str
+    ) -> None:
+        printed = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="cp1252", newline="\r\n"))
+        assert main(["decode", str(trained), str(wav)]) == 0
+        assert printed.getvalue() == f"{words}\n".encode()
 
     def test_interrupt_key_while_modules_are_imported(self) -> None:
         done = subprocess.run(

@@ -7,10 +7,9 @@ from dataclasses import asdict
 import pytest
 
 from acoustic.hmm.training import GmmConfig
-from asr.config import ExperimentConfig, FrontEndOptions, TuningConfig
+from asr.config import ExperimentConfig, FrontEndOptions, TuningConfig, with_settings
 from asr.errors import ConfigError
 from asr.files import as_plain
-from asr.settings import with_settings
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig
 from foundation.errors import AsrError

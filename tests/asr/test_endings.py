@@ -156,6 +156,28 @@ def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code_of(lambda: 7) == 7
 
 
+@pytest.mark.parametrize(("system", "code"), [("nt", 0), ("posix", BAD_INPUT)])
+def test_windows_says_of_a_closed_pipe_that_an_argument_is_invalid(system: str, code: int) -> None:
+    run = f"""
+import errno, os, sys
+from asr.endings import exit_code_of
+
+def run():
+    raise OSError(errno.EINVAL, "Invalid argument")
+
+os.name = "{system}"
+sys.exit(exit_code_of(run))
+"""
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, check=False)
+    assert (done.returncode, bool(done.stderr)) == (code, bool(code))
+
+
+def test_a_window_that_is_closed_is_a_signal_where_there_is_one() -> None:
+    run = "import signal; signal.SIGBREAK = signal.SIGUSR1\nfrom asr.endings import SIGNALS; print(*SIGNALS)"
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, check=True)
+    assert done.stdout.split() == b"2 15 1 10".split()
+
+
 def test_handlers_are_put_back() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with stopped_by_exception():

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import asr.experiment as experiment_module
 from asr import AsrError, Recognizer, clean, train
 from asr.errors import ConfigError, ExperimentError
-from asr.logs import terminal_messages
+from asr.progress import terminal_messages
 from asr.reports.finished import Finished
 from asr.scoring.results import read_results
 from asr.store import StageStore

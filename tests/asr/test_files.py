@@ -9,10 +9,12 @@ import pytest
 
 from asr.errors import ConfigError, ExperimentError
 from asr.files import (
+    FilesOfIds,
     as_plain,
     check_target,
     directory_digest,
     file_digest,
+    file_stem,
     read_json,
     storage_errors,
     write_json,
@@ -30,7 +32,7 @@ class TestFiles:
         def full(_: int) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr("foundation.writing.os.fsync", full)
+        monkeypatch.setattr("foundation.files.os.fsync", full)
         with pytest.raises(OSError, match="No space left"):
             write_text(path, "new")
         assert path.read_text() == "precious"
@@ -98,6 +100,29 @@ class TestFiles:
             numbers: tuple[int, ...] = (1, 2)
 
         assert as_plain({1: Options()}) == {"1": {"path": "a/b", "numbers": [1, 2]}}
+
+
+class TestNamesOfFiles:
+    @pytest.mark.parametrize("name", ["con", "AUX", "nul.1", "Com7", "lpt¹", "prn .x"])
+    def test_names_of_devices_on_windows_are_not_those_of_files(self, name: str) -> None:
+        assert file_stem(name) == f"%{ord(name[0]):02X}{name[1:]}"
+
+    @pytest.mark.parametrize("name", ["conrad", "com10", "nul-1", "xcon", "com", "aux_1"])
+    def test_names_that_begin_like_devices_stay(self, name: str) -> None:
+        assert file_stem(name) == name
+
+    def test_ids_that_differ_in_capitals_have_files_of_their_own_where_names_do_not(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def names(directory: Path) -> list[str]:
+            files = FilesOfIds(directory, ".srt")
+            return [files.path(name).name for name in ("Anna", "ben", "anna", "Ben")]
+
+        assert names(tmp_path) == ["Anna.srt", "ben.srt", "anna.srt", "Ben.srt"]
+        written = {"anna.srt"}  # on a disk of Windows or macOS
+        monkeypatch.setattr(Path, "exists", lambda path: path.name.casefold() in written)
+        monkeypatch.setattr(Path, "samefile", lambda one, other: one.name.casefold() == other.name.casefold())
+        assert names(tmp_path) == ["Anna.srt", "ben.srt", "anna%55579b557896d0ce.srt", "Ben.srt"]
 
 
 class TestStorageErrors:

@@ -2,10 +2,9 @@
 
 import pytest
 
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, known_keys, short_key, with_settings
 from asr.errors import ConfigError
 from asr.grid import Point, find_point, grid
-from asr.settings import known_keys, short_key, with_settings
 
 
 def texts(*settings: str) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.logs import log_file, muted, terminal_messages, warnings_once
+from asr.progress import log_file, muted, terminal_messages, warnings_once
 
 LOGGER = logging.getLogger("asr.somewhere")
 

@@ -22,7 +22,7 @@ def commands(snippet: str) -> list[list[str]]:
 
 
 def test_snippets_are_found() -> None:
-    assert [language for language, _ in SNIPPETS] == ["bash", "python", "python"]
+    assert [language for language, _ in SNIPPETS] == ["bash", "python"]
 
 
 def test_snippets_run(
@@ -60,3 +60,9 @@ def test_links_lead_somewhere() -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
     assert targets
     assert [t for t in targets if not (ROOT / t).exists()] == []
+
+
+def test_it_stays_short() -> None:
+    lines = README.splitlines()
+    assert len(lines) <= 95
+    assert [line for line in lines if len(line) > 100] == []

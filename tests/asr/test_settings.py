@@ -5,11 +5,19 @@ from collections.abc import Callable
 
 import pytest
 
-from asr.config import ExperimentConfig, FrontEndOptions
+from asr.config import (
+    HOMES,
+    ExperimentConfig,
+    FrontEndOptions,
+    check_settings,
+    home_of,
+    known_keys,
+    section_of,
+    with_preset,
+    with_settings,
+)
 from asr.errors import ConfigError
-from asr.settings import HOMES, check_settings, home_of, known_keys, section_of, with_settings
 from asr.systems import find_system
-from asr.verbs import with_preset
 from features.mfcc import MfccConfig
 from foundation.errors import AsrError
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from asr import Recognizer, clean, compare, sweep, train
+from asr.commands.data import suspicious
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.experiment import Experiment
 from asr.files import as_plain
@@ -17,7 +18,6 @@ from asr.formats.transcripts import read_transcripts
 from asr.scoring.results import read_results
 from asr.store import StageStore
 from asr.sweeps import Sweep
-from asr.verbs import suspicious
 
 Digests = Callable[[Path], dict[str, str]]
 FIRST, SECOND = "retrain_with_dev=true", "retrain_with_dev=false"

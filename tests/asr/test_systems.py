@@ -7,6 +7,7 @@ import pytest
 
 from acoustic.emissions import kinds
 from acoustic.emissions.kinds import EmissionKind
+from acoustic.ways import WAYS
 from asr.errors import ConfigError
 from asr.systems import SYSTEMS, GmmSystem, HybridSystem, find_system, other_code
 
@@ -55,7 +56,7 @@ def test_other_code_is_that_of_scikit_learn() -> None:
     assert find_system(name) == HybridSystem(name)
     (code,) = other_code(name)
     assert code.startswith(f"scikit-learn {version('scikit-learn')} ")
-    assert [own for own in SYSTEMS if other_code(own)] == ["svm"]
+    assert [way for way in WAYS if other_code(way)] == ["svm"]
 
 
 def test_other_code_is_that_of_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from experiment_differences import (
     compare_words,
     match_names,
 )
-from markdown import markdown_table
+from report import markdown_table
 from safetensors.numpy import save_file
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "compare_checkouts.py"

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from decoder import english
+from decoder import lexicon as english
 from decoder.errors import LexiconError
 
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from decoder import Hypothesis, HypothesisWord
-from decoder.joining import joined
+from decoder.stream import joined
 
 SHIFT_S = 0.01
 

@@ -230,7 +230,7 @@ def test_disk_full_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("foundation.writing.os.fsync", full)
+    monkeypatch.setattr("foundation.files.os.fsync", full)
     with pytest.raises(
         LexiconError, match=r"cannot write the lexicon \(No space left on device\); make room"
     ):

@@ -5,7 +5,7 @@ import pytest
 
 from acoustic.hmm.topology import SILENCE, Topology
 from decoder import Decoder, DecoderConfig, DecoderStream, DecodingError, Lexicon, NGram, WordLoop
-from decoder.search import networks
+from decoder import decoder as networks
 
 
 @pytest.fixture(params=["word instances", "prefix tree"])

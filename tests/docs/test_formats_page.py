@@ -3,9 +3,7 @@
 import re
 from pathlib import Path
 
-from asr.formats.alignments import ALIGN_FORMATS, MLF_ROWS
-from asr.formats.exports import EXPORTS
-from asr.formats.hypotheses import DECODE_FORMATS
+from asr.formats.outputs import ALIGN_FORMATS, DECODE_FORMATS, EXPORTS, MLF_ROWS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from features.derivatives import add_derivatives
+from features.mfcc import add_derivatives
 
 
 def frames(n=20, n_columns=3, seed=0):

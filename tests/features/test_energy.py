@@ -9,7 +9,7 @@ import soundfile
 from numpy.testing import assert_allclose
 
 from features.audio import read_audio
-from features.energy import frame_powers, why_no_speech, why_no_speech_in
+from features.samples import frame_powers, why_no_speech, why_no_speech_in
 
 RATE = 16000
 

@@ -1,6 +1,7 @@
 """Decoding by ffmpeg. The program itself need not be there: a script of its name stands for it."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,24 @@ class TestDecoding:
         with pytest.raises(AudioError, match="not audio that libsndfile can read"):
             read_audio(write(tmp_path / "a.wav"))
         assert n_calls(calls) == 0
+
+
+def test_ffmpeg_does_not_get_the_input_that_another_thread_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On Windows a process that begins with a pipe on which a thread waits would wait, too."""
+    given: list[object] = []
+
+    def run(
+        command: list[str], stdin: object = None, **options: object
+    ) -> "subprocess.CompletedProcess[bytes]":
+        given.append(stdin)
+        return subprocess.CompletedProcess(command, 0, b"", b"")
+
+    monkeypatch.setattr("features.ffmpeg.shutil.which", lambda name: name)
+    monkeypatch.setattr("features.ffmpeg.subprocess.run", run)
+    decode(tmp_path / "x.m4a", tmp_path / "x.wav")
+    assert given == [subprocess.DEVNULL]
 
 
 def test_without_ffmpeg_one_line_says_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

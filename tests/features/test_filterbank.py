@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.fft import dct
 
 from features import FeatureError
-from features.filterbank import MelBand, cepstral_matrix, inverse_mel, mel, mel_filterbank, warp_frequency
+from features.mfcc import MelBand, cepstral_matrix, inverse_mel, mel, mel_filterbank, warp_frequency
 
 FULL = MelBand(0.0, 8000.0)
 

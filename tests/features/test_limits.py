@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from features.limits import LOUDEST, describe_sample, first_unusable, is_usual_rate
+from features.samples import LOUDEST, describe_sample, first_unusable, is_usual_rate
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 import soundfile
 
 from features import AudioError, audio_info, read_audio
-from features.mp3 import unstated_length
+from features.containers import unstated_length
 
 
 def loud_then_quiet(sample_rate):

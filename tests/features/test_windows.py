@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from features import FeatureError, MfccConfig
 from features.mfcc import mfcc_plan, static_frames
-from features.windows import Windows
+from features.stream import Windows
 
 
 def noise(n_samples, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from foundation.array_checks import check_array, check_number, check_starts
+from foundation.arrays import check_array, check_number, check_starts
 from foundation.errors import AsrError
 
 GOOD = np.arange(6.0).reshape(3, 2)

@@ -8,8 +8,8 @@ from typing import Literal
 
 import pytest
 
-from foundation.checks import check_choices, check_lowest
 from foundation.errors import AsrError
+from foundation.records import check_choices, check_lowest
 
 
 class PaintError(AsrError):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foundation.computed import Computed
+from foundation.sequences import Computed
 
 
 def test_items_are_computed_each_time_they_are_asked_for() -> None:

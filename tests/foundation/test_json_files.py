@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from foundation.json_files import CONTENT_ERRORS, first_line, parsed_json
+from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 
 def test_what_is_json_is_read() -> None:

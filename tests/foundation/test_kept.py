@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from foundation.kept import InFile, kept
+from foundation.sequences import InFile, kept
 
 
 @pytest.mark.parametrize("in_memory", [0, 100, 1 << 20])

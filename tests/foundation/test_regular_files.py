@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from foundation import regular_files
-from foundation.regular_files import check_regular, content_of, text_of, unpacked
+from foundation import files as regular_files
+from foundation.files import check_regular, content_of, text_of, unpacked
 
 
 def test_content_and_text(tmp_path: Path) -> None:

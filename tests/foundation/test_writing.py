@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.writing import LONGEST_NAME, partial_name, whole_file, write_whole
+from foundation.files import LONGEST_NAME, partial_name, whole_file, write_whole
 
 
 def test_a_file_is_there_when_it_is_whole(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_what_fails_leaves_what_was_there(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(f"foundation.writing.os.{function}", full)
+    monkeypatch.setattr(f"foundation.files.os.{function}", full)
     with pytest.raises(OSError, match=f"No space left on device: '{path}'"):
         write_whole(path, b"new")
     assert path.read_bytes() == b"earlier"

@@ -8,18 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import scan_parts
 from asr.corpora.tones import write_tones
-from asr.decoding.keywords import KEYWORDS, REJECTION, read_keywords
 from asr.engines.clusters import running_on
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.formats.htk import front_end_config
 from asr.formats.mlf import from_mlf
 from asr.formats.transcripts import read_transcripts, text_or_file
-from asr.language_model import read_lines, read_vocabulary
+from asr.language.language_model import read_lines, read_vocabulary
 from asr.scoring.results import read_results
-from asr.settings import with_settings
+from asr.spotting.rejection import KEYWORDS, REJECTION, read_keywords
 from decoder.errors import GrammarError, LexiconError
 from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram

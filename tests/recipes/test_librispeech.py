@@ -7,7 +7,7 @@ import pytest
 
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.errors import CorpusError
-from decoder import english
+from decoder import lexicon as english
 from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
 from recipes import librispeech

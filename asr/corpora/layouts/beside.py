@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asr.corpora.layouts.audio_files import (
+from asr.corpora.layouts.layout import WHOLE, Layout, Scan
+from asr.corpora.layouts.lists import LIBRISPEECH_SUFFIX
+from asr.corpora.layouts.recordings import (
     absolute,
     folder_speaker,
     id_of,
@@ -22,23 +24,19 @@ from asr.corpora.layouts.audio_files import (
     recordings,
     visible_files,
 )
-from asr.corpora.layouts.captions import read_srt, read_vtt
-from asr.corpora.layouts.ctm import read_ctm
-from asr.corpora.layouts.elan import read_elan
-from asr.corpora.layouts.librispeech import SUFFIX as LIBRISPEECH_SUFFIX
-from asr.corpora.layouts.scan import WHOLE, Layout, Scan, Stretch, backwards
-from asr.corpora.layouts.stm import read_stm
-from asr.corpora.layouts.textgrid import read_textgrid
-from asr.corpora.layouts.tiers import Tier, text_of_tiers
-from asr.corpora.tables import Table, lines_of, read_speakers, read_text, words_of
-from asr.corpora.utterances import Problem, Utterance
-from asr.errors import CorpusError
+from asr.corpora.utterances import Utterance
+from asr.errors import CorpusError, Problem
+from asr.formats.captions import read_srt, read_vtt
+from asr.formats.intervals import Passage, time_problem
+from asr.formats.nist import read_ctm, read_stm
+from asr.formats.praat_elan import Tier, read_elan, read_textgrid, text_of_tiers
+from asr.formats.tables import IdTable, lines_of, read_speakers, read_text, words_of
 
 TIER_READERS: Mapping[str, Callable[[str, str], list[Tier]]] = {
     ".textgrid": read_textgrid,
     ".eaf": read_elan,
 }
-LINE_READERS: Mapping[str, Callable[[str, str], tuple[list[Stretch], list[Problem]]]] = {
+LINE_READERS: Mapping[str, Callable[[str, str], tuple[list[Passage], list[Problem]]]] = {
     ".stm": read_stm,
     ".ctm": read_ctm,
     ".srt": read_srt,
@@ -60,11 +58,11 @@ _OVERLAP_S = 0.1
 class Transcript:
     """A transcript's path relative to the corpus, what it says, and perhaps the tier it says it in.
 
-    ``stretches`` is None if the transcript cannot be used, which its problems explain.
+    ``passages`` is None if the transcript cannot be used, which its problems explain.
     """
 
     path: Path
-    stretches: tuple[Stretch, ...] | None
+    passages: tuple[Passage, ...] | None
     problems: tuple[Problem, ...] = ()
     only_tier: str | None = None
 
@@ -120,8 +118,8 @@ def scan(source: Path) -> Scan:
         what = _hindrance(path, key, some, first.setdefault(key, path))
         if what is not None:
             problems.append(Problem(str(path), what))
-        elif some[0].stretches is not None:
-            said = _utterances(absolute(directory / path), path, key, some[0].stretches)
+        elif some[0].passages is not None:
+            said = _utterances(absolute(directory / path), path, key, some[0].passages)
             problems += _without_speaker(said, path, key, speakers)
             utterances += _with_speakers(said, key, speakers)
     kinds = sorted({t.path.suffix.lower() for some in of_recording.values() for t in some})
@@ -129,7 +127,7 @@ def scan(source: Path) -> Scan:
 
 
 def read_transcript(directory: Path, path: Path, wanted: Sequence[str] = ()) -> Transcript:
-    """Return what a transcript says; stretches that cannot be used are among its problems."""
+    """Return what a transcript says; passages that cannot be used are among its problems."""
     where, suffix = str(path), path.suffix.lower()
     text, problems = read_text(directory / path, where, "the words spoken")
     if text is None:
@@ -140,20 +138,18 @@ def read_transcript(directory: Path, path: Path, wanted: Sequence[str] = ()) -> 
             said = text_of_tiers(TIER_READERS[suffix](text, where), wanted)
         except CorpusError as error:
             return Transcript(path, None, (Problem(where, str(error)),))
-        stretches, only_tier = list(said.stretches), said.only_tier
+        passages, only_tier = list(said.passages), said.only_tier
     elif suffix in LINE_READERS:
-        stretches, problems = LINE_READERS[suffix](text, where)
+        passages, problems = LINE_READERS[suffix](text, where)
     elif suffix == ".lab" and _HTK_LABELS.match(text):
         what = "labels of HTK with times, expected the words spoken; convert it to TextGrid, or remove it"
         return Transcript(path, None, (Problem(where, what),))
     else:
-        stretches = [Stretch(0.0, None, text, where)]
-    if not stretches and not problems:
-        stretches = [
-            Stretch(0.0, None, "", where)
-        ]  # silence: like an empty text it is unusable, and named so
-    backward = {id(s): problem for s in stretches if (problem := backwards(s))}
-    good = tuple(s for s in stretches if id(s) not in backward)
+        passages = [Passage(0.0, None, text, where)]
+    if not passages and not problems:
+        passages = [Passage(0.0, None, "", where)]  # silence: like an empty text it is unusable, and named so
+    backward = {id(s): problem for s in passages if (problem := time_problem(s))}
+    good = tuple(s for s in passages if id(s) not in backward)
     return Transcript(path, good, (*problems, *backward.values(), *_overlaps(good, where)), only_tier)
 
 
@@ -162,17 +158,17 @@ def with_tiers_as_speakers(transcripts: Sequence[Transcript]) -> list[Transcript
     if len({t.only_tier for t in transcripts if t.only_tier is not None}) < 2:
         return list(transcripts)
     return [
-        replace(t, stretches=tuple(replace(s, speaker=s.speaker or t.only_tier) for s in t.stretches or ()))
+        replace(t, passages=tuple(replace(s, speaker=s.speaker or t.only_tier) for s in t.passages or ()))
         if t.only_tier
         else t
         for t in transcripts
     ]
 
 
-def _overlaps(stretches: Sequence[Stretch], where: str) -> list[Problem]:
+def _overlaps(passages: Sequence[Passage], where: str) -> list[Problem]:
     """Return a warning if utterances of one recording lie above each other."""
-    n, ends = 0, dict.fromkeys((s.recording for s in stretches), 0.0)
-    for s in sorted(stretches, key=lambda s: s.start_s):
+    n, ends = 0, dict.fromkeys((s.recording for s in passages), 0.0)
+    for s in sorted(passages, key=lambda s: s.start_s):
         end_s = s.start_s if s.end_s is None else s.end_s
         n += s.start_s < ends[s.recording] - _OVERLAP_S
         ends[s.recording] = max(ends[s.recording], end_s)
@@ -211,7 +207,7 @@ def _by_recording(
                 else _none_beside(paths, folders.get(transcript.path.with_suffix("")))
             )
             if what is not None:
-                where = part.stretches[0].where if name and part.stretches else str(part.path)
+                where = part.passages[0].where if name and part.passages else str(part.path)
                 problems.append(Problem(where, what))
             for path in paths if what is None else ():
                 found.setdefault(path, []).append(part)
@@ -220,13 +216,13 @@ def _by_recording(
 
 def _by_name(transcript: Transcript) -> dict[str, Transcript]:
     """Return what a transcript says of each recording that it names; "" is the one beside it."""
-    parts: dict[str, list[Stretch]] = {}
-    for stretch in transcript.stretches or ():
-        path = Path(stretch.recording or "")
-        parts.setdefault(path.stem if is_audio(path) else path.name, []).append(stretch)
+    parts: dict[str, list[Passage]] = {}
+    for passage in transcript.passages or ():
+        path = Path(passage.recording or "")
+        parts.setdefault(path.stem if is_audio(path) else path.name, []).append(passage)
     if not parts:
         return {"": transcript}
-    return {name: replace(transcript, stretches=tuple(part)) for name, part in parts.items()}
+    return {name: replace(transcript, passages=tuple(part)) for name, part in parts.items()}
 
 
 def _none_beside(paths: Sequence[Path], folder: Path | None) -> str | None:
@@ -256,11 +252,11 @@ def _hindrance(path: Path, key: str, transcripts: Sequence[Transcript], first: P
     return None
 
 
-def _utterances(audio: Path, path: Path, key: str, stretches: Sequence[Stretch]) -> list[Utterance]:
-    """Return the utterances of a recording; where a stretch has no speaker, it is the recording's folder."""
+def _utterances(audio: Path, path: Path, key: str, passages: Sequence[Passage]) -> list[Utterance]:
+    """Return the utterances of a recording; where a passage has no speaker, it is the recording's folder."""
     times: Counter[str] = Counter()
     found = []
-    for s in sorted(stretches, key=lambda s: (s.start_s, s.end_s or 0.0, s.speaker or "")):
+    for s in sorted(passages, key=lambda s: (s.start_s, s.end_s or 0.0, s.speaker or "")):
         name = key
         if s.end_s is not None:
             name = f"{key}-{round(100 * s.start_s):07d}-{round(100 * s.end_s):07d}"
@@ -272,7 +268,7 @@ def _utterances(audio: Path, path: Path, key: str, stretches: Sequence[Stretch])
 
 
 def _without_speaker(
-    utterances: Sequence[Utterance], path: Path, key: str, speakers: Table | None
+    utterances: Sequence[Utterance], path: Path, key: str, speakers: IdTable | None
 ) -> list[Problem]:
     """Return a problem if the corpus has a table of speakers, but this recording is not in it."""
     if speakers is None or key in speakers.rows:
@@ -282,7 +278,7 @@ def _without_speaker(
     return [Problem(str(path), f'its id "{name}" {what}') for name in missing]
 
 
-def _with_speakers(utterances: Sequence[Utterance], key: str, speakers: Table | None) -> list[Utterance]:
+def _with_speakers(utterances: Sequence[Utterance], key: str, speakers: IdTable | None) -> list[Utterance]:
     """Return utterances with the speakers of the corpus's table, by their id or by their recording's."""
     if speakers is None:
         return list(utterances)
@@ -291,7 +287,7 @@ def _with_speakers(utterances: Sequence[Utterance], key: str, speakers: Table | 
     return [replace(u, speaker=row[1]) for u, row in named if row is not None]
 
 
-def _speakers(directory: Path) -> tuple[Table | None, list[Problem]]:
+def _speakers(directory: Path) -> tuple[IdTable | None, list[Problem]]:
     for name in ("utt2spk", "speakers.txt"):
         if (directory / name).is_file():
             return read_speakers(directory / name)

@@ -6,15 +6,14 @@ import math
 import os
 from pathlib import Path
 
-from asr.corpora.layouts.audio_files import is_file
-from asr.corpora.layouts.moved import found_by_ends, moved_note
-from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
-from asr.corpora.tables import Table, read_speakers, read_table, words_of
-from asr.corpora.utterances import Corpus, Problem, Utterance
-from asr.errors import CorpusError
-from foundation.writing import write_whole
+from asr.corpora.layouts.layout import SPLIT_NAMES, WHOLE, Layout, Scan
+from asr.corpora.layouts.recordings import found_by_ends, is_file, moved_note
+from asr.corpora.utterances import Corpus, Utterance
+from asr.errors import CorpusError, Problem
+from asr.formats.tables import IdTable, read_speakers, read_table, words_of
+from foundation.files import write_whole
 
-_Stretch = tuple[str, float, float | None]
+_Segment = tuple[str, float, float | None]
 
 
 def is_kaldi_directory(directory: str | Path) -> bool:
@@ -62,18 +61,18 @@ def scan_kaldi(directory: Path, prefix: str = "") -> tuple[list[Utterance], list
     problems += more
     speakers, more = read_speakers(directory / f"{prefix}utt2spk")
     problems += more
-    segments: Table | None = None
+    segments: IdTable | None = None
     if (directory / f"{prefix}segments").exists():
         segments, more = read_table(directory / f"{prefix}segments", "utterance-id recording-id start end")
         problems += more
     elif recordings is not None:
-        segments = Table(
+        segments = IdTable(
             recordings.name, {key: (number, f"{key} 0 -1") for key, (number, _) in recordings.rows.items()}
         )
 
     paths, more = _audio_paths(recordings, directory) if recordings else ({}, [])
     problems += more
-    stretches, more = _stretches(segments, recordings) if segments else ({}, [])
+    times, more = _segments(segments, recordings) if segments else ({}, [])
     problems += more
     if segments:
         problems += _not_in(segments, text, "give it a transcript or remove it")
@@ -86,12 +85,12 @@ def scan_kaldi(directory: Path, prefix: str = "") -> tuple[list[Utterance], list
         return [], problems
     return [
         Utterance(key, paths[recording], words_of(text.rows[key][1]), speakers.rows[key][1], start_s, end_s)
-        for key, (recording, start_s, end_s) in stretches.items()
+        for key, (recording, start_s, end_s) in times.items()
         if recording in paths and key in text.rows and key in speakers.rows
     ], problems
 
 
-def _audio_paths(recordings: Table, directory: Path) -> tuple[dict[str, Path], list[Problem]]:
+def _audio_paths(recordings: IdTable, directory: Path) -> tuple[dict[str, Path], list[Problem]]:
     """Return the absolute path of each recording that exists, and the problems of the others."""
     names = {key: value for key, (_, value) in recordings.rows.items()}
     files = {key: value for key, value in names.items() if not value.endswith("|")}
@@ -117,9 +116,9 @@ def _existing(name: str, directory: Path) -> Path | None:
     return next((path for path in candidates if is_file(path)), None)
 
 
-def _stretches(segments: Table, recordings: Table | None) -> tuple[dict[str, _Stretch], list[Problem]]:
+def _segments(segments: IdTable, recordings: IdTable | None) -> tuple[dict[str, _Segment], list[Problem]]:
     """Return recording, start and end of each well-formed segment, and the problems of the others."""
-    stretches: dict[str, _Stretch] = {}
+    times: dict[str, _Segment] = {}
     problems = []
     for key, (_, value) in segments.rows.items():
         fields = value.split()
@@ -135,13 +134,13 @@ def _stretches(segments: Table, recordings: Table | None) -> tuple[dict[str, _St
         elif recordings is not None and recording not in recordings.rows:
             what = f'recording "{recording}" is not in wav.scp, expected it there; add it or remove the line'
         else:
-            stretches[key] = (recording, start_s, None if end_s == -1 else end_s)
+            times[key] = (recording, start_s, None if end_s == -1 else end_s)
             continue
         problems.append(Problem(segments.where(key), what))
-    return stretches, problems
+    return times, problems
 
 
-def _not_in(keys: Table, other: Table | None, advice: str) -> list[Problem]:
+def _not_in(keys: IdTable, other: IdTable | None, advice: str) -> list[Problem]:
     """Return a problem for each id of one table that another, if it could be read, does not have."""
     if other is None:
         return []

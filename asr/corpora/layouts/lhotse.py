@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asr.corpora.layouts.audio_files import find_audio, name_without_spaces
-from asr.corpora.layouts.moved import found_by_ends, moved_note
-from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
-from asr.corpora.layouts.stm import several_channels
-from asr.corpora.tables import words_of
-from asr.corpora.utterances import Problem, Utterance
+from asr.corpora.layouts.layout import SPLIT_NAMES, WHOLE, Layout, Scan
+from asr.corpora.layouts.recordings import find_audio, found_by_ends, moved_note, name_without_spaces
+from asr.corpora.utterances import Utterance
+from asr.errors import Problem
+from asr.formats.nist import several_channels
+from asr.formats.tables import words_of
 
 _NAME = re.compile(r"(.*?)(recordings|supervisions)((?:[_.-].*)?)\.jsonl(\.gz)?")
 _LONGEST_LINE = 1 << 24
@@ -65,7 +65,7 @@ def sources(path: Path) -> list[Path]:
 
 
 def scan(source: Path) -> Scan:
-    """Return the utterances of all pairs by split, of a single one as a whole."""
+    """Return the utterances of all pairs of manifests by split; those of a single pair as a whole."""
     pairs = manifests(source)
     names = [pair.split for pair in pairs]
     if len(pairs) == 1:

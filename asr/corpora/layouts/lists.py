@@ -1,8 +1,12 @@
 """Lists of transcripts: text files of lines ``NAME words``, where NAME is a recording's file name.
 
-VoxForge has ``etc/PROMPTS`` in the folder of each speaker, and many small corpora have a
-``text.txt`` or ``transcripts.txt`` at the top. A second column that holds nothing but the speaker's sex, or
-the name of the recording's folder, is not spoken.
+VoxForge has ``etc/PROMPTS`` in the folder of each speaker, and many small corpora have a ``text.txt`` or
+``transcripts.txt`` at the top. A second column that holds nothing but the speaker's sex, or the name of the
+recording's folder, is not spoken.
+
+LibriSpeech has ``SPEAKER/CHAPTER/SPEAKER-CHAPTER.trans.txt`` with a recording ``ID.flac`` beside for each
+line ``ID WORDS``. The speaker is what an id has before its first hyphen. The topmost folders may be splits:
+``train-…``, ``dev-…`` and ``test-…``.
 """
 
 from __future__ import annotations
@@ -11,12 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from asr.corpora.layouts.audio_files import is_audio, recordings, visible_files
+from asr.corpora.layouts.layout import WHOLE, Layout, Scan
 from asr.corpora.layouts.metadata import Entry, unnamed, utterances_of
-from asr.corpora.layouts.rows import head_of
-from asr.corpora.layouts.scan import WHOLE, Layout, Scan
-from asr.corpora.tables import lines_of, read_text
-from asr.corpora.utterances import Problem
+from asr.corpora.layouts.recordings import (
+    find_audio,
+    is_audio,
+    name_without_spaces,
+    recordings,
+    visible_files,
+)
+from asr.corpora.utterances import Utterance
+from asr.errors import Problem
+from asr.formats.tables import head_of, lines_of, read_table, read_text, words_of
 from asr.text.plain import plain
 from foundation.errors import listed
 
@@ -25,8 +35,10 @@ _NOT_LISTS = frozenset({"lexicon.txt", "word_pairs.txt", "speakers.txt"})
 _SEXES = frozenset({"m", "f", "male", "female", "man", "woman", "f/m", "m/f"})
 _N_HEAD = 20
 _N_NAMED = 3
-# Of the lines of a list's head, the share that must name recordings.
+# Of the lines of a list's head, the share that must name recordings; by feel.
 _MOST = 0.5
+LIBRISPEECH_SUFFIX = ".trans.txt"
+_SPLITS = ("train", "dev", "test")  # as LibriSpeech's folders begin
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,7 @@ class _Line:
     text: str
 
 
-def sources(path: Path) -> list[Path]:
+def _sources(path: Path) -> list[Path]:
     """Return the directory if there are lists of its recordings in it, or the list itself."""
     if not path.is_dir():
         return [path] if _is_list(path, _stems(path.parent)) else []
@@ -46,7 +58,7 @@ def sources(path: Path) -> list[Path]:
     return [path] if stems and any(_is_list(path / file, stems) for file in visible_files(path)) else []
 
 
-def scan(source: Path) -> Scan:
+def _scan(source: Path) -> Scan:
     """Return the utterances of all lists below a directory, or of one list."""
     directory = source if source.is_dir() else source.parent
     stems = _stems(directory)
@@ -58,8 +70,9 @@ def scan(source: Path) -> Scan:
     # Those further up first: what they say of a recording, one further down may repeat.
     for file in sorted(lists, key=lambda f: (len(f.parts), f)):
         name = str(file.relative_to(directory))
-        some, more = _read(file, name)
+        text, more = read_text(file, name, 'lines "NAME words"')
         problems += more
+        some = _lines(text or "", name)
         spoken = _without_marks(some, stems)
         marked += [name] if spoken != some else []
         problems += _add(spoken, lines)
@@ -94,11 +107,6 @@ def _is_list(path: Path, stems: dict[str, Path]) -> bool:
     lines = _lines(head_of(path), path.name)[:_N_HEAD] if path.is_file() else []
     n_spoken = sum(line.name in stems and bool(line.text) for line in lines)
     return n_spoken > _MOST * len(lines)
-
-
-def _read(path: Path, where: str) -> tuple[list[_Line], list[Problem]]:
-    text, problems = read_text(path, where, 'lines "NAME words"')
-    return _lines(text or "", where), problems
 
 
 def _lines(text: str, where: str) -> list[_Line]:
@@ -142,4 +150,53 @@ def _words(line: _Line) -> list[str]:
     return [form for word in line.text.split() if (form := plain(word))]
 
 
-LISTS = Layout("lists of transcripts", sources, scan)
+def _sources_of_librispeech(path: Path) -> list[Path]:
+    """Return the directory if there are transcripts of this form in or below it."""
+    return [path] if path.is_dir() and next(path.rglob(f"*{LIBRISPEECH_SUFFIX}"), None) else []
+
+
+def _scan_librispeech(directory: Path) -> Scan:
+    """Return the utterances of each split, or as a whole if the topmost folders are no splits."""
+    files = sorted(directory.rglob(f"*{LIBRISPEECH_SUFFIX}"))
+    split_of = {file: _split_of_folder(file.relative_to(directory)) for file in files}
+    if WHOLE in split_of.values() or "train" not in split_of.values():
+        split_of = dict.fromkeys(files, WHOLE)
+    parts: dict[str, list[Utterance]] = {}
+    problems: list[Problem] = []
+    first: dict[str, str] = {}
+    for file in files:
+        found, more = _chapter(file, directory, first)
+        parts.setdefault(split_of[file], []).extend(found)
+        problems += more
+    return Scan(parts, [*problems, *unnamed(directory, parts, f"*{LIBRISPEECH_SUFFIX}")])
+
+
+def _split_of_folder(path: Path) -> str:
+    """Return the split that a file's topmost folder is called after."""
+    return next((s for s in _SPLITS if path.parts[0] == s or path.parts[0].startswith(f"{s}-")), WHOLE)
+
+
+def _chapter(file: Path, directory: Path, first: dict[str, str]) -> tuple[list[Utterance], list[Problem]]:
+    """Return the utterances of one table, and the problems of its lines; ``first`` is where ids have been."""
+    table, problems = read_table(file, "id WORD WORD …", may_be_bare=True)
+    folder = file.relative_to(directory).parent
+    problems = [Problem(f"{folder / p.where}", p.what) for p in problems]
+    utterances = []
+    for key, (number, text) in table.rows.items() if table else ():
+        where = f"{folder / file.name}:{number}"
+        audio = find_audio(key, [file.parent])
+        if audio is None:
+            what = f'no recording "{key}", expected it beside this file; add it or remove the line'
+        elif key in first:
+            what = f'"{key}" again (first in {first[key]}), expected distinct ids; rename one'
+        else:
+            first[key] = where
+            speaker = key.split("-")[0] if "-" in key else file.parent.name
+            utterances.append(Utterance(key, audio, words_of(text), name_without_spaces(speaker)))
+            continue
+        problems.append(Problem(where, what))
+    return utterances, problems
+
+
+LISTS = Layout("lists of transcripts", _sources, _scan)
+LIBRISPEECH = Layout("LibriSpeech", _sources_of_librispeech, _scan_librispeech)

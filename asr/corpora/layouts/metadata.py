@@ -1,7 +1,13 @@
-"""A table with a header beside the recordings: one column names audio files, one holds the text.
+"""Tables that name recordings, one a row, with what is said in each.
 
-Hugging Face's audio folders (``metadata.csv`` or ``metadata.jsonl`` with ``file_name``) are the best known;
-NeMo's and DeepSpeech's lists of recordings have this form, too.
+With a header, one column names audio files and one holds the text: Hugging Face's audio folders
+(``metadata.csv`` or ``metadata.jsonl`` with ``file_name``) are the best known; NeMo's and DeepSpeech's lists
+of recordings have this form, too.
+
+Common Voice as published has ``train.tsv``, ``dev.tsv``, ``test.tsv`` or ``validated.tsv``, and ``clips/``.
+The other tables (``invalidated.tsv``, ``other.tsv``) are not read; the clips in them may lie in ``clips/``.
+
+LJSpeech has no header: ``metadata.csv`` with lines ``ID|text|normalised text`` and ``wavs/ID.wav``.
 """
 
 from __future__ import annotations
@@ -12,21 +18,32 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from asr.corpora.layouts.audio_files import (
+from asr.corpora.layouts.layout import SPLIT_NAMES, WHOLE, Layout, Scan
+from asr.corpora.layouts.recordings import (
     CONTAINERS,
     absolute,
     find_audio,
     folder_speaker,
+    found_by_ends,
     id_of,
     is_audio,
+    moved_note,
     name_without_spaces,
     recordings,
 )
-from asr.corpora.layouts.moved import found_by_ends, moved_note
-from asr.corpora.layouts.rows import Row, first_rows, is_table, read_rows
-from asr.corpora.layouts.scan import SPLIT_NAMES, WHOLE, Layout, Scan
-from asr.corpora.tables import words_of
-from asr.corpora.utterances import Problem, Severity, Utterance
+from asr.corpora.utterances import Utterance
+from asr.errors import Problem, Severity
+from asr.formats.tables import (
+    Row,
+    bare_fields,
+    first_rows,
+    head_of,
+    is_table,
+    lines_of,
+    read_rows,
+    read_text,
+    words_of,
+)
 from foundation.errors import listed
 
 TEXT_COLUMNS = ("text", "sentence", "transcript", "transcription")
@@ -41,8 +58,11 @@ AUDIO_COLUMNS = (
 SPEAKER_COLUMNS = ("speaker", "speaker_id", "client_id")
 # Folders beside a table in which its recordings may lie, if they are not beside it.
 AUDIO_FOLDERS = ("clips", "wavs", "wav", "audio")
-# Share of rows that may be without a recording.
+# Share of rows that may be without a recording; by feel.
 _FEW = 0.1
+VALIDATED, CLIPS = "validated.tsv", "clips"  # Common Voice's
+LJSPEECH_TABLE = "metadata.csv"
+_N_HEAD = 20  # lines by which LJSpeech's form is told
 
 
 @dataclass(frozen=True)
@@ -64,7 +84,7 @@ class Entry:
     speaker: str
 
 
-def columns_of(table: Path) -> Columns | None:
+def _columns_of(table: Path) -> Columns | None:
     """Return which columns hold what, None if the file is no table of recordings."""
     rows = first_rows(table)
     names = list(dict.fromkeys(name for row in rows for name in row.fields))
@@ -79,62 +99,62 @@ def columns_of(table: Path) -> Columns | None:
 
 def _column_of_files(table: Path, rows: Iterable[Row]) -> str | None:
     """Return the column with most names of recordings that exist."""
-    folders = audio_folders(table.parent)
+    folders = _audio_folders(table.parent)
     named = Counter(
         column for row in rows for column, value in row.fields.items() if find_audio(value, folders)
     )
     return named.most_common(1)[0][0] if named else None
 
 
-def audio_folders(directory: Path) -> list[Path]:
+def _audio_folders(directory: Path) -> list[Path]:
     """Return the folders from which a table's names are understood."""
     return [directory, *(directory / name for name in AUDIO_FOLDERS if (directory / name).is_dir())]
 
 
-def sources(path: Path) -> list[Path]:
+def _sources(path: Path) -> list[Path]:
     """Return the tables of recordings in a directory, or the directory if they are its splits."""
     if not path.is_dir():
         return [path] if _is_own(path) else []
     tables = [p for p in sorted(path.iterdir()) if _is_own(p)]
-    by_split = tables_by_split(tables)
+    by_split = _tables_by_split(tables)
     return [path] if "train" in by_split and len(by_split) == len(tables) else tables
 
 
 def _is_own(path: Path) -> bool:
-    if not is_table(path) or columns_of(path) is None:
+    if not is_table(path) or _columns_of(path) is None:
         return False
-    return not is_common_voice(path) and not is_of_lhotse(path)
+    return not _is_common_voice(path) and not _is_of_lhotse(path)
 
 
-def is_of_lhotse(table: Path) -> bool:
+def _is_of_lhotse(table: Path) -> bool:
     """Return whether a table has the columns of lhotse's supervisions, which have rules of their own."""
     rows = first_rows(table)
     return bool(rows) and {"recording_id", "start", "duration"} <= rows[0].fields.keys()
 
 
-def is_common_voice(table: Path) -> bool:
+def _is_common_voice(table: Path) -> bool:
     """Return whether a table has the columns of Common Voice, which has rules of its own."""
     rows = first_rows(table)
     return bool(rows) and {"client_id", "path", "sentence"} <= rows[0].fields.keys()
 
 
-def tables_by_split(tables: Iterable[Path]) -> dict[str, Path]:
+def _tables_by_split(tables: Iterable[Path]) -> dict[str, Path]:
     """Return the tables that are called after a split."""
     found = {SPLIT_NAMES[p.stem.casefold()]: p for p in tables if p.stem.casefold() in SPLIT_NAMES}
     return {split: found[split] for split in SPLIT_NAMES if split in found}
 
 
-def scan(source: Path) -> Scan:
+def _scan(source: Path) -> Scan:
     """Return the utterances of a table, or of the tables of a directory's splits."""
     if source.is_dir():
-        tables = tables_by_split(p for p in sorted(source.iterdir()) if _is_own(p))
-        return scan_tables(tables, source)
-    entries, problems = read_entries(source)
-    parts, more = utterances_by_split(entries_by_folder(entries), source.parent)
+        tables = _tables_by_split(p for p in sorted(source.iterdir()) if _is_own(p))
+        return _scan_tables(tables, source)
+    entries, problems = _read_entries(source)
+    parts, more = _utterances_by_split(_entries_by_folder(entries), source.parent)
     return Scan(parts, [*problems, *more, *unnamed(source.parent, parts, source.name)])
 
 
-def scan_tables(tables: Mapping[str, Path], all_in: Path, known: Collection[Path] = ()) -> Scan:
+def _scan_tables(tables: Mapping[str, Path], all_in: Path, known: Collection[Path] = ()) -> Scan:
     """Return the utterances of tables by split.
 
     Parameters
@@ -146,16 +166,16 @@ def scan_tables(tables: Mapping[str, Path], all_in: Path, known: Collection[Path
     entries: dict[str, list[Entry]] = {}
     problems: list[Problem] = []
     for split, table in tables.items():
-        entries[split], more = read_entries(table)
+        entries[split], more = _read_entries(table)
         problems += more
-    parts, more = utterances_by_split(entries, all_in)
+    parts, more = _utterances_by_split(entries, all_in)
     names = " or ".join(table.name for table in tables.values())
     return Scan(parts, [*problems, *more, *unnamed(all_in, parts, names, known)])
 
 
-def read_entries(table: Path) -> tuple[list[Entry], list[Problem]]:
+def _read_entries(table: Path) -> tuple[list[Entry], list[Problem]]:
     """Return what a table with a header says of recordings, and the problems of its rows."""
-    columns = columns_of(table)
+    columns = _columns_of(table)
     if columns is None:
         what = f"no column of recordings or none of text, expected one of {', '.join(TEXT_COLUMNS)}"
         return [], [Problem(table.name, f"{what} and one of paths; name the columns in the first line")]
@@ -174,7 +194,7 @@ def read_entries(table: Path) -> tuple[list[Entry], list[Problem]]:
     ], problems
 
 
-def entries_by_folder(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+def _entries_by_folder(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     """Return entries by split where all lie in folders that are called after splits, else as a whole."""
     parts: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -184,7 +204,7 @@ def entries_by_folder(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     return parts if "train" in parts and WHOLE not in parts else {WHOLE: list(entries)}
 
 
-def utterances_by_split(
+def _utterances_by_split(
     entries: Mapping[str, Sequence[Entry]], directory: Path
 ) -> tuple[dict[str, list[Utterance]], list[Problem]]:
     """Return the utterances of each split, and the problems of entries without a recording."""
@@ -199,7 +219,7 @@ def utterances_by_split(
 
 def utterances_of(entries: Sequence[Entry], directory: Path) -> tuple[list[Utterance], list[Problem]]:
     """Return an utterance for each entry whose recording exists, and the problems of the others."""
-    parts, problems = utterances_by_split({WHOLE: entries}, directory)
+    parts, problems = _utterances_by_split({WHOLE: entries}, directory)
     return parts[WHOLE], problems
 
 
@@ -213,7 +233,7 @@ class _Found:
 
 def _located(entries: Sequence[Entry], directory: Path) -> tuple[dict[str, _Found], list[Problem]]:
     """Return the recordings of entries by the entries' names, and the problems of names without any."""
-    folders = audio_folders(directory)
+    folders = _audio_folders(directory)
     paths = {entry.name: find_audio(entry.name, folders) for entry in entries}
     found = {name: _Found(path, _relative(name, directory)) for name, path in paths.items() if path}
     moved = found_by_ends([name for name in paths if name not in found], paths, directory)
@@ -271,7 +291,7 @@ def _relative(name: str, directory: Path) -> Path:
 def unnamed(
     directory: Path, parts: Mapping[str, Sequence[Utterance]], tables: str, known: Collection[Path] = ()
 ) -> list[Problem]:
-    """Return a warning of the recordings below a directory that no utterance is of, but for known ones."""
+    """Return a warning that names recordings below a directory without any utterance, but for known ones."""
     named = {utterance.audio_path for part in parts.values() for utterance in part}.union(known)
     left = [str(path) for path in recordings(directory) if absolute(directory / path) not in named]
     if not left:
@@ -281,4 +301,76 @@ def unnamed(
     return [Problem(tables, what, "warning")]
 
 
-METADATA = Layout("a table of recordings", sources, scan)
+def _sources_of_common_voice(path: Path) -> list[Path]:
+    """Return the directory (or the table itself) if it is Common Voice's."""
+    if path.is_dir():
+        return [path] if _tables_of_common_voice(path) else []
+    return [path] if is_table(path) and _is_common_voice(path) else []
+
+
+def _scan_common_voice(source: Path) -> Scan:
+    """Return the utterances of the splits, of all validated clips if there are none, or of one table."""
+    if source.is_dir():
+        return _scan_tables(_tables_of_common_voice(source), source, _clips_of_all_tables(source))
+    entries, problems = _read_entries(source)
+    utterances, more = utterances_of(entries, source.parent)
+    return Scan({WHOLE: utterances}, [*problems, *more])
+
+
+def _tables_of_common_voice(directory: Path) -> dict[str, Path]:
+    """Return the table of each split, or the one of all validated clips."""
+    tables = [p for p in sorted(directory.glob("*.tsv")) if is_table(p) and _is_common_voice(p)]
+    by_split = _tables_by_split(tables)
+    if "train" in by_split:
+        return by_split
+    return {WHOLE: directory / VALIDATED} if directory / VALIDATED in tables else {}
+
+
+def _clips_of_all_tables(directory: Path) -> set[Path]:
+    """Return the clips that any table names, also those of clips that are not (yet) validated."""
+    rows = (row for path in sorted(directory.glob("*.tsv")) if is_table(path) for row in read_rows(path)[0])
+    return {absolute(directory / CLIPS / row.fields.get("path", "")) for row in rows}
+
+
+def _sources_of_ljspeech(path: Path) -> list[Path]:
+    """Return the table in a directory (or the file itself) if it has LJSpeech's form."""
+    table = path / LJSPEECH_TABLE if path.is_dir() else path
+    return [table] if table.suffix.lower() in (".csv", ".txt") and _is_ljspeech(table) else []
+
+
+def _scan_ljspeech(source: Path) -> Scan:
+    """Return the utterances of a table; the normalised text is taken where there is one."""
+    text, problems = read_text(source, source.name, 'lines "ID|text"')
+    entries, more = _entries_of_ljspeech(text or "", source.name)
+    problems += more
+    utterances, more = utterances_of(entries, source.parent)
+    parts = {WHOLE: utterances}
+    return Scan(parts, [*problems, *more, *unnamed(source.parent, parts, source.name)])
+
+
+def _is_ljspeech(table: Path) -> bool:
+    """Return whether lines begin with the name of a recording and a bar, and there is no header."""
+    entries, _ = _entries_of_ljspeech(head_of(table), table.name)
+    folders = _audio_folders(table.parent)
+    exist = any(find_audio(entry.name, folders) for entry in entries[:_N_HEAD])
+    return (exist or (table.name == LJSPEECH_TABLE and bool(entries))) and _columns_of(table) is None
+
+
+def _entries_of_ljspeech(text: str, table: str) -> tuple[list[Entry], list[Problem]]:
+    """Return the entries of lines, and the problems of the other lines."""
+    entries: list[Entry] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(lines_of(text), 1):
+        where = f"{table}:{number}"
+        name, *texts = bare_fields(line, "|")
+        if name and texts:
+            entries.append(Entry(where, name, next((t for t in reversed(texts[:2]) if t), ""), ""))
+        elif line.strip():
+            what = f'"{line[:50]}" has no bar, expected "ID|text|normalised text"; correct the line'
+            problems.append(Problem(where, what))
+    return entries, problems
+
+
+METADATA = Layout("a table of recordings", _sources, _scan)
+COMMON_VOICE = Layout("Common Voice", _sources_of_common_voice, _scan_common_voice)
+LJSPEECH = Layout("LJSpeech", _sources_of_ljspeech, _scan_ljspeech)

@@ -1,23 +1,33 @@
-"""CMU Sphinx's form, as AN4 is published: ``etc/NAME_train.fileids``, ``…transcription``, and ``wav/``.
+"""CMU Sphinx's form, read and written: ``etc/NAME_train.fileids``, ``….transcription`` and ``wav/``.
 
-A line of the fileids is a recording's path below ``wav/`` without suffix; a line of the transcription is
-``<s> WORDS </s> (id)``, where the id is that path or its last part. The folder is the speaker.
+AN4 is published so. A line of the fileids is a recording's path below ``wav/`` without suffix; a line of the
+transcription is ``<s> WORDS </s> (id)``, where the id is that path or its last part. The folder is the
+speaker. What is written has a dictionary, too, with lists of its phones and fillers, and links in ``wav/``.
 """
 
 from __future__ import annotations
 
+import filecmp
+import os
 import re
+import shutil
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
-from asr.corpora.layouts.audio_files import find_audio, id_of, name_without_spaces
-from asr.corpora.layouts.scan import Layout, Scan
-from asr.corpora.tables import Table, lines_of, read_text, words_of
-from asr.corpora.utterances import Problem, Utterance
+from acoustic.hmm.topology import NOISE, NOISE_WORD, SILENCE
+from asr.corpora.layouts.layout import WHOLE, Layout, Scan
+from asr.corpora.layouts.recordings import find_audio, id_of, name_without_spaces
+from asr.corpora.utterances import Corpus, Utterance
+from asr.errors import CorpusError, Problem
+from asr.files import file_stem, write_text
+from asr.formats.tables import IdTable, lines_of, read_text, words_of
+from decoder.lexicon import Lexicon
 
 _SPLITS = ("train", "dev", "test")
 _MARKS = ("<s>", "</s>")
 _LINE = re.compile(r"(.*)\(([^()]+)\)\s*")
+_NOT_IN_IDS = re.compile(r"[()/\\\0]")
 
 
 def sources(path: Path) -> list[Path]:
@@ -71,7 +81,7 @@ def _scan_split(fileids: Path) -> tuple[list[Utterance], list[Problem]]:
     return list(utterances.values()), problems
 
 
-def _transcripts(path: Path) -> tuple[Table, list[Problem]]:
+def _transcripts(path: Path) -> tuple[IdTable, list[Problem]]:
     """Return the words of each recording, without the marks of a sentence's ends."""
     text, problems = read_text(path, path.name, 'lines "<s> WORDS </s> (id)"')
     rows: dict[str, tuple[int, str]] = {}
@@ -88,7 +98,82 @@ def _transcripts(path: Path) -> tuple[Table, list[Problem]]:
         else:
             words = [word for word in match[1].split() if word.lower() not in _MARKS]
             rows[match[2]] = number, " ".join(words)
-    return Table(path.name, rows), problems
+    return IdTable(path.name, rows), problems
+
+
+def write_sphinx(parts: Mapping[str, Corpus], lexicon: Lexicon, out: Path) -> Path:
+    """Write parts of a corpus by split (a whole is train) and the dictionary of their words; return ``etc``.
+
+    Recordings are linked as ``wav/SPEAKER/ID.wav``; each must be an utterance as a whole.
+    """
+    etc, name = out / "etc", file_stem(out.resolve().name)
+    etc.mkdir(parents=True, exist_ok=True)
+    utterances = [u for part in parts.values() for u in part]
+    _check_writable(utterances)
+    for split, part in parts.items():
+        stem = f"{name}_{'train' if split == WHOLE else split}"
+        write_text(etc / f"{stem}.fileids", "".join(f"{_fileid(u)}\n" for u in part))
+        write_text(etc / f"{stem}.transcription", "".join(_line(u) for u in part))
+    words = {word for u in utterances for word in u.words if word in lexicon}
+    spoken = lexicon.restricted_to(words)
+    write_text(etc / f"{name}.dic", "".join(_entries(word, spoken) for word in spoken))
+    has_noise = any(NOISE_WORD in u.words for u in utterances)
+    phones = [*spoken.phones, SILENCE.upper(), *([NOISE] if has_noise else [])]
+    write_text(etc / f"{name}.phone", "".join(f"{phone}\n" for phone in phones))
+    fillers = ["<s>", "</s>", "<sil>"]
+    noise = [f"{NOISE_WORD} {NOISE}\n"] if has_noise else []
+    write_text(etc / f"{name}.filler", "".join([f"{f} {SILENCE.upper()}\n" for f in fillers] + noise))
+    for utterance in utterances:
+        _link(utterance, out)
+    return etc
+
+
+def _check_writable(utterances: list[Utterance]) -> None:
+    """Raise a CorpusError for what the lists cannot say."""
+    for u in utterances:
+        if not u.is_whole_file:
+            raise CorpusError(
+                f"{u.utterance_id}: a stretch of {u.audio_path.name}, expected whole recordings for Sphinx; "
+                "cut the recordings"
+            )
+        if _NOT_IN_IDS.search(u.utterance_id):
+            raise CorpusError(
+                f'utterance id "{u.utterance_id}": expected one without ( ) / \\ and NUL; rename it'
+            )
+
+
+def _fileid(utterance: Utterance) -> str:
+    return f"{file_stem(utterance.speaker)}/{utterance.utterance_id}"
+
+
+def _line(utterance: Utterance) -> str:
+    return " ".join(["<s>", *utterance.words, "</s>", f"({utterance.utterance_id})"]) + "\n"
+
+
+def _entries(word: str, lexicon: Lexicon) -> str:
+    """Return a line for each pronunciation; from the second on the word is numbered."""
+    return "".join(
+        f"{word if number == 1 else f'{word}({number})'} {' '.join(phones)}\n"
+        for number, phones in enumerate(lexicon.pronunciations(word), 1)
+    )
+
+
+def _link(utterance: Utterance, out: Path) -> None:
+    """Link a recording to its place below ``wav``; copy it where links need a right (Windows)."""
+    link = out / "wav" / f"{_fileid(utterance)}{utterance.audio_path.suffix}"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if link.exists() and not link.is_symlink():
+        if filecmp.cmp(link, utterance.audio_path, shallow=False) and not link.samefile(utterance.audio_path):
+            return  # the copy of an earlier export
+        raise CorpusError(
+            f"{link}: is there already and no link of an earlier export, expected a free place; choose "
+            "another directory"
+        )
+    link.unlink(missing_ok=True)
+    try:
+        os.symlink(utterance.audio_path, link)
+    except OSError:
+        shutil.copyfile(utterance.audio_path, link)
 
 
 SPHINX = Layout("Sphinx", sources, scan)

@@ -14,17 +14,17 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
-from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames
-from acoustic.emissions.hybrid import THESIS, WAYS, HybridConfig, train_emissions
 from acoustic.emissions.one_vs_rest import KrlsConfig
 from acoustic.emissions.sklearn_model import SklearnModel
 from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.training import THESIS, AlignedFrames, HybridConfig, aligned_frames
 from acoustic.hmm.gmm import GmmModel
 from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
+from acoustic.ways import WAYS, train_emissions
 from foundation.arrays import FARTHEST, bounded
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -19,17 +19,17 @@ from acoustic import (
     save_model,
 )
 from acoustic.emissions import kinds
-from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
 from acoustic.emissions.combined import CombinedModel, uncombined
-from acoustic.emissions.hybrid import THESIS, HybridConfig, check_way, train_emissions
 from acoustic.emissions.kinds import EmissionKind
 from acoustic.emissions.one_vs_rest import KrlsConfig
+from acoustic.emissions.training import THESIS, AlignedFrames, HybridConfig, aligned_frames, halves
 from acoustic.hmm.gmm import single_gaussian
 from acoustic.kernels.gaussian import CenteredGaussian
 from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
+from acoustic.ways import check_way, train_emissions
 from asr.systems import HybridSystem, find_system
 from features.frontend import FrontEnd, FrontEndConfig
 from features.mfcc import MfccConfig
@@ -318,7 +318,7 @@ def test_a_plugin_trains_and_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_what_no_one_trains() -> None:
-    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: pools, npd-pools, '):
+    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: npd, orols, '):
         trained(BEST, "gmm")
     with pytest.raises(ModelError, match='kind "forest" is not known'):
         trained(BEST, "forest")
@@ -371,7 +371,7 @@ def test_classes_that_cannot_be_held_out_are_counted(caplog: pytest.LogCaptureFi
     chosen = chosen_frames(BEST)
     alone = replace(chosen, folds=np.where(chosen.codes == 1, 0, chosen.folds).astype(np.int32))
     assert_array_equal(alone.classes_of_one_fold(), [1])
-    with caplog.at_level(logging.WARNING, "acoustic.emissions.hybrid"):
+    with caplog.at_level(logging.WARNING, "acoustic.ways"):
         train_emissions("pools", chosen, BEST, POOLS)
         assert caplog.text == ""
         train_emissions("pools", alone, BEST, POOLS)
@@ -389,7 +389,7 @@ def test_classifiers_of_others_draw_by_the_seed() -> None:
 
 
 def test_what_cannot_be_trained_is_refused_before_training() -> None:
-    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: pools, npd-pools, '):
+    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: npd, orols, '):
         check_way("gmm", BEST)
     with pytest.raises(ModelError, match=r'calibration\.outputs is "loo", expected fitted or held-out'):
         check_way("svm", replace(BEST, calibration=Calibration("loo", "logistic")))

@@ -7,35 +7,35 @@ from pathlib import Path
 import pytest
 
 from asr.cli import main
+from asr.errors import Problem
 from asr.training.fit import Suspicious, write_suspicious
 from decoder.grammars.ngram import NGram
 
 Run = Callable[..., tuple[int, str, str]]
 OneError = Callable[[tuple[int, str, str]], str]
 Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
-ALL_OF_A_KIND = {"n_of_a_kind": None}  # where the output is no terminal
 
 
 @pytest.mark.parametrize(
     ("line", "function", "arguments", "options"),
     [
+        ("validate c --lexicon l", "decoder.lexicon.Lexicon.read", (Path("l"),), {}),
+        ("validate c --text en", "validate", (Path("c"),), {"lexicon": None, "text": "en"}),
         (
-            "validate c --lexicon l",
-            "terminal.problems",
-            (Path("c"), Path("l"), "plain"),
-            ALL_OF_A_KIND,
+            "validate c --show-text",
+            "asr.corpora.validation.transcripts_as_read",
+            (Path("c"),),
+            {"lexicon": None, "text": "plain"},
         ),
-        ("validate c --text en", "terminal.problems", (Path("c"), None, "en"), ALL_OF_A_KIND),
-        ("validate c --show-text", "terminal.changed_transcripts", (Path("c"), None, "plain"), {}),
         (
             "lexicon c --english --variants 2",
-            "verbs.make_lexicon",
+            "asr.commands.data.make_lexicon",
             (Path("c"),),
             {"english": True, "source": None, "variants": 2},
         ),
         (
             "lexicon c --from l",
-            "verbs.make_lexicon",
+            "asr.commands.data.make_lexicon",
             (Path("c"),),
             {"english": False, "source": Path("l"), "variants": 1},
         ),
@@ -44,17 +44,18 @@ ALL_OF_A_KIND = {"n_of_a_kind": None}  # where the output is no terminal
 def test_options_reach_the_function(
     handed: Handed, line: str, function: str, arguments: tuple[object, ...], options: dict[str, object]
 ) -> None:
-    assert handed(line, f"data.{function}") == (arguments, options)
+    assert handed(line, function) == (arguments, options)
 
 
 @pytest.mark.parametrize("has_errors", [False, True])
 def test_a_corpus_with_errors_is_bad_input(
     has_errors: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = (["one", "two"], has_errors)
-    monkeypatch.setattr("asr.commands.data.terminal.problems", lambda *given, **options: said)
+    found = [Problem("a", "one", "error" if has_errors else "warning")]
+    monkeypatch.setattr("asr.corpora.validation.validate", lambda *given, **options: found)
     assert main(["validate", "c"]) == (2 if has_errors else 0)
-    assert capsys.readouterr() == ("one\ntwo\n", "")
+    said = "error: a: one\nc: 1 error(s), 0" if has_errors else "warning: a: one\nc: 0 error(s), 1"
+    assert capsys.readouterr() == (f"{said} warning(s)\n", "")
 
 
 def test_validate(run: Run, one_error: OneError, tones: Path, tmp_path: Path) -> None:
@@ -162,3 +163,56 @@ def test_lm_has_something_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lm", "text.txt"]) == 2
     message = "lm: expected --out FILE.arpa to write the model, --test TEXT to test it, or both"
     assert capsys.readouterr() == ("", f"asr: {message}\n")
+
+
+Taken = Callable[[str], dict[str, object]]
+HelpOf = Callable[[str], str]
+Refused = Callable[[str], str]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "validate c",
+            {"lexicon": None, "text": "plain", "show_text": False, "suspicious": False, "corpus": Path("c")},
+        ),
+        ("lexicon c", {"english": False, "source": None, "variants": 1, "corpus": Path("c")}),
+        (
+            "lm t",
+            {
+                "order": 3,
+                "vocabulary": None,
+                "prune": 0.0,
+                "test": None,
+                "out": None,
+                "reading": "plain",
+                "text": Path("t"),
+            },
+        ),
+    ],
+)
+def test_defaults(taken: Taken, line: str, expected: dict[str, object]) -> None:
+    assert taken(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("verb", "expected"),
+    [
+        ("lexicon", "--from LEXICON"),
+        ("lm", "--out FILE.arpa"),
+    ],
+)
+def test_help(help_of: HelpOf, verb: str, expected: str) -> None:
+    assert expected in help_of(verb)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("lm", "arguments are required: text"),
+        ("lm t --prune little", "argument --prune: invalid float value: 'little'"),
+    ],
+)
+def test_refused(refused: Refused, line: str, expected: str) -> None:
+    assert expected in refused(line)

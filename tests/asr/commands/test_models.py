@@ -3,19 +3,21 @@
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from asr import verbs
 from asr.cli import main
+from asr.commands.models import results_table
 from asr.errors import CorpusError
 from asr.experiment import Experiment
-from asr.formats.terminal import results_table
+from asr.recipe import built_in_recipes
 from asr.scoring.results import read_results
-from asr.sparsity import SparsityRow, format_sparsity
+from asr.sparsity import SparsityRow, format_sparsity, sparsity
 from asr.store import StageStore
+from asr.systems import PRESETS, SYSTEMS
 
 Run = Callable[..., tuple[int, str, str]]
 OneError = Callable[[tuple[int, str, str]], str]
@@ -40,7 +42,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
         ),
         (
             "train folder --corpus c --out o --model gmm --model npd --preset thesis --set a=1 --set b=2",
-            "verbs.train",
+            "train",
             ("folder",),
             {
                 "corpus": Path("c"),
@@ -52,12 +54,12 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
         ),
         (
             "train demo --out o",
-            "verbs.train",
+            "train",
             ("demo",),
             {"corpus": None, "out": Path("o"), "models": [], "preset": "best", "settings": []},
         ),
-        ("info e --model m", "verbs.info", (Path("e"),), {"model": "m", "measure": None}),
-        ("info e --measure w", "verbs.info", (Path("e"),), {"model": None, "measure": Path("w")}),
+        ("info e --model m", "info", (Path("e"),), {"model": "m", "measure": None}),
+        ("info e --measure w", "info", (Path("e"),), {"model": None, "measure": Path("w")}),
         (
             "report e",
             "report",
@@ -102,14 +104,14 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
 def test_options_reach_the_function(
     handed: Handed, line: str, function: str, arguments: tuple[object, ...], options: dict[str, object]
 ) -> None:
-    assert handed(line, f"models.{function}") == (arguments, options)
+    assert handed(line, function) == (arguments, options)
 
 
 def test_the_table_of_a_training(
     trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = read_results(trained)
-    monkeypatch.setattr(verbs, "train", lambda *given, **named: rows)
+    monkeypatch.setattr("asr.commands.models.train", lambda *given, **named: rows)
     assert main(["train", "folder", "--out", str(trained)]) == 0
     assert capsys.readouterr().out == results_table(rows, trained) + "\n"
 
@@ -239,7 +241,7 @@ def test_the_table_of_centres(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = (SparsityRow(25, 100, "loop", 50.0, (40.0, 60.0)),)
-    monkeypatch.setattr("asr.commands.models.sparsity", lambda *given, **named: rows)
+    monkeypatch.setattr(sys.modules[sparsity.__module__], "sparsity", lambda *given, **named: rows)
     assert main(["sparsity", str(tmp_path)]) == 0
     assert capsys.readouterr().out == format_sparsity(rows, tmp_path) + "\n"
 
@@ -267,3 +269,100 @@ class TestClean:
         assert "no experiment; expected a directory" in one_error(run("clean", tones, "--yes"))
         with StageStore(trained).locked():
             assert "another run is using" in one_error(run("clean", trained, "--yes"))
+
+
+Taken = Callable[[str], dict[str, object]]
+HelpOf = Callable[[str], str]
+Refused = Callable[[str], str]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "plan folder",
+            {
+                "corpus": None,
+                "out": None,
+                "model": [],
+                "preset": "best",
+                "settings": [],
+                "workers": None,
+                "recipe": "folder",
+            },
+        ),
+        (
+            "train folder --out o",
+            {
+                "corpus": None,
+                "out": Path("o"),
+                "model": [],
+                "preset": "best",
+                "workers": None,
+                "scheduler": None,
+                "cluster": None,
+                "settings": [],
+                "recipe": "folder",
+            },
+        ),
+        ("info e", {"model": None, "measure": None, "experiment": Path("e")}),
+        (
+            "report e",
+            {
+                "model": None,
+                "out": None,
+                "split": None,
+                "utterances": 100,
+                "audio": None,
+                "experiment": Path("e"),
+            },
+        ),
+        (
+            "sweep folder --out o --set a=1",
+            {
+                "corpus": None,
+                "out": Path("o"),
+                "model": [],
+                "preset": "best",
+                "workers": None,
+                "scheduler": None,
+                "cluster": None,
+                "settings": ["a=1"],
+                "against": None,
+                "recipe": "folder",
+            },
+        ),
+        (
+            "sparsity e",
+            {"model": "npd", "recipe": None, "centers": [25, 50, 100, 200], "experiment": Path("e")},
+        ),
+        ("clean e", {"yes": False, "experiment": Path("e")}),
+    ],
+)
+def test_defaults(taken: Taken, line: str, expected: dict[str, object]) -> None:
+    assert taken(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("verb", "expected"),
+    [
+        ("train", f"one of {', '.join(SYSTEMS)}; may"),
+        ("train", f"one of {', '.join(built_in_recipes())}, or the path of"),
+        ("train", f"{{{','.join(PRESETS)}}}"),
+        ("sparsity", "25, 50, 100, 200 by default"),
+        ("sweep", "Exit code 2 if a point failed"),
+    ],
+)
+def test_help(help_of: HelpOf, verb: str, expected: str) -> None:
+    assert expected in help_of(verb)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("sweep folder --out x", "arguments are required: --set"),
+        ("train folder --out x --workers 2 --scheduler a", "not allowed with argument --workers"),
+    ],
+)
+def test_refused(refused: Refused, line: str, expected: str) -> None:
+    assert expected in refused(line)

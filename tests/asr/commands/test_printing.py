@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from asr import verbs
 from asr.cli import main
 from asr.errors import CorpusError
 from decoder.decoder import Hypothesis
@@ -34,7 +33,7 @@ def test_what_was_heard_is_printed_and_what_was_not_is_named(
 ) -> None:
     found = {name: CorpusError(f"{name}: no sound") if name in failing else heard(f"speaker 0/{name}")
              for name in names}  # fmt: skip
-    monkeypatch.setattr(verbs, "decode", lambda *given, **named: list(found.values()))
+    monkeypatch.setattr("asr.commands.recordings.decode", lambda *given, **named: list(found.values()))
     code = main(["decode", "exp", *names, "--nbest", str(n_best)])
     out, errors = capsys.readouterr()
     assert code == (2 if failing else 0)

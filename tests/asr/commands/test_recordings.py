@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from asr import verbs
+import asr
 from asr.cli import main
 from asr.errors import CorpusError
+from asr.formats.outputs import ALIGN_FORMATS, DECODE_FORMATS
 
 Run = Callable[..., tuple[int, str, str]]
 OneError = Callable[[tuple[int, str, str]], str]
@@ -25,7 +26,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
     [
         (
             "decode e a b --model m --grammar g --nbest 3 --same-speaker",
-            "verbs.decode",
+            "decode",
             (Path("e"), [Path("a"), Path("b")]),
             {
                 "model": "m",
@@ -38,7 +39,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
         ),
         (
             "decode e a --reject",
-            "verbs.decode",
+            "decode",
             (Path("e"), [Path("a")]),
             {
                 "model": None,
@@ -61,10 +62,10 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
                 "model": "m",
             },
         ),
-        ("align e a.wav ASA --model m", "verbs.align", (Path("e"), Path("a.wav"), "ASA"), {"model": "m"}),
+        ("align e a.wav ASA --model m", "align", (Path("e"), Path("a.wav"), "ASA"), {"model": "m"}),
         (
             "align e --corpus c --format ctm",
-            "verbs.align_corpus",
+            "align_corpus",
             (Path("e"), Path("c")),
             {"model": None},
         ),
@@ -76,7 +77,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
         ),
         (
             "score r h --against i --format trn --utt2spk u --ignore-case --plain --json",
-            "terminal.accuracy_of_files",
+            "asr.commands.recordings.accuracy_of_files",
             (Path("r"), Path("h")),
             {
                 "against": Path("i"),
@@ -92,7 +93,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
 def test_options_reach_the_function(
     handed: Handed, line: str, function: str, arguments: tuple[object, ...], options: dict[str, object]
 ) -> None:
-    assert handed(line, f"recordings.{function}") == (arguments, options)
+    assert handed(line, function) == (arguments, options)
 
 
 def write_wav(path: Path, samples: Sequence[float] | np.ndarray, rate: int = 16000) -> Path:
@@ -324,9 +325,9 @@ def test_an_aligned_corpus_is_written_but_for_what_failed(
 ) -> None:
     recording = tones / "speaker 0/0.wav"
     text = recording.with_suffix(".txt").read_text()
-    aligned = verbs.align(trained, recording, text)
+    aligned = asr.align(trained, recording, text)
     pairs = [("a", CorpusError("a: empty transcript")), ("b", aligned)]
-    monkeypatch.setattr(verbs, "align_corpus", lambda *given, **named: iter(pairs))
+    monkeypatch.setattr("asr.commands.recordings.align_corpus", lambda *given, **named: iter(pairs))
     assert main(["align", "exp", "--corpus", "c", "--format", "ctm"]) == 2
     out, errors = capsys.readouterr()
     assert errors == "asr: a: empty transcript\n"
@@ -419,7 +420,7 @@ def test_words_that_cannot_be_written_cost_no_accuracy(
     def full(path: Path, found: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr("asr.formats.hypotheses.write_transcripts", full)
+    monkeypatch.setattr("asr.formats.outputs.write_transcripts", full)
     words = str(tmp_path / "words.txt")
     assert main(["evaluate", str(trained), "--corpus", str(tones / "speaker 0"), "--hypotheses", words]) == 2
     out, errors = capsys.readouterr()
@@ -435,3 +436,103 @@ def test_score(run: Run, one_error: OneError, tmp_path: Path) -> None:
     assert out.startswith("word accuracy 75.00 %, 95 % interval")
     assert "4 words, 1 substituted, 0 deleted, 0 inserted\nsentence accuracy 50.00 %, 2 utterances" in out
     assert str(tmp_path / "nil") in one_error(run("score", tmp_path / "ref", tmp_path / "nil"))
+
+
+Taken = Callable[[str], dict[str, object]]
+HelpOf = Callable[[str], str]
+Refused = Callable[[str], str]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "decode e a",
+            {
+                "model": None,
+                "grammar": None,
+                "format": "text",
+                "out": None,
+                "nbest": 1,
+                "same_speaker": False,
+                "reject": False,
+                "keywords": False,
+                "experiment": Path("e"),
+                "recordings": [Path("a")],
+            },
+        ),
+        (
+            "keywords e --corpus c",
+            {
+                "words": [],
+                "corpus": Path("c"),
+                "other": [],
+                "false_alarms": None,
+                "detection": None,
+                "model": None,
+                "experiment": Path("e"),
+            },
+        ),
+        (
+            "align e",
+            {
+                "corpus": None,
+                "model": None,
+                "format": "textgrid",
+                "rows": None,
+                "out": None,
+                "experiment": Path("e"),
+                "recording": None,
+                "text": None,
+            },
+        ),
+        (
+            "evaluate e --corpus c",
+            {
+                "corpus": Path("c"),
+                "model": None,
+                "grammar": None,
+                "reject": False,
+                "hypotheses": None,
+                "experiment": Path("e"),
+            },
+        ),
+        (
+            "score r h",
+            {
+                "format": None,
+                "against": None,
+                "utt2spk": None,
+                "ignore_case": False,
+                "plain": False,
+                "reference": Path("r"),
+                "hypothesis": Path("h"),
+            },
+        ),
+    ],
+)
+def test_defaults(taken: Taken, line: str, expected: dict[str, object]) -> None:
+    assert taken(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("verb", "expected"),
+    [
+        ("decode", f"{{{','.join(DECODE_FORMATS)}}}"),
+        ("align", f"{{{','.join(ALIGN_FORMATS)}}}"),
+    ],
+)
+def test_help(help_of: HelpOf, verb: str, expected: str) -> None:
+    assert expected in help_of(verb)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("decode", "arguments are required: EXP, WAV"),
+        ("decode e a --reject --keywords", "not allowed with argument --reject"),
+        ("keywords e --corpus c --false-alarms 1 --detection 90", "not allowed with argument --false-alarms"),
+    ],
+)
+def test_refused(refused: Refused, line: str, expected: str) -> None:
+    assert expected in refused(line)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from asr.corpora.corpus import problem_report, read_corpus, scan_corpus
-from asr.corpora.utterances import Problem
-from asr.errors import CorpusError
+from asr.errors import CorpusError, Problem
 
 Write = Callable[..., Path]
 

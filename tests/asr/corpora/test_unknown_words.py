@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 
 from asr.corpora.corpus import Corpus, Utterance
-from asr.corpora.unknown_words import (
+from asr.corpora.wording import (
     check_lexicon_belongs,
     is_all_unknown,
-    named,
-    report,
-    report_of_test,
+    named_unknown,
+    unknown_test_words_note,
     unknown_words,
+    unknown_words_note,
 )
 from asr.errors import CorpusError
 from decoder.lexicon import Lexicon
@@ -34,15 +34,17 @@ def test_nothing_is_known(text: str, unknown: bool) -> None:
 
 def test_the_most_frequent_are_named_first() -> None:
     found = unknown_words([["B", "YEA", "A", "YEA"]], LEXICON)
-    assert named(found, LEXICON, 2) == '"YEA" (did you mean "YES"?) 2 time(s), "A" 1 time(s) and 1 more'
+    assert (
+        named_unknown(found, LEXICON, 2) == '"YEA" (did you mean "YES"?) 2 time(s), "A" 1 time(s) and 1 more'
+    )
 
 
 def test_nothing_to_report() -> None:
-    assert report([["YES"], [], ["[noise]"]], LEXICON) == ""
+    assert unknown_words_note([["YES"], [], ["[noise]"]], LEXICON) == ""
 
 
 def test_utterances_are_counted() -> None:
-    said = report([["YES", "A", "A"], ["NO"], ["A", "B", "NO"]], LEXICON)
+    said = unknown_words_note([["YES", "A", "A"], ["NO"], ["A", "B", "NO"]], LEXICON)
     assert said.startswith(
         "2 word(s) of 2 utterance(s) are not in lexicon.txt and are taken for any sequence"
     )
@@ -50,8 +52,8 @@ def test_utterances_are_counted() -> None:
 
 
 def test_of_a_test_they_cannot_be_recognised() -> None:
-    assert report_of_test([["YES"]], LEXICON) == ""
-    assert report_of_test([["YES", "A"]], LEXICON) == (
+    assert unknown_test_words_note([["YES"]], LEXICON) == ""
+    assert unknown_test_words_note([["YES", "A"]], LEXICON) == (
         "1 word(s) of 1 utterance(s) are not in the model's lexicon and cannot be recognised: "
         '"A" 1 time(s); correct the transcripts or train with these words'
     )

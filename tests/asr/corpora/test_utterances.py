@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from asr.corpora.utterances import Corpus, Problem, Utterance
-from asr.errors import CorpusError
+from asr.corpora.utterances import Corpus, Utterance
+from asr.errors import CorpusError, Problem
 
 
 def test_duplicate_id_in_memory() -> None:

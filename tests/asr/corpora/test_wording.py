@@ -7,10 +7,10 @@ from asr.corpora.wording import (
     Changes,
     forms_for,
     read_wording,
-    report,
     spelling,
     total,
     worded,
+    wording_notes,
     write_wording,
 )
 from decoder.lexicon import Lexicon
@@ -36,7 +36,7 @@ def test_words_and_how_they_were_written() -> None:
 def test_exact_leaves_all_as_it_stands() -> None:
     given = corpus_of("Go left, [noise]")
     corpus, changes = worded(given, forms_for("exact", LEXICON, ()))
-    assert (corpus, list(report(changes))) == (given, [])
+    assert (corpus, list(wording_notes(changes))) == (given, [])
 
 
 def test_noises_and_what_nobody_could_write_are_not_to_be_found() -> None:
@@ -48,15 +48,15 @@ def test_noises_and_what_nobody_could_write_are_not_to_be_found() -> None:
 def test_what_is_said_of_changes() -> None:
     forms = forms_for("plain", LEXICON, ())
     changes = total(worded(corpus_of(t), forms)[1] for t in ("Go 7 [noise]", "left, 7", "9"))
-    lines = list(report(changes))
+    lines = list(wording_notes(changes))
     assert lines[0].startswith("transcripts are compared in plain form: of 6 words 2 in another case, ")
     assert lines[1].startswith('1 word(s) in transcripts, "[noise]" (u0): taken for noise')
     assert lines[2].startswith('3 word(s) in transcripts, "7" (u0), "9" (u0): cannot be read')
 
 
 def test_nothing_is_said_of_nothing() -> None:
-    assert list(report(Changes())) == []
-    assert list(report(worded(corpus_of("GO LEFT"), forms_for("plain", LEXICON, ()))[1])) == []
+    assert list(wording_notes(Changes())) == []
+    assert list(wording_notes(worded(corpus_of("GO LEFT"), forms_for("plain", LEXICON, ()))[1])) == []
 
 
 def test_written_and_read(tmp_path: Path) -> None:

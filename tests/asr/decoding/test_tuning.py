@@ -9,8 +9,8 @@ from asr.config import TuningConfig
 from asr.decoding.tuning import tune
 from asr.scoring.edit_distance import align_words, count_errors
 from decoder.decoder import Decoder
+from decoder.grammars.grammar import WordLoop
 from decoder.grammars.ngram import NGram
-from decoder.grammars.word_loop import WordLoop
 from decoder.lexicon import Lexicon
 
 LEXICON = Lexicon({"A": [("a",)], "B": [("b",)]})

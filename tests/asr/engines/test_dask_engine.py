@@ -16,8 +16,7 @@ from asr.engines import tasks
 from asr.engines.dask_engine import TASKS_A_WORKER, DaskEngine
 from asr.errors import ClusterError, CorpusError
 from foundation.blocks import BlockError, Shared, Threads, block_map, checkpoints, step, using
-from foundation.computed import Computed
-from foundation.kept import InFile
+from foundation.sequences import Computed, InFile
 from foundation.threads import single_threaded_libraries
 
 pytestmark = [  # distributed closes its sockets late
@@ -93,6 +92,23 @@ def test_results_are_those_of_threads(engine: DaskEngine, work: Path, tmp_path: 
         for n in range(20):
             assert found[n].tobytes() == of_threads[n].tobytes() == function(n).tobytes()
     assert engine.cpu_elsewhere > 0
+
+
+def test_a_function_that_workers_hold_stays_on_windows(
+    engine: DaskEngine, work: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink, refused = Path.unlink, []
+
+    def of_windows(path: Path, missing_ok: bool = False) -> None:
+        if path.name.startswith("for-workers-"):  # it is mapped
+            refused.append(path)
+            raise PermissionError(13, "The process cannot access the file", str(path))
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", of_windows)
+    with checkpoints(work):
+        assert list(block_map(calls.noted(), range(4), label="work")) == [n / 8 for n in range(4)]
+    assert len(refused) == 1
 
 
 def test_only_blocks_without_a_file_are_computed(engine: DaskEngine, work: Path, calls: Calls) -> None:

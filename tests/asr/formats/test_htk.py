@@ -13,8 +13,8 @@ from acoustic.hmm.mmf import HtkModel, parse_mmf
 from asr.errors import ConfigError, ExperimentError
 from asr.formats.htk import front_end_config, read_dictionary, write_models
 from decoder.decoder import DecoderConfig
+from decoder.grammars.finite_state import read_slf
 from decoder.grammars.jsgf import parse_jsgf
-from decoder.grammars.slf import read_slf
 from decoder.lexicon import Lexicon
 from features.mfcc import MfccConfig
 

@@ -6,10 +6,10 @@ import pytest
 from parselmouth.praat import call
 from praatio import textgrid
 
-from asr.corpora.layouts.textgrid import read_textgrid
-from asr.corpora.tables import decoded
-from asr.formats.intervals import Interval, fill_gaps
-from asr.formats.textgrid import to_textgrid
+from asr.errors import CorpusError
+from asr.formats.intervals import Interval, Passage, fill_gaps
+from asr.formats.praat_elan import read_textgrid, to_textgrid
+from asr.formats.tables import decoded
 
 TEXTGRID = """\
 File type = "ooTextFile"
@@ -47,7 +47,7 @@ item []:
 
 def from_textgrid(text):
     return {
-        tier.name: tuple(Interval(s.start_s, s.end_s, s.text) for s in tier.stretches)
+        tier.name: tuple(Interval(s.start_s, s.end_s, s.text) for s in tier.passages)
         for tier in read_textgrid(text, "x.TextGrid")
     }
 
@@ -104,3 +104,113 @@ def test_what_praat_writes_is_read(tmp_path):
         content = (tmp_path / "x.TextGrid").read_bytes()
         found = from_textgrid(decoded(content))
         assert found == {"words": (Interval(0, 0.5, ""), Interval(0.5, 1.5, 'say "ä"'))}
+
+
+LONG = """\
+File type = "ooTextFile"
+Object class = "TextGrid"
+
+xmin = 0
+xmax = 2.5
+tiers? <exists>
+size = 2
+item []:
+    item [1]:
+        class = "TextTier"
+        name = "bell"
+        xmin = 0
+        xmax = 2.5
+        points: size = 1
+        points [1]:
+            number = 1.25
+            mark = "ding"
+    item [2]:
+        class = "IntervalTier"
+        name = "words"
+        xmin = 0
+        xmax = 2.5
+        intervals: size = 2
+        intervals [1]:
+            xmin = 0
+            xmax = 1
+            text = ""
+        intervals [2]:
+            xmin = 1
+            xmax = 2.5
+            text = "go ""left"" 3 "
+"""
+
+SHORT = """\
+File type = "ooTextFile"
+Object class = "TextGrid"
+
+0
+2.5
+<exists>
+2
+"TextTier"
+"bell"
+0
+2.5
+1
+1.25
+"ding"
+"IntervalTier"
+"words"
+0
+2.5
+2
+0
+1
+""
+1
+2.5
+"go ""left"" 3 "
+"""
+
+
+@pytest.mark.parametrize("text", [LONG, SHORT, "\ufeff" + SHORT.replace("\n", "\r\n")])
+@pytest.mark.parametrize("kind", ['"ooTextFile"', '"ooTextFile short"'])
+def test_tiers_of_intervals(text: str, kind: str) -> None:
+    (tier,) = read_textgrid(text.replace('"ooTextFile"', kind), "a.TextGrid")
+    assert (tier.name, tier.participant, tier.end_s) == ("words", None, 2.5)
+    assert tier.passages == (
+        Passage(0.0, 1.0, "", 'a.TextGrid tier "words" [1]'),
+        Passage(1.0, 2.5, 'go "left" 3 ', 'a.TextGrid tier "words" [2]'),
+    )
+
+
+def test_two_tiers_may_have_one_name() -> None:
+    text = SHORT.replace(
+        '"TextTier"\n"bell"\n0\n2.5\n1\n1.25\n', '"IntervalTier"\n"words"\n0\n2.5\n1\n0\n2.5\n'
+    )
+    assert [tier.passages[0].text for tier in read_textgrid(text, "a")] == ["ding", ""]
+
+
+def test_a_textgrid_without_tiers() -> None:
+    text = 'File type = "ooTextFile"\nObject class = "TextGrid"\n\n0\n2.5\n<absent>\n'
+    assert read_textgrid(text, "a") == []
+
+
+@pytest.mark.parametrize("text", [LONG, SHORT])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: "", "a damaged TextGrid, expected more values"),
+        (lambda text: text[:120], "a damaged TextGrid, expected more values"),
+        (lambda text: text[:-40], "a damaged TextGrid, expected more values"),
+        (lambda text: text.replace("1.25", '"x"').replace("2.5", '"x"'), "numbers in place of text"),
+        (lambda text: text.replace("IntervalTier", "PitchTier"), 'tier "words" is a PitchTier, expected an'),
+        (lambda text: text.replace('"TextGrid"', '"Sound"'), "no TextGrid, expected the header of a Praat"),
+    ],
+)
+def test_broken_textgrids(text: str, change, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(CorpusError, match=message):
+        read_textgrid(change(text), "a.TextGrid")
+
+
+def test_a_string_over_several_lines_is_named_in_one() -> None:
+    text = 'File type = "ooTextFile"\nObject class = "TextGrid"\n0 1 <exists> 1\nclass = "Interval\n  Tier"\n'
+    text += 'name = "words"\n0 1 1\n0 1 "go"\n'
+    with pytest.raises(CorpusError, match=r'tier "words" is a Interval Tier, expected'):
+        read_textgrid(text, "x.TextGrid")

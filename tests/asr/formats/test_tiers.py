@@ -1,66 +1,86 @@
-"""States, phones and words of an alignment as intervals in seconds."""
+"""Which tiers hold the words, and whose they are."""
 
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
 
-from acoustic.hmm.alignment import Alignment, Segment
-from acoustic.hmm.topology import Topology
-from asr.formats.intervals import Interval
-from asr.formats.tiers import aligned_utterance
+from asr.errors import CorpusError
+from asr.formats.intervals import Passage
+from asr.formats.praat_elan import Tier, content_and_speaker, holds_words, text_of_tiers
 
 
-def test_frames_become_seconds_and_numbers_names() -> None:
-    topology = Topology.monophones("ab", n_states=2)
-    a, b = (topology.phone_id(phone) for phone in "ab")
-    (a1, a2), (b1, b2) = topology.phone_states[a], topology.phone_states[b]
-    # Two neighbouring runs of one state are told apart where a phone ends between them.
-    states = np.array([a1, a1, a2, b1, b2, b2, b1, b2, b2], dtype=np.int32)
-    phones = (Segment(0, 3, a), Segment(3, 6, b), Segment(6, 8, b), Segment(8, 9, b))
-    alignment = Alignment(
-        states=states,
-        phones=phones,
-        words=(Segment(0, 6, 0), Segment(6, 9, 1)),
-        variants=(0, 0),
-        log_likelihood=-45.0,
+def tier(name: str, *labels: str, start_s: float = 0.0, participant: str | None = None) -> Tier:
+    """Return a tier of labels of 20 seconds each, from a start on."""
+    passages = tuple(
+        Passage(start_s + 20 * i, start_s + 20 * i + 20, label, f"{name} {i}")
+        for i, label in enumerate(labels)
     )
-    model = SimpleNamespace(topology=topology, front_end=SimpleNamespace(frame_shift_s=0.01))
-    found = aligned_utterance("u1", model, ["AB", "B"], alignment)  # type: ignore[arg-type]
-    assert (found.utterance_id, found.duration_s) == ("u1", 0.09)
-    assert found.log_likelihood == pytest.approx(-5.0)
-    assert found.tiers["words"] == (Interval(0.0, 0.06, "AB"), Interval(0.06, 0.09, "B"))
-    assert [(i.start_s, i.end_s, i.label) for i in found.tiers["phones"]] == [
-        (0.0, 0.03, "a"),
-        (0.03, 0.06, "b"),
-        (0.06, 0.08, "b"),
-        (0.08, 0.09, "b"),
-    ]
-    names = topology.state_names()
-    assert [(i.start_s, i.end_s, i.label) for i in found.tiers["states"]] == [
-        (0.0, 0.02, names[a1]),
-        (0.02, 0.03, names[a2]),
-        (0.03, 0.04, names[b1]),
-        (0.04, 0.06, names[b2]),
-        (0.06, 0.07, names[b1]),
-        (0.07, 0.08, names[b2]),
-        (0.08, 0.09, names[b2]),
+    return Tier(name, passages, participant, end_s=100.0)
+
+
+def said(*tiers: Tier, wanted: tuple[str, ...] = ()) -> list[tuple[str, str | None, float]]:
+    return [(s.text, s.speaker, s.start_s) for s in text_of_tiers(tiers, wanted).passages]
+
+
+@pytest.mark.parametrize("name", ["Utterances", "sentence", "transcript", "TEXT", "transcription"])
+def test_utterances_come_before_words_and_phones(name: str) -> None:
+    tiers = (tier("words", "go", "left"), tier("phones", "g", "oh"), tier(name, "go left", ""))
+    assert said(*tiers) == [("go left", None, 0.0)]
+
+
+def test_words_are_joined_at_pauses() -> None:
+    assert said(tier("phones", "g", "oh"), tier("word", "go", "left", "sil", "stop", "<eps>")) == [
+        ("go left", None, 0.0),
+        ("stop", None, 59.8),
     ]
 
 
-def test_tied_states_are_called_after_the_phone_in_context_that_is_spoken() -> None:
-    topology = Topology(
-        ("sil", "S-AH+N", "T-AH+#"), ((0,), (1, 2), (3, 2)), ((0.5,), (0.5,) * 2, (0.5,) * 2), True
+def test_tiers_called_after_speaker_and_content() -> None:
+    tiers = (
+        tier("anna - words", "go", "", "left"),
+        tier("anna - phones", "g", "", "l"),
+        tier("ben - words", "yes", start_s=20),
+        tier("ben - phones", "j", start_s=20),
     )
-    assert topology.state_names() == ("sil[1]", "AH[1] S-_+N", "AH[2] S-_+N", "AH[1] T-_+#")
-    alignment = Alignment(
-        states=np.array([0, 3, 2, 2], dtype=np.int32),
-        phones=(Segment(0, 1, 0), Segment(1, 4, 2)),
-        words=(Segment(1, 4, 0),),
-        variants=(0,),
-        log_likelihood=-4.0,
-    )
-    model = SimpleNamespace(topology=topology, front_end=SimpleNamespace(frame_shift_s=0.01))
-    found = aligned_utterance("u1", model, ["A"], alignment)  # type: ignore[arg-type]
-    assert [i.label for i in found.tiers["states"]] == ["sil[1]", "AH[1] T-_+#", "AH[2] T-_+#"]
-    assert [i.label for i in found.tiers["phones"]] == ["sil", "AH"]
+    assert said(*tiers) == [("go", "anna", 0.0), ("yes", "ben", 19.8), ("left", "anna", 39.8)]
+
+
+def test_a_single_tier_whatever_its_name() -> None:
+    found = text_of_tiers([tier("anna", "go", "left"), tier("phones", "g", "oh"), tier("notes", "", "")])
+    assert [s.text for s in found.passages] == ["go", "left"]
+    assert found.only_tier == "anna"
+    assert text_of_tiers([tier("x", "go", participant="anna")]).only_tier is None
+    assert said(tier("x", "go", participant="anna")) == [("go", "anna", 0.0)]
+
+
+def test_speakers_who_take_turns() -> None:
+    tiers = (tier("anna", "go", "", "left"), tier("ben", "", "where"))
+    assert said(*tiers) == [("go", "anna", 0.0), ("where", "ben", 20.0), ("left", "anna", 40.0)]
+
+
+def test_participants_may_speak_at_once() -> None:
+    tiers = (tier("a", "go", participant="anna"), tier("b", "no", participant="ben"))
+    assert said(*tiers) == [("go", "anna", 0.0), ("no", "ben", 0.0)]
+
+
+def test_tiers_above_each_other_ask() -> None:
+    tiers = (tier("orth", "go"), tier("gloss", "aller"))
+    with pytest.raises(
+        CorpusError, match=r'tiers "orth", "gloss": cannot tell which hold the words, expected'
+    ):
+        text_of_tiers(tiers)
+    assert said(*tiers, wanted=("orth",)) == [("go", None, 0.0)]
+    assert said(*tiers, wanted=("gloss", "orth")) == [("go", "orth", 0.0), ("aller", "gloss", 0.0)]
+
+
+def test_tiers_of_phones_alone_ask() -> None:
+    with pytest.raises(CorpusError, match='tiers "phones", "MAU": cannot tell which hold the words'):
+        text_of_tiers([tier("phones", "g"), tier("MAU", "g")])
+
+
+def test_silence_is_nothing() -> None:
+    assert said(tier("words", "", " sil", "<P:>", "SP"), tier("anna", "")) == []
+
+
+def test_names_of_tiers() -> None:
+    assert content_and_speaker("anna b - words") == ("words", "anna b")
+    assert content_and_speaker("TX@ben") == ("tx", "ben")
+    assert [holds_words(name) for name in ("Words", "text@ben", "gloss")] == [True, True, False]

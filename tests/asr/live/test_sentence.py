@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from asr import Recognizer
-from asr.live.sentence import Sentence
+from asr.live.stream import Sentence
 from features.audio import read_audio
 
 

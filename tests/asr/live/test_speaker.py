@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.emissions.adaptation import fit_targets, fit_transform
 from asr import Recognizer
-from asr.decoding.passes import heard_states
-from asr.live import speaker
-from asr.live.speaker import SpeakerAdaptation
+from asr.live import stream as speaker
+from asr.live.stream import SpeakerAdaptation
+from asr.transcribe import heard_states
 from foundation.arrays import Singles
 
 Spoken = list[tuple[Singles, tuple[str, ...]]]

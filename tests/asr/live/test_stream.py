@@ -12,12 +12,12 @@ import soxr
 
 from acoustic.emissions.adaptation import fit_targets
 from asr import AsrError, Recognizer
-from asr.decoding.evidence import Evidence
-from asr.decoding.rejection import Rejection
 from asr.live.stream import Partial, Stream, StreamConfig
+from asr.spotting.evidence import Evidence
+from asr.spotting.rejection import Rejection
 from decoder.decoder import Hypothesis
 from features.audio import read_audio
-from features.running import RunningFrames
+from features.stream import RunningFrames
 
 ONE_SENTENCE = StreamConfig(pause_s=None)
 

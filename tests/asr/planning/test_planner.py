@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from acoustic.hmm.topology import Topology
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, Utterance
 from asr.planning import laws
 from asr.planning.amounts import TaskAmounts
@@ -20,7 +20,6 @@ from asr.planning.prices import TaskCosts
 from asr.planning.search_costs import SearchCosts
 from asr.planning.sizes import Sizes, monophone_states
 from asr.planning.walk import GROUPS, Stage
-from asr.settings import with_settings
 from asr.systems import find_system
 from decoder.lexicon import Lexicon
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.planning.amounts import TaskAmounts, task_amounts
 from asr.planning.laws import LOCKED
@@ -17,7 +17,6 @@ from asr.planning.prices import Prices, Seconds, TaskCosts
 from asr.planning.search_costs import SearchCosts
 from asr.planning.sizes import Sizes
 from asr.planning.walk import Stage
-from asr.settings import with_settings
 from asr.systems import System, find_system
 from decoder.lexicon import Lexicon
 

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from acoustic.hmm.topology import Topology
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, Utterance
 from asr.planning.amounts import TaskAmounts
 from asr.planning.pair_costs import PairCosts
 from asr.planning.sizes import Sizes, monophone_states
 from asr.planning.walk import Stage
-from asr.settings import with_settings
 from asr.systems import find_system
 from decoder.lexicon import Lexicon
 

@@ -12,12 +12,11 @@ from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.topology import Topology
 from acoustic.hmm.training import GmmConfig
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, Utterance
 from asr.corpora.speech_data import SpeechData
 from asr.planning import speech_costs as module
 from asr.planning.speech_costs import SpeechCosts, aligner_components
-from asr.settings import with_settings
 from asr.training.hybrid import Units
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig

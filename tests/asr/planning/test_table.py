@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from asr.corpora.sufficiency import Amount
+from asr.corpora.amounts import Amount
 from asr.planning.records import ModelPlan, Plan
 from asr.planning.table import plan_json, plan_table
 from asr.planning.walk import GROUPS, Group

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from asr import train
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_preset, with_settings
 from asr.planning.walk import GROUPS, Stage, Walk
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
-from asr.settings import with_settings
 from asr.systems import find_system
-from asr.verbs import with_preset
 from recipes.folder import prepare
 
 SMALL, TREES = ("hybrid.min_frames=5",), ("tying.min_frames=60", "tying.min_gain=20")

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from asr import train
-from asr.reports.choice import Choice
-from asr.reports.finished import Finished
+from asr.reports.finished import Choice, Finished
 
 
 @pytest.fixture(scope="session")

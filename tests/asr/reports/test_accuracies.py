@@ -1,13 +1,34 @@
-"""Comparisons of models and speakers from what an experiment has recognised."""
+"""Comparisons of models and speakers, their charts, and what the sections say."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from asr.reports.accuracies import pairs_of_models, scored, speaker_rows, spoken_in, worst_first
-from asr.reports.choice import Choice
-from asr.reports.finished import Finished
+from acoustic.hmm.topology import Topology
+from asr.errors import ExperimentError
+from asr.reports.accuracies import (
+    SpeakerRow,
+    confusions_table,
+    pairs_of_models,
+    results_chart,
+    sparsity_chart,
+    speaker_rows,
+    speakers_chart,
+    words_table,
+    worst_first,
+)
+from asr.reports.building import sections
+from asr.reports.finished import Choice, Finished, scored, spoken_in
+from asr.reports.hearing import StatePhones
+from asr.reports.page import Section
+from asr.reports.phones import Sample
 from asr.scoring.edit_distance import align_words, count_errors
-from asr.scoring.scoring import UtteranceErrors, compare
+from asr.scoring.results import Result
+from asr.scoring.scoring import UtteranceErrors, compare, score
 
 
 def test_every_two_models_are_compared_with_each_grammar(finished: Finished) -> None:
@@ -57,3 +78,125 @@ def test_the_worst_come_first() -> None:
     shuffled = [utterances[n] for n in np.random.default_rng(0).permutation(4)]
     names = [u.utterance_id for u in worst_first(shuffled)]
     assert names == ["two", "one of one", "one of three", "right"]
+
+
+def result(model: str, grammar: str, accuracy: float) -> Result:
+    bounds = (accuracy - 2, accuracy + 1)
+    return Result(model, "best", "test", grammar, accuracy, 1, 1, 1, 50, bounds, 50.0, 9, 0)  # type: ignore[arg-type]
+
+
+def test_results_have_a_line_a_grammar() -> None:
+    rows = [result(m, g, a) for m, g, a in [("x", "loop", 80.0), ("x", "bigram", 90.0), ("y", "loop", 85.0)]]
+    found = results_chart(rows)
+    traces = {trace["name"]: trace for trace in found.plot["data"]}
+    assert list(traces["x"]["x"]) == [80.0, 90.0]
+    assert [round(y) for y in traces["x"]["y"]] == [1, 0]
+    assert list(found.plot["layout"]["yaxis"]["ticktext"]) == ["bigram", "loop"]
+    assert found.table.rows[2] == ("y", "loop", "85.0", "83.0–86.0")
+    assert "90.0 percent" in found.spoken
+
+
+def test_speakers_are_bars_from_the_worst_on() -> None:
+    rows = [
+        SpeakerRow(speaker, model, 10, accuracy, (accuracy - 5, accuracy))
+        for speaker, accuracy in [("ben", -20.0), ("anna", 90.0)]
+        for model in ("x", "y")
+    ]
+    found = speakers_chart(rows)
+    assert [trace["name"] for trace in found.plot["data"]] == ["y", "x"]
+    assert list(found.plot["data"][0]["y"]) == ["anna", "ben"]  # drawn from below
+    assert list(found.plot["data"][0]["x"]) == [90.0, -20.0]
+    assert found.plot["layout"]["xaxis"]["range"] == [-20.0, 101]
+    assert found.table.rows[0] == ("ben", "x", 10, "-20.0", "−25.0 to −20.0")
+
+
+def test_only_the_worst_of_many_speakers() -> None:
+    rows = [SpeakerRow(f"s{n:02d}", "x", 10, 50.0 + n / 10, (0.0, 100.0)) for n in range(50)]
+    found = speakers_chart(rows)
+    assert len(found.plot["data"][0]["x"]) == 40
+    assert "The 40 worst of 50 speakers." in found.caption
+    assert len(found.table.rows) == 50
+
+
+def test_sparsity_has_a_line_a_grammar() -> None:
+    rows = [
+        {
+            "grammar": g,
+            "n_centers": n,
+            "distinct_centers": 9 * n,
+            "word_accuracy": a,
+            "interval": [a - 1, a + 1],
+        }
+        for g, n, a in [("loop", 25, 70.0), ("loop", 50, 80.0), ("bigram", 25, 90.0)]
+    ]
+    found = sparsity_chart(rows, "npd")
+    assert [(t["name"], list(t["x"]), list(t["y"])) for t in found.plot["data"]] == [
+        ("loop", [25, 50], [70.0, 80.0]),
+        ("bigram", [25], [90.0]),
+    ]
+    assert found.table.rows[1] == ("loop", 50, 450, "80.0", "79.0–81.0")
+
+
+@pytest.fixture
+def empty() -> Sample:
+    return Sample(StatePhones.of(Topology.monophones("ab")))
+
+
+def test_results_say_which_row_is_looked_into(chosen: Choice, empty: Sample) -> None:
+    found = {section.key: section for section in sections(chosen, empty)}
+    assert list(found) == ["results", "speakers", "words", "calibration", "training", "sparsity", "costs"]
+    rows, pairs = found["results"].tables
+    (marked,) = rows.marked
+    assert rows.rows[marked][:3] == ("gmm1", "bigram", "test")
+    assert [row[2] for row in rows.rows] == ["test"] * 4 + ["dev"] * 4
+    assert [row[:2] for row in pairs.rows] == [("gmm2 − gmm1", "loop"), ("gmm2 − gmm1", "bigram")]
+    assert found["calibration"].charts == ()
+
+
+def test_synthetic_speech_is_named(chosen: Choice, empty: Sample) -> None:
+    synthetic = replace(chosen, finished=replace(chosen.finished, synthetic=True))
+    results = next(iter(sections(synthetic, empty)))
+    assert results.intro.startswith("The speech is SYNTHETIC")
+
+
+def test_a_sparsity_curve_if_there_is_one(compared: Path, empty: Sample, tmp_path: Path) -> None:
+    copy = tmp_path / "exp"
+    shutil.copytree(compared, copy)
+
+    def sparsity() -> Section:
+        found = sections(Choice.of(Finished.read(copy), None, None), empty)
+        return next(section for section in found if section.key == "sparsity")
+
+    assert sparsity().command == "asr sparsity EXP"
+    row = {
+        "n_centers": 5,
+        "distinct_centers": 9,
+        "grammar": "loop",
+        "word_accuracy": 50.0,
+        "interval": [40, 60],
+    }
+    (copy / "sparsity.json").write_text(json.dumps({"model": "orols", "rows": [row]}))
+    (chart,) = sparsity().charts
+    assert "Word accuracy of orols on dev" in chart.caption
+    for wrong in (
+        "[]",
+        '{"model": "orols"}',
+        '{"model": "orols", "rows": []}',
+        '{"model": "m", "rows": [{}]}',
+    ):
+        (copy / "sparsity.json").write_text(wrong)
+        with pytest.raises(ExperimentError, match=r"sparsity\.json: not as asr train writes it"):
+            sparsity()
+
+
+def test_confusions_name_what_went_wrong() -> None:
+    found = score({"u": ["a", "b", "c"], "v": ["a", "b"]}, {"u": ["a", "x", "c", "d"], "v": ["a", "x"]})
+    table = confusions_table(found)
+    assert table.rows == (("b", "x", "substitution", 2), ("—", "d", "insertion", 1))
+    assert table.n_words == 2
+
+
+def test_words_that_are_missed_most_often_come_first() -> None:
+    said = {"u": ["a", "b", "c", "b"], "v": ["a", "b", "c"]}
+    found = score(said, {"u": ["a", "x", "c", "d"], "v": ["a", "b"]})
+    assert words_table(found).rows == (("b", 2, 3, "66.7"), ("c", 1, 2, "50.0"))

@@ -1,4 +1,4 @@
-"""Training curves and the time of stages, from records on disk."""
+"""Training curves and the time of stages, from records on disk, and their charts."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from asr.errors import ExperimentError
-from asr.reports.costs import Cost, Step, costs, training_curves
+from asr.reports.costs import Cost, Iteration, costs, costs_chart, training_chart, training_curves
 from asr.reports.finished import Finished
 
 
@@ -33,8 +33,8 @@ def test_sizes_follow_one_another(tmp_path: Path) -> None:
     }
     found = training_curves(Finished(tmp_path, (), stages, False))
     assert found == {
-        "LDA, train and dev": [Step(2, -1.0)],
-        "train": [Step(2, -4.0), Step(2, -3.0), Step(10, -2.0)],
+        "LDA, train and dev": [Iteration(2, -1.0)],
+        "train": [Iteration(2, -4.0), Iteration(2, -3.0), Iteration(10, -2.0)],
     }
 
 
@@ -58,3 +58,21 @@ def test_seconds_that_are_no_numbers(tmp_path: Path) -> None:
     found = Finished(tmp_path, (), {"a": stage(tmp_path / "a", seconds={"cpu": "long"})}, False)
     with pytest.raises(ExperimentError, match=r"stage\.json: damaged .*; delete .* training again"):
         costs(found)
+
+
+def test_curves_say_where_gaussians_are_split() -> None:
+    curve = [Iteration(1, -9.0), Iteration(1, -8.0), Iteration(2, -8.5), Iteration(2, -7.0)]
+    found = training_chart({"train": curve, "train and dev": curve[:2]})
+    assert [list(trace["y"]) for trace in found.plot["data"]] == [[-9.0, -8.0, -8.5, -7.0], [-9.0, -8.0]]
+    assert [shape["x0"] for shape in found.plot["layout"]["shapes"]] == [2.5]
+    assert [note["text"] for note in found.plot["layout"]["annotations"]] == ["1", "2"]
+    assert found.table.rows[2] == ("train", 3, 2, "−8.500")
+
+
+def test_bars_of_the_dearest_stages() -> None:
+    found = costs_chart([Cost(f"stage {n}", 30.0 - n, 1.0) for n in range(25)])
+    (bars,) = found.plot["data"]
+    assert (len(bars["y"]), bars["y"][-1], bars["x"][-1]) == (20, "stage 0", 30.0)
+    assert "The 20 dearest of 25." in found.caption
+    assert len(found.table.rows) == 25
+    assert "7 min 30 s of the processor" in found.spoken

@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.reports.finished import Finished
-from asr.reports.hearing import evaluated_recognizer, hear
-from asr.reports.phones import StatePhones
+from asr.reports.hearing import StatePhones, evaluated_recognizer, heard_utterances
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
@@ -19,7 +18,7 @@ def test_words_are_those_of_the_evaluation(finished: Finished, split: str) -> No
     data = finished.data(split)
     wanted = data.corpus.ids[1:3]
     phones = StatePhones.of(recognizer.model.topology)
-    found = list(hear(recognizer, data, wanted, phones))
+    found = list(heard_utterances(recognizer, data, wanted, phones))
     assert tuple(h.utterance.utterance_id for h in found) == wanted
     recognised = finished.recognised("gmm1", split, "bigram")
     assert [h.hypothesis.text for h in found] == [tuple(recognised[name]) for name in wanted]
@@ -43,6 +42,6 @@ def test_what_cannot_be_aligned_is_heard_all_the_same(finished: Finished) -> Non
     unknown, long = data.corpus.utterances[:2]
     changed = (replace(unknown, words=("NOBODY",)), replace(long, words=("ASA",) * 500))
     few = SpeechData(Corpus(changed), data.cepstra[:2])
-    found = list(hear(recognizer, few, few.corpus.ids, StatePhones.of(recognizer.model.topology)))
+    found = list(heard_utterances(recognizer, few, few.corpus.ids, StatePhones.of(recognizer.model.topology)))
     assert [h.alignment for h in found] == [None, None]
     assert all(h.hypothesis.words for h in found)

@@ -1,14 +1,26 @@
-"""A page is one file that asks for nothing, and in which no word can be markup."""
+"""A page is one file that asks for nothing, and no word in it can be markup; numbers as people write them."""
 
 import json
 import re
 from html.parser import HTMLParser
 from typing import Any
 
+import plotly.graph_objects as go
 import pytest
 
-from asr.reports.page import Page, render
-from asr.reports.parts import Chart, Section, Table
+from asr.reports.page import (
+    Chart,
+    Page,
+    Section,
+    Table,
+    error_bars,
+    interval,
+    p_value,
+    percent,
+    plot_of,
+    render,
+    seconds,
+)
 
 EVIL = "</script><script>alert(1)</script>"
 QUOTE = "\"'&<b>"
@@ -94,3 +106,34 @@ def test_the_library_of_charts_is_left_out_where_there_are_none() -> None:
     without = Elements(render(Page("t", (), (), (), {})))
     assert without.scripts.get("plotly", "") == ""
     assert "plotly.js v" in Elements(render(page(["go"]))).scripts["plotly"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (percent(99.96), "100.0"),
+        (percent(5, 2), "5.00"),
+        (interval((-3.04, -1.0)), "−3.0 to −1.0"),
+        (interval((0.0, 100.0), 0), "0–100"),
+        (p_value(0.001), "0.001"),
+        (p_value(1.0), "1.000"),
+        (seconds(59.94), "59.9 s"),
+        (seconds(60.0), "1 min 0 s"),
+        (seconds(3600.0), "1 h 0 min"),
+    ],
+)
+def test_text(text: str, expected: str) -> None:
+    assert text == expected
+
+
+def test_a_plot_is_plain_data_that_plotly_has_checked() -> None:
+    found = plot_of([go.Bar(x=[1, 2], y=["a", "b"])], xaxis={"title": "n"})
+    assert found["data"][0]["type"] == "bar"
+    assert found["layout"]["xaxis"]["title"] == {"text": "n"}
+    with pytest.raises(ValueError, match="colour"):
+        plot_of([], colour="red")
+
+
+def test_error_bars_reach_to_the_ends_of_intervals() -> None:
+    found = error_bars([(90.0, (85.0, 92.0)), (50.0, (50.0, 50.0))])
+    assert (found["arrayminus"], found["array"]) == ([5.0, 0.0], [2.0, 0.0])

@@ -1,22 +1,34 @@
-"""Posteriors of phones, confusions and separability against loops over frames."""
+"""Posteriors, confusions, separability against loops over frames; promises against what came true; charts."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
 from acoustic.hmm.topology import Topology
+from asr.corpora.corpus import Utterance
+from asr.reports.finished import Choice, Finished
+from asr.reports.hearing import HeardUtterance, StatePhones
 from asr.reports.phones import (
     FEWEST_FRAMES,
-    StatePhones,
+    N_SAMPLE,
+    Sample,
     area_under_curve,
     confusions,
+    confusions_chart,
     order_by_likeness,
+    reliability,
+    reliability_chart,
+    sample_of,
     separability,
+    separability_chart,
     worst_pairs,
 )
+from decoder.decoder import Hypothesis, HypothesisWord
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(-1, 3, size=300).astype(np.int32)
@@ -111,3 +123,113 @@ class TestOrder:
 
     def test_two_phones_need_no_order(self) -> None:
         assert order_by_likeness(np.diag([50, 0, 60])) == [0, 2]
+
+
+COUNTS = np.array([[80, 20, 0], [30, 70, 0], [0, 5, 0]])
+
+
+def test_rows_are_shares_of_what_was_said() -> None:
+    found = confusions_chart(COUNTS, "abc")
+    (heat,) = found.plot["data"]
+    assert list(heat["x"]) == list(heat["y"]) == ["a", "b"]  # c has too few frames
+    assert np.array(heat["z"]).tolist() == [[80.0, 20.0], [30.0, 70.0]]
+    assert found.plot["layout"]["coloraxis"]["cmax"] == 30.0
+    assert found.table.rows == (("b", "a", 30, "30.0"), ("a", "b", 20, "20.0"))
+    assert found.spoken.startswith("Of all frames 73.2 percent have the right phone")
+
+
+def test_pairs_show_how_often_the_odds_are_wrong() -> None:
+    areas = np.full((3, 3), np.nan)
+    areas[0, 1] = areas[1, 0] = 0.9
+    found = separability_chart(areas, "abc", COUNTS)
+    (heat,) = found.plot["data"]
+    assert [list(row) for row in heat["z"]] == [[None, pytest.approx(10.0)], [pytest.approx(10.0), None]]
+    assert found.table.rows == (("a", "b", "10.00"),)
+
+
+def test_pairs_without_enough_frames() -> None:
+    found = separability_chart(np.full((3, 3), np.nan), "abc", COUNTS)
+    assert found.table.rows == ()
+
+
+@pytest.mark.parametrize("with_intervals", [True, False])
+def test_promises_are_drawn_against_what_was_kept(with_intervals: bool) -> None:
+    kept = reliability(np.array([0.25, 0.25, 0.75]), np.array([True, False, True]))
+    found = reliability_chart("x", "Confidences", kept, with_intervals=with_intervals)
+    points, diagonal = found.plot["data"]
+    assert (list(points["x"]), list(points["y"])) == ([25.0, 75.0], [50.0, 100.0])
+    assert list(diagonal["x"]) == list(diagonal["y"]) == [0, 100]
+    assert ("error_y" in points) == with_intervals
+    assert [row[:3] for row in found.table.rows] == [("25.0 %", "50.0", 2), ("75.0 %", "100.0", 1)]
+    assert {len(row) for row in found.table.rows} == {len(found.table.head)} == {3 + with_intervals}
+
+
+def test_bins_hold_what_falls_into_them() -> None:
+    promised = np.array([0.05, 0.07, 0.55, 0.95, 1.0, 1.0])
+    true = np.array([False, True, True, True, True, False])
+    found = reliability(promised, true)
+    assert [(b.count, b.kept) for b in found.bins] == [(2, 0.5), (1, 1.0), (3, pytest.approx(2 / 3))]
+    assert [b.promised for b in found.bins] == pytest.approx([0.06, 0.55, 2.95 / 3])
+    assert found.count == 6
+    assert found.error == pytest.approx((2 * 0.44 + 0.45 + abs(2.95 - 2)) / 6)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 7), (7, 7), (3, 7)])
+def test_intervals_are_the_exact_ones(k: int, n: int) -> None:
+    (found,) = reliability(np.full(n, 0.5), np.arange(n) < k).bins
+    exact = binomtest(k, n).proportion_ci(0.95, "exact")
+    assert found.interval == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+def test_nothing_promises_nothing() -> None:
+    found = reliability(np.zeros(0), np.zeros(0, dtype=bool))
+    assert (found.bins, found.count) == ((), 0)
+    assert np.isnan(found.error)
+
+
+def test_the_last_grammar_is_looked_into(finished: Finished, chosen: Choice) -> None:
+    assert (chosen.model, chosen.split, chosen.grammar) == ("gmm1", "test", "bigram")
+    assert Choice.of(finished, None, None).model == finished.model(None)
+    assert set(chosen.speakers) == set(chosen.corpus.ids)
+    assert list(chosen.others) == ["gmm2"]
+    assert chosen.accuracy is chosen.accuracies["gmm1"]
+
+
+def heard(said: str, found: dict[str, float], posteriors: np.ndarray) -> HeardUtterance:  # type: ignore[type-arg]
+    words = tuple(HypothesisWord(word, 0.0, 1.0, 0.0, sure) for word, sure in found.items())
+    utterance = Utterance("u", Path("u.wav"), tuple(said.split()), "anna")
+    return HeardUtterance(utterance, Hypothesis(words, 0.0, True), None, np.log(posteriors))
+
+
+def test_a_sample_gathers_frames_and_words() -> None:
+    sample = Sample(StatePhones.of(Topology.monophones("ab", n_states=1)))
+    assert sample.phones.names == ("sil", "a", "b")
+    rows = np.random.default_rng(0).dirichlet(np.ones(3), size=6)
+    labels = np.array([0, 1, -1, 2, 1, 0], dtype=np.int32)
+    sample.add(heard("go left", {"go": 0.95, "lift": 0.35}, rows[:4]), labels[:4])
+    sample.add(heard("up", {"up": 0.85}, rows[4:]), labels[4:])
+    sample.add(heard("no", {"yes": 0.15}, rows[:2]), None)
+    assert sample.n_utterances == 3
+    assert_array_equal(sample.confusions, confusions(labels, np.log(rows)))
+    expected = [(0.15, 0.0), (0.35, 0.0), (0.85, 1.0), (0.95, 1.0)]
+    assert [(b.promised, b.kept) for b in sample.of_words.bins] == [pytest.approx(pair) for pair in expected]
+    known = labels >= 0
+    right = np.mean(rows[known].argmax(axis=1) == labels[known])
+    kept = sum(b.kept * b.count for b in sample.of_frames.bins) / sample.of_frames.count
+    assert kept == pytest.approx(right)
+    promised = sum(b.promised * b.count for b in sample.of_frames.bins) / sample.of_frames.count
+    assert promised == pytest.approx(rows[known].max(axis=1).mean(), rel=1e-6)
+    assert np.isnan(sample.separability).all()
+
+
+def test_an_empty_sample() -> None:
+    sample = Sample(StatePhones.of(Topology.monophones("ab", n_states=1)))
+    assert (sample.confusions.sum(), sample.of_words.count, sample.of_frames.count) == (0, 0, 0)
+
+
+def test_a_sample_is_the_same_each_time() -> None:
+    ids = [f"u{n:04d}" for n in range(3 * N_SAMPLE)]
+    found = sample_of(ids)
+    assert len(found) == N_SAMPLE
+    assert found == sample_of(ids[::-1])
+    assert sample_of(ids[:5]) == set(ids[:5])

@@ -10,20 +10,19 @@ import soundfile
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
-from asr.reports.sounds import (
+from asr.reports.building import file_name, sounds_directory
+from asr.reports.views import (
     MOST_COLUMNS,
     N_BANDS,
     as_flac,
     as_grey,
     data_url,
     envelope,
-    file_name,
     narrowed,
     picture,
-    sounds_directory,
     spectrogram,
 )
-from features.filterbank import mel
+from features.mfcc import mel
 
 RATE = 16000
 NOISE = np.random.default_rng(0).normal(scale=0.1, size=RATE).astype(np.float32)

@@ -10,7 +10,7 @@ from PIL import Image
 
 from acoustic.hmm.alignment import Alignment, Segment
 from asr.corpora.corpus import Utterance
-from asr.reports.hearing import Heard
+from asr.reports.hearing import HeardUtterance
 from asr.reports.views import line, posterior_rows, runs, said_and_heard, short, view
 from decoder.decoder import Hypothesis, HypothesisWord
 
@@ -19,12 +19,12 @@ POSTERIORS = np.full((10, 4), 0.02)
 POSTERIORS[np.arange(10), LABELS] = 0.94
 
 
-def heard(*words: str, alignment: Alignment | None) -> Heard:
+def heard(*words: str, alignment: Alignment | None) -> HeardUtterance:
     spoken = Utterance("u1", Path("u1.wav"), ("go", "[noise]", "left"), "anna")
     found = tuple(
         HypothesisWord(word, 0.02 * n, 0.02 * n + 0.02, -1.0, 0.5 + 0.1 * n) for n, word in enumerate(words)
     )
-    return Heard(spoken, Hypothesis(found, -5.0, True), alignment, np.log(POSTERIORS))
+    return HeardUtterance(spoken, Hypothesis(found, -5.0, True), alignment, np.log(POSTERIORS))
 
 
 def aligned() -> Alignment:

@@ -2,7 +2,7 @@
 
 import json
 
-from asr.scoring.accuracy_table import format_accuracy, format_comparison, to_json
+from asr.scoring.results import format_accuracy, format_comparison, to_json
 from asr.scoring.scoring import compare, score
 
 REFERENCE = {

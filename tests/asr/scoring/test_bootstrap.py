@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from asr.errors import ConfigError
-from asr.scoring.bootstrap import interval_of, resample_accuracies, two_sided_p_value
+from asr.scoring.scoring import interval_of, resample_accuracies, two_sided_p_value
 
 
 def random_counts(rng, n_utterances):

@@ -1,12 +1,16 @@
 """Word accuracy by hand, and comparisons of recognisers that are better or not."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from asr.corpora.corpus import Corpus, Utterance
 from asr.errors import ConfigError, ScoringError
 from asr.scoring.edit_distance import ErrorCounts
-from asr.scoring.scoring import compare, score
+from asr.scoring.scoring import accuracy_of, compare, score
+from decoder import Hypothesis, HypothesisWord
 
 REFERENCE = {
     "anna-1": ["go", "to", "the", "left"],
@@ -146,3 +150,18 @@ def test_p_values_of_equal_systems_are_not_small_too_often():
     ]
     # Expected 5 %, standard error 1.5 %.
     assert np.mean(np.array(p_values) < 0.05) < 0.11
+
+
+def test_scores_of_hypotheses_know_the_speakers() -> None:
+    spoken = [("AB", "BA"), ("BA",), ("AB", "AB", "BA")]
+    utterances = [
+        Utterance(f"u{n}", Path(f"/u{n}.wav"), words, speaker)
+        for n, (words, speaker) in enumerate(zip(spoken, "sts", strict=True))
+    ]
+    heard = [("AB", "BA"), ("AB",), ("AB", "BA")]  # right; a substitution; a deletion
+    timed = [tuple(HypothesisWord(word, 0.0, 0.1, 0.0) for word in words) for words in heard]
+    decoded = [Hypothesis(words, 0.0, True) for words in timed]
+    found = accuracy_of(Corpus(tuple(utterances)), decoded)
+    assert (found.counts.substitutions, found.counts.deletions, found.counts.insertions) == (1, 1, 0)
+    by_speaker = {s.speaker: s.counts for s in found.speakers}
+    assert (by_speaker["s"].deletions, by_speaker["t"].substitutions) == (1, 1)

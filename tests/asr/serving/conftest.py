@@ -22,10 +22,9 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 pytest.importorskip("uvicorn", reason="needs the extra serve")
 from websockets.sync.client import ClientConnection, connect
 
+from asr.serving.app import listening_socket, uvicorn_server
 from asr.serving.limits import Limits
-from asr.serving.served import Served
-from asr.serving.server import listening_socket, uvicorn_server
-from asr.serving.state import Server
+from asr.serving.state import Served, Server
 
 
 @dataclass

@@ -4,13 +4,11 @@ import pytest
 from pydantic import ValidationError
 
 from asr.serving import answers
-from asr.serving.levels import Levels
-from asr.serving.served import Served
-from asr.serving.takes import Take
+from asr.serving.limits import Limits
+from asr.serving.state import Served, Server
+from asr.serving.takes import Levels, Take
 from asr.serving.training import Progress
 from decoder.decoder import Hypothesis, HypothesisWord
-
-BOUNDS = answers.Bounds(upload_bytes=1, audio_s=1.0, streams=1)
 
 
 def test_a_transcript() -> None:
@@ -51,12 +49,15 @@ def test_words_end_after_they_begin() -> None:
     assert answers.Word.model_validate({"word": "on", "start_s": 1, "end_s": 1}).end_s == 1
 
 
-def test_of_an_experiment_only_the_name_is_told(trained: Path) -> None:
+def test_of_an_experiment_only_the_name_is_told(trained: Path, tmp_path: Path) -> None:
     served = Served(trained)
-    before = answers.model(served, BOUNDS)
+    server = Server(served, tmp_path, Limits(upload_bytes=5, audio_s=6.0, streams=7))
+    before = answers.model(server)
     assert (before.ready, before.words, before.n_words) == (False, [], 0)
     served.load()
-    after = answers.model(served, BOUNDS)
+    after = answers.model(server)
+    limits = after.limits
+    assert (limits.upload_bytes, limits.audio_s, limits.streams) == (5, 6.0, 7)
     assert (after.ready, after.model, after.sample_rate) == (True, "gmm2", 16000)
     assert sorted(after.words) == ["ASA", "IMI", "MAUI", "SUS"]
     assert str(trained.parent) not in after.model_dump_json()

@@ -1,13 +1,23 @@
-"""Errors are one line, without a path."""
+"""Errors in one line, the page's parts, sockets, addresses, and the end of a server."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
-from asr.errors import CorpusError
+from asr.errors import ConfigError, CorpusError, ExperimentError
+from asr.serving.app import ASSETS, KINDS, address_of, has_model, listening_socket, warning_of
 
 
 @pytest.mark.parametrize(
@@ -54,3 +64,142 @@ def test_json_bodies_are_bounded(started: Any, tmp_path: Path) -> None:
     word = {"word": "x", "start_s": 0, "end_s": 1}
     said = started.ask("POST", "/api/words", {"duration_s": 1, "words": [word] * 20_001})
     assert said.status == 422
+
+
+NAMES = sorted(path.name for path in ASSETS.iterdir() if path.suffix in KINDS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_part_refers_to_is_there(started: Any, name: str) -> None:
+    answer = started.ask("GET", f"/assets/{name}")
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith(KINDS["." + name.rpartition(".")[2]])
+    text = answer.body.decode()
+    for found in re.findall(r'(?:"|\()/assets/([\w.-]+)|from "\./([\w.-]+)"', text):
+        assert "".join(found) in NAMES
+    hosts = [
+        host
+        for host in re.findall(r"https?://[\w.]+", text)
+        if host not in ("http://www.w3.org", "http://127.0.0.1")
+    ]
+    assert hosts == []
+    assert not re.search(r"<[^>]* (style|on\w+)=", text)
+
+
+def test_the_page_itself(started: Any) -> None:
+    assert started.ask("GET", "/").body == (ASSETS / "index.html").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["nothing.js", "..%2Fapp.py", "../app.py", "%2e%2e/pages.py", ""])
+def test_nothing_else_is_served(started: Any, name: str) -> None:
+    assert started.ask("GET", f"/assets/{name}").status == 404
+
+
+def test_every_control_is_used_by_a_script_or_a_test() -> None:
+    page = (ASSETS / "index.html").read_text(encoding="utf-8")
+    scripts = "".join(path.read_text(encoding="utf-8") for path in ASSETS.glob("*.js"))
+    controls = re.findall(r'<(?:button|input|select|textarea)[^>]*\bid="([\w-]+)"', page)
+    built = [f"talk-{name}" for name in ("textgrid", "ctm")] + [
+        f"tab-{n}" for n in ("talk", "files", "commands")
+    ]
+    assert [name for name in controls if f'"{name}"' not in scripts and name not in built] == []
+    assert len(controls) == len(set(controls)) == 18
+
+
+Process: TypeAlias = "subprocess.Popen[str]"
+Serving = Callable[..., tuple[Process, int]]
+RUN = "import sys; from asr.__main__ import main; sys.exit(main())"
+
+
+def test_a_free_port_and_one_in_use() -> None:
+    with listening_socket("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        assert address_of(listening, "127.0.0.1") == f"http://127.0.0.1:{port}/"
+        assert address_of(listening, "0.0.0.0") == f"http://127.0.0.1:{port}/"
+        assert address_of(listening, "::1") == f"http://[::1]:{port}/"
+        with pytest.raises(ConfigError, match=f"127.0.0.1:{port}: Address already in use; expected"):
+            listening_socket("127.0.0.1", port)
+    with pytest.raises(ConfigError, match="--host: no such host: "):
+        listening_socket("no such host", 0)
+
+
+def test_on_windows_a_port_is_for_one_program_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    class Recorded(socket.socket):
+        def setsockopt(self, level: int, option: int, value: int) -> None:  # type: ignore[override]
+            asked.append(option)
+
+    monkeypatch.setattr(socket, "socket", Recorded)
+    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", -5, raising=False)
+    listening_socket("127.0.0.1", 0).close()
+    monkeypatch.delattr(socket, "SO_EXCLUSIVEADDRUSE")
+    listening_socket("127.0.0.1", 0).close()
+    assert asked == [-5, socket.SO_REUSEADDR]
+
+
+def test_whether_there_is_a_model(trained: Path, tmp_path: Path) -> None:
+    assert (has_model(trained, None), has_model(tmp_path, None)) == (True, False)
+    with pytest.raises(ExperimentError, match="no such directory"):
+        has_model(tmp_path / "none", "npd")
+    (tmp_path / "file").touch()
+    with pytest.raises(ExperimentError, match="a file, expected a directory"):
+        has_model(tmp_path / "file", None)
+
+
+def test_who_can_reach_it_is_said() -> None:
+    assert warning_of("127.0.0.1") == ""
+    assert warning_of("0.0.0.0").startswith("0.0.0.0: everyone who reaches this address")
+
+
+def answers(port: int) -> bool:
+    """Return whether a server says which model it has."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", "/api/model")
+        return bool(json.loads(connection.getresponse().read())["model"] == "gmm2")
+    except ConnectionError:
+        return False
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def serving(at_terminal: Callable[..., Process], trained: Path, tmp_path: Path) -> Serving:
+    """Return a function that starts ``asr serve`` after some code, and gives its process and its port."""
+
+    def begin(before: str = "") -> tuple[Process, int]:
+        server = at_terminal(before + RUN, "serve", str(trained), "--port", "0", "--json", cwd=tmp_path)
+        assert server.stdout is not None
+        told = json.loads(server.stdout.readline())
+        assert told["ready"] is True
+        port = int(told["address"].rstrip("/").rpartition(":")[2])
+        assert answers(port)
+        return server, port
+
+    return begin
+
+
+@pytest.mark.skipif(os.name == "nt", reason="ends by a signal")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_is_stopped_with_a_word(serving: Serving, tmp_path: Path, number: signal.Signals) -> None:
+    server, _ = serving()
+    with server:
+        server.send_signal(number)
+        server.send_signal(number)  # `timeout` and some schedulers send it twice
+        assert server.wait(30) == 0
+        assert server.stderr is not None
+        assert server.stderr.read().splitlines() == ["stop with Ctrl-C", "stopped"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no nohup")
+def test_a_server_under_nohup_outlives_its_terminal(serving: Serving) -> None:
+    server, port = serving("signal.signal(signal.SIGHUP, signal.SIG_IGN)\n")
+    with server:
+        server.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        was_there = answers(port)
+        server.terminate()
+        server.wait(30)
+    assert was_there

@@ -19,8 +19,7 @@ import soundfile
 from asr import train
 from asr.corpora.tones import RATE, WORDS, speak
 from asr.serving.limits import Limits
-from asr.serving.served import Served
-from asr.serving.state import Server
+from asr.serving.state import Served, Server
 
 pytestmark = pytest.mark.slow
 FLAGS = (

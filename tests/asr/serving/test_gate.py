@@ -1,14 +1,20 @@
-"""Whose requests are answered."""
+"""Whose requests are answered, and how large they may be."""
 
+from __future__ import annotations
+
+import asyncio
+import socket
 from typing import Any
 
 import pytest
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from asr.serving.gate import HEADERS, is_loopback, names_of, refusal_of
+from asr.serving.gate import HEADERS, bounded, is_loopback, names_of, refusal_of
+from asr.serving.limits import Limits
 
 HERE = names_of("127.0.0.1")
 
@@ -83,3 +89,45 @@ def test_strangers_are_refused_before_anything_is_read(started: Any) -> None:
     with connect(place, origin=Origin(started.address), proxy=None) as own:
         own.send("[]")
         assert '"type":"error"' in own.recv(10)
+
+
+def test_too_large_and_too_slow(start: Any) -> None:
+    running = start(Limits(json_bytes=1000, arrival_s=0.5))
+    word = {"word": "x", "start_s": 0, "end_s": 1}
+    assert running.ask("POST", "/api/words", {"duration_s": 1, "words": [word]}).status == 200
+    said = running.ask("POST", "/api/words", {"duration_s": 1, "words": [word] * 100})
+    assert (said.status, said.error) == (
+        413,
+        "the request is too large, expected at most 0.001 MB; send less",
+    )
+    with socket.create_connection(("127.0.0.1", running.port)) as raw:
+        head = b"POST /api/words HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        raw.sendall(head + b"Content-Length: 100\r\n\r\n{")
+        raw.settimeout(60)
+        answer = b"".join(iter(lambda: raw.recv(4000), b""))  # up to the end of the connection
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"connection: close" in answer.lower()
+    assert b"did not arrive within 0.5 s" in answer
+
+
+def test_a_body_is_counted_piece_by_piece_and_what_follows_it_passes() -> None:
+    async def run() -> list[str]:
+        messages = [
+            {"type": "http.request", "body": bytes(60), "more_body": True},
+            {"type": "http.request", "body": bytes(40), "more_body": False},
+            {"type": "http.disconnect"},
+        ]
+
+        async def receive() -> Any:
+            return messages.pop(0)
+
+        whole = bounded(receive, Limits(json_bytes=100))
+        found = [(await whole())["type"] for _ in range(3)]
+        messages.extend([{"type": "http.request", "body": bytes(60), "more_body": True}] * 2)
+        small = bounded(receive, Limits(json_bytes=100))
+        await small()
+        with pytest.raises(HTTPException, match="too large"):
+            await small()
+        return found
+
+    assert asyncio.run(run()) == ["http.request", "http.request", "http.disconnect"]

@@ -1,4 +1,4 @@
-"""Streams: what is said to them, and how they end."""
+"""Streams: what is said to them, how they end, and the sound that waits."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ import soundfile
 from starlette.websockets import WebSocketDisconnect
 from websockets.exceptions import ConnectionClosed
 
-from asr.serving import listening, recognition
+from asr import Recognizer
+from asr.serving import listening
 from asr.serving.limits import Limits
+from asr.serving.listening import MOST_ITEMS, SoundQueue, sentence_of, words_of
 from decoder.decoder import Hypothesis
+from features.audio import read_audio
 
 WISH = {"sample_rate": 16000}
 
@@ -208,7 +211,7 @@ def test_long_transcriptions_do_not_stall_streams(
         gate.wait(60)
         return Hypothesis((), 0.0, True)
 
-    monkeypatch.setattr(recognition, "_heard", heard)
+    monkeypatch.setattr(Recognizer, "transcribe", heard)
     running = start(Limits(workers=1))
     upload = threading.Thread(target=running.ask, args=("POST", "/api/transcribe", spoken.read_bytes()))
     upload.start()
@@ -238,7 +241,6 @@ class Slow:
 
 
 def test_a_slow_server_says_so_and_does_not_grow(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "open_stream", lambda recognizer, rate: Slow())
     waiting: list[float] = []
     original = listening.SoundQueue.put
 
@@ -248,6 +250,7 @@ def test_a_slow_server_says_so_and_does_not_grow(start: Any, monkeypatch: pytest
 
     monkeypatch.setattr(listening.SoundQueue, "put", put)
     running = start(Limits(behind_s=4, told_s=1))
+    monkeypatch.setattr(Recognizer, "stream", lambda recognizer, rate: Slow())
     with running.listening(WISH) as stream:
 
         def send() -> None:
@@ -273,4 +276,86 @@ def test_what_is_said_to_a_closed_connection_ends_the_conversation() -> None:
     server = SimpleNamespace(limits=Limits())
     conversation = listening.Conversation(Closed(), server, SimpleNamespace(), 16000, "pcm_s16le")  # type: ignore[arg-type]
     with pytest.raises(WebSocketDisconnect, match="1006"):
-        asyncio.run(conversation.say({"type": "partial"}))
+        asyncio.run(conversation.tell({"type": "partial"}))
+
+
+def test_pieces_are_joined_up_to_a_second_and_commands_keep_their_place() -> None:
+    async def run() -> list[object]:
+        queue = SoundQueue(100, 10)
+        for n in range(5):
+            await queue.put(np.full(40, n, np.float32))
+        await queue.put("finish")
+        await queue.put(np.ones(10, np.float32))
+        assert queue.waiting_s == pytest.approx(2.1)
+        found: list[object] = []
+        while queue.waiting_s:
+            item = await queue.take()
+            found.append(item if isinstance(item, str) else (item.size, float(item[0]), float(item[-1])))
+        return found
+
+    assert asyncio.run(run()) == [(80, 0.0, 1.0), (80, 2.0, 3.0), (40, 4.0, 4.0), "finish", (10, 1.0, 1.0)]
+
+
+def test_who_puts_too_much_waits() -> None:
+    async def run() -> None:
+        queue = SoundQueue(100, 1)
+        await queue.put(np.zeros(100, np.float32))
+        waiting = asyncio.ensure_future(queue.put(np.zeros(10, np.float32)))
+        await asyncio.sleep(0.02)
+        assert not waiting.done()
+        assert (await queue.take()).size == 100  # type: ignore[union-attr]
+        await waiting
+        assert queue.waiting_s == pytest.approx(0.1)
+
+    asyncio.run(run())
+
+
+def test_long_messages_keep_the_bounds() -> None:
+    sound = np.arange(1650, dtype=np.float32)  # sixteen seconds and a half in one message
+
+    async def run() -> list[np.ndarray]:
+        queue = SoundQueue(100, 3)
+        await queue.put(np.zeros(50, np.float32))
+        putting = asyncio.ensure_future(queue.put(sound))
+        found = []
+        while sum(piece.size for piece in found) < 1700:
+            await asyncio.sleep(0)
+            assert queue.waiting_s <= 3
+            piece = await queue.take()
+            assert not isinstance(piece, str)
+            found.append(piece)
+        await putting
+        return found
+
+    pieces = asyncio.run(run())
+    assert max(piece.size for piece in pieces) <= 100
+    np.testing.assert_array_equal(np.concatenate(pieces)[50:], sound)
+
+
+def test_many_small_messages_are_bounded_too() -> None:
+    async def run() -> bool:
+        queue = SoundQueue(16000, 10)
+        for _ in range(MOST_ITEMS):
+            await queue.put(np.zeros(1, np.float32))
+        try:
+            async with asyncio.timeout(0.02):
+                await queue.put(np.zeros(1, np.float32))
+        except TimeoutError:
+            return True
+        return False
+
+    assert asyncio.run(run()) is True
+
+
+def test_a_stream_finds_what_a_recording_holds(trained: Path, spoken: Path) -> None:
+    recognizer = Recognizer.load(trained).with_options(confidence=True)
+    text = spoken.with_suffix(".txt").read_text().split()
+    stream = recognizer.stream(16000)
+    samples = read_audio(spoken, 16000)
+    partials = [words_of(stream.accept(piece)) for piece in np.array_split(samples, 20)]
+    found = sentence_of(stream.finish())
+    assert [word["word"] for word in found["words"]] == text == found["text"].split()
+    assert any(partials)
+    assert all({"word", "start_s", "end_s"} == set(word) for words in partials for word in words)
+    assert all(0 <= word["confidence"] <= 1 for word in found["words"])
+    assert json.loads(json.dumps(found)) == found

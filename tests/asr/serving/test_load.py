@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
+from asr.serving.app import listening_socket, uvicorn_server
 from asr.serving.limits import Limits
-from asr.serving.served import Served
-from asr.serving.server import listening_socket, uvicorn_server
-from asr.serving.state import Server
+from asr.serving.state import Served, Server
 
 
 @pytest.fixture

@@ -1,18 +1,20 @@
-"""The interface for programs, as they use it."""
+"""The interface for programs, as they use it, and recordings that are too large, too slow, or none."""
 
 from __future__ import annotations
 
+import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
-from asr import align, decode
-from asr.formats.ctm import from_ctm
-from asr.serving import recognition
-from asr.serving.limits import Limits
+from asr import Recognizer, align, decode
+from asr.serving.limits import Limits, Refusal
+from asr.serving.recognition import checked
 from foundation.errors import AsrError
 
 
@@ -60,8 +62,8 @@ def test_alignment_is_that_of_the_command_line(started: Any, trained: Path, spok
     ]
     grid = started.ask("POST", f"{place}&format=textgrid", spoken.read_bytes()).body.decode()
     assert 'name = "phones"' in grid
-    rows = from_ctm(started.ask("POST", f"{place}&format=ctm&name=u", spoken.read_bytes()).body.decode())
-    assert [row.interval.label for row in rows] == text.split()
+    rows = started.ask("POST", f"{place}&format=ctm&name=u", spoken.read_bytes()).body.decode().splitlines()
+    assert [row.split()[4] for row in rows] == text.split()
 
 
 @pytest.mark.parametrize(
@@ -106,10 +108,22 @@ def test_without_a_model_there_is_nothing_to_ask(start: Any, spoken: Path) -> No
     assert (said.status, "there is no model yet" in said.error) == (409, True)
 
 
+def test_a_recording_that_is_still_read_goes_with_the_server_on_windows(
+    start: Any, spoken: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asr.serving.recognition.shutil.rmtree", lambda folder, ignore_errors: None)
+    later: list[Path] = []
+    monkeypatch.setattr("atexit.register", lambda remove, folder, ignore_errors: later.append(folder))
+    monkeypatch.setattr(Recognizer, "transcribe", lambda recognizer, path: time.sleep(0.5))
+    said = start(Limits(answer_s=0.01)).ask("POST", "/api/transcribe", spoken.read_bytes())
+    assert (said.status, later) == (408, list(temporary.iterdir()))
+    assert len(later) == 1
+
+
 def test_an_answer_that_takes_too_long(
     start: Any, spoken: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recognition, "_heard", lambda recognizer, path: time.sleep(0.5))
+    monkeypatch.setattr(Recognizer, "transcribe", lambda recognizer, path: time.sleep(0.5))
     said = start(Limits(answer_s=0.01)).ask("POST", "/api/transcribe", spoken.read_bytes())
     assert (said.status, "not done within 0.01 s" in said.error) == (408, True)
     assert list(temporary.iterdir()) == []
@@ -129,3 +143,94 @@ def test_the_description_names_every_route_and_the_body(started: Any) -> None:
     }
     body = described["paths"]["/api/transcribe"]["post"]["requestBody"]["content"]
     assert body == {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+
+
+@pytest.fixture
+def small(start: Any, temporary: Path) -> Any:
+    return start(Limits(upload_bytes=200_000, arrival_s=0.5, audio_s=2, channels=2, uploads=2))
+
+
+def is_clean(temporary: Path) -> bool:
+    """Return whether no temporary file is left, a moment after the answer."""
+    return comes(lambda: not list(temporary.iterdir()))
+
+
+def comes(condition: Callable[[], bool]) -> bool:
+    """Return whether a condition comes true within some seconds."""
+    for _ in range(200):
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_too_large(small: Any, temporary: Path) -> None:
+    said = small.ask("POST", "/api/transcribe", None, {"content-length": "300000000"})
+    assert (said.status, said.error) == (
+        413,
+        "the recording is too large, expected at most 0.2 MB; send a part of it",
+    )
+    # Without a length that is said before, it is counted.
+    pieces = (bytes(1000) for _ in range(250))
+    said = small.ask("POST", "/api/transcribe", pieces)
+    assert said.status == 413
+    assert is_clean(temporary)
+
+
+def test_too_slow(small: Any, temporary: Path) -> None:
+    with socket.create_connection(("127.0.0.1", small.port)) as raw:
+        raw.sendall(b"POST /api/transcribe HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nRIFF")
+        raw.settimeout(60)
+        answer = b"".join(iter(lambda: raw.recv(4000), b""))  # up to the end of the connection
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"did not arrive within 0.5 s" in answer
+    assert is_clean(temporary)
+
+
+def test_gone_away(small: Any, temporary: Path) -> None:
+    with socket.create_connection(("127.0.0.1", small.port)) as raw:
+        raw.sendall(b"POST /api/transcribe HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nRIFF")
+        assert comes(lambda: small.server.uploads.taken == 1)
+    assert comes(lambda: small.server.uploads.taken == 0)
+    assert is_clean(temporary)
+
+
+def test_too_many_at_once(small: Any) -> None:
+    begun = b"POST /api/transcribe HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n"
+    sockets = [socket.create_connection(("127.0.0.1", small.port)) for _ in range(2)]
+    try:
+        for each in sockets:
+            each.sendall(begun)
+        assert comes(lambda: small.server.uploads.taken == 2)
+        said = small.ask("POST", "/api/transcribe", b"x")
+        assert (said.status, "busy with 2 recordings" in said.error) == (503, True)
+        assert small.ask("GET", "/api/model").status == 200
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def test_too_long_and_too_many_channels(small: Any, sound_file: Any, temporary: Path) -> None:
+    long = small.ask("POST", "/api/transcribe", sound_file(np.zeros(3 * 8000), 8000))
+    assert (long.status, long.error) == (413, "3 s of sound, expected at most 2 s; send a part of it")
+    wide = small.ask("POST", "/api/transcribe", sound_file(np.zeros((8000, 3)), 8000))
+    assert wide.error == "3 channels, expected at most 2; mix them down"
+    assert is_clean(temporary)
+
+
+@pytest.mark.parametrize("body", [b"", b"hello", b"RIFF" + bytes(50), bytes(1000)])
+def test_no_recording(small: Any, temporary: Path, body: bytes) -> None:
+    said = small.ask("POST", "/api/transcribe", body)
+    assert said.status == 415
+    assert said.error.startswith("the recording: ")
+    assert str(temporary) not in said.error
+    assert is_clean(temporary)
+
+
+def test_forms_and_what_a_second_program_would_read_are_refused(small: Any, tmp_path: Path) -> None:
+    form = small.ask("POST", "/api/transcribe", b"--x--", {"content-type": "multipart/form-data; boundary=x"})
+    assert (form.status, "--data-binary" in form.error) == (415, True)
+    path = tmp_path / "recording"
+    path.write_bytes(b"\x00\x00\x00\x20ftypM4A " + bytes(50))
+    with pytest.raises(Refusal, match="m4a, mp4, webm or wma; expected wav"):
+        checked(path, Limits())

@@ -6,7 +6,6 @@ import pytest
 import asr
 from asr.errors import ConfigError
 from asr.serving.limits import Limits
-from asr.serving.served import Served
 
 
 def test_what_is_wrong_is_said_before_anything_starts(
@@ -27,13 +26,13 @@ def test_an_experiment_has_the_name_of_its_folder(monkeypatch: pytest.MonkeyPatc
 
     class Fake:
         @staticmethod
-        def run(served: Served, **options: Any) -> None:
-            given.append((served, options))
+        def run(experiment: Path, **options: Any) -> None:
+            given.append((experiment, options))
 
     monkeypatch.setattr("asr.serving.serve.import_module", lambda name: Fake)
     asr.serve(folder="a/lamp")
     asr.serve("exp/x", model="gmm", port=0, limits=Limits(streams=3))
-    assert [served.experiment for served, _ in given] == [Path("exp/lamp"), Path("exp/x")]
-    assert (given[1][0].model, given[1][1]["port"], given[1][1]["limits"].streams) == ("gmm", 0, 3)
+    assert [experiment for experiment, _ in given] == [Path("exp/lamp"), Path("exp/x")]
+    assert (given[1][1]["model"], given[1][1]["port"], given[1][1]["limits"].streams) == ("gmm", 0, 3)
     assert given[0][1]["folder"] == Path("a/lamp")
     assert given[0][1]["host"] == "127.0.0.1"

@@ -16,7 +16,7 @@ import pytest
 
 from asr.errors import ConfigError
 from asr.serving import training as training_module
-from asr.serving.refusals import Refusal
+from asr.serving.limits import Refusal
 from asr.serving.training import STEPS, Progress, Training, message_of, step_of
 
 HELD = (  # a server that starts a training, tells its process and then hangs
@@ -171,3 +171,31 @@ def test_the_process_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
 
     found = asyncio.run(main())
     assert (found.status, found.message) == ("failed", "No such file or directory")
+
+
+CHILD = [sys.executable, "-m", "asr.serving.training"]
+
+
+def test_it_is_the_command_line() -> None:
+    with subprocess.Popen([*CHILD, "--version"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.read().startswith(b"asr ")
+        assert child.wait(30) == 0
+
+
+def test_mistakes_have_their_exit_code() -> None:
+    with subprocess.Popen([*CHILD, "dance"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stderr is not None
+        assert child.stderr.read().startswith(b"asr: ")
+        assert child.wait(30) == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="ends by a signal")
+def test_it_ends_with_its_input() -> None:
+    code = "import asr.serving.training, threading, time; asr.serving.training.end_with_input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as child:
+        time.sleep(0.5)
+        assert child.poll() is None
+        assert child.stdin is not None
+        child.stdin.close()
+        assert child.wait(15) == -signal.SIGTERM

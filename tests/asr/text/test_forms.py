@@ -3,7 +3,7 @@
 import pytest
 
 from acoustic.hmm.topology import NOISE_WORD
-from asr.text.forms import UNKNOWN_WORD, Ways, WordForms, forms_of_text, without_remarks
+from asr.text.forms import UNKNOWN_WORD, Spellings, WordForms, forms_of_text, without_remarks
 
 
 def words_of(forms: WordForms, transcript: str) -> list[str]:
@@ -80,7 +80,7 @@ def test_numerals_in_a_language() -> None:
 
 
 def test_ways_of_writing() -> None:
-    ways = Ways()
+    ways = Spellings()
     for word, written, begins in [
         ("the", "The", True),
         ("the", "the", False),

@@ -3,8 +3,8 @@
 import pytest
 
 from asr.errors import ConfigError
-from asr.text import numerals
-from asr.text.numerals import spelt_out
+from asr.text import plain as numerals
+from asr.text.plain import spelt_out
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,6 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ImportError(name)
 
     monkeypatch.setattr(numerals.importlib, "import_module", missing)
-    numerals._module.cache_clear()
+    numerals._num2words.cache_clear()
     with pytest.raises(ConfigError, match=r"pip install \"asr-sparse-kernel\[numerals\]\""):
         spelt_out("1", "en")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from made_steps import Made
 
+from asr.config import with_settings
 from asr.experiment import Experiment
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
-from asr.settings import with_settings
 
 
 @pytest.fixture(scope="session")

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
-from acoustic.emissions.hybrid import THESIS, train_emissions
+from acoustic.emissions.training import THESIS, AlignedFrames, aligned_frames, halves
 from acoustic.pairs.train_forward import PairForwardConfig
+from acoustic.ways import SIGMAS, WAYS, train_emissions
 from asr.config import ExperimentConfig
 from asr.training import choice
 from asr.training.choice import (
-    LAMBDA_TOLS,
-    VALUES,
     DevFrames,
     choose,
     chosen_config,
@@ -48,7 +46,7 @@ def data() -> AlignedFrames:
 def test_the_value_whose_posteriors_of_the_right_classes_are_largest(
     data: AlignedFrames, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(choice.VALUES, "hybrid.sigma", (0.3, 2.0, 5.0))
+    monkeypatch.setattr(choice, "SIGMAS", (0.3, 2.0, 5.0))
     x, states = drawn(1)
     unknown = np.arange(len(x)) % 5 == 0
     found = choose("npd", data, DevFrames(x, np.where(unknown, -1, states)), CONFIG)
@@ -75,11 +73,12 @@ def test_some_classes_alone(data: AlignedFrames) -> None:
 
 def test_a_way_of_training_tries_its_own_options() -> None:
     config = replace(CONFIG, chosen_on_dev=("hybrid.sigma", "forward.tol", "forward.epsilon", "krls.nu"))
-    sigmas, epsilons = VALUES["hybrid.sigma"], VALUES["forward.epsilon"]
-    npd = {"hybrid.sigma": sigmas, "forward.tol": VALUES["forward.tol"], "forward.epsilon": epsilons}
+    sigmas, pairs, orols = SIGMAS, WAYS["npd"].values, WAYS["orols"].values
+    npd = {"hybrid.sigma": sigmas, "forward.tol": pairs["tol"], "forward.epsilon": pairs["epsilon"]}
     assert values_of("npd", config) == npd
-    assert values_of("orols", config) == {**npd, "forward.tol": LAMBDA_TOLS}
-    assert values_of("krls", config) == {"hybrid.sigma": sigmas, "krls.nu": VALUES["krls.nu"]}
+    assert values_of("orols", config) == {**npd, "forward.tol": orols["tol"]}
+    assert min(pairs["tol"]) > max(orols["tol"])  # one of residuals, the other of λ
+    assert values_of("krls", config) == {"hybrid.sigma": sigmas, "krls.nu": WAYS["krls"].values["nu"]}
     assert values_of("svm", config) == {"hybrid.sigma": sigmas}
     assert values_of("sklearn:naive_bayes.GaussianNB", config) == {}
 

@@ -10,16 +10,8 @@ from acoustic.hmm.fit import FitCurve, Margins
 from asr import Recognizer
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
-from asr.training.fit import (
-    FitCurves,
-    Heard,
-    _partners,
-    fit_curves,
-    hear,
-    load_curves,
-    n_wrong_each,
-    save_curves,
-)
+from asr.decoding.model_directories import FitCurves, load_curves, save_curves
+from asr.training.fit import Heard, _partners, fit_curves, hear, n_wrong_each
 from decoder.lexicon import Lexicon
 
 

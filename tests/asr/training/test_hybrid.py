@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from acoustic.emissions.hybrid import HybridConfig
+from acoustic.emissions.training import HybridConfig
 from acoustic.hmm.topology import Topology
 from acoustic.hmm.tying import TyingConfig
 from asr import Recognizer, align, clean, info, sparsity, train
@@ -17,12 +17,12 @@ from asr.cli import main
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
 from asr.corpora.utterances import Corpus, Utterance
-from asr.decoding.passes import adapted, heard_states, scored_speech
 from asr.errors import ConfigError, ExperimentError
 from asr.files import as_plain
 from asr.scoring.results import read_results
 from asr.sparsity import config_of
 from asr.training.hybrid import Units, context_units, own_units, train_hybrid
+from asr.transcribe import adapted, heard_states, scored_speech
 from features.frontend import FrontEnd, FrontEndConfig
 
 SMALL = ("hybrid.min_frames=5", "tying.min_frames=60", "tying.min_gain=20", "pools.n_centers=20")

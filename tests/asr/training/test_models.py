@@ -11,12 +11,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.emissions.model_files import load_model
+from acoustic.ways import WAYS
+from asr.config import with_settings
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.errors import ConfigError, CorpusError
 from asr.experiment import Experiment
 from asr.files import as_plain, read_json
 from asr.pipeline import aligner_of, check_system
-from asr.settings import with_settings
 from asr.store import StageOutput
 from asr.systems import GmmSystem, HybridSystem, find_system
 from asr.training import choice
@@ -194,7 +195,8 @@ class TestChoice:
 
     @pytest.fixture(autouse=True)
     def values(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(choice, "VALUES", {"hybrid.sigma": (0.01, 3.0), "forward.n_centers": (4, 8)})
+        monkeypatch.setattr(choice, "SIGMAS", (0.01, 3.0))
+        monkeypatch.setitem(WAYS, "npd", replace(WAYS["npd"], values={"n_centers": (4, 8)}))
         monkeypatch.setattr(choice, "N_CLASSES", 1000)
 
     def test_the_values_of_least_cost_are_trained(self, made: Any) -> None:
@@ -243,7 +245,8 @@ class TestChoice:
         config = with_settings(experiment.config, settings)
         assert not any(name.startswith("choice") for name in made.configured(*settings, models=[BAYES]).steps)
         assert choice.values_of("svm", config) == {"hybrid.sigma": (0.01, 3.0)}
-        assert choice.values_of("npd", config) == dict(choice.VALUES)
+        of_npd = {"hybrid.sigma": (0.01, 3.0), "forward.n_centers": (4, 8)}
+        assert choice.values_of("npd", config) == of_npd
 
 
 class TestHybrid:

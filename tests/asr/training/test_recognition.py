@@ -10,17 +10,17 @@ import pytest
 
 from acoustic.emissions.model_files import load_model
 from asr.corpora.corpus import read_corpus, write_corpus
-from asr.decoding.keywords import USUAL_REJECTION, read_keywords
-from asr.decoding.passes import scored_speech
 from asr.experiment import Experiment
 from asr.files import read_json, write_json
 from asr.recognizer import Recognizer
-from asr.rules.choosing import learned_rule
 from asr.scoring.results import read_results
 from asr.scoring.scoring import score
+from asr.spotting.learning import learned_rule
+from asr.spotting.rejection import USUAL_REJECTION, read_keywords
 from asr.store import StageOutput
 from asr.systems import GmmSystem
 from asr.training.recognition import assemble_recognizer, read_rows
+from asr.transcribe import scored_speech
 from decoder.lexicon import Lexicon
 
 Tasks = Callable[..., Experiment]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from decoder import GrammarError, NGram
-from decoder.grammars.arpa import read_arpa, write_arpa
+from decoder.grammars.ngram import read_arpa, write_arpa
 
 ARPA = """\
 A model by hand; what stands before the data is a comment.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from decoder.grammars.counts import count_levels, names_of
+from decoder.grammars.smoothing import count_levels, names_of
 
 WORDS = sorted([*"ABCDE", "<s>", "</s>"])
 

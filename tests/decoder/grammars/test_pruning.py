@@ -7,9 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from decoder import NGram
-from decoder.grammars.counts import count_levels, names_of
-from decoder.grammars.pruning import normalized, relative_entropies
-from decoder.grammars.smoothing import interpolated
+from decoder.grammars.smoothing import count_levels, interpolated, names_of, normalized, relative_entropies
 
 WORDS = list("ABCD")
 

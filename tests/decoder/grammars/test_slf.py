@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from decoder.errors import GrammarError
-from decoder.grammars.finite_state import FiniteStateGrammar, WordArc
+from decoder.grammars.finite_state import FiniteStateGrammar, WordArc, format_slf, read_slf, write_slf
 from decoder.grammars.jsgf import parse_jsgf
 from decoder.grammars.ngram import NGram
-from decoder.grammars.slf import format_slf, read_slf, write_slf
 from decoder.grammars.word_pair import WordPairGrammar
 
 # As HParse writes them, with weights added: (one | two) {three}, base 10.

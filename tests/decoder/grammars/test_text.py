@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from decoder.grammars.text import grammar_lines, grammar_text
+from decoder.grammars.grammar import grammar_lines, grammar_text
 
 
 def test_line_ends_marks_and_comments(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from decoder.grammars.ngram import NGram
 from decoder.pronouncing.joint_ngram import (
+    JointNgram,
     count_ngrams,
     discounts_of,
     estimate,
@@ -15,7 +16,6 @@ from decoder.pronouncing.joint_ngram import (
     interpolate,
     smoothed_counts,
 )
-from decoder.pronouncing.search import JointNgram
 
 TEXTS = [[0, 1, 2], [0, 1], [2, 0, 1, 2], [1], [3, 0], [0, 1, 2, 2]]
 N_UNITS = 4

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from decoder.lexicon import Lexicon
+from decoder.pronouncing.joint_ngram import JointNgram, search
 from decoder.pronouncing.model import PronunciationModel
-from decoder.pronouncing.search import JointNgram, search
 
 LEXICON = Lexicon(
     {

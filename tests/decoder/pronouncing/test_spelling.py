@@ -2,7 +2,7 @@
 
 import pytest
 
-from decoder.pronouncing.spelling import MAX_LETTERS, folds_case, known_letters, letters_of
+from decoder.pronouncing.model import MAX_LETTERS, folds_case, known_letters, letters_of
 
 ALPHABET = frozenset("abcdef'")
 

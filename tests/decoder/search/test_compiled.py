@@ -7,8 +7,7 @@ from acoustic.hmm.topology import Topology
 from decoder import Decoder, DecoderConfig, Lexicon, NGram
 from decoder.search.compiled import BY_SILENCE, BY_WORD, Pruning, Weights, enter
 from decoder.search.network import build_network
-from decoder.search.tokens import new_tokens
-from decoder.search.viterbi import search
+from decoder.search.viterbi import new_tokens, search
 
 GRAMMARS = ("loop", "word-pair", "unigram", "bigram", "trigram")
 

@@ -5,9 +5,7 @@ import pytest
 
 from decoder import Decoder, DecoderConfig
 from decoder.search.compiled import Pruning, Weights
-from decoder.search.confidence import edge_posteriors, word_confidence
-from decoder.search.lattice import build_lattice
-from decoder.search.nbest import best_sequences
+from decoder.search.lattice import best_sequences, build_lattice, edge_posteriors, word_confidence
 from decoder.search.viterbi import search
 
 WIDE = DecoderConfig(

@@ -7,7 +7,7 @@ import pytest
 
 from decoder import Decoder, DecoderConfig, WordLoop
 from decoder.grammars.grammar import pack_tables
-from decoder.search.nbest import best_sequences
+from decoder.search.lattice import best_sequences
 
 WIDE = DecoderConfig(
     lm_scale=1.3, word_penalty=-0.2, silence_log_prob=-0.5, beam=np.inf, lattice_beam=1e6, n_best=1000

@@ -2,9 +2,9 @@
 
 from acoustic.hmm.topology import Topology
 from decoder import Lexicon, NGram, WordLoop
-from decoder.search import networks
+from decoder import decoder as networks
+from decoder.decoder import choose_network, n_word_instances
 from decoder.search.network import Network
-from decoder.search.networks import choose_network, n_word_instances
 from decoder.search.tree_network import TreeNetwork
 
 LEXICON = Lexicon({"A": [("a",)], "B": [("b", "a"), ("b",)]})

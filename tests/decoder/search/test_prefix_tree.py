@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decoder.search.prefix_tree import best_below, build_prefix_tree
+from decoder.search.tree_network import best_below, build_prefix_tree
 
 
 def beginnings(tree):

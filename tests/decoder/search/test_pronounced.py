@@ -5,7 +5,7 @@ import pytest
 from acoustic.hmm.topology import Topology
 from decoder import GrammarError, Lexicon, LexiconError, WordLoop
 from decoder.grammars.grammar import pack_tables
-from decoder.search.pronounced import pronounced_words
+from decoder.search.network import pronounced_words
 
 TOPOLOGY = Topology.monophones("ab")
 

@@ -5,7 +5,7 @@ import pytest
 
 from decoder import Decoder, NGram, WordLoop
 from decoder.search.compiled import Weights
-from decoder.search.rescoring import WeighedLattice
+from decoder.search.lattice import WeighedLattice
 
 OWN = Weights(1.0, 0.0, 0.0)
 

@@ -6,7 +6,7 @@ import pytest
 from acoustic.hmm.topology import Topology
 from decoder.search.compiled import START_CHAIN
 from decoder.search.network import build_network
-from decoder.search.tokens import cut, new_records, new_tokens
+from decoder.search.viterbi import cut, new_records, new_tokens
 
 
 @pytest.mark.parametrize(("name", "depth"), [("loop", 0), ("word-pair", 0), ("bigram", 1), ("trigram", 2)])

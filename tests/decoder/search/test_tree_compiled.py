@@ -5,7 +5,7 @@ import pytest
 
 from acoustic.hmm.topology import Topology
 from decoder import Decoder, DecoderConfig, Lexicon, NGram
-from decoder.search import networks
+from decoder import decoder as networks
 from decoder.search.compiled import Pruning, Weights
 from decoder.search.tree_network import build_tree_network
 from decoder.search.tree_search import tree_search

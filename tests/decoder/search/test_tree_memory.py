@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from decoder import NGram
-from decoder.search import tree_memory
+from decoder.search import tree_search as tree_memory
 from decoder.search.compiled import Pruning, Weights
 from decoder.search.tree_compiled import N_ACTIVE, N_FREE, START
-from decoder.search.tree_memory import new_ends, new_memory, new_offers
 from decoder.search.tree_network import build_tree_network
-from decoder.search.tree_search import tree_search
+from decoder.search.tree_search import new_ends, new_memory, new_offers, tree_search
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 
 from acoustic.hmm.topology import Topology
 from decoder import Decoder, DecoderConfig, Lexicon, NGram, WordLoop
-from decoder.search import networks
+from decoder import decoder as networks
 from decoder.search.compiled import Pruning, Weights
 from decoder.search.lattice import build_lattice
 from decoder.search.network import build_network

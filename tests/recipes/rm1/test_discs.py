@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from asr.errors import CorpusError
-from recipes.rm1.discs import Discs, raise_all
+from recipes.rm1 import Discs, raise_all
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asr.errors import CorpusError
-from recipes.rm1.documents import read_index, read_sentences, read_word_pairs
+from recipes.rm1 import read_index, read_sentences, read_word_pairs
 
 
 def written(tmp_path: Path, text: str) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from asr.errors import CorpusError
-from recipes.rm1.pronunciations import PHONES, read_pronunciations, rewritten
+from recipes.rm1 import PHONES, read_pronunciations, rewritten
 
 # The models but sil and sp of monophones.mmf, HTK models of this corpus, as Onyx (Johns Hopkins University,
 # 2009) lists them in py/onyx/htkfiles/htkscoring.py.

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from made_steps import Made
 
+from asr.commands.models import train
+from asr.config import with_preset
 from asr.corpora.corpus import SPLITS, read_corpus
 from asr.errors import CorpusError
 from asr.experiment import Experiment
 from asr.recipe import load_recipe
-from asr.verbs import train, with_preset
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio
-from recipes.rm1 import rm1
+from recipes import rm1
 
 SMALL = {"train": (4, 2), "dev": (2, 1), "test": (2, 1)}
 
@@ -123,7 +124,7 @@ class TestRecipe:
     def test_asr_train_uses_the_preset(self, tmp_path, monkeypatch):
         asked = []
         monkeypatch.setattr(
-            "asr.verbs.Experiment.run", lambda experiment, names: asked.append((experiment, names))
+            "asr.experiment.Experiment.run", lambda experiment, names: asked.append((experiment, names))
         )
         for preset in ("thesis", "best"):
             train("rm1", corpus=tmp_path, out=tmp_path.parent / "exp", preset=preset)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from asr.corpora.corpus import scan_parts
-from asr.corpora.layouts.hints import hints
+from asr.corpora.layouts.all_layouts import hints
 
 Write = Callable[..., Path]
 

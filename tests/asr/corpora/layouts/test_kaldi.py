@@ -185,7 +185,7 @@ def test_disk_full_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("foundation.writing.os.fsync", full)
+    monkeypatch.setattr("foundation.files.os.fsync", full)
     with pytest.raises(CorpusError, match=r"cannot write the corpus \(No space left on device\); make room"):
         write_corpus(Corpus(()), tmp_path / "data")
 

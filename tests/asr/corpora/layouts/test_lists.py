@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from asr.corpora.corpus import read_corpus, scan_corpus
-from asr.corpora.layouts import lists
+from asr.corpora.layouts.lists import LISTS
 
 Write = Callable[..., Path]
 
@@ -74,5 +74,5 @@ def test_other_texts_are_no_lists(tmp_path: Path, write_audio: Write, write_file
     write_files(
         tmp_path, {"lexicon.txt": "a B\nb C\n", "notes.txt": "a fine day\nand more\nof it\n", "list": "a x"}
     )
-    assert lists.sources(tmp_path) == []
-    assert lists.sources(tmp_path / "notes.txt") == []
+    assert LISTS.sources(tmp_path) == []
+    assert LISTS.sources(tmp_path / "notes.txt") == []

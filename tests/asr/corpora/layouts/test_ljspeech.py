@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from asr.corpora.corpus import read_corpus, scan_corpus
-from asr.corpora.layouts import ljspeech
+from asr.corpora.layouts.metadata import LJSPEECH
 
 Write = Callable[..., Path]
 
@@ -54,5 +54,5 @@ def test_encoding_is_named(corpus: Path) -> None:
 
 def test_a_header_makes_it_another_table(corpus: Path) -> None:
     (corpus / "metadata.csv").write_text("file_name|text\nLJ001-0001|one\nLJ001-0002|two\n")
-    assert ljspeech.sources(corpus) == []
+    assert LJSPEECH.sources(corpus) == []
     assert read_corpus(corpus).text["LJ001-0002"] == ("two",)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asr.corpora.corpus import read_corpus, read_parts, scan_corpus
-from asr.corpora.layouts import metadata
+from asr.corpora.layouts.metadata import METADATA
 from asr.errors import CorpusError
 
 Write = Callable[..., Path]
@@ -120,8 +120,8 @@ def test_tables_of_something_else_are_left_aside(tmp_path: Path, write_files: Wr
     write_files(
         tmp_path, {"a.csv": "path,size\nx.wav,3\n", "b.tsv": b"\xff\xfe\x00", "c.jsonl": "[]\n", "d.csv": ""}
     )
-    assert metadata.sources(tmp_path) == []
-    assert metadata.sources(tmp_path / "a.csv") == []
+    assert METADATA.sources(tmp_path) == []
+    assert METADATA.sources(tmp_path / "a.csv") == []
     with pytest.raises(CorpusError, match=r"a\.csv: not a corpus, expected a table of recordings"):
         read_corpus(tmp_path / "a.csv")
 

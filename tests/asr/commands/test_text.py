@@ -1,0 +1,165 @@
+"""What verbs print for people."""
+
+import json
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from asr.commands.begin import after_demo, word_times
+from asr.commands.data import language_model_text, problem_lines
+from asr.commands.models import results_table
+from asr.commands.recordings import accuracy_of_files, evaluation
+from asr.corpora.validation import validate
+from asr.errors import CorpusError, ScoringError
+from asr.language.language_model import Fit, LanguageModel, Usage
+from asr.scoring.results import Result, write_results
+from asr.scoring.scoring import score
+from decoder.decoder import Hypothesis, HypothesisWord
+from decoder.grammars.ngram import NGram
+
+Run = Callable[..., tuple[int, str, str]]
+WORDS = (HypothesisWord("YES", 0.0, 0.25, -1.0, 0.5), HypothesisWord("NO", 0.3, 0.62, -2.0))
+FOUND = Hypothesis(WORDS, -3.0, True, (Hypothesis(WORDS[:1], -4.5, True, ()),))
+PARTIAL = Hypothesis((), -9.0, False, ())
+ROW = Result("gmm", "best", "test", "loop", 91.5, 1, 2, 3, 40, (88.0, 94.04), 70.0, 12, 0)
+
+
+class TestWordTimes:
+    def test_times_as_a_table(self) -> None:
+        head, yes, no = word_times(FOUND).splitlines()
+        assert head.split() == ["start", "s", "end", "s", "confidence", "word"]
+        assert (yes.split(), no.split()) == (["0.00", "0.25", "0.50", "YES"], ["0.30", "0.62", "NO"])
+
+
+class TestResultsTable:
+    def test_synthetic_speech_is_said_and_the_place(self, tmp_path: Path) -> None:
+        write_results([ROW], tmp_path, synthetic=True)
+        assert "SYNTHETIC speech" in results_table([ROW], tmp_path)
+        write_results([ROW], tmp_path, synthetic=False)
+        table = results_table([ROW], tmp_path)
+        assert "SYNTHETIC" not in table
+        assert table.endswith(f"\n\n{tmp_path / 'results.json'}")
+
+
+class TestEvaluation:
+    RESULT = score({"u1": ["YES", "NO"], "u2": ["NO"]}, {"u1": ["YES", "NO"], "u2": []})
+
+    def test_what_is_incomplete_is_counted_and_named(self) -> None:
+        text = evaluation(self.RESULT, {"u1": FOUND, "u2": PARTIAL}, as_json=False)
+        assert text.startswith("word accuracy 66.67 %")
+        what = "1 ended without a complete sentence, the best partial words were scored"
+        assert text.endswith(f"\n\n{what}: u2")
+        assert "complete" not in evaluation(self.RESULT, {"u1": FOUND}, as_json=False)
+
+    def test_what_failed_is_in_json_with_its_words(self) -> None:
+        result = replace(self.RESULT, not_decoded={"u0": 4})
+        found = {"u0": CorpusError("u0: empty"), "u1": FOUND, "u2": PARTIAL}
+        record = json.loads(evaluation(result, found, as_json=True))
+        assert record["failed"] == [{"utterance": "u0", "words": 4, "error": "u0: empty"}]
+        assert record["incomplete"] == ["u2"]
+        text = evaluation(result, found, as_json=False)
+        assert "\nnot decoded, in no count: 1 utterance with 4 words: u0\n" in text
+
+    def test_json(self) -> None:
+        record = json.loads(evaluation(self.RESULT, {"u1": FOUND, "u2": PARTIAL}, as_json=True))
+        assert (record["words"], record["deletions"], record["incomplete"]) == (3, 1, ["u2"])
+
+
+class TestAccuracyOfFiles:
+    def text(self, tmp_path: Path, **changes: object) -> str:
+        (tmp_path / "ref").write_text("u1 YES NO\nu2 NO\n")
+        (tmp_path / "hyp").write_text("u1 YES no\nu2 NO\n")
+        (tmp_path / "all").write_text("u1 YES NO\nu2 NO\n")
+        (tmp_path / "utt2spk").write_text("u1 anna\nu2 ben\n")
+        options: dict[str, object] = {
+            "against": None,
+            "file_format": None,
+            "utt2spk": None,
+            "ignore_case": False,
+            "in_plain_form": False,
+            "as_json": False,
+        }
+        return accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", **(options | changes))  # type: ignore[arg-type]
+
+    def test_case_counts_unless_it_is_ignored(self, tmp_path: Path) -> None:
+        assert self.text(tmp_path).startswith("word accuracy 66.67 %")
+        assert self.text(tmp_path, ignore_case=True).startswith("word accuracy 100.00 %")
+
+    def test_punctuation_counts_unless_both_are_in_plain_form(self, tmp_path: Path) -> None:
+        (tmp_path / "ref").write_text("u1 Yes, no! [coughs]\nu2 NO\n")
+        (tmp_path / "hyp").write_text("u1 YES no\nu2 no\n")
+        files = {"against": None, "file_format": None, "utt2spk": None, "ignore_case": True, "as_json": False}
+        said = [
+            accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", in_plain_form=plain, **files)  # type: ignore[arg-type]
+            for plain in (False, True)
+        ]
+        assert [text.split()[2] for text in said] == ["25.00", "100.00"]
+
+    def test_speakers(self, tmp_path: Path) -> None:
+        lines = self.text(tmp_path, utt2spk=tmp_path / "utt2spk").splitlines()
+        assert [line.split()[:2] for line in lines if line.startswith(("anna", "ben"))] == [
+            ["anna", "50.00"],
+            ["ben", "100.00"],
+        ]
+        (tmp_path / "bad").write_text("u1 anna x\nu2 ben\n")
+        with pytest.raises(ScoringError, match=r'bad: "u1" has no single speaker, expected lines'):
+            self.text(tmp_path, utt2spk=tmp_path / "bad")
+
+    def test_against_another(self, tmp_path: Path) -> None:
+        text = self.text(tmp_path, against=tmp_path / "all")
+        assert "word accuracy A 66.67 %, B 100.00 %" in text
+        both = json.loads(self.text(tmp_path, against=tmp_path / "all", as_json=True))
+        assert sorted(both) == ["a", "b", "comparison"]
+        assert (both["a"]["substitutions"], both["b"]["substitutions"]) == (1, 0)
+        assert both["comparison"]["n_better_b"] == 1
+
+
+class TestProblems:
+    def test_a_line_each_and_their_number(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("YES")
+        lines = problem_lines(validate(tmp_path), tmp_path)
+        assert lines[0].startswith("error: a.txt: no recording, expected one of the same name beside it")
+        assert lines[-1] == f"{tmp_path}: 1 error(s), 0 warning(s)"
+
+
+def test_changed_transcripts_are_shown_as_they_stand_and_as_they_are_read(run: Run, tmp_path: Path) -> None:
+    for name, text in {"a1": "Yes, no!", "b": "yes"}.items():
+        soundfile.write(tmp_path / f"{name}.wav", np.full(800, 0.1), 8000)
+        (tmp_path / f"{name}.txt").write_text(text)
+    assert run("validate", tmp_path, "--show-text") == (0, "a1: Yes, no!\n  > yes no\n", "")
+
+
+def test_after_the_demo_come_commands_that_a_shell_understands() -> None:
+    said = after_demo(Path("my exp"), Path("my exp/new.wav")).splitlines()
+    assert said[0] == "next:"
+    words = [shlex.split(line, comments=True) for line in said[1:]]
+    assert words == [
+        ["asr", "info", "my exp"],
+        ["asr", "decode", "my exp", "my exp/new.wav"],
+        ["asr", "train", "folder", "--corpus", "MY_RECORDINGS", "--out", "exp/mine"],
+    ]
+
+
+class TestLanguageModel:
+    NGRAM = NGram.estimate([("A", "B")], 2)
+
+    def test_unknown_words_are_counted_and_the_most_frequent_named(self) -> None:
+        text = Usage(1200, 4000, {f"w{n:02}": 20 - n for n in range(12)})
+        said = language_model_text(LanguageModel(self.NGRAM, text)).splitlines()
+        assert said[0].startswith(
+            "text: 1,200 sentence(s), 4,000 word(s), 174 of them (4.35 %) unknown: w00 (20)"
+        )
+        assert said[0].endswith("w09 (11) and 2 more")
+        assert said[1:] == ["model: 4 1-grams, 3 2-grams"]
+
+    def test_perplexities(self) -> None:
+        model = LanguageModel(self.NGRAM, Usage(1, 2, {}), Fit(1, 2, {}, 2.5, 3.75))
+        assert language_model_text(model).splitlines()[2:] == [
+            "test: 1 sentence(s), 2 word(s), none of them unknown",
+            "perplexity: 2.50 without the unknown words, 3.75 with them",
+        ]

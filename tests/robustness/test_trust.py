@@ -1,0 +1,76 @@
+"""The page says what was measured, and what was not."""
+
+import json
+from pathlib import Path
+
+import pytest
+from trust import PAGE, SECTIONS, main, section
+
+COUNTS = {"inputs": 10, "results": 4, "errors": 5, "crashes": 1, "hangs": 0}
+FAULTS = dict.fromkeys(
+    ("faults", "reached", "same_bytes", "finished_kept", "nothing_half", "clean_endings"), 7
+)
+REPORTS = {
+    "fuzz": {"seed": 3, "readers": {"wav": COUNTS}, "all": COUNTS},
+    "faults": {
+        "models": ["gmm"],
+        "seed": 1,
+        "wrong": [],
+        **{kind: {**FAULTS, "stages": {"task": 7}} for kind in ("kills", "failures", "changes")},
+    },
+    "load": {
+        "command": "tests/robustness/load.py",
+        "rows": [
+            {
+                "streams": 20,
+                "seconds": 60.0,
+                "dropped": 0,
+                "unheard_s": 0.0,
+                "partial_latency_s": {"50": 0.1, "95": 0.3},
+                "final_latency_s": {"50": 0.7, "95": 0.9},
+                "memory_mb": 300.0,
+                "memory_slope_mb_per_minute": 0.5,
+                "cores": 0.25,
+            }
+        ],
+    },
+    "long_stream": {
+        "model": "gmm",
+        "rows": [
+            {
+                "way": "stream",
+                "hours": 24.0,
+                "words": 9,
+                "first_mb": 280.5,
+                "last_mb": 281.5,
+                "mb_per_hour": 0.05,
+            }
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_what_is_missing_is_said_to_be(name: str, tmp_path: Path) -> None:
+    assert section(name, tmp_path).startswith("Missing: not measured yet")
+
+
+def test_all_sections_are_written_and_the_rest_stays(tmp_path: Path) -> None:
+    for name, report in REPORTS.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(report))
+    page = tmp_path / "trust.md"
+    page.write_text("# By hand\n")
+    main(["--measured", str(tmp_path), "--page", str(page)])
+    text = page.read_text()
+    assert text.startswith("# By hand\n")
+    assert "| wav | 10 | 4 | 5 | 1 | 0 |" in text
+    assert "| a corpus that changes while it is read | 7 | 7 | 7 | 7 | 7 | 7 |" in text
+    assert "Nothing went wrong in any of them." in text
+    assert "| 20 | 60 | 0 | 0 | 0.1 | 0.3 | 0.7 | 0.9 | 300 | 0.5 | 0.25 |" in text
+    assert "| gmm | stream | 24 | 9 | 280.5 | 281.5 | 0.05 |" in text
+
+
+def test_the_page_is_as_the_script_writes_it(tmp_path: Path) -> None:
+    (tmp_path / "trust.md").write_bytes(PAGE.read_bytes())
+    main(["--page", str(tmp_path / "trust.md")])
+    assert (tmp_path / "trust.md").read_text() == PAGE.read_text()

@@ -1,0 +1,120 @@
+"""The figures of docs/trust.md, from what the harnesses wrote; what is missing is said to be missing.
+
+    python tests/robustness/trust.py
+
+Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``load.json`` (`load.py`) and
+``long_stream.json`` (`long_stream.py`) in ``tests/robustness/measured``, or in the folder of --measured. What
+stands outside the marks of the page is written by hand and stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.papers.layout import write_section
+from benchmarks.report import markdown_table
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parents[1] / "docs/trust.md"
+FUZZ_COLUMNS = ("inputs", "results", "errors", "crashes", "hangs")
+FAULT_COLUMNS = {
+    "faults": "faults",
+    "reached": "took effect",
+    "same_bytes": "same bytes in the end",
+    "finished_kept": "nothing finished made again",
+    "nothing_half": "nothing half-written visible",
+    "clean_endings": "exit code and line as they should be",
+}
+KINDS = {
+    "kills": "killed (SIGKILL, SIGTERM, SIGINT in turn)",
+    "failures": "a file system that refuses, fills up, fails or delays",
+    "changes": "a corpus that changes while it is read",
+}
+
+Report = Mapping[str, Any]
+
+
+def fuzz(report: Report) -> str:
+    """Return the counts of damaged inputs, a row for each reader, the sum last."""
+    rows = [[name, *(row[key] for key in FUZZ_COLUMNS)] for name, row in sorted(report["readers"].items())]
+    total = ["all", *(report["all"][key] for key in FUZZ_COLUMNS)]
+    return f"Seed {report['seed']}.\n\n{markdown_table(('reader', *FUZZ_COLUMNS), [*rows, total])}"
+
+
+def faults(report: Report) -> str:
+    """Return the counts of trainings that met a fault, a row for each kind of fault."""
+    rows = [[said, *(report[kind][key] for key in FAULT_COLUMNS)] for kind, said in KINDS.items()]
+    stages = {stage for kind in KINDS for stage in report[kind]["stages"] if stage != "any"}
+    wrong = [f"- {line}" for line in report["wrong"]] or ["Nothing went wrong in any of them."]
+    return "\n".join(
+        [
+            f"Models {' and '.join(report['models'])}, seed {report['seed']}, {len(stages)} stages.",
+            "",
+            markdown_table(("a training", *FAULT_COLUMNS.values()), rows),
+            "",
+            *wrong,
+        ]
+    )
+
+
+def load(report: Report) -> str:
+    """Return what was measured of many streams at once, a row for each number of streams."""
+    head = ("streams", "seconds", "lost", "sound unheard, s", "partial words, median", "95 %")
+    head += ("end of sentences, median", "95 %", "MB", "MB more a minute", "cores")
+    rows = [
+        [
+            *(row[key] for key in ("streams", "seconds", "dropped", "unheard_s")),
+            *(row[key][share] for key in ("partial_latency_s", "final_latency_s") for share in ("50", "95")),
+            *(row[key] for key in ("memory_mb", "memory_slope_mb_per_minute", "cores")),
+        ]
+        for row in report["rows"]
+    ]
+    return f"`{report['command']}`\n\n{markdown_table(head, rows)}"
+
+
+def long_stream(report: Report) -> str:
+    """Return the memory of hours of speech in one process, a row for each way of giving it."""
+    head = ("model", "speech as", "hours", "words", "MB at first", "MB in the end", "MB more an hour")
+    keys = ("way", "hours", "words", "first_mb", "last_mb", "mb_per_hour")
+    return markdown_table(head, [[report["model"], *(row[key] for key in keys)] for row in report["rows"]])
+
+
+# Section of the page, which is the name of the JSON and of the script that writes it, too.
+SECTIONS: Mapping[str, Callable[[Report], str]] = {
+    "fuzz": fuzz,
+    "faults": faults,
+    "load": load,
+    "long_stream": long_stream,
+}
+
+
+def section(name: str, measured: Path) -> str:
+    """Return the text of a section, with what it was measured on."""
+    path = measured / f"{name}.json"
+    if not path.is_file():
+        return f"Missing: not measured yet for this version (`python benchmarks/{name}.py`)."
+    report = json.loads(path.read_text(encoding="utf-8"))
+    machine = report.get("machine", {})
+    place = f"{machine.get('processor')}, {machine.get('cores')} cores, Python {machine.get('python')}"
+    measured_at = f"revision {machine.get('revision')}, {str(machine.get('date'))[:10]}"
+    return f"{SECTIONS[name](report)}\n\nMeasured by `benchmarks/{name}.py` on {place}; {measured_at}."
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write all sections into the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--measured", type=Path, default=HERE / "measured", help="folder of the JSON files")
+    parser.add_argument("--page", type=Path, default=PAGE, help="page to write")
+    options = parser.parse_args(arguments)
+    for name in SECTIONS:
+        write_section(options.page, name, section(name, options.measured))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What would differ on another system is written out: the encoding of texts, and the ends of their lines."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("acoustic", "asr", "decoder", "features", "foundation", "recipes")
+OPENERS = ("open", "fdopen", "NamedTemporaryFile", "TemporaryFile", "TextIOWrapper")
+NO_TEXTS = ("archive", "gzip", "os", "tarfile", "wave", "_DECODED")  # whose ``open`` gives bytes
+ONLY_POSIX = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")
+ONLY_WINDOWS = ("msvcrt", "winreg")
+
+
+def files() -> list[Path]:
+    return sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+
+def faults(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and fault of each call that leaves encoding or line ends to the system."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        owner = getattr(getattr(node.func, "value", None), "id", "")
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        is_method = isinstance(node.func, ast.Attribute)
+        if is_method and name in ("read_text", "write_text") and "encoding" not in given:
+            yield node.lineno, f"{name} without an encoding"
+        if is_method and name == "write_text" and "newline" not in given:
+            yield node.lineno, "write_text without newline"
+        if name in OPENERS and owner not in NO_TEXTS:
+            place = {"open": 0 if is_method else 1, "fdopen": 1}.get(name, 0)
+            modes = [*node.args[place : place + 1], *([given["mode"]] if "mode" in given else [])]
+            mode = next((m.value for m in modes if isinstance(m, ast.Constant)), "r")
+            default_is_bytes = name in ("NamedTemporaryFile", "TemporaryFile") and not modes
+            if not default_is_bytes and "b" not in str(mode) and "encoding" not in given:
+                yield node.lineno, f"{name} of text without an encoding"
+        if owner == "subprocess" and {"text", "universal_newlines"} & set(given) and "encoding" not in given:
+            yield node.lineno, "text of a process without an encoding"
+
+
+def test_texts_are_read_and_written_the_same_way_everywhere() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {fault}"
+        for path in files()
+        for line, fault in faults(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        ("path.read_text()", "read_text without an encoding"),
+        ("path.write_text(x, encoding='utf-8')", "write_text without newline"),
+        ("open(path)", "open of text without an encoding"),
+        ("path.open('w')", "open of text without an encoding"),
+        ("tempfile.TemporaryFile('w+')", "TemporaryFile of text without an encoding"),
+        ("subprocess.run(x, text=True)", "text of a process without an encoding"),
+    ],
+)
+def test_what_is_left_to_the_system_is_found(code: str, fault: str) -> None:
+    assert list(faults(ast.parse(code))) == [(1, fault)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["open(path, 'rb')", "path.open('wb')", "tempfile.TemporaryFile()", "open(path, encoding='utf-8')"],
+)
+def test_what_is_written_out_passes(code: str) -> None:
+    assert list(faults(ast.parse(code))) == []
+
+
+def test_modules_of_one_system_are_imported_only_there() -> None:
+    """Such an import stands below ``try`` or ``if``, never among those of the module."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in files()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+        )
+        if name.partition(".")[0] in (*ONLY_POSIX, *ONLY_WINDOWS)
+    ]
+    assert found == []
+
+
+def test_no_name_in_the_repository_is_one_that_some_systems_cannot_hold() -> None:
+    """Windows knows no ``aux.py``, and no two names that differ in case alone; nor does macOS."""
+    reserved = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
+    names = [path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*")]
+    assert [
+        n for n in names if n.name.split(".")[0].casefold() in reserved or set(n.name) & set('<>:"|?*\\')
+    ] == []
+    assert len({str(name).casefold() for name in names}) == len(names)
