@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from acoustic.emissions.hybrid import check_way
+from acoustic.ways import check_way
 from asr.config import ExperimentConfig
 from asr.corpora.marks import digest_of, source_marks
 from asr.errors import ConfigError

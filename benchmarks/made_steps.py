@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from asr.config import with_settings
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.experiment import Experiment
 from asr.pipeline import aligner_of, on_splits
-from asr.settings import with_settings
 from asr.store import StageOutput, Step
 from asr.systems import System, find_system
 from asr.training.task import forget, read_left_out, read_lexicon, read_speech

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from asr.errors import Problem
 from asr.formats.intervals import MICROSECONDS, Interval, Passage
@@ -58,21 +58,20 @@ def to_vtt(words: Iterable[Interval]) -> str:
 
 def captions(words: Iterable[Interval]) -> list[Caption]:
     """Return the captions of words in order of time; intervals with empty labels are pauses."""
-    found = [_caption(group) for group in _groups([word for word in words if word.label])]
-    following = [caption.start_s for caption in found[1:]] + [float("inf")] * bool(found)
-    return list(map(_held, found, following))
-
-
-def _groups(words: Sequence[Interval]) -> Iterator[list[Interval]]:
-    """Yield the words of each caption."""
-    group: list[Interval] = []
+    groups: list[list[Interval]] = []
     for word in words:
-        if group and not _fits(group, word):
-            yield group
-            group = []
-        group.append(word)
-    if group:
-        yield group
+        if not word.label:
+            continue
+        if not groups or not _fits(groups[-1], word):
+            groups.append([])
+        groups[-1].append(word)
+    begins_s = [group[0].start_s for group in groups]
+    found = []
+    for group, start_s, next_s in zip(groups, begins_s, [*begins_s[1:], float("inf")], strict=False):
+        # A caption stays for a moment, if the next one does not begin before.
+        end_s = max(group[-1].end_s, min(start_s + SHORTEST_S, next_s))
+        found.append(Caption(start_s, end_s, _broken([word.label for word in group])))
+    return found
 
 
 def _fits(group: Sequence[Interval], word: Interval) -> bool:
@@ -82,10 +81,6 @@ def _fits(group: Sequence[Interval], word: Interval) -> bool:
         and round(word.end_s - group[0].start_s, MICROSECONDS) <= LONGEST_S
         and len(_broken([w.label for w in (*group, word)])) <= N_LINES
     )
-
-
-def _caption(group: Sequence[Interval]) -> Caption:
-    return Caption(group[0].start_s, group[-1].end_s, _broken([word.label for word in group]))
 
 
 def _broken(labels: Sequence[str]) -> tuple[str, ...]:
@@ -103,12 +98,6 @@ def _broken(labels: Sequence[str]) -> tuple[str, ...]:
         return min(fitting, key=lambda half: abs(len(half[0]) - len(half[1])))
     # One word that is too long stays whole; others are too many for a caption.
     return (whole,) if len(labels) == 1 else ("",) * (N_LINES + 1)
-
-
-def _held(caption: Caption, limit_s: float) -> Caption:
-    """Return a caption that stays for a moment, if the next one does not begin before."""
-    end_s = max(caption.end_s, min(caption.start_s + SHORTEST_S, limit_s))
-    return replace(caption, end_s=end_s)
 
 
 def _lines(caption: Caption) -> str:
@@ -145,15 +134,22 @@ def _read_captions(text: str, where: str, *, is_vtt: bool) -> tuple[list[Passage
         if is_vtt and lines[0].split()[0] in ("WEBVTT", "NOTE", "STYLE", "REGION"):
             continue
         # The times are in the first line, or after the caption's number or name.
-        position = next((i for i, line in enumerate(lines[:2]) if _TIMES.fullmatch(line)), None)
-        if position is None:
+        matches = ((i, _TIMES.fullmatch(line)) for i, line in enumerate(lines[:2]))
+        position, times = next(((i, match) for i, match in matches if match), (0, None))
+        if times is None:
             what = f'"{lines[0][:50]}" has no times, expected "00:00:01,000 --> 00:00:02,000"'
             problems.append(Problem(f"{where}:{number}", f"{what}; correct the block"))
             continue
+        groups = times.groups()
+        words, speaker = " ".join(lines[position + 1 :]), None
+        if is_vtt:
+            voices = {html.unescape(name).strip() for name in _VOICE.findall(words)}
+            speaker = voices.pop() if len(voices) == 1 else None
+            words = html.unescape(_TAG.sub("", _VOICE.sub("", words)))
+        else:
+            words = _TAG.sub("", words)
         place = f"{where}:{number + position}"
-        start_s, end_s = _times_of(lines[position])
-        speaker, words = _speaker_and_words(" ".join(lines[position + 1 :]), is_vtt=is_vtt)
-        passages.append(Passage(start_s, end_s, words, place, speaker))
+        passages.append(Passage(_seconds(*groups[:4]), _seconds(*groups[4:]), words, place, speaker))
     return passages, problems
 
 
@@ -170,20 +166,5 @@ def _blocks(text: str) -> list[tuple[int, list[str]]]:
     return blocks
 
 
-def _times_of(line: str) -> tuple[float, float]:
-    match = _TIMES.fullmatch(line)
-    groups = match.groups() if match else ()
-    start_s, end_s = (
-        int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + int(fraction.ljust(3, "0")) / 1000
-        for hours, minutes, seconds, fraction in (groups[:4], groups[4:])
-    )
-    return start_s, end_s
-
-
-def _speaker_and_words(text: str, *, is_vtt: bool) -> tuple[str | None, str]:
-    """Return speaker and words of a caption, the speaker None if it has none or several."""
-    if not is_vtt:
-        return None, _TAG.sub("", text)
-    voices = {html.unescape(name).strip() for name in _VOICE.findall(text)}
-    words = html.unescape(_TAG.sub("", _VOICE.sub("", text)))
-    return (voices.pop() if len(voices) == 1 else None), words
+def _seconds(hours: str | None, minutes: str, seconds: str, fraction: str) -> float:
+    return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + int(fraction.ljust(3, "0")) / 1000

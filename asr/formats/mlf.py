@@ -51,7 +51,10 @@ def from_mlf(
         elif line and utterance_id is not None:
             rows[utterance_id].append(_read_row(number, line))
         elif line:
-            utterance_id = _read_name(number, line)
+            labels = _labels(line)
+            if len(labels) != 1:
+                raise CorpusError(f'MLF:{number}: expected the name of a label file, got "{line}"')
+            utterance_id = PurePosixPath(labels[0]).stem
             if utterance_id in rows:
                 raise CorpusError(
                     f'MLF:{number}: utterance "{utterance_id}" is there already; keep one of them'
@@ -120,13 +123,6 @@ def _unescaped(text: str) -> str:
         return match.group(1) or bytes(int(octal, 8) for octal in octals).decode("utf-8", "replace")
 
     return re.sub(r"(?:\\[0-3][0-7]{2})+|\\(.)", character, text)
-
-
-def _read_name(number: int, line: str) -> str:
-    labels = _labels(line)
-    if len(labels) != 1:
-        raise CorpusError(f'MLF:{number}: expected the name of a label file, got "{line}"')
-    return PurePosixPath(labels[0]).stem
 
 
 def _read_row(number: int, line: str) -> _Row:

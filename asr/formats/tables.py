@@ -162,21 +162,12 @@ def _rows_of(text: str, path: Path) -> Iterator[Row | Problem]:
     text = "\n".join(lines_of(text))
     if path.suffix.lower() == ".jsonl":
         return _json_rows(text, path.name)
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text)
-    lines = _bare_lines(text) if delimiter == "\t" else _quoted_lines(text, delimiter, path.name)
-    return _named(lines, path.name)
-
-
-def _delimiter(text: str) -> str:
-    """Return the delimiter that the header has most of."""
     header = text.partition("\n")[0]
-    return max(_DELIMITERS, key=header.count)
-
-
-def _bare_lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield number, bare_fields(line, "\t")
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else max(_DELIMITERS, key=header.count)
+    if delimiter == "\t":
+        numbered = enumerate(text.split("\n"), 1)
+        return _named(((n, bare_fields(line, "\t")) for n, line in numbered if line.strip()), path.name)
+    return _named(_quoted_lines(text, delimiter, path.name), path.name)
 
 
 def _quoted_lines(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]] | Problem]:
@@ -219,16 +210,9 @@ def _json_rows(text: str, name: str) -> Iterator[Row | Problem]:
         except (ValueError, RecursionError) as error:
             record = error
         if isinstance(record, dict):
-            fields = {key.casefold(): _json_text(value) for key, value in record.items() if _is_text(value)}
+            # Lists, objects and NaN (which is not equal to itself) cannot stand for text.
+            texts = {k: v for k, v in record.items() if not isinstance(v, list | dict) and v == v}
+            fields = {key.casefold(): "" if v is None else str(v).strip() for key, v in texts.items()}
             yield Row(f"{name}:{number}", fields)
         else:
             yield Problem(f"{name}:{number}", "no JSON object, expected one a line; correct the line")
-
-
-def _is_text(value: object) -> bool:
-    """Return whether a value can stand for text: lists, objects and NaN cannot."""
-    return not isinstance(value, list | dict) and value == value
-
-
-def _json_text(value: object) -> str:
-    return "" if value is None else str(value).strip()

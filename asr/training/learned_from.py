@@ -6,18 +6,12 @@ import logging
 from pathlib import Path
 
 from acoustic.emissions.model_files import load_model
-from asr.corpora.left_out import leave_out
+from asr.corpora.problems import leave_out
 from asr.corpora.sound_faults import sound_faults, sounds
 from asr.corpora.speech_data import SpeechData
-from asr.corpora.unknown_words import check_lexicon_belongs, is_all_unknown, named, report, unknown_words
-from asr.training.fit import (
-    find_suspicious,
-    fit_curves,
-    hear,
-    read_suspicious,
-    save_curves,
-    write_suspicious,
-)
+from asr.corpora.wording import check_lexicon_belongs, is_all_unknown, named, report, unknown_words
+from asr.decoding.model_directories import save_curves
+from asr.training.fit import find_suspicious, fit_curves, hear, read_suspicious, write_suspicious
 from asr.training.task import Speech, read_left_out, read_lexicon, read_speech, write_left_out
 from decoder.lexicon import Lexicon
 from foundation.errors import listed

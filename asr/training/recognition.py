@@ -12,19 +12,19 @@ from acoustic.emissions.model_files import AcousticModel, load_model
 from asr.config import GrammarName, TuningConfig
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.wording import spelling
-from asr.decoding.grammars import has_lm_scale, read_grammar
-from asr.decoding.keywords import USUAL_REJECTION, as_kept
-from asr.decoding.passes import ScoredSpeech, Scores, accuracy_of, adapted, scored_speech
+from asr.decoding.model_directories import CURVES, TRAINED_ON, write_recognizer
 from asr.decoding.tuning import TunedDecoding, tune
 from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
 from asr.formats.transcripts import write_transcripts
-from asr.model_directories import TRAINED_ON, write_recognizer
+from asr.language.grammars import has_lm_scale, read_grammar
 from asr.recognizer import Recognizer
-from asr.rules.choosing import learned_rule
 from asr.scoring.results import Result
-from asr.training.fit import CURVES
+from asr.scoring.scoring import accuracy_of
+from asr.spotting.learning import learned_rule
+from asr.spotting.rejection import USUAL_REJECTION, as_kept
 from asr.training.task import Speech, read_corpus_of, read_lexicon, read_speech
+from asr.transcribe import ScoredSpeech, Scores, adapted, scored_speech
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from foundation.records import record_of

@@ -19,14 +19,22 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from asr.corpora.corpus import SPLITS, Corpus, read_corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, recording_marks, source_marks
-from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra, warn_of_low_rates
-from asr.corpora.unknown_words import check_lexicon_belongs
-from asr.corpora.wording import EXACT, forms_for, read_wording, report, total, worded, write_wording
-from asr.decoding.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
+from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra
+from asr.corpora.wording import (
+    check_lexicon_belongs,
+    forms_for,
+    read_wording,
+    report,
+    total,
+    worded,
+    write_wording,
+)
 from asr.errors import CorpusError, ExperimentError
 from asr.files import as_stage_wrote, read_json, write_json
-from asr.pronunciations import spelled
-from asr.text.forms import NOT_WORDS, without_remarks
+from asr.language.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
+from asr.language.pronunciations import spelled
+from asr.text.forms import EXACT, NOT_WORDS, without_remarks
+from asr.transcribe import warn_of_low_rates
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon, may_be_entry
 from features.frontend import FrontEndConfig

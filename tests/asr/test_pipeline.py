@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 
 from asr import version
-from asr.config import ExperimentConfig
+from asr.config import ExperimentConfig, with_preset, with_settings
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.experiment import Experiment
 from asr.pipeline import listing
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
-from asr.settings import with_settings
 from asr.store import StageStore, Step
 from asr.systems import find_system
-from asr.verbs import with_preset
 from decoder.lexicon import Lexicon
 
 TASK = ["task", "words", "features-train", "features-dev", "features-test", "grammars"]

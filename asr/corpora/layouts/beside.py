@@ -97,17 +97,19 @@ def scan(source: Path) -> Scan:
     """Return the utterances of a folder, or of one transcript and the recordings beside and below it."""
     directory = source if source.is_dir() else source.parent
     files, audio = visible_files(directory), recordings(directory)
-    names = _transcripts(directory, files)
-    speakers, problems = _speakers(directory)
-    wanted, more = _wanted_tiers(directory)
-    transcripts = with_tiers_as_speakers(
-        [
-            read_transcript(directory, path, wanted)
-            for path in (names if source.is_dir() else [Path(source.name)])
-        ]
-    )
-    problems += [*more, *(p for t in transcripts for p in t.problems), *_broken_links(directory, files)]
-    of_recording, missing = _by_recording(transcripts, audio, _folders_like_recordings(directory, files))
+    speakers, problems = _table_of_speakers(directory)
+    wanted: list[str] = []
+    if (directory / TIERS).is_file():
+        text, more = read_text(directory / TIERS, TIERS, "names of tiers, one a line")
+        wanted, problems = [line.strip() for line in lines_of(text or "") if line.strip()], problems + more
+    names = _transcripts(directory, files) if source.is_dir() else [Path(source.name)]
+    transcripts = with_tiers_as_speakers([read_transcript(directory, path, wanted) for path in names])
+    problems += [problem for transcript in transcripts for problem in transcript.problems]
+    what = "a link to a folder (not followed) or to nothing, expected what it stands for; move that here"
+    links = (p for p in files if (directory / p).is_symlink() and not (directory / p).is_file())
+    problems += [Problem(str(link), what) for link in links]
+    folders = {p.with_suffix(""): p for p in files if is_audio(p) and (directory / p).is_dir()}
+    of_recording, missing = _by_recording(transcripts, audio, folders)
     if source.is_file():
         audio = [path for path in audio if path in of_recording]
     utterances: list[Utterance] = []
@@ -115,15 +117,22 @@ def scan(source: Path) -> Scan:
     for path in audio:
         key = id_of(path.with_suffix(""))
         some = of_recording.get(path, [])
-        what = _hindrance(path, key, some, first.setdefault(key, path))
-        if what is not None:
-            problems.append(Problem(str(path), what))
+        hindrance = _hindrance(path, key, some, first.setdefault(key, path))
+        if hindrance is not None:
+            problems.append(Problem(str(path), hindrance))
         elif some[0].passages is not None:
             said = _utterances(absolute(directory / path), path, key, some[0].passages)
-            problems += _without_speaker(said, path, key, speakers)
-            utterances += _with_speakers(said, key, speakers)
+            said, more = _with_speakers(said, path, key, speakers)
+            utterances, problems = utterances + said, problems + more
     kinds = sorted({t.path.suffix.lower() for some in of_recording.values() for t in some})
     return Scan({WHOLE: utterances}, [*problems, *missing], tuple(kinds))
+
+
+def _table_of_speakers(directory: Path) -> tuple[IdTable | None, list[Problem]]:
+    for name in ("utt2spk", "speakers.txt"):
+        if (directory / name).is_file():
+            return read_speakers(directory / name)
+    return None, []
 
 
 def read_transcript(directory: Path, path: Path, wanted: Sequence[str] = ()) -> Transcript:
@@ -178,15 +187,13 @@ def _overlaps(passages: Sequence[Passage], where: str) -> list[Problem]:
     return [Problem(where, what, "warning")]
 
 
-def _folders_like_recordings(directory: Path, files: Iterable[Path]) -> dict[Path, Path]:
-    """Return the folders that are called like recordings, by their names without suffix."""
-    return {p.with_suffix(""): p for p in files if is_audio(p) and (directory / p).is_dir()}
-
-
 def _by_recording(
     transcripts: Iterable[Transcript], audio: Sequence[Path], folders: Mapping[Path, Path]
 ) -> tuple[dict[Path, list[Transcript]], list[Problem]]:
-    """Return what is said of each recording, and the problems of what is said of none."""
+    """Return what is said of each recording, and the problems of what is said of none.
+
+    ``folders`` are those that are called like recordings, by their names without suffix.
+    """
     by_stem: dict[Path, list[Path]] = {}
     by_name: dict[str, list[Path]] = {}
     for path in audio:
@@ -195,21 +202,28 @@ def _by_recording(
     found: dict[Path, list[Transcript]] = {}
     problems = []
     for transcript in transcripts:
-        own = by_stem.get(transcript.path.with_suffix(""), [])
+        stem = transcript.path.with_suffix("")
+        own = by_stem.get(stem, [])
         if not own and len(by_name.get(transcript.path.stem, ())) == 1:
             own = by_name[transcript.path.stem]  # in another folder, but of one meaning
         parts = _by_name(transcript)
         for name, part in parts.items():
             paths = own if own and len(parts) == 1 else by_name.get(name, [])
-            what = (
-                _not_one(paths, name)
-                if name and paths is not own
-                else _none_beside(paths, folders.get(transcript.path.with_suffix("")))
-            )
+            what = None
+            if name and paths is not own and len(paths) != 1:
+                got = f"recordings {', '.join(map(str, paths))}" if paths else "no recording"
+                what = f'{got} called "{name}", expected one beside this file or below; add it or rename the '
+                what += "others"
+            elif not paths:
+                got = f", got a folder {folders[stem].name}" if stem in folders else ""
+                what = (
+                    f"no recording, expected one of the same name beside it{got}; add it or remove the text"
+                )
             if what is not None:
                 where = part.passages[0].where if name and part.passages else str(part.path)
                 problems.append(Problem(where, what))
-            for path in paths if what is None else ():
+                continue
+            for path in paths:
                 found.setdefault(path, []).append(part)
     return found, problems
 
@@ -223,20 +237,6 @@ def _by_name(transcript: Transcript) -> dict[str, Transcript]:
     if not parts:
         return {"": transcript}
     return {name: replace(transcript, passages=tuple(part)) for name, part in parts.items()}
-
-
-def _none_beside(paths: Sequence[Path], folder: Path | None) -> str | None:
-    if paths:
-        return None
-    got = f", got a folder {folder.name}" if folder else ""
-    return f"no recording, expected one of the same name beside it{got}; add it or remove the text"
-
-
-def _not_one(paths: Sequence[Path], name: str) -> str | None:
-    if len(paths) == 1:
-        return None
-    got = f"recordings {', '.join(map(str, paths))}" if paths else "no recording"
-    return f'{got} called "{name}", expected one beside this file or below; add it or rename the others'
 
 
 def _hindrance(path: Path, key: str, transcripts: Sequence[Transcript], first: Path) -> str | None:
@@ -267,44 +267,20 @@ def _utterances(audio: Path, path: Path, key: str, passages: Sequence[Passage]) 
     return found
 
 
-def _without_speaker(
-    utterances: Sequence[Utterance], path: Path, key: str, speakers: IdTable | None
-) -> list[Problem]:
-    """Return a problem if the corpus has a table of speakers, but this recording is not in it."""
-    if speakers is None or key in speakers.rows:
-        return []
-    missing = [u.utterance_id for u in utterances if u.utterance_id not in speakers.rows]
-    what = f"is not in {speakers.name}, expected it there; name its speaker"
-    return [Problem(str(path), f'its id "{name}" {what}') for name in missing]
+def _with_speakers(
+    utterances: list[Utterance], path: Path, key: str, speakers: IdTable | None
+) -> tuple[list[Utterance], list[Problem]]:
+    """Return utterances with the speakers of the corpus's table, and problems of those that are not in it.
 
-
-def _with_speakers(utterances: Sequence[Utterance], key: str, speakers: IdTable | None) -> list[Utterance]:
-    """Return utterances with the speakers of the corpus's table, by their id or by their recording's."""
+    The table names speakers by the id of the utterance or by that of its recording.
+    """
     if speakers is None:
-        return list(utterances)
+        return utterances, []
     rows = speakers.rows
     named = [(u, rows.get(u.utterance_id) or rows.get(key)) for u in utterances]
-    return [replace(u, speaker=row[1]) for u, row in named if row is not None]
-
-
-def _speakers(directory: Path) -> tuple[IdTable | None, list[Problem]]:
-    for name in ("utt2spk", "speakers.txt"):
-        if (directory / name).is_file():
-            return read_speakers(directory / name)
-    return None, []
-
-
-def _wanted_tiers(directory: Path) -> tuple[list[str], list[Problem]]:
-    if not (directory / TIERS).is_file():
-        return [], []
-    text, problems = read_text(directory / TIERS, TIERS, "names of tiers, one a line")
-    return [line.strip() for line in lines_of(text or "") if line.strip()], problems
-
-
-def _broken_links(directory: Path, files: Iterable[Path]) -> list[Problem]:
-    what = "a link to a folder (not followed) or to nothing, expected what it stands for; move that here"
-    links = (p for p in files if (directory / p).is_symlink() and not (directory / p).is_file())
-    return [Problem(str(p), what) for p in links]
+    what = f"is not in {speakers.name}, expected it there; name its speaker"
+    problems = [Problem(str(path), f'its id "{u.utterance_id}" {what}') for u, row in named if row is None]
+    return [replace(u, speaker=row[1]) for u, row in named if row is not None], problems
 
 
 BESIDE = Layout("recordings with transcripts beside them", sources, scan)

@@ -113,10 +113,16 @@ def write_sphinx(parts: Mapping[str, Corpus], lexicon: Lexicon, out: Path) -> Pa
     for split, part in parts.items():
         stem = f"{name}_{'train' if split == WHOLE else split}"
         write_text(etc / f"{stem}.fileids", "".join(f"{_fileid(u)}\n" for u in part))
-        write_text(etc / f"{stem}.transcription", "".join(_line(u) for u in part))
+        lines = (" ".join(["<s>", *u.words, "</s>", f"({u.utterance_id})"]) for u in part)
+        write_text(etc / f"{stem}.transcription", "".join(f"{line}\n" for line in lines))
     words = {word for u in utterances for word in u.words if word in lexicon}
     spoken = lexicon.restricted_to(words)
-    write_text(etc / f"{name}.dic", "".join(_entries(word, spoken) for word in spoken))
+    entries = [  # from the second pronunciation on the word is numbered
+        f"{word if number == 1 else f'{word}({number})'} {' '.join(phones)}\n"
+        for word in spoken
+        for number, phones in enumerate(spoken.pronunciations(word), 1)
+    ]
+    write_text(etc / f"{name}.dic", "".join(entries))
     has_noise = any(NOISE_WORD in u.words for u in utterances)
     phones = [*spoken.phones, SILENCE.upper(), *([NOISE] if has_noise else [])]
     write_text(etc / f"{name}.phone", "".join(f"{phone}\n" for phone in phones))
@@ -144,18 +150,6 @@ def _check_writable(utterances: list[Utterance]) -> None:
 
 def _fileid(utterance: Utterance) -> str:
     return f"{file_stem(utterance.speaker)}/{utterance.utterance_id}"
-
-
-def _line(utterance: Utterance) -> str:
-    return " ".join(["<s>", *utterance.words, "</s>", f"({utterance.utterance_id})"]) + "\n"
-
-
-def _entries(word: str, lexicon: Lexicon) -> str:
-    """Return a line for each pronunciation; from the second on the word is numbered."""
-    return "".join(
-        f"{word if number == 1 else f'{word}({number})'} {' '.join(phones)}\n"
-        for number, phones in enumerate(lexicon.pronunciations(word), 1)
-    )
 
 
 def _link(utterance: Utterance, out: Path) -> None:
