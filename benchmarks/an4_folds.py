@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
@@ -47,7 +48,6 @@ from asr.language.grammars import read_grammar
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
-from asr.stages.task import TaskStages
 from asr.store import StageStore
 from asr.systems import SYSTEMS, find_system
 from asr.transcribe import scored_speech

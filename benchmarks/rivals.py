@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from report import argument_parser, markdown_table, print_table, write_report
 
 from acoustic.emissions.model_files import AcousticModel, load_model
@@ -38,7 +39,6 @@ from acoustic.pairs.rivals import N_LISTED, RivalMachines
 from acoustic.pairs.train_pools import PoolsConfig, fit_pools
 from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
-from asr.stages.task import TaskStages
 from asr.store import StageStore
 from asr.training.hybrid import Units, hybrid_frames, hybrid_front_end, load_units
 from benchmarks.papers.layout import write_section

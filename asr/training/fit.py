@@ -13,25 +13,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
 from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError
 from acoustic.hmm.alignment import Alignment, Segment, align
-from acoustic.hmm.fit import FitCurve, Margins, fit_curve, loop_scores, margins
+from acoustic.hmm.fit import Margins, fit_curve, loop_scores, margins
 from acoustic.hmm.graph import loop_graph, utterance_graph
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.corpora.utterances import Utterance
+from asr.decoding.model_directories import FitCurves
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
-from acoustic.hmm.alignment import Alignment, align
-from acoustic.hmm.fit import Margins, fit_curve, loop_scores, margins
-from asr.decoding.model_directories import FitCurves
 from asr.progress import progress_bar
 from decoder.lexicon import Lexicon
 from foundation.arrays import Floats, Reals
 from foundation.blocks import block_map
+from foundation.records import record_of
 
 N_WRONG_PAIRS = 600  # enough for a curve
 _MOST_WRONG = 4  # for each utterance

@@ -9,7 +9,13 @@ from acoustic.emissions.model_files import load_model
 from asr.corpora.problems import leave_out
 from asr.corpora.sound_faults import sound_faults, sounds
 from asr.corpora.speech_data import SpeechData
-from asr.corpora.wording import check_lexicon_belongs, is_all_unknown, named, report, unknown_words
+from asr.corpora.wording import (
+    check_lexicon_belongs,
+    is_all_unknown,
+    named_unknown,
+    unknown_words,
+    unknown_words_note,
+)
 from asr.decoding.model_directories import save_curves
 from asr.training.fit import find_suspicious, fit_curves, hear, read_suspicious, write_suspicious
 from asr.training.task import Speech, read_left_out, read_lexicon, read_speech, write_left_out
@@ -53,12 +59,16 @@ def usable_for_training(
     for n, utterance in enumerate(u for u in data.corpus if is_all_unknown(u, lexicon)):
         # A hint is a search of the whole lexicon: only the first have any.
         unknown = unknown_words([utterance.words], lexicon)
-        words = named(unknown, lexicon) if n < _N_HINTS else listed([f'"{word}"' for word in sorted(unknown)])
+        words = (
+            named_unknown(unknown, lexicon)
+            if n < _N_HINTS
+            else listed([f'"{word}"' for word in sorted(unknown)])
+        )
         problems[utterance.utterance_id] = f"no word of it is in lexicon.txt: {words}"
     what, lines = "transcripts cannot be trained on", [f"{i}: {problem}" for i, problem in problems.items()]
     leave_out(what, lines, len(problems), len(data.corpus), most_left_out, needed=needed)
     usable = data.without(problems)
-    if message := report([u.words for u in usable.corpus], lexicon):
+    if message := unknown_words_note([u.words for u in usable.corpus], lexicon):
         logger.warning("%s", message)
     return usable
 

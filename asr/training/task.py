@@ -24,9 +24,9 @@ from asr.corpora.wording import (
     check_lexicon_belongs,
     forms_for,
     read_wording,
-    report,
     total,
     worded,
+    wording_notes,
     write_wording,
 )
 from asr.errors import CorpusError, ExperimentError
@@ -142,7 +142,7 @@ def find_words(directory: Path, task: Path, *, text: str) -> None:
     splits = {split: _as_prepared(task, split) for split in SPLITS}
     forms = forms_for(text, brought, splits.values())
     readings = {split: worded(corpus, forms) for split, corpus in splits.items()}
-    for line in report(total(changes for _, changes in readings.values())):
+    for line in wording_notes(total(changes for _, changes in readings.values())):
         logger.warning("%s", line)
     corpora = {split: corpus for split, (corpus, _) in readings.items()}
     for split, corpus in corpora.items():
