@@ -1,13 +1,13 @@
-from .emissions.model_files import AcousticModel, load_model, save_model
-from .emissions.protocol import EmissionModel
+from .alignment import Alignment, Segment, align
+from .emissions.emission_model import EmissionModel
 from .errors import AlignmentError, ModelError, TrainingError
-from .hmm.alignment import Alignment, Segment, align
 from .hmm.forward_backward import Posteriors, posteriors
 from .hmm.gmm import GmmModel
 from .hmm.graph import UtteranceGraph, utterance_graph
 from .hmm.topology import Topology
 from .hmm.training import GmmConfig, GmmHmm, Progress, TrainingUtterance, flat_start, grow, train_stage
 from .hmm.viterbi import best_path
+from .model import AcousticModel, load_model, save_model
 
 __all__ = [
     "AcousticModel",

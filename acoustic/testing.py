@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from acoustic.emissions.emission_model import EmissionModel
 from acoustic.emissions.kinds import EmissionKind
-from acoustic.emissions.protocol import EmissionModel
 from acoustic.errors import ModelError
 from foundation.arrays import Singles
 from foundation.conformance import N_THREADS, conform, copied, from_threads, raised
 
-_TOLERANCE = 1e-4  # of the scores' range: sums of single precision in another order differ by less
-_ROUNDS = 4  # of all blocks in all threads
+_TOLERANCE = 1e-4  # of the scores' range: sums of single precision in another order differ by less; by feel
+_ROUNDS = 4  # of all blocks in all threads; by feel
 _BLOCKS = (1, 2, 5, 16)  # frames in blocks, in turn
 
 

@@ -16,14 +16,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from acoustic.emissions.emission_model import EmissionModel
     from acoustic.emissions.one_vs_rest import KrlsConfig
     from acoustic.emissions.pairwise import PairwiseDiscriminantModel
-    from acoustic.emissions.protocol import EmissionModel
     from acoustic.emissions.training import AlignedFrames, HybridConfig
     from acoustic.pairs.machines import Machines
-    from acoustic.pairs.pool_centers import Choice
     from acoustic.pairs.train_forward import PairForwardConfig
-    from acoustic.pairs.train_pools import PoolsConfig
+    from acoustic.pairs.train_pools import Choice, PoolsConfig
     from acoustic.pairs.train_svm import SvmConfig
     from foundation.arrays import Floats
     from foundation.threads import Watch
@@ -211,8 +210,8 @@ def _krls(
 def _classifier(
     name: str, data: AlignedFrames, config: HybridConfig, own: None, n_workers: int | None, watch: Watch
 ) -> EmissionModel:
+    from acoustic.emissions.emission_model import FLOOR
     from acoustic.emissions.sklearn_model import SklearnModel, make_classifier, seeded
-    from acoustic.emissions.state_priors import FLOOR
 
     classifier = seeded(make_classifier(name), config.seed).fit(data.x, data.codes)
     # A classifier's posteriors may be 0, so their logarithms need a floor.

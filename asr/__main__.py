@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from asr.endings import stopped_at_once
+from foundation.endings import stopped_at_once
 
 
 def main() -> int:

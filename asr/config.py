@@ -24,13 +24,12 @@ from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
 from acoustic.ways import PRESETS, WAYS, find_way
 from asr.errors import ConfigError
-from asr.systems import GmmSystem, HybridSystem, System
+from asr.systems import GmmSystem, GrammarName, HybridSystem, System
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Normalization, Projection
 from features.mfcc import MfccConfig
 from foundation.errors import AsrError
 
-GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa", "jsgf", "slf"]
 _of_ways = (f"{way.section}.{name}" for way in WAYS.values() for name in way.values)
 CHOOSABLE = tuple(dict.fromkeys(["hybrid.sigma", *_of_ways]))  # full names
 if TYPE_CHECKING:

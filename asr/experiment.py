@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from acoustic.emissions.model_files import JSON_NAME, TENSORS_NAME
+from acoustic.model import JSON_NAME, TENSORS_NAME
 from asr.config import ExperimentConfig, check_settings, with_preset, with_settings
 from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus

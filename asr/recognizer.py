@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acoustic.emissions.alignment import BLOCK_FRAMES, Frames, align_frames, align_with_margins
-from acoustic.emissions.model_files import AcousticModel, load_model
-from acoustic.hmm.alignment import Alignment
-from acoustic.hmm.fit import FitCurve
+from acoustic.alignment import Alignment, FitCurve, Frames, align_frames, align_with_margins
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
+from acoustic.hmm.viterbi import BLOCK_FRAMES
+from acoustic.model import AcousticModel, load_model
 from asr.decoding.model_directories import (
     DECODING,
     LEXICON,
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from asr.text.forms import Word, WordForms
 
 SPOTTING = "keywords"  # in place of a grammar's name
-_UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
+_UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows; by feel
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from acoustic.emissions.combined import uncombined
+from acoustic.emissions.emission_model import uncombined
 from acoustic.emissions.kinds import describe
-from acoustic.emissions.model_files import load_model
+from acoustic.model import load_model
 from asr.config import ExperimentConfig, known_keys, section_of, with_settings
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment

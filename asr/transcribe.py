@@ -25,11 +25,11 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from acoustic.alignment import align
 from acoustic.emissions.adaptation import adapted_frames
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError, ModelError
-from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
+from acoustic.model import AcousticModel
 from asr.progress import progress_bar
 from asr.spotting.rejection import Judge
 from decoder.decoder import Decoder, Hypothesis
@@ -45,7 +45,7 @@ from foundation.errors import AsrError
 from foundation.sequences import Computed, kept
 from foundation.threads import parallel_map
 
-_BLOCK_RECORDINGS = 8  # whose results make one file while a stage is under way
+_BLOCK_RECORDINGS = 8  # whose results make one file while a stage is under way; by feel
 _OF_ONE = (AsrError, ArithmeticError, MemoryError)  # what one recording may raise
 
 logger = logging.getLogger(__name__)

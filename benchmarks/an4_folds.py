@@ -38,8 +38,8 @@ from asr.stages.task import TaskStages
 from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
-from acoustic.emissions.model_files import load_model
-from asr.config import ExperimentConfig, GrammarName, with_settings
+from acoustic.model import load_model
+from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.decoding.model_directories import MODELS
 from asr.engines.clusters import running_on
@@ -50,6 +50,8 @@ from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.store import StageStore
 from asr.systems import SYSTEMS, find_system
+from asr.stages.task import TaskStages
+from asr.systems import SYSTEMS, GrammarName, find_system
 from asr.transcribe import scored_speech
 from benchmarks.papers.layout import write_section
 from decoder import Decoder, DecoderConfig, Lexicon

@@ -31,8 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from acoustic.discriminants import OROLSClassifier, OROLSRegressor
 from acoustic.kernels import forward
-from acoustic.kernels.compact import share_within_reach
-from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.kernel import Kernel, share_within_reach
 from benchmarks.papers.datasets import Split, fixed_split, partitions
 from benchmarks.papers.layout import write_section
 

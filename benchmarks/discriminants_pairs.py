@@ -14,7 +14,7 @@ from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import SparseMachines
 from acoustic.pairs.train_forward import fit_pairs
 
 N_STATES, N_FRAMES, N_DIMS = 100, 2500, 39

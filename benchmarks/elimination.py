@@ -110,7 +110,7 @@ def lazy_survivors(
     """Return the survivors (T, k), sorted, and the log odds of their pairs, from only the pairs they need.
 
     Each kernel value is computed when its pair is asked for; values that two pairs of a frame share are
-    computed twice. Parameters are those of `acoustic.pairs.sparse.SparseMachines` in single precision, with
+    computed twice. Parameters are those of `acoustic.pairs.machines.SparseMachines` in single precision, with
     ``scale`` −1/2σ².
     """
     n_classes = len(order)

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from report import argument_parser, print_table, write_report
 
-from acoustic.emissions.combined import uncombined
-from acoustic.emissions.model_files import TENSORS_NAME, AcousticModel, load_model
+from acoustic.emissions.emission_model import uncombined
+from acoustic.model import TENSORS_NAME, AcousticModel, load_model
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import load_cepstra
 from asr.decoding.model_directories import MODELS

@@ -19,7 +19,7 @@ from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import fit_curve
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import SparseMachines
 from foundation.arrays import Floats, Ints, Longs, Reals
 
 Centers = tuple[Longs, Floats]  # rows of the training frames and widths, (C,) each

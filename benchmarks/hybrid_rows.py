@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from acoustic.emissions.combined import uncombined
+from acoustic.emissions.emission_model import uncombined
 from acoustic.emissions.kinds import describe
-from acoustic.emissions.model_files import TENSORS_NAME, AcousticModel, load_model
 from acoustic.emissions.training import aligned_frames, halves
+from acoustic.model import TENSORS_NAME, AcousticModel, load_model
 from acoustic.ways import train_emissions
 from asr.config import ExperimentConfig
 from asr.experiment import Experiment

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from report import argument_parser, write_report
 
-from acoustic.emissions.model_files import load_model, save_model
+from acoustic.model import load_model, save_model
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import Corpus, read_parts
 from asr.corpora.speech_data import compute_cepstra

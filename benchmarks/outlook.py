@@ -35,7 +35,7 @@ from report import argument_parser, write_report
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import Calibration
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import SparseMachines
 from acoustic.pairs.train_forward import PairForwardConfig, fit
 from asr.files import read_json, write_json
 from asr.scoring.scoring import score

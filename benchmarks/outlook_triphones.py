@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acoustic.emissions.combined import uncombined
-from acoustic.emissions.model_files import load_model
+from acoustic.emissions.emission_model import uncombined
+from acoustic.model import load_model
 from asr.config import with_settings
 from asr.experiment import Experiment
 from asr.files import read_json

@@ -116,8 +116,7 @@ def of_moved_functions() -> Adapter:
     """Return the adapter of the same functions in the rooms kernels and pairs."""
     from acoustic.kernels.forward import ForwardConfig
     from acoustic.kernels.kernel import Kernel
-    from acoustic.pairs.pooled import pooled_log_posteriors
-    from acoustic.pairs.sparse import pair_log_posteriors
+    from acoustic.pairs.machines import pair_log_posteriors, pooled_log_posteriors
     from acoustic.pairs.train_forward import fit_pairs
     from acoustic.pairs.train_pools import PoolConfig, fit_pools
 

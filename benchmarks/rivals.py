@@ -25,18 +25,22 @@ from asr.stages.models import ModelStages
 from asr.stages.task import TaskStages
 from report import argument_parser, markdown_table, print_table, write_report
 
-from acoustic.emissions.model_files import AcousticModel, load_model
+from acoustic.alignment import align
 from acoustic.emissions.training import AlignedFrames
-from acoustic.hmm.alignment import align
 from acoustic.hmm.graph import utterance_graph
 from acoustic.hmm.tying import base_states
+from acoustic.model import AcousticModel, load_model
 from acoustic.pairs.class_frames import LabelledFrames
-from acoustic.pairs.machines import Machines
-from acoustic.pairs.pool_centers import pool_centers
-from acoustic.pairs.pooled import PooledMachines
-from acoustic.pairs.prototypes import Prototypes, best_classes, fit_prototypes, rival_pairs
-from acoustic.pairs.rivals import N_LISTED, RivalMachines
-from acoustic.pairs.train_pools import PoolsConfig, fit_pools
+from acoustic.pairs.machines import Machines, PooledMachines
+from acoustic.pairs.rivals import (
+    N_LISTED,
+    Prototypes,
+    RivalMachines,
+    best_classes,
+    fit_prototypes,
+    rival_pairs,
+)
+from acoustic.pairs.train_pools import PoolsConfig, fit_pools, pool_centers
 from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
 from asr.store import StageStore

@@ -21,7 +21,7 @@ from acoustic.emissions.training import THESIS, HybridConfig
 from acoustic.pairs import train_pools
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import SparseMachines
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig

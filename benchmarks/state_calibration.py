@@ -31,17 +31,15 @@ import numpy as np
 from reliability import Outcome, draw_reliability
 from report import argument_parser, print_table, write_report
 
+from acoustic.alignment import align
 from acoustic.emissions.adaptation import adapted_frames
-from acoustic.emissions.combined import CombinedModel, uncombined
-from acoustic.emissions.model_files import AcousticModel, load_model
+from acoustic.emissions.emission_model import CombinedModel, EmissionModel, uncombined
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
-from acoustic.emissions.protocol import EmissionModel
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import align
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.tying import base_states
-from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.iterative_coupling import CouplingName
+from acoustic.model import AcousticModel, load_model
+from acoustic.pairs.coupling import CouplingName, all_pairs
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.decoding.model_directories import DECODING, MODELS

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from acoustic.hmm.contexts import EDGE, Context
-from acoustic.hmm.topology import SILENCES, Topology
+from acoustic.hmm.topology import EDGE, SILENCES, Context, Topology
 from decoder.decoder import Decoder, DecoderConfig
 from decoder.errors import GrammarError
 from decoder.grammars.grammar import GrammarTables, pack_tables

@@ -1,10 +1,10 @@
 """Functions that numba compiles, and whose machine code is kept on disk where that is possible.
 
-What lies there never keeps a program from running. Each file has a checksum, and says of which source of
-its module it is (kernels use nothing of other modules, which `tests/test_compiled.py` checks); what is
-damaged, of other source or of another numba is compiled again. Where nothing can be
-written, every run compiles what it needs, and one line says so. As with the bytecode of modules beside them,
-whoever can write these files can run code as who runs this program.
+What lies there never keeps a program from running. Each file has a checksum, and says of which source it is:
+that of the function's module, and of the modules with compiled functions which that one imports, for these
+may go into its machine code. What is damaged, of other source or of another numba is compiled again. Where
+nothing can be written, every run compiles what it needs, and one line says so. As with the bytecode of
+modules beside them, whoever can write these files can run code as who runs this program.
 
 numba itself reads what is there without a look at whether it is whole, and refuses to decorate a function
 whose code it cannot keep.
@@ -16,17 +16,21 @@ import contextlib
 import hashlib
 import logging
 import pickle
+import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache as kept
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numba
+import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.dispatcher import Dispatcher
 
 _DIGEST_BYTES = 32
 _SUFFIX = "-checked"  # in names of files: numba takes none of them for its own
+_IMPORTED = re.compile(r"^(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
 
@@ -179,18 +183,70 @@ def _checked(path: Path) -> bytes:
 
 
 def _source_stamp(path: Path, locator: Any) -> str:
-    """Return what tells a module's source from others: its hash, whatever the time of its file.
+    """Return what tells the source of a module's compiled functions from others, whatever its files' times.
 
     numba's own stamp stands for it only where there is no such file, as in an archive: of older versions it
     is a time and a size, which change where the source does not, and may stay where it does.
     """
     if not path.is_file():
         return str(locator.get_source_stamp())
-    found = path.stat()
-    return _source_digest(path, found.st_mtime_ns, found.st_size)
+    return "".join(_source(file).digest for file in files_of_kernels(path))
+
+
+def files_of_kernels(path: Path) -> list[Path]:
+    """Return the files whose compiled functions, constants and records may go into a module's machine code.
+
+    They are the module's own, and those of the modules with compiled functions which it imports, and so on.
+    """
+    found, waiting = [path], [path]
+    while waiting:
+        for name in _source(waiting.pop()).imported:
+            module = sys.modules.get(name)
+            file = Path(getattr(module, "__file__", None) or "")
+            if getattr(module, "njit", None) is njit and file.is_file() and file not in found:
+                found.append(file)
+                waiting.append(file)
+    return [path, *sorted(found[1:])]
+
+
+class _Source(NamedTuple):
+    """The hash of a source, and the names of what may be modules that it imports."""
+
+    digest: str
+    imported: tuple[str, ...]
+
+
+def _source(path: Path) -> _Source:
+    stat = path.stat()
+    return _read_source(path, stat.st_mtime_ns, stat.st_size)
 
 
 @kept
-def _source_digest(path: Path, mtime_ns: int, n_bytes: int) -> str:
-    """Return the hash of a source, read once for all functions of a file that does not change meanwhile."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _read_source(path: Path, mtime_ns: int, n_bytes: int) -> _Source:
+    """Return what a file holds, read once for all functions of a file that does not change meanwhile."""
+    content = path.read_bytes()
+    names: list[str] = []
+    for origin, imported, module in _IMPORTED.findall(content.decode()):
+        names += [module or origin, *(f"{origin}.{name}" for name in re.findall(r"\w+", imported))]
+    return _Source(hashlib.sha256(content).hexdigest(), tuple(dict.fromkeys(names)))
+
+
+_LOG2_E = np.float32(1.44269504)
+_LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+_EXPONENT_BIAS, _MANTISSA_BITS = np.int32(127), np.int32(23)
+_HALF, _ONE = np.float32(0.5), np.float32(1)
+_OVER_6, _OVER_24, _OVER_120 = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
+_OVER_720, _OVER_5040 = np.float32(1 / 720), np.float32(1 / 5040)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def single_exp(v):  # type: ignore[no-untyped-def]  # inlined: numba types it where it stands
+    """Return e^v of a number within ±80 in single precision by Taylor's series, without a branch.
+
+    Its operations are such as processors vectorise, which those of ``np.exp`` in a kernel are not.
+    """
+    n = np.floor(v * _LOG2_E + _HALF)
+    g = v - n * _LN2_HIGH - n * _LN2_LOW
+    p = (((_OVER_5040 * g + _OVER_720) * g + _OVER_120) * g + _OVER_24) * g + _OVER_6
+    power = np.int32((np.int32(n) + _EXPONENT_BIAS) << _MANTISSA_BITS).view(np.float32)
+    return ((p * g + _HALF) * g * g + g + _ONE) * power

@@ -1,10 +1,8 @@
-from .curves import Calibration, GaussianCurve, GaussianProjection
-from .kernel_fisher import KernelFisherDiscriminant
-from .kmse import KMSEClassifier
+from .base import Calibration, GaussianCurve, GaussianProjection
+from .kernel_ridge import KernelFisherDiscriminant, KMSEClassifier
 from .krls import KRLSClassifier, KRLSRegressor
-from .linear import LinearDiscriminant
+from .linear import HoKashyapClassifier, LinearDiscriminant, LMSClassifier, MSEClassifier
 from .loo_forward import LOOForwardClassifier
-from .mse_family import HoKashyapClassifier, LMSClassifier, MSEClassifier
 from .npd_orols import NPDClassifier, NPDRegressor, OROLSClassifier, OROLSRegressor
 from .ols import OLSClassifier, OLSRegressor
 

@@ -1,6 +1,11 @@
-"""What all discriminants share: targets from labels, labels and probabilities from outputs.
+"""What discriminants share as scikit-learn estimators: targets, labels, probabilities, kernel expansions.
 
-Axes: M points, D features, K classes, R columns of targets or outputs.
+`DiscriminantClassifier` turns labels into targets, and outputs into labels and probabilities, these by curves
+from outputs to log odds. `KernelExpansion` is f(x) = Σ α_n k(x, x_n) + b over one set of centres, for KRLS,
+LOOForward and OLS; it computes in float64 whatever the precision of the data, since dictionaries and whole
+Gram matrices are ill-conditioned.
+
+Axes: M points, D features, K classes, C centres, R columns of targets or outputs.
 """
 
 from __future__ import annotations
@@ -8,20 +13,74 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from acoustic.discriminants.curves import Curve
-from acoustic.pairs.gaussian_outputs import MonotoneGaussianCurve, agreeing_posteriors
-from foundation.arrays import Flags, Floats, Integers, Longs
+from acoustic.errors import ParameterError
+from acoustic.kernels.kernel import Kernel, KernelName, check_whole, make_kernel, widths
+from acoustic.pairs.calibration import Calibration as Calibration  # of the package's public names
+from acoustic.pairs.calibration import GaussianCurve as GaussianCurve
+from acoustic.pairs.calibration import MonotoneGaussianCurve, agreeing_posteriors, fit_curve
+from foundation.arrays import Flags, Floats, Integers, Longs, Reals
 
+GaussianProjection = GaussianCurve  # former name, kept for older programs
 DTYPES = (np.float64, np.float32)
+_PREDICT_BLOCK = 2048  # points whose kernel block is held at once
+
+
+class Curve(Protocol):
+    """The interface of curves."""
+
+    def log_odds(self, outputs: ArrayLike) -> Floats:
+        """Return the log odds of the positive class, shape of the outputs."""
+
+    def predict_proba(self, outputs: ArrayLike) -> Floats:
+        """Return P(positive | output), shape of the outputs."""
+
+
+@dataclass(frozen=True)
+class QuadraticCurve:
+    """Log odds (square q + slope) q + constant of an output q, for logistic and Gaussian curves."""
+
+    square: float
+    slope: float
+    constant: float
+
+    def log_odds(self, outputs: ArrayLike) -> Floats:
+        """Return the log odds of the positive class, shape of the outputs."""
+        q = np.asarray(outputs, dtype=np.float64)
+        return np.asarray((self.square * q + self.slope) * q + self.constant)
+
+    def predict_proba(self, outputs: ArrayLike) -> Floats:
+        """Return P(positive | output), shape of the outputs."""
+        return np.asarray(expit(self.log_odds(outputs)))
+
+
+def logistic_curve(outputs: Floats, is_positive: Flags, weight: Floats | None) -> QuadraticCurve:
+    """Return Platt's logistic curve of outputs (M,) with weights (M,), which also give the prior."""
+    order = np.argsort(~is_positive, kind="stable")  # the positive class first
+    weights = np.ones(len(outputs)) if weight is None else weight
+    counts = float(weights[is_positive].sum()), float(weights[~is_positive].sum())
+    curve = fit_curve(outputs[order], int(is_positive.sum()), counts, "logistic", weights[order])
+    return quadratic_curves(curve[None])[0]
+
+
+def quadratic_curves(coefficients: Floats) -> list[QuadraticCurve]:
+    """Return the curves of rows of coefficients, (P, 3)."""
+    return [QuadraticCurve(*map(float, row)) for row in coefficients]
+
+
+def coefficients_of(curves: list[QuadraticCurve]) -> Floats:
+    """Return the rows of coefficients of curves, (P, 3)."""
+    return np.array([(c.square, c.slope, c.constant) for c in curves])
 
 
 class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -149,3 +208,107 @@ def predicted_codes(outputs: Floats) -> Longs:
     if outputs.shape[-1] == 1:
         return (outputs[..., 0] > 0).astype(np.int64)
     return np.asarray(outputs.argmax(axis=-1))
+
+
+class KernelExpansion:
+    """Hyper-parameters of the kernel, and the learned expansion.
+
+    Attributes
+    ----------
+    center_indices_ : (C,) rows of the training points
+    centers_ : (C, D)
+    dual_coef_ : (R, C) α
+    intercept_ : (R,) b
+    """
+
+    sigma: float
+    max_centers: int
+    kernel: KernelName
+    kernel_params: dict[str, Any] | None
+    center_indices_: Longs
+    centers_: Floats
+    dual_coef_: Floats
+    intercept_: Floats
+
+    def _make_kernel(self) -> Kernel:
+        found = widths(self.sigma)
+        if len(found) > 1:
+            raise ParameterError(f"sigma has {len(found)} widths, expected one here; give one number")
+        return make_kernel(self.kernel, found[0], self.kernel_params)
+
+    def _capacity(self, n_points: int) -> int:
+        """Return the largest number of centres."""
+        check_whole("max_centers", self.max_centers)
+        return min(self.max_centers, n_points)
+
+    def _outputs(self, X: NDArray[Any]) -> Floats:
+        """Return the outputs (M, R)."""
+        kernel = self._make_kernel()
+        found = np.empty((len(X), len(self.intercept_)))
+        for start in range(0, len(X), _PREDICT_BLOCK):
+            rows = slice(start, start + _PREDICT_BLOCK)
+            block = gram_block(kernel, X[rows].astype(np.float64), self.centers_)
+            found[rows] = block @ self.dual_coef_.T
+        return found + self.intercept_
+
+
+class ExpansionClassifier(KernelExpansion, DiscriminantClassifier):
+    """Base of the classifiers: a subclass learns ±1 targets (M, R) in ``_fit_outputs``."""
+
+    loo_decision_: Floats
+
+
+class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, BaseEstimator):  # type: ignore[misc]
+    """Base of the regressors: a subclass learns (M, R) targets in ``_fit_outputs``.
+
+    Attributes
+    ----------
+    loo_decision_ : (M, R) output at each training point of non-zero weight of the model fitted without this
+        point, with the same centres
+    """
+
+    loo_decision_: Floats
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from points (M, D) and values (M,) or (M, R)."""
+        x, values = validate_data(self, X, y, dtype=DTYPES, multi_output=True, y_numeric=True)
+        weight = checked_weight(sample_weight, x)
+        self._n_given = len(x)
+        self._rows = np.arange(len(x)) if weight is None else np.flatnonzero(weight)
+        self._is_flat = values.ndim == 1
+        targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
+        used = None if weight is None else weight[self._rows]
+        self.loo_decision_ = self._fit_outputs(x[self._rows], targets[self._rows], used)
+        del self._rows, self._n_given  # as large as the training set, and only for the fit
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the values (M,) or (M, R)."""
+        check_is_fitted(self)
+        outputs = self._outputs(validate_data(self, X, dtype=DTYPES, reset=False))
+        return outputs[:, 0] if self._is_flat else outputs
+
+    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
+        """Learn targets (M, R); return the leave-one-out outputs (M, R)."""
+        raise NotImplementedError
+
+
+def gram_block(kernel: Kernel, x: Floats, centers: Floats) -> Floats:
+    """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C); raise ParameterError if it overflows."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _finite(kernel.block(x, centers), kernel)
+
+
+def gram_diagonal(kernel: Kernel, x: Floats) -> Floats:
+    """Return k(x_i, x_i), (M,); raise ParameterError if it overflows."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _finite(kernel.diagonal(x), kernel)
+
+
+def _finite(values: Reals, kernel: Kernel) -> Floats:
+    if not np.isfinite(values).all():
+        raise ParameterError(
+            f"the {kernel.name} kernel overflows for sigma = {kernel.sigma:g}, expected finite values; "
+            "standardise the features or change sigma"
+        )
+    return np.asarray(values, dtype=np.float64)

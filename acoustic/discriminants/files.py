@@ -3,8 +3,12 @@
 The attributes of an estimator are written: arrays, numbers, texts, lists, dictionaries and further
 estimators. ``loo_decision_`` is left out, as it has the size of the training set and predictions do not need
 it; random generators among the parameters become None. An estimator with other objects, for example trees
-compiled in C, cannot be stored and raises an error. Reading makes only objects of the classes that
-`acoustic.discriminants.storable` lists; no file has anything else imported, and nothing in it is executed.
+compiled in C, cannot be stored and raises an error.
+
+Reading makes objects of the classes on two lists, `OWN` and `SCIKIT_LEARN`, and of no others: a file can
+neither have another module imported nor anything executed. Of scikit-learn the list has estimators that
+predict in numpy alone. Those whose compiled code trusts what was fitted, as trees, libsvm and nearest
+neighbours do, are left out: a damaged file could end the interpreter.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +26,96 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from sklearn.base import BaseEstimator
 
-from acoustic.discriminants.storable import check_restored, path_of, storable_class
 from acoustic.errors import ModelError
 from foundation.files import write_whole
 from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 Tensors = dict[str, NDArray[Any]]
 
+MOST_FEATURES = 100_000  # by feel
 _PLAIN = (bool, int, float, str, np.ndarray, np.generic, tuple, list, dict, BaseEstimator)
-MOST_FEATURES = 100_000
 _GENERATORS = (np.random.RandomState, np.random.Generator)
 _AS_LARGE_AS_THE_TRAINING_SET = "loo_decision_"
 _HEADER = "estimator"
+
+# Files call our classes by the module that they stood in when the format was made, here without "acoustic.".
+# A class that moves keeps this name: only the module behind it changes.
+_OURS = "acoustic."
+OWN: Mapping[str, str] = {
+    "discriminants.curves.QuadraticCurve": "acoustic.discriminants.base",
+    "discriminants.forward_machine.Machine": "acoustic.discriminants.forward_machine",
+    "discriminants.kernel_fisher.KernelFisherDiscriminant": "acoustic.discriminants.kernel_ridge",
+    "discriminants.kmse.KMSEClassifier": "acoustic.discriminants.kernel_ridge",
+    "discriminants.krls.KRLSClassifier": "acoustic.discriminants.krls",
+    "discriminants.krls.KRLSRegressor": "acoustic.discriminants.krls",
+    "discriminants.linear.LinearDiscriminant": "acoustic.discriminants.linear",
+    "discriminants.loo_forward.LOOForwardClassifier": "acoustic.discriminants.loo_forward",
+    "discriminants.moments.ClassMoments": "acoustic.discriminants.linear",
+    "discriminants.mse_family.HoKashyapClassifier": "acoustic.discriminants.linear",
+    "discriminants.mse_family.LMSClassifier": "acoustic.discriminants.linear",
+    "discriminants.mse_family.MSEClassifier": "acoustic.discriminants.linear",
+    "discriminants.npd_orols.NPDClassifier": "acoustic.discriminants.npd_orols",
+    "discriminants.npd_orols.NPDRegressor": "acoustic.discriminants.npd_orols",
+    "discriminants.npd_orols.OROLSClassifier": "acoustic.discriminants.npd_orols",
+    "discriminants.npd_orols.OROLSRegressor": "acoustic.discriminants.npd_orols",
+    "discriminants.ols.OLSClassifier": "acoustic.discriminants.ols",
+    "discriminants.ols.OLSRegressor": "acoustic.discriminants.ols",
+    "kernels.forward.ForwardPath": "acoustic.kernels.forward",
+    "kernels.kernel.Kernel": "acoustic.kernels.kernel",
+    "pairs.calibration.Calibration": "acoustic.pairs.calibration",
+    "pairs.gaussian_outputs.GaussianCurve": "acoustic.pairs.calibration",
+    "pairs.gaussian_outputs.MonotoneGaussianCurve": "acoustic.pairs.calibration",
+    "pairs.sparse.SparseMachines": "acoustic.pairs.machines",
+}
+SCIKIT_LEARN: Mapping[str, tuple[str, ...]] = {  # by the public package
+    "sklearn.decomposition": ("PCA", "TruncatedSVD"),
+    "sklearn.discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "sklearn.dummy": ("DummyClassifier", "DummyRegressor"),
+    "sklearn.kernel_ridge": ("KernelRidge",),
+    "sklearn.linear_model": (
+        *("ARDRegression", "BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso"),
+        *("LassoCV", "LinearRegression", "LogisticRegression", "LogisticRegressionCV", "Perceptron"),
+        *("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV", "SGDClassifier", "SGDRegressor"),
+    ),
+    "sklearn.multiclass": ("OneVsOneClassifier", "OneVsRestClassifier"),
+    "sklearn.naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
+    "sklearn.neighbors": ("NearestCentroid",),
+    "sklearn.neural_network": ("MLPClassifier", "MLPRegressor"),
+    "sklearn.pipeline": ("Pipeline",),
+    "sklearn.preprocessing": (
+        *("LabelBinarizer", "LabelEncoder", "MaxAbsScaler", "MinMaxScaler", "Normalizer"),
+        *("PowerTransformer", "RobustScaler", "StandardScaler"),
+    ),
+    "sklearn.svm": ("LinearSVC", "LinearSVR"),
+}
+
+
+def storable_class(path: str) -> type[Any] | None:
+    """Return the class that files call so if it is on the lists, else None, and then nothing is imported.
+
+    Modules of scikit-learn may be its private ones, which differ from version to version.
+
+    >>> storable_class("sklearn.linear_model._logistic.LogisticRegression").__name__
+    'LogisticRegression'
+    >>> storable_class("this.Zen")
+    """
+    module, _, name = path.rpartition(".")
+    home = OWN.get(path.removeprefix(_OURS)) if path.startswith(_OURS) else None
+    if home is not None:
+        found: type[Any] = getattr(import_module(home), name)
+        return found
+    public = ".".join(module.split(".")[:2])
+    if name not in SCIKIT_LEARN.get(public, ()):
+        return None
+    return getattr(import_module(public), name, None)  # older versions may lack some
+
+
+def path_of(kind: type[Any]) -> str:
+    """Return the name by which `storable_class` finds a class."""
+    for path, home in OWN.items():
+        if kind.__module__ == home and path.endswith(f".{kind.__qualname__}"):
+            return _OURS + path
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def save_estimator(estimator: Any, path: str | Path) -> None:
@@ -76,8 +159,7 @@ def unpack_estimator(tensors: Mapping[str, NDArray[Any]], description: Mapping[s
 
     Raises
     ------
-    ModelError : the description is damaged, or names a class that is not on the lists of
-        `acoustic.discriminants.storable`
+    ModelError : the description is damaged, or names a class that is not on the two lists
     """
     try:
         return _restored(description, tensors)
@@ -109,7 +191,7 @@ def _described(value: Any, tensors: Tensors, where: str) -> Any:
     if isinstance(value, list | tuple):
         parts = [_described(v, tensors, f"{where}[{k}]") for k, v in enumerate(value)]
         if hasattr(value, "_fields"):
-            return {"record": f"{type(value).__module__}.{type(value).__qualname__}", "tuple": parts}
+            return {"record": path_of(type(value)), "tuple": parts}
         return {"tuple" if isinstance(value, tuple) else "list": parts}
     if isinstance(value, dict):
         parts = [
@@ -155,7 +237,8 @@ def _restored(value: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:
     else:
         restored = object.__new__(cls)
         vars(restored).update({k: _restored(v, tensors) for k, v in state.items()})
-    check_restored(restored)
+    if hasattr(restored, "check"):  # what compiled code would trust
+        restored.check()
     return restored
 
 

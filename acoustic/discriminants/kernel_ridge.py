@@ -1,10 +1,12 @@
-"""Least squares on given kernel columns with a ridge on the weights of the centres, thesis (3.43).
+"""Least squares on given kernel columns with a ridge, thesis (3.43): kernel Fisher discriminant and KMSE.
 
 ‖Kα + b − y‖² + λ‖α‖² is minimised, with or without a bias b, which is not penalised. The Gram matrix K (M, C)
 is computed in blocks of rows, so memory is O(C²). A point of weight w counts like w equal points: its error
-is multiplied by w, and the penalty on its weight α is divided by w.
+is multiplied by w, and the penalty on its weight α is divided by w. The estimators differ in their columns:
+those of random points for the kernel Fisher discriminant (thesis 3.3), all or few chosen nodes for kernel
+minimum squared error (MSE lecture, last section).
 
-Axes: M training points, D features, R columns of outputs, C centres.
+Axes: M training points, D features, R columns of outputs, C centres or nodes.
 """
 
 from __future__ import annotations
@@ -12,22 +14,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from sklearn.utils import check_random_state
 
-from acoustic.discriminants.base import DiscriminantClassifier
-from acoustic.discriminants.expansion import KernelExpansion, gram_block
+from acoustic.discriminants.base import (
+    DiscriminantClassifier,
+    KernelExpansion,
+    gram_block,
+    warn_without_effect,
+)
 from acoustic.errors import ParameterError
-from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.leave_one_out import left_out_residuals, within_reach
-from acoustic.kernels.parameters import check_whole
-from foundation.arrays import Floats, Longs
+from acoustic.kernels.kernel import Kernel, KernelName, check_whole
+from acoustic.kernels.ridge import left_out_residuals, within_reach
+from acoustic.kernels.selection import OrthogonalBasis, error_reductions, select_greedily
+from foundation.arrays import Flags, Floats, Longs
 
 _LARGEST = 1e140  # value of a kernel that may be squared and summed
 _BLOCK = 1024  # rows of the Gram matrix held at once
 _EPS = float(np.finfo(np.float64).eps)
+NodeSelection = Literal["random", "greedy"]
+_COLUMNS_AT_ONCE = 1024  # candidate columns of the Gram matrix held at once
+_VISIBLE = 64 * float(np.finfo(np.float64).eps)  # share of its squared length a column keeps outside a span
 
 
 @dataclass(frozen=True)
@@ -183,3 +194,201 @@ def _ridge(diagonal: Floats, removed: Floats, epsilon: float, center_weight: Flo
         )
     mean = float(max(diagonal.sum(), _EPS * removed.sum()) / center_weight.sum())
     return epsilon * (mean if mean > 0 else 1.0)
+
+
+class KernelFisherDiscriminant(PenalizedKernel):
+    """Kernel Fisher discriminant, thesis (3.36) to (3.41); more than two classes are told apart one-vs-rest.
+
+    It is computed as a least-squares fit to the labels (thesis 3.2, 3.3.1). Let S_T = S_W + M₊M₋/M·S_B be the
+    scatter of the kernel columns about their mean over all points. Then (S_T + λI)⁻¹(m₊ − m₋) has the same
+    direction as (S_W + λI)⁻¹(m₊ − m₋) of (3.41). As S_T is the same for every class, one factorisation serves
+    all classes. The fit also gives the length of the weights, the bias (3.26), and the leave-one-out outputs
+    that ``predict_proba`` uses.
+
+    Parameters
+    ----------
+    sigma : width of the kernel
+    max_centers : number of random training points in the expansion (3.33); None takes all, as in the thesis
+    epsilon : λ in units of the mean diagonal of S_T; above 0, since S_W has at most rank M − 2
+    kernel, kernel_params : see `make_kernel`
+    random_state : seed of the choice of centres
+
+    Attributes
+    ----------
+    center_indices_, centers_ : (C,) and (C, D)
+    dual_coef_, intercept_ : (R, C) and (R,)
+    ridge_, loo_decision_ : λ, and (M, R)
+    """
+
+    def __init__(
+        self,
+        sigma: float = 1.0,
+        max_centers: int | None = None,
+        *,
+        epsilon: float = 1e-3,
+        kernel: KernelName = "gaussian",
+        kernel_params: dict[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.sigma = sigma
+        self.max_centers = max_centers  # type: ignore[assignment]
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.random_state = random_state
+
+    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
+        x = np.asarray(X, dtype=np.float64)
+        chosen = random_points(len(x), self.max_centers, "max_centers", self.random_state)
+        return self._learn(x, targets, sample_weight, chosen, has_bias=True)
+
+
+class KMSEClassifier(PenalizedKernel):
+    """Kernel minimum squared error, Kγ = B, with a ridge and no bias; MSE lecture, last section.
+
+    Two classes have the targets ±1; with more classes each has a column of targets, 1 for it and 0 for the
+    rest (5.12).
+
+    Parameters
+    ----------
+    sigma : width of the kernel
+    n_nodes : s of the reduced form, β = Σ_{j ≤ s} γ'_j φ(x_j) with s ≪ n; None = all training points
+    epsilon : λ in units of the mean diagonal of KᵀK; above 0, since K is singular or nearly so
+    selection : ``greedy`` adds the node whose column reduces the squared error most, ``random`` takes random
+        points
+    n_candidates : number of random candidates for each ``greedy`` node; None = all other points. With
+        probability 0.95 one of 59 candidates is among the best 5 %
+    kernel, kernel_params : see `make_kernel`
+    random_state : seed of the choice of nodes and candidates
+
+    Attributes
+    ----------
+    center_indices_, centers_ : (C,) and (C, D); C is less than ``n_nodes`` if no further column is linearly
+        independent
+    dual_coef_, intercept_ : (R, C) γ, and (R,) zeros
+    ridge_, loo_decision_ : λ, and (M, R)
+    """
+
+    def __init__(
+        self,
+        sigma: float = 1.0,
+        n_nodes: int | None = None,
+        *,
+        epsilon: float = 1e-3,
+        selection: NodeSelection = "greedy",
+        n_candidates: int | None = 59,
+        kernel: KernelName = "gaussian",
+        kernel_params: dict[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.sigma = sigma
+        self.n_nodes = n_nodes
+        self.epsilon = epsilon
+        self.selection = selection
+        self.n_candidates = n_candidates
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.random_state = random_state
+
+    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
+        x = np.asarray(X, dtype=np.float64)
+        wanted = targets if targets.shape[1] == 1 else (targets + 1.0) / 2.0  # B
+        return self._learn(x, wanted, sample_weight, self._nodes(x, wanted, sample_weight), has_bias=False)
+
+    def _nodes(self, x: Floats, targets: Floats, weight: Floats | None) -> Longs:
+        if self.selection not in ("random", "greedy"):
+            raise ParameterError(f'selection is "{self.selection}", expected one of: random, greedy')
+        if self.n_candidates is not None:
+            check_whole("n_candidates", self.n_candidates, ", or None for all")
+        if self.n_nodes is not None:
+            check_whole("n_nodes", self.n_nodes, ", or None for all")
+        if self.n_nodes is None:
+            warn_without_effect(self, ["selection", "n_candidates"], "n_nodes=None")
+        elif self.selection == "random":
+            warn_without_effect(self, ["n_candidates"], 'selection="random"')
+        if self.selection == "random" or self.n_nodes is None or self.n_nodes >= len(x):
+            return random_points(len(x), self.n_nodes, "n_nodes", self.random_state)
+        root = np.ones(len(x)) if weight is None else np.sqrt(weight)
+        rng = check_random_state(self.random_state)
+        return greedy_nodes(self._make_kernel(), x, targets, root, self.n_nodes, self.n_candidates, rng)
+
+
+def greedy_nodes(
+    kernel: Kernel,
+    x: Floats,
+    targets: Floats,
+    root: Floats,
+    n_nodes: int,
+    n_candidates: int | None,
+    rng: np.random.RandomState,
+) -> Longs:
+    """Return points (C,) chosen one by one, each the candidate whose column reduces ‖Kγ − B‖² most.
+
+    Parameters
+    ----------
+    kernel : kernel function
+    x, targets : (M, D) and (M, R)
+    root : (M,) square roots of the weights
+    n_nodes : C at most; fewer when no further column is independent of those before
+    n_candidates : points tried for each node, None = all that are left
+    rng : generator that draws the candidates
+    """
+    scorer = _Nodes(kernel, x, targets, root, n_nodes, n_candidates, rng)
+    chosen = select_greedily(scorer, scorer.basis, n_nodes)
+    if not len(chosen):
+        raise ParameterError(
+            f"the {kernel.name} kernel is 0 for all points, expected a node; take another kernel or sigma"
+        )
+    return chosen
+
+
+class _Nodes:
+    """The scorer of the reduced form: the candidate whose column reduces the squared error most."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        x: Floats,
+        targets: Floats,
+        root: Floats,
+        n_nodes: int,
+        n_candidates: int | None,
+        rng: np.random.RandomState,
+    ) -> None:
+        self.kernel, self.x, self.root, self.rng = kernel, x, root[:, None], rng
+        self.n_candidates = len(x) if n_candidates is None else n_candidates
+        self.basis = OrthogonalBasis(len(x), n_nodes, np.dtype(np.float64), np.sqrt(_VISIBLE))
+        self.residual, self.is_left = targets * self.root, np.ones(len(x), dtype=bool)
+
+    def choose(self) -> Longs:
+        """Return the best candidate, or one that the basis will refuse if all lie in its span."""
+        left = np.flatnonzero(self.is_left)
+        if not len(left):
+            return left
+        n_tried = min(self.n_candidates, len(left))
+        tried = left if n_tried == len(left) else np.sort(self.rng.choice(left, n_tried, replace=False))
+        gains = self._gains(tried)
+        self.is_left[tried[gains == -np.inf]] = False  # in the span now, hence for ever
+        return tried[[gains.argmax()]]
+
+    def columns(self, points: Longs) -> Floats:
+        """Return the weighted columns of some points."""
+        return np.asarray(gram(self.kernel, self.x, self.x[points]) * self.root)
+
+    def account(self, points: Longs, added: Flags) -> None:
+        """Subtract from the residual its part along the new column."""
+        self.is_left[points] = False
+        if added[0]:
+            self.residual = self.basis.without_newest(self.residual)
+
+    def is_done(self) -> bool:
+        """Return False: nodes are taken as long as there are independent ones."""
+        return False
+
+    def _gains(self, points: Longs) -> Floats:
+        """Return by how much each column would reduce the squared error, −∞ of those in the span."""
+        blocks = (
+            points[start : start + _COLUMNS_AT_ONCE] for start in range(0, len(points), _COLUMNS_AT_ONCE)
+        )
+        found = [error_reductions(self.basis, self.columns(b), self.residual, 0.0, _VISIBLE) for b in blocks]
+        return np.concatenate(found)

@@ -1,39 +1,268 @@
 """Kernel recursive least squares as scikit-learn estimators; thesis 3.4.3, Engel, Mannor, Meir 2004.
 
-A dictionary of approximately independent points is grown without looking at the targets; then the weights
-over it are found by least squares. The kernel is k + 1, so that the bias is Σ α̃_n. Memory is O(C²), never
-O(M C).
+A dictionary of approximately independent points is grown without looking at the targets (Algorithm 3,
+`Dictionary`); then the weights over it are found by least squares, point after point (Algorithm 4, `Filter`).
+The kernel is k + 1, so that the bias is Σ α̃_n. Memory is O(C²), never O(M C).
 
-Axes: M training points, D features, R targets, C points of the dictionary.
+The kernel matrix K̃ of the dictionary is kept as its Cholesky factor L, since its inverse (3.108) loses half
+the digits. With z = L⁻¹k̃ we have δ = k_nn − zᵀz and r̃ = L⁻ᵀz. The recursion differs from the thesis in two
+equivalent ways. Instead of α̃ it keeps β = K̃α̃, the weights of the reduced coefficients: k̃ᵀα̃ = r̃ᵀβ, so that
+the recursion over rows r̃ does not need K̃. And samples are learned in blocks: (3.106) to (3.110) over b
+samples are one step with a b × b matrix, whose Cholesky factor also gives the prediction of each sample just
+before it was learned.
+
+Axes: M training points, D features, R targets, C points of the dictionary, b points of a block.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_solve
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import validate_data
 
-from acoustic.discriminants.base import DTYPES, checked_weight, class_targets, predicted_codes
-from acoustic.discriminants.dictionary import BLOCK, Dictionary, build_dictionary
-from acoustic.discriminants.expansion import (
+from acoustic.discriminants.base import (
+    DTYPES,
     ExpansionClassifier,
     ExpansionRegressor,
     KernelExpansion,
+    checked_weight,
+    class_targets,
+    gram_block,
+    gram_diagonal,
+    predicted_codes,
 )
-from acoustic.discriminants.recursive_least_squares import Filter, Stream, batch_filter
 from acoustic.errors import ParameterError
-from acoustic.kernels.kernel import KernelName
-from acoustic.kernels.leave_one_out import within_reach
-from acoustic.kernels.parameters import check_positive
-from acoustic.pairs.gaussian_outputs import MonotoneGaussianCurve
+from acoustic.kernels.kernel import Kernel, KernelName, check_positive
+from acoustic.kernels.ridge import left_out_residuals, within_reach
+from acoustic.pairs.calibration import MonotoneGaussianCurve
 from foundation.arrays import Floats, Longs
 from foundation.threads import single_threaded_libraries
+
+BLOCK = 256  # samples taken at once
+_ROUNDING = 64 * np.finfo(np.float64).eps  # share of k_nn below which δ is rounding
+
+
+class Dictionary:
+    """Approximately linearly independent points, and the Cholesky factor of their kernel matrix K̃ = LLᵀ.
+
+    Parameters
+    ----------
+    kernel : k, to which 1 is added
+    n_features : D
+
+    Attributes
+    ----------
+    n_refused : number of points that are not dependent on the dictionary, but for which there was no room
+    """
+
+    def __init__(self, kernel: Kernel, n_features: int) -> None:
+        self.kernel = kernel
+        self.size = self.n_refused = 0
+        self._points = np.empty((16, n_features))
+        self._factor = np.zeros((16, 16))
+
+    @classmethod
+    def of(cls, kernel: Kernel, points: Floats, factor: Floats) -> Dictionary:
+        """Return the dictionary of these points (C, D) with this L (C, C)."""
+        found = cls(kernel, points.shape[1])
+        found.size, found._points, found._factor = len(points), points, factor
+        return found
+
+    @property
+    def points(self) -> Floats:
+        """The points (C, D)."""
+        return self._points[: self.size]
+
+    @property
+    def factor(self) -> Floats:
+        """L (C, C), lower triangular."""
+        return self._factor[: self.size, : self.size]
+
+    def columns(self, x: Floats) -> Floats:
+        """Return k̃(x_n) of (3.98) for points (b, D), as columns (C, b)."""
+        return gram_block(self.kernel, self.points, x) + 1.0
+
+    def project(self, x: Floats) -> Floats:
+        """Return z = L⁻¹k̃(x_n), columns (C, b)."""
+        return solved(self.factor, self.columns(x))
+
+    def reduce(self, z: Floats) -> Floats:
+        """Return the coefficients r̃_n of (3.96) of projected points (C, b), as rows (b, C)."""
+        return solved(self.factor, z, transposed=True).T
+
+    def scan(self, x: Floats, nu: float, max_size: int) -> Iterator[tuple[int, int, Floats]]:
+        """Grow by the points (b, D) that are not approximately dependent on those before: Algorithm 3.
+
+        Yields (start, stop, z): the points from ``start`` up to ``stop`` are dependent on the dictionary
+        of that moment; point ``stop``, if there is one, is added next. z holds L⁻¹k̃ of all these.
+        """
+        n = len(x)
+        diagonal = gram_diagonal(self.kernel, x) + 1.0  # (3.99)
+        z = np.empty((min(max_size, self.size + n), n))
+        z[: self.size] = self.project(x)
+        delta = diagonal - np.einsum("ij,ij->j", z[: self.size], z[: self.size])  # (3.95)
+        threshold = np.maximum(nu, _ROUNDING * diagonal)
+        start = 0
+        while start < n:
+            is_independent = (delta[start:] > threshold[start:]) & (self.size < max_size)  # (3.94)
+            stop = start + int(is_independent.argmax()) if is_independent.any() else n
+            if self.size >= max_size:
+                self.n_refused += int(np.sum(delta[start:] > threshold[start:]))
+            yield start, stop, z[: self.size, start : stop + 1]
+            if stop < n:
+                self._add(x, stop, z, delta)
+            start = stop + 1
+
+    def _add(self, x: Floats, n: int, z: Floats, delta: Floats) -> None:
+        """Add point ``n``; update z and δ of the points behind it with the new row of the Cholesky factor."""
+        m = self.size
+        self._reserve(m + 1)
+        self._points[m] = x[n]
+        self._factor[m, :m] = z[:m, n]
+        self._factor[m, m] = pivot = np.sqrt(delta[n])
+        row = gram_block(self.kernel, x[n : n + 1], x[n + 1 :])[0] + 1.0
+        z[m, : n + 1] = 0.0
+        z[m, n + 1 :] = (row - z[:m, n] @ z[:m, n + 1 :]) / pivot
+        delta[n + 1 :] -= z[m, n + 1 :] ** 2
+        self.size = m + 1
+
+    def _reserve(self, size: int) -> None:
+        if size > len(self._points):
+            room = max(16, 2 * len(self._points))
+            points, factor = np.empty((room, self._points.shape[1])), np.zeros((room, room))
+            points[: self.size], factor[: self.size, : self.size] = self.points, self.factor
+            self._points, self._factor = points, factor
+
+
+def build_dictionary(x: Floats, kernel: Kernel, nu: float, max_size: int) -> tuple[Dictionary, Longs]:
+    """Return the dictionary of points (M, D) by Algorithm 3, and their rows (C,)."""
+    dictionary, indices = Dictionary(kernel, x.shape[1]), []
+    for first in range(0, len(x), BLOCK):
+        block = x[first : first + BLOCK]
+        indices += [first + n for _, n, _ in dictionary.scan(block, nu, max_size) if n < len(block)]
+    return dictionary, np.array(indices, dtype=np.int64)
+
+
+def solved(factor: Floats, right: Floats, *, transposed: bool = False) -> Floats:
+    """Return L⁻¹ or L⁻ᵀ times the right-hand sides."""
+    if not len(factor):
+        return right
+    found: Floats = solve_triangular(
+        factor, right, lower=True, trans="T" if transposed else "N", check_finite=False
+    )
+    return found
+
+
+@dataclass
+class Filter:
+    """Recursive least squares on rows r̃.
+
+    Attributes
+    ----------
+    p : (C, C) P = (RᵀR)⁻¹
+    beta : (C, R) PRᵀY; α̃ = K̃⁻¹β, (3.105)
+    """
+
+    p: Floats
+    beta: Floats
+
+    def add(self, targets: Floats, weight: float) -> None:
+        """Learn the targets (R,) of a new point of the dictionary; its row is a unit vector, (3.107)."""
+        m = len(self.p)
+        p = np.zeros((m + 1, m + 1))
+        p[:m, :m], p[m, m] = self.p, 1.0 / weight
+        self.p, self.beta = p, np.vstack([self.beta, targets])
+
+    def absorb(self, rows: Floats, targets: Floats, weight: Floats) -> Floats:
+        """Learn rows (b, C) one after the other; return the error of each before it was learned, (b, R)."""
+        root = np.sqrt(weight)[:, None]
+        rows, errors = rows * root, (targets - rows @ self.beta) * root
+        gains = rows @ self.p
+        # The pivots of the factor are the roots of the denominators of (3.106), sample by sample.
+        factor = cholesky(gains @ rows.T + np.eye(len(rows)), lower=True)
+        gains, errors = solved(factor, gains), solved(factor, errors)
+        self.beta = self.beta + gains.T @ errors  # (3.109), (3.110)
+        self.p = self.p - gains.T @ gains  # (3.106)
+        return np.asarray(errors * np.diag(factor)[:, None] / root)
+
+
+@dataclass
+class Stream:
+    """Dictionary and filter grown together, Engel et al. (2004); each r̃ uses the dictionary of its time."""
+
+    dictionary: Dictionary
+    filter: Filter
+    nu: float
+    max_size: int
+
+    def learn(self, x: Floats, targets: Floats, weight: Floats) -> tuple[Floats, Longs]:
+        """Learn samples (b, D); return the output for each just before (b, R), and the new centres."""
+        outputs, added = np.zeros_like(targets), []
+        for start, stop, z in self.dictionary.scan(x, self.nu, self.max_size):
+            rows, old = self.dictionary.reduce(z), slice(start, stop)
+            if stop > start and self.dictionary.size:
+                errors = self.filter.absorb(rows[: stop - start], targets[old], weight[old])
+                outputs[old] = targets[old] - errors
+            if stop < len(x):
+                outputs[stop] = rows[-1] @ self.filter.beta  # k̃ᵀα̃ = r̃ᵀβ
+                self.filter.add(targets[stop], float(weight[stop]))
+                added.append(stop)
+        return outputs, np.array(added, dtype=np.int64)
+
+
+def batch_filter(
+    dictionary: Dictionary, indices: Longs, x: Floats, targets: Floats, root: Floats
+) -> tuple[Filter, Floats]:
+    """Return the least squares (3.105) over a whole dictionary, and its leave-one-out outputs (M, R).
+
+    This is Algorithm 4 without its start P_{m,0}: a triangular root of P⁻¹ is updated (QR), which can start
+    from P⁻¹ = 0. P⁻¹ is not singular in the end, as R contains the rows of an identity matrix.
+
+    Parameters
+    ----------
+    dictionary : C points
+    indices : (C,) rows of these points in x
+    x, targets : (M, D) and (M, R)
+    root : (M,) square roots of the samples' weights
+    """
+    m, size = dictionary.size, max(BLOCK, dictionary.size)
+    blocks = [np.arange(first, min(first + size, len(x))) for first in range(0, len(x), size)]
+    triangle = np.zeros((0, m + targets.shape[1]))
+    for rows in blocks:
+        reduced = _reduced_rows(dictionary, indices, x, rows)
+        augmented = np.hstack([reduced, targets[rows]]) * root[rows, None]
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, augmented]), mode="r"))
+    inverse = solve_triangular(triangle[:m, :m], np.eye(m))
+    filtered = Filter(inverse @ inverse.T, inverse @ triangle[:m, m:])
+    residual, leverages = np.empty_like(targets), np.empty(len(x))
+    for rows in blocks:
+        reduced = _reduced_rows(dictionary, indices, x, rows)
+        residual[rows] = targets[rows] - reduced @ filtered.beta
+        leverages[rows] = np.sum((reduced @ inverse) ** 2, axis=1) * root[rows] ** 2
+
+    def limit(points: Longs) -> tuple[Floats, Floats]:
+        """Return the limits for a vanishing ridge on the squared length α̃ᵀK̃α̃ in feature space."""
+        rows = solved(dictionary.factor, filtered.p @ _reduced_rows(dictionary, indices, x, points).T).T
+        return rows @ solved(dictionary.factor, filtered.beta), np.sum(rows**2, axis=1) * root[points] ** 2
+
+    return filtered, targets - left_out_residuals(residual, leverages, limit)
+
+
+def _reduced_rows(dictionary: Dictionary, indices: Longs, x: Floats, rows: Longs) -> Floats:
+    """Return r̃ (b, C) of b points; for points of the dictionary it is exactly a unit vector."""
+    reduced = dictionary.reduce(dictionary.project(x[rows]))
+    place = np.minimum(np.searchsorted(indices, rows), len(indices) - 1)
+    inside = np.flatnonzero(indices[place] == rows)
+    reduced[inside] = np.eye(dictionary.size)[place[inside]]
+    return reduced
 
 
 class _KRLS(KernelExpansion):

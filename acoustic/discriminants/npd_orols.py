@@ -1,9 +1,16 @@
-"""NPD and OROLS as scikit-learn estimators over `forward_selection` and `quick_selection`."""
+"""NPD and OROLS as scikit-learn estimators over `forward_selection` and `quick_selection`.
+
+With ``multiclass="ovo"`` a classifier has one machine for each pair of classes (`fit_one_vs_one`): machines,
+the models of every size, curves and leave-one-out outputs then come from `fit_pairs`.
+
+Axes: M training points, D features, P pairs, K classes, C centres.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self, get_args
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,23 +18,36 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, checked_weight, predicted_codes
-from acoustic.discriminants.curves import Curve, logistic_curve
-from acoustic.discriminants.defaults import MANY_CLASSES, SigmaName
+from acoustic.discriminants.base import (
+    DTYPES,
+    Curve,
+    DiscriminantClassifier,
+    QuadraticCurve,
+    checked_weight,
+    coefficients_of,
+    logistic_curve,
+    predicted_codes,
+    quadratic_curves,
+)
 from acoustic.discriminants.forward_machine import (
+    MANY_CLASSES,
     PREDICT_BLOCK,
     ForwardMachines,
+    Machine,
+    SigmaName,
     generator,
     machine_of,
     selected_paths,
 )
-from acoustic.discriminants.one_vs_one import coupled, fit_one_vs_one
 from acoustic.errors import ParameterError
-from acoustic.kernels.forward import ForwardConfig, Selection, Stopping
+from acoustic.kernels.forward import ForwardConfig, ForwardPath, Selection, Stopping
 from acoustic.kernels.kernel import KernelName
-from acoustic.kernels.leave_one_out import within_reach
-from acoustic.pairs.calibration import Calibration
-from foundation.arrays import Flags, Floats, Longs
+from acoustic.kernels.ridge import FARTHEST, within_reach
+from acoustic.pairs.calibration import Calibration, quadratics
+from acoustic.pairs.coupling import coupled_log_posteriors
+from acoustic.pairs.machines import SparseMachines
+from acoustic.pairs.train_forward import fit_pairs
+from foundation.arrays import Flags, Floats, Longs, Reals, Singles
 
 Multiclass = Literal["auto", "shared", "ovr", "ovo"]
 Auto = Literal["auto"]
@@ -331,3 +351,93 @@ class OROLSRegressor(_ForwardRegressor):
     """
 
     _regularize = True
+
+
+class OneVsOne(NamedTuple):
+    """The machines of all pairs and their leave-one-out posteriors.
+
+    Attributes
+    ----------
+    pairwise : the machines, ready to be evaluated together
+    machines : a machine for each pair, with models of every size
+    curves : a curve from outputs to log odds for each pair
+    left_out : (M, K) coupled log posteriors at each training point, for which the pairs of the point's own
+        class give their leave-one-out outputs
+    """
+
+    pairwise: SparseMachines
+    machines: list[Machine]
+    curves: list[QuadraticCurve]
+    left_out: Floats
+
+
+def fit_one_vs_one(
+    x: Reals,
+    codes: Longs,
+    rows: Longs,
+    n_classes: int,
+    config: ForwardConfig,
+    calibration: Calibration,
+    sample_weight: Floats | None,
+    seed: int,
+) -> OneVsOne:
+    """Return the machines of all pairs of classes.
+
+    Parameters
+    ----------
+    x : (M, D) points
+    codes : (M,) classes of the points, 0 … K − 1
+    rows : (M,) rows of the points in the estimator's X
+    n_classes : K
+    config : how centres are selected
+    calibration : how curves are fitted
+    sample_weight : (M,) above 0
+    seed : seed of random selection
+    """
+    left_out = np.full((len(x), n_classes * (n_classes - 1) // 2), np.nan, dtype=np.float32)
+    paths: list[ForwardPath] = []
+    pairwise, coefficients = fit_pairs(
+        x,
+        codes,
+        n_classes,
+        config,
+        calibration=calibration,
+        sample_weight=sample_weight,
+        seed=seed,
+        left_out=left_out,
+        paths=paths,
+    )
+    singles = np.asarray(x, dtype=np.float32)
+    machines = [
+        Machine(
+            replace(path, indices=rows[path.indices]),
+            singles[path.indices],
+            pairwise.kernel,
+            pairwise.weights[p, : path.size, None],
+            pairwise.biases[p : p + 1],
+        )
+        for p, path in enumerate(paths)
+    ]
+    decision = _left_out_decision(pairwise, coefficients, singles, left_out)
+    named = replace(pairwise, center_rows=rows[pairwise.center_rows].astype(np.int32))
+    return OneVsOne(named, machines, quadratic_curves(coefficients), decision)
+
+
+def coupled(outputs: Reals, curves: list[QuadraticCurve], n_classes: int) -> Floats:
+    """Return the coupled log posteriors (M, K) of outputs (M, P)."""
+    return coupled_log_posteriors(quadratics(outputs, coefficients_of(curves)), n_classes)
+
+
+def _left_out_decision(pairwise: SparseMachines, curves: Floats, x: Singles, left_out: Singles) -> Floats:
+    """Return coupled log posteriors (M, K) that use the leave-one-out outputs ``left_out`` (M, P).
+
+    These are NaN where a point is in neither class of a pair; there the pair's ordinary output is used. They
+    are clipped to ±`FARTHEST`, as for the fit of curves.
+    """
+    found = np.empty((len(x), pairwise.n_classes))
+    held = np.clip(left_out, -FARTHEST, FARTHEST)
+    for start in range(0, len(x), PREDICT_BLOCK):
+        rows = slice(start, start + PREDICT_BLOCK)
+        outputs = np.where(np.isnan(held[rows]), pairwise.outputs(x[rows]), held[rows])
+        found[rows] = coupled_log_posteriors(quadratics(outputs, curves), pairwise.n_classes)
+    return found

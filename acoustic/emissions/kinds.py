@@ -15,19 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acoustic.discriminants.files import pack_estimator, unpack_estimator
-from acoustic.emissions.combined import CombinedModel
+from acoustic.emissions.emission_model import CombinedModel, EmissionModel, StatePriors
 from acoustic.emissions.one_vs_rest import OneVsRestModel
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
-from acoustic.emissions.protocol import EmissionModel
-from acoustic.emissions.sklearn_model import SklearnModel
-from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import ModelError
 from acoustic.hmm.gmm import GmmModel
-from acoustic.pairs.machines import Machines
-from acoustic.pairs.pooled import PooledMachines
+from acoustic.pairs.machines import Machines, PooledMachines, SparseMachines
 from acoustic.pairs.rivals import RivalMachines
-from acoustic.pairs.sparse import SparseMachines
 from foundation.arrays import Tensors
 
 GROUP = "asr.emission_models"
@@ -59,7 +53,7 @@ class EmissionKind:
 def kind_of(model: EmissionModel) -> str:
     """Return the name of a model's kind."""
     for name, kind in BUILT_IN.items():
-        if type(model) is kind.type:
+        if type(model) is kind().type:
             return name
     for name in plugin_names():
         if type(model) is find_kind(name).type:
@@ -75,7 +69,7 @@ def kind_of(model: EmissionModel) -> str:
 def find_kind(name: str) -> EmissionKind:
     """Return the kind of a name, built in or a plugin's."""
     if name in BUILT_IN:
-        return BUILT_IN[name]
+        return BUILT_IN[name]()
     for entry in entry_points(group=GROUP):
         if entry.name == name:
             kind = _loaded(entry)
@@ -180,17 +174,6 @@ def _unpack_one_vs_rest(tensors: Mapping[str, NDArray[Any]], options: Mapping[st
     return OneVsRestModel(sigma=float(options["sigma"]), states=_unpack_states(tensors, options), **arrays)
 
 
-def _pack_sklearn(model: SklearnModel) -> tuple[Tensors, Options]:
-    tensors, options = _pack_states(model.states)
-    arrays, description = pack_estimator(model.classifier)
-    return tensors | arrays, options | {"estimator": description}
-
-
-def _unpack_sklearn(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> SklearnModel:
-    classifier = unpack_estimator(tensors, options["estimator"])
-    return SklearnModel(classifier, _unpack_states(tensors, options))
-
-
 def _pack_combined(model: CombinedModel) -> tuple[Tensors, Options]:
     tensors: Tensors = {"combined.second_states": model.second_states}
     options: Options = {name: getattr(model, name) for name in ("first_stop", "second_start", "weight")}
@@ -234,10 +217,6 @@ def _describe_one_vs_rest(model: OneVsRestModel) -> dict[str, Any]:
     return {"classes": len(model.biases), "centers": len(model.centers), "sigma": model.sigma}
 
 
-def _describe_sklearn(model: SklearnModel) -> dict[str, Any]:
-    return {"classes": len(model.states.log_priors), "classifier": type(model.classifier).__name__}
-
-
 def _describe_combined(model: CombinedModel) -> dict[str, Any]:
     parts = {name: describe(part) for name, part in (("first", model.first), ("second", model.second))}
     return {**parts, "weight_of_second": model.weight}
@@ -260,18 +239,40 @@ def _checked(unpack: Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], A
     return unpacked
 
 
-BUILT_IN: dict[str, EmissionKind] = {
-    "gmm": EmissionKind(GmmModel, _pack_gmm, _checked(_unpack_gmm), describe=_describe_gmm),
-    "pairwise": EmissionKind(
-        PairwiseDiscriminantModel, _pack_pairwise, _checked(_unpack_pairwise), describe=_describe_pairwise
-    ),
-    "one-vs-rest": EmissionKind(
-        OneVsRestModel, _pack_one_vs_rest, _checked(_unpack_one_vs_rest), describe=_describe_one_vs_rest
-    ),
-    "combined": EmissionKind(
-        CombinedModel, _pack_combined, _checked(_unpack_combined), describe=_describe_combined
-    ),
-    "sklearn": EmissionKind(
-        SklearnModel, _pack_sklearn, _checked(_unpack_sklearn), describe=_describe_sklearn
-    ),
+def _sklearn() -> EmissionKind:
+    """Return the kind of scikit-learn's classifiers; no other model loads that package."""
+    from acoustic.discriminants.files import pack_estimator, unpack_estimator
+    from acoustic.emissions.sklearn_model import SklearnModel
+
+    def pack(model: SklearnModel) -> tuple[Tensors, Options]:
+        tensors, options = _pack_states(model.states)
+        arrays, description = pack_estimator(model.classifier)
+        return tensors | arrays, options | {"estimator": description}
+
+    def unpack(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> SklearnModel:
+        classifier = unpack_estimator(tensors, options["estimator"])
+        return SklearnModel(classifier, _unpack_states(tensors, options))
+
+    def described(model: SklearnModel) -> dict[str, Any]:
+        return {"classes": len(model.states.log_priors), "classifier": type(model.classifier).__name__}
+
+    return EmissionKind(SklearnModel, pack, _checked(unpack), describe=described)
+
+
+_GMM = EmissionKind(GmmModel, _pack_gmm, _checked(_unpack_gmm), describe=_describe_gmm)
+_PAIRWISE = EmissionKind(
+    PairwiseDiscriminantModel, _pack_pairwise, _checked(_unpack_pairwise), describe=_describe_pairwise
+)
+_ONE_VS_REST = EmissionKind(
+    OneVsRestModel, _pack_one_vs_rest, _checked(_unpack_one_vs_rest), describe=_describe_one_vs_rest
+)
+_COMBINED = EmissionKind(
+    CombinedModel, _pack_combined, _checked(_unpack_combined), describe=_describe_combined
+)
+BUILT_IN: dict[str, Callable[[], EmissionKind]] = {
+    "gmm": lambda: _GMM,
+    "pairwise": lambda: _PAIRWISE,
+    "one-vs-rest": lambda: _ONE_VS_REST,
+    "combined": lambda: _COMBINED,
+    "sklearn": cache(_sklearn),
 }

@@ -9,20 +9,21 @@ import logging
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from acoustic.discriminants.krls import KRLSClassifier
-from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.errors import ModelError, ParameterError
-from acoustic.kernels.gaussian import CenteredGaussian, mean_point
-from acoustic.kernels.parameters import check_positive
+from acoustic.kernels.kernel import CenteredGaussian, check_positive, mean_point
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.machines import LEAST_SIGMA
 from foundation.arrays import Flags, Floats, Longs, Singles, bounded, check_array, check_number
 from foundation.records import check_highest
+
+if TYPE_CHECKING:
+    from acoustic.discriminants.krls import KRLSClassifier
 
 logger = logging.getLogger(__name__)
 
@@ -160,6 +161,10 @@ def train_one_vs_rest(
 
 def _learned(frames: LabelledFrames, rows: Longs, sigma: float, config: KrlsConfig) -> KRLSClassifier:
     """Return the machine that learned some of the frames in this order."""
+    from sklearn.exceptions import ConvergenceWarning  # a large package, and only for training
+
+    from acoustic.discriminants.krls import KRLSClassifier
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a full dictionary is reported in the log
         return KRLSClassifier(sigma, _MOST_CENTERS, nu=config.nu).fit(frames.x[rows], frames.codes[rows])

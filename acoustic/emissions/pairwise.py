@@ -7,11 +7,10 @@ from typing import get_args
 
 import numpy as np
 
-from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.errors import ModelError
 from acoustic.pairs.calibration import quadratics
-from acoustic.pairs.coupling import coupled_log_posteriors
-from acoustic.pairs.iterative_coupling import CouplingName, recoupled
+from acoustic.pairs.coupling import CouplingName, coupled_log_posteriors, recoupled
 from acoustic.pairs.machines import Machines
 from foundation.arrays import Floats, Reals, Singles, bounded, check_array, check_number
 

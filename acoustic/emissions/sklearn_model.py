@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
-from acoustic.discriminants.files import n_features_of, tried
-from acoustic.discriminants.storable import path_of, storable_class
-from acoustic.emissions.state_priors import StatePriors
+from acoustic.discriminants.files import n_features_of, path_of, storable_class, tried
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.errors import ModelError
 from foundation.arrays import Floats, Singles, bounded, check_number
 

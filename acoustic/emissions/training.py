@@ -11,12 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from acoustic.emissions.state_priors import FLOOR, StatePriors
+from acoustic.emissions.emission_model import FLOOR, StatePriors
 from acoustic.errors import TrainingError
 from acoustic.pairs.calibration import Calibration
-from acoustic.pairs.class_frames import LabelledFrames
-from acoustic.pairs.iterative_coupling import CouplingName
-from acoustic.pairs.pool_centers import drawn
+from acoustic.pairs.class_frames import LabelledFrames, drawn
+from acoustic.pairs.coupling import CouplingName
 from features.frontend import Projection
 from foundation.arrays import Floats, Integers, Ints, Longs, Singles
 from foundation.records import check_choices, check_highest, check_lowest

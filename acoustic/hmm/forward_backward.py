@@ -19,14 +19,15 @@ import numpy as np
 
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
+from acoustic.hmm.viterbi import longer, trimmed
 from foundation.arrays import Floats, Ints, Longs, Reals
 from foundation.compiled import njit
 
-_MARGIN = 2  # frames that a band has beside those in which a node has a posterior
+_MARGIN = 2  # frames that a band has beside those in which a node has a posterior; by feel
 _NEGLIGIBLE = 1e-17  # posteriors below are less than the last digit of the frame's
 _MOST_AT_END = 1e-6  # posterior at the end of a band's run up to which nothing is missed
 _LEAST = 1e-282  # forward probabilities below are 0: with those above, no backward one overflows
-_WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more
+_WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more; by feel
 
 
 class Posteriors(NamedTuple):
@@ -190,11 +191,11 @@ def _forward(scores: Reals, lows: Ints, highs: Ints, hmm: _Hmm, beam: float) -> 
         if not largest > 0:  # no path
             offsets[t + 1 :] = begin
             break
-        first, last = _trimmed(row, first, last, largest * least)
+        first, last = trimmed(row, first, last, largest * least)
         first = floors[first]
         low[t], offsets[t + 1], tops[t], scales[t] = first, begin + last - first, top, largest
         if offsets[t + 1] > len(alphas):
-            alphas = _longer(alphas, n_nodes)
+            alphas = longer(alphas, n_nodes)
         for n in range(first, last):
             alpha = row[n] / largest
             alphas[begin + n - first] = alpha if alpha >= _LEAST else 0.0
@@ -274,21 +275,3 @@ def _entries(hmm: _Hmm) -> Floats:
             if hmm.arc_sources[a] < 0:
                 found[n] = hmm.arcs[a]
     return found
-
-
-@njit(nogil=True, cache=True)
-def _trimmed(row: Floats, first: int, last: int, threshold: float) -> tuple[int, int]:
-    """Return the window [first, last) without the nodes at its edges that are below a threshold."""
-    while first < last - 1 and row[first] < threshold:
-        first += 1
-    while last > first + 1 and row[last - 1] < threshold:
-        last -= 1
-    return first, last
-
-
-@njit(nogil=True, cache=True)
-def _longer(array, n_more):  # type: ignore[no-untyped-def]
-    """Return a copy with twice the room, and ``n_more`` places above that."""
-    longer = np.empty(2 * len(array) + n_more, array.dtype)
-    longer[: len(array)] = array
-    return longer

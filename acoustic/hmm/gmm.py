@@ -12,7 +12,7 @@ import numpy as np
 
 from acoustic.errors import ModelError
 from foundation.arrays import Floats, Integers, Ints, Singles, bounded, check_array
-from foundation.compiled import njit
+from foundation.compiled import njit, single_exp
 
 _BLOCK_ROWS = 1024  # frames × components; their scores stay in the second-level cache
 _MIN_OCCUPANCY = 3.0  # frames below which a component keeps its mean and variance (HTK's MINEGS)
@@ -21,12 +21,6 @@ _LEAST_VARIANCE = 1e-12  # of a model file: what is divided by it stays finite
 _MIN_POSTERIOR = 1e-5  # occupancies below this add nothing to the statistics
 _LEAST_EXPONENT = np.float32(-80)  # of the density of a component beside the largest
 _INEXACT = {"reassoc", "contract", "nsz"}  # sums in any order; infinities stay what they are
-_HALF, _ONE = np.float32(0.5), np.float32(1)
-_LOG2_E = np.float32(1.44269504)
-_LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
-_EXPONENT_BIAS, _MANTISSA_BITS = np.int32(127), np.int32(23)
-_OVER_6, _OVER_24, _OVER_120 = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
-_OVER_720, _OVER_5040 = np.float32(1 / 720), np.float32(1 / 5040)
 _SPLIT_DISTANCE = 0.2  # standard deviations between a split component's mean and each half (HTK's HHEd MU)
 
 
@@ -172,7 +166,7 @@ def _sum_components(components: Singles) -> tuple[Singles, Singles]:
                 top[t, u] = max(top[t, u], components[t, k, u])
         for k in range(n_components):
             for u in range(n_columns):
-                summed[t, u] += _exp(max(components[t, k, u] - top[t, u], _LEAST_EXPONENT))
+                summed[t, u] += single_exp(max(components[t, k, u] - top[t, u], _LEAST_EXPONENT))
     return top, summed
 
 
@@ -286,19 +280,9 @@ def _share(frames, t, linear, constants, s, shares):  # type: ignore[no-untyped-
         top = max(top, shares[k])
     total = np.float32(0)
     for k in range(len(shares)):
-        shares[k] = _exp(max(shares[k] - top, _LEAST_EXPONENT))
+        shares[k] = single_exp(max(shares[k] - top, _LEAST_EXPONENT))
         total += shares[k]
     return top, total
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _exp(v):  # type: ignore[no-untyped-def]  # inlined: numba types it where it stands
-    """Return e^v of -80 <= v <= 0 in single precision by Taylor's series, without a branch."""
-    n = np.floor(v * _LOG2_E + _HALF)
-    g = v - n * _LN2_HIGH - n * _LN2_LOW
-    p = (((_OVER_5040 * g + _OVER_720) * g + _OVER_120) * g + _OVER_24) * g + _OVER_6
-    power = np.int32((np.int32(n) + _EXPONENT_BIAS) << _MANTISSA_BITS).view(np.float32)
-    return ((p * g + _HALF) * g * g + g + _ONE) * power
 
 
 def reestimate(model: GmmModel, statistics: GmmStatistics, variance_floor: Floats) -> GmmModel:

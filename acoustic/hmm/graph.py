@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from acoustic.errors import ModelError
-from acoustic.hmm.contexts import EDGE
-from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE, Topology
+from acoustic.hmm.topology import EDGE, NOISE, SHORT_PAUSE, SILENCE, Topology
 from foundation.arrays import Floats, Ints
 
 Pronunciation = tuple[str, ...]

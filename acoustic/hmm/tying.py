@@ -17,8 +17,7 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 
 from acoustic.errors import TrainingError
-from acoustic.hmm.contexts import EDGE, Context, base_phone
-from acoustic.hmm.topology import SILENCES, Topology
+from acoustic.hmm.topology import EDGE, SILENCES, Context, Topology, base_phone
 from foundation.arrays import Floats, Ints, Reals
 from foundation.records import check_highest, check_lowest
 

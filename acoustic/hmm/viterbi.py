@@ -25,9 +25,9 @@ from foundation.arrays import Floats, Ints, Longs, Reals
 from foundation.compiled import njit
 
 BLOCK_FRAMES = 4096  # of scores that are in memory at a time; 40 seconds
-_WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more
-_WIDER = 4.0  # how much wider the second beam is
-_MAX_CELLS = 1 << 27  # frames × nodes of a sweep without a beam
+_WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more; by feel
+_WIDER = 4.0  # how much wider the second beam is; by feel
+_MAX_CELLS = 1 << 27  # frames × nodes of a sweep without a beam; by feel
 _LAST = 1 << 62  # the last frame of a block
 
 
@@ -204,11 +204,11 @@ def _sweep(
             else:
                 row[n], sources[n] = _best_arrival(hmm, before, low, n)
             row[n] += scores[t, hmm.columns[n]]
-        first, last = _trimmed(row, first, last, row[first:last].max() - beam)
+        first, last = trimmed(row, first, last, row[first:last].max() - beam)
         low = hmm.floors[first]
         lows[t], offsets[t + 1] = low, offsets[t] + last - low
         if offsets[t + 1] > len(back):
-            back = _longer(back, n_nodes)
+            back = longer(back, n_nodes)
         back[offsets[t] : offsets[t + 1]] = sources[low:last]
         before = row[low:last].copy()
     return _Band(lows, offsets, back[: offsets[n_frames]].copy()), low, before
@@ -238,7 +238,7 @@ def _best_arrival(hmm: _Hmm, before: Floats, low: int, node: int) -> tuple[float
 
 
 @njit(nogil=True, cache=True)
-def _trimmed(row: Floats, first: int, last: int, threshold: float) -> tuple[int, int]:
+def trimmed(row: Floats, first: int, last: int, threshold: float) -> tuple[int, int]:
     """Return the window [first, last) without the nodes at its edges that are below a threshold."""
     while first < last - 1 and row[first] < threshold:
         first += 1
@@ -248,11 +248,11 @@ def _trimmed(row: Floats, first: int, last: int, threshold: float) -> tuple[int,
 
 
 @njit(nogil=True, cache=True)
-def _longer(array, n_more):  # type: ignore[no-untyped-def]
+def longer(array, n_more):  # type: ignore[no-untyped-def]
     """Return a copy with twice the room, and ``n_more`` places above that."""
-    longer = np.empty(2 * len(array) + n_more, array.dtype)
-    longer[: len(array)] = array
-    return longer
+    found = np.empty(2 * len(array) + n_more, array.dtype)
+    found[: len(array)] = array
+    return found
 
 
 @njit(nogil=True, cache=True)

@@ -18,22 +18,17 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from acoustic.errors import ParameterError
-from acoustic.kernels.basis import OrthogonalBasis
-from acoustic.kernels.candidates import error_reductions, greedy_order
-from acoustic.kernels.compact import is_basis_better_sparse
-from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.leave_one_out import basis_left_out_residuals
-from acoustic.kernels.parameters import check_not_negative, check_whole
-from acoustic.kernels.ridge import gcv_score, settled_ridge
-from acoustic.kernels.selection import select_greedily
+from acoustic.kernels.kernel import Kernel, check_not_negative, check_whole, is_basis_better_sparse
+from acoustic.kernels.ridge import basis_left_out_residuals, gcv_score, settled_ridge
+from acoustic.kernels.selection import OrthogonalBasis, error_reductions, greedy_order, select_greedily
 from foundation.arrays import Flags, Floats, Longs, Reals
 from foundation.records import check_choices
 
 Selection = Literal["residual", "error_reduction", "random"]
 Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]
 
-_CANDIDATES_PER_CENTER = 4  # candidates drawn for each centre of a block
-_GIVEN_AT_ONCE = 32  # block size where the centres are given and need not be selected
+_CANDIDATES_PER_CENTER = 4  # candidates drawn for each centre of a block; by feel
+_GIVEN_AT_ONCE = 32  # block size where the centres are given and need not be selected; by feel
 
 
 @dataclass(frozen=True)

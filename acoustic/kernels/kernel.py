@@ -1,7 +1,12 @@
 """Kernel functions k(x, x') and blocks of their Gram matrix.
 
 A kernel is a small frozen record; ``block(x, centers)`` computes only those columns of the Gram matrix that
-belong to the centres. Widths may differ from centre to centre.
+belong to the centres. Widths may differ from centre to centre. For emission scores the Gaussian kernel of one
+width has a form of its own in single precision, `CenteredGaussian`: one matrix product and one exponential a
+block. The compact kernel of the thesis's outlook (chapter 6) is 0 where points are farther apart than
+``radius``·σ; where few pairs are nearer and there are few features, a k-d tree finds them.
+
+Parameters of estimators are checked here, too: constructors store them unchecked, as scikit-learn demands.
 
 Axes: M points, D features, C centres.
 """
@@ -10,19 +15,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
-from scipy.sparse import csr_array
 
 from acoustic.errors import ParameterError
-from acoustic.kernels.compact import compact_values, is_tree_faster, sparse_compact_block
-from acoustic.kernels.parameters import check_finite, check_positive, check_whole
-from foundation.arrays import Reals
+from foundation.arrays import Reals, Singles
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_SAMPLE = 256  # points and centres from which the share of pairs within reach is estimated; by feel
+_SPARSE = 0.05  # with a larger share of pairs within reach, dense blocks are as fast
+_FEW_FEATURES = 8  # with more, a k-d tree finds neighbours no faster than all distances are computed
+_MANY_POINTS, _POINTS_PER_CENTER = 8000, 16  # with fewer, a dense basis is as fast
 KernelName = Literal["gaussian", "polynomial", "sigmoid", "compact"]
-
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "gaussian": (),
     "polynomial": ("theta", "degree"),
@@ -129,6 +138,66 @@ def make_kernel(name: KernelName, sigma: float, params: Mapping[str, Any] | None
     return Kernel(name, sigma, **given)
 
 
+def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
+    """Return the widths an estimator may choose from, as floats; raise ParameterError for anything else."""
+    try:
+        found = tuple(float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64)))
+    except (TypeError, ValueError):  # words, None, unequal lengths
+        found = ()
+    if not found or not all(np.isfinite(s) and s > 0 for s in found):
+        raise ParameterError(f"sigma is {sigma!r}, expected a finite number above 0, or several")
+    return found
+
+
+@dataclass(frozen=True)
+class CenteredGaussian:
+    """exp(−‖x−c‖²/2σ²) of points near an origin.
+
+    −‖x−c‖²/2 is the product of [x, −‖x‖²/2, 1] and [c, 1, −‖c‖²/2]; both are shifted by the origin and
+    divided by σ first, so that distances are not lost to rounding however far from 0 the points lie.
+
+    Axes: M points, D features, C centres.
+
+    Attributes
+    ----------
+    sigma : width
+    origin : (D,) float32, a point amid the data, for example the mean of the centres
+    """
+
+    sigma: float
+    origin: Singles
+
+    def left(self, x: Reals) -> Singles:
+        """Return points (M, D) in the form that `values` multiplies, (M, D + 2)."""
+        scaled, half = self._scaled(x)
+        return np.column_stack([scaled, -half, np.ones_like(half)])
+
+    def right(self, centers: Reals) -> Singles:
+        """Return centres (C, D) in the form that `values` multiplies, (C, D + 2)."""
+        scaled, half = self._scaled(centers)
+        return np.column_stack([scaled, np.ones_like(half), -half])
+
+    def values(self, left: Singles, right: Singles) -> Singles:
+        """Return k(x, c), (M, C)."""
+        return of_exponents(left @ right.T)
+
+    def _scaled(self, x: Reals) -> tuple[Singles, Singles]:
+        """Return the points, shifted and scaled, and half their squared lengths (M,)."""
+        scaled = (np.asarray(x, dtype=np.float32) - self.origin) / np.float32(self.sigma)
+        return scaled, np.float32(0.5) * np.einsum("ij,ij->i", scaled, scaled)
+
+
+def of_exponents(exponents: Singles) -> Singles:
+    """Return the kernel values of −‖x−c‖²/2σ², which rounding may leave above 0, in the same array."""
+    np.minimum(exponents, 0.0, out=exponents)
+    return np.asarray(np.exp(exponents, out=exponents))
+
+
+def mean_point(points: Reals) -> Singles:
+    """Return the mean (D,) of points (M, D), to serve as their origin."""
+    return np.asarray(points.mean(axis=0, dtype=np.float64), dtype=np.float32)
+
+
 def inverse_square(sigma: ArrayLike, dtype: DTypeLike) -> Reals:
     """Return 1/σ², kept finite in the given precision however small σ is."""
     with np.errstate(divide="ignore", over="ignore"):
@@ -167,12 +236,85 @@ def _measure_again(distances: Reals, x: Reals, centers: Reals, rounding: float) 
         distances[i, j] = np.einsum("ij,ij->i", differences, differences)
 
 
-def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
-    """Return the widths an estimator may choose from, as floats; raise ParameterError for anything else."""
-    try:
-        found = tuple(float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64)))
-    except (TypeError, ValueError):  # words, None, unequal lengths
-        found = ()
-    if not found or not all(np.isfinite(s) and s > 0 for s in found):
-        raise ParameterError(f"sigma is {sigma!r}, expected a finite number above 0, or several")
+def compact_values(scaled: Reals, radius: float, n_features: int) -> Reals:
+    """Return the Gaussian of ‖x−x'‖²/σ² times Wendland's (1 − d/R)₊^ν, definite for ν ≥ (D + 1)/2.
+
+    Only pairs within reach cost an exponential.
+
+    Parameters
+    ----------
+    scaled : squared distances in units of σ², of any shape
+    radius : R, distance in units of σ from which on the kernel is 0
+    n_features : D
+    """
+    found = np.zeros_like(scaled)
+    inside = scaled < radius**2
+    near = scaled[inside]
+    found[inside] = np.exp(-0.5 * near) * (1.0 - np.sqrt(near) / radius) ** (n_features // 2 + 1)
     return found
+
+
+def sparse_compact_block(x: Reals, centers: Reals, radius: float, sigmas: Reals) -> csr_array:
+    """Return k(x_i, c_j) (M, C) of the pairs within reach, in the precision of ``x``.
+
+    Parameters
+    ----------
+    x, centers : (M, D) and (C, D)
+    radius : distance, in units of σ, from which on the kernel is 0
+    sigmas : (C,) width of each centre
+    """
+    from scipy.sparse import csr_array  # large packages, and few models have compact kernels
+    from scipy.spatial import cKDTree
+
+    farthest = radius * sigmas.max(initial=0.0)
+    pairs = cKDTree(x).sparse_distance_matrix(cKDTree(centers), farthest, output_type="ndarray")
+    scaled = np.square(pairs["v"] / sigmas[pairs["j"]])
+    values = compact_values(scaled, radius, x.shape[1]).astype(x.dtype)
+    return csr_array((values, (pairs["i"], pairs["j"])), shape=(len(x), len(centers)))
+
+
+def share_within_reach(x: Reals, centers: Reals, reach: float) -> float:
+    """Return which share of the pairs of a point (M, D) and a centre (C, D) is nearer than ``reach``.
+
+    It is estimated from some hundred points and centres.
+    """
+    from scipy.spatial import cKDTree
+
+    left, right = (points[:: max(len(points) // _SAMPLE, 1)][:_SAMPLE] for points in (x, centers))
+    neighbours = cKDTree(left).count_neighbors(cKDTree(right), reach)
+    return float(neighbours) / max(len(left) * len(right), 1)
+
+
+def is_tree_faster(x: Reals, centers: Reals, reach: float) -> bool:
+    """Return whether neighbours (M, D), (C, D) are better found by a tree than among all distances."""
+    return x.shape[1] <= _FEW_FEATURES and share_within_reach(x, centers, reach) <= _SPARSE
+
+
+def is_basis_better_sparse(x: Reals, reach: float, n_centers: int) -> bool:
+    """Return whether the columns of so many centres among points (M, D) are better kept sparse."""
+    is_large = len(x) >= max(_MANY_POINTS, _POINTS_PER_CENTER * n_centers)
+    return is_large and share_within_reach(x, x, reach) <= _SPARSE
+
+
+def check_whole(name: str, value: Any, cure: str = "") -> None:
+    """Raise ParameterError if a parameter is no whole number of at least 1; ``cure`` ends the message."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ParameterError(f"{name} is {value!r}, expected a whole number of at least 1{cure}")
+
+
+def check_not_negative(name: str, value: Any) -> None:
+    """Raise ParameterError if a parameter is no finite number of at least 0."""
+    if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
+        raise ParameterError(f"{name} is {value!r}, expected a finite number of at least 0")
+
+
+def check_positive(name: str, value: Any, cure: str = "") -> None:
+    """Raise ParameterError if a parameter is no finite number above 0; ``cure`` ends the message."""
+    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        raise ParameterError(f"{name} is {value!r}, expected a finite number above 0{cure}")
+
+
+def check_finite(name: str, value: Any) -> None:
+    """Raise ParameterError if a parameter is no finite number."""
+    if not (isinstance(value, Real) and np.isfinite(float(value))):
+        raise ParameterError(f"{name} is {value!r}, expected a finite number")

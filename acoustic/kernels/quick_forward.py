@@ -6,7 +6,12 @@ each other only. All else is matrix products. ε may be left to the leave-one-ou
 a decade while the model has half its centres. OROLS gets its λ by the leave-one-out error, which costs one
 product for all λ, since leverages are Σ_k q_k(i)²/(κ_k + λ).
 
-The result has the form of the papers' algorithm, `forward.ForwardPath`, with the models of all sizes.
+With the columns K_m = [1 k_1 … k_m] the weights solve (KᵀK + 2ε P) α = Kᵀy, where P is the Gram matrix of the
+centres, with zeros for the bias (`NormalEquations`). That is what adding ε to the diagonal of the Gram matrix
+does (thesis, K + εI) to first order: (K + εI)ᵀ(K + εI) = KᵀK + 2εP + ε²I on the columns of the centres. The
+triangular factor RᵀR = KᵀK + 2εP gives all that an orthogonal basis gives: R = D^½ U with the U of
+K_m = Q_m U_m, thesis (3.76), and Q_m D^-½ = K_m R⁻¹ by one matrix product. The result so has the form of the
+papers' algorithm, `forward.ForwardPath`, with the models of all sizes.
 
 Axes: M training points, R targets, C centres, m = C + 1 columns with the bias, n rows that scores look at.
 """
@@ -18,21 +23,35 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
+from scipy.special import gammaln
 
+from acoustic.errors import ParameterError
 from acoustic.kernels.forward import ForwardConfig, ForwardPath
-from acoustic.kernels.leave_one_out import basis_leverages, left_out_residuals
-from acoustic.kernels.normal_equations import Factor, NormalEquations
-from foundation.arrays import Floats, Longs, Reals
+from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.ridge import (
+    basis_leverages,
+    evidence_ridge,
+    gcv_score,
+    left_out_residuals,
+    log_evidence,
+)
+from foundation.arrays import Flags, Floats, Longs, Reals
 from foundation.threads import single_threaded_libraries
 
-GROWTH = (0.25, 0.5, 1.0)  # shares of the centres that there are after each block
-_SMALL = 256  # so many centres or fewer are drawn in two blocks
+_JITTER = 1e-11  # added to the diagonal, in units of its mean
+_TRIES = 5  # with a hundred times the jitter each; by feel
+_IN_SPAN = 1e-9  # share of its squared length that a column must have outside the span of those before
+GROWTH = (0.25, 0.5, 1.0)  # shares of the centres that there are after each block; by feel
+_SMALL = 256  # so many centres or fewer are drawn in two blocks; by feel
 _RIDGES = (0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _WORTH_THREADS = 1e9  # M C² from which matrix products are worth more than one thread
-_SCORED = 600  # rows whose leave-one-out errors choose ε and λ
-_CHECKPOINTS = 12  # sizes whose leave-one-out error is computed
-_ENOUGH = 1.002  # the smallest model whose leave-one-out error is at most this many times the least
+_SCORED = 600  # rows whose leave-one-out errors choose ε and λ; by feel
+_CHECKPOINTS = 12  # sizes whose leave-one-out error is computed; by feel
+_ENOUGH = 1.002  # the smallest model whose leave-one-out error is at most this many times the least; by feel
 _QUICK_KERNELS = ("gaussian",)  # of the compact kernel the papers' algorithm uses the sparsity
+_LEAST_ERROR = 1e-15  # share of ‖y‖² below which an error is rounding error
 
 
 class Quick(NamedTuple):
@@ -95,6 +114,116 @@ def quick_selection(
     small = len(x) * min(config.max_centers, len(x)) ** 2 < _WORTH_THREADS
     with single_threaded_libraries() if small else nullcontext():
         return _selected(x, targets, config, sample_weight, rng, refinement)
+
+
+class Factor(NamedTuple):
+    """The triangular factor R (m, m) and R⁻ᵀKᵀy (m, R)."""
+
+    r: Floats
+    products: Floats
+
+    @property
+    def weights(self) -> Floats:
+        """α (m, R)."""
+        return np.asarray(dtrtrs(self.r, self.products, lower=0)[0])
+
+    def orthonormal(self, columns: Floats) -> Floats:
+        """Return rows of K_m R⁻¹ from rows of K_m, (n, m)."""
+        inverse, _ = dtrtri(self.r, lower=0)
+        return np.asarray(dtrmm(1.0, inverse, columns, side=1, lower=0))
+
+
+class NormalEquations:
+    """Kernel columns of some centres, weighted, their Gram matrix and their products with the targets.
+
+    Parameters
+    ----------
+    x : (M, D) points
+    targets : (M, R)
+    root : (M,) roots of the points' weights
+    kernel : kernel function
+    capacity : largest number of centres
+
+    Attributes
+    ----------
+    centers : (m − 1,) points that are centres
+    columns : (M, m) the bias and the centres' columns, times the roots of the weights, float64
+    targets : (M, R) times the roots of the weights
+    """
+
+    def __init__(self, x: Reals, targets: Floats, root: Floats, kernel: Kernel, capacity: int) -> None:
+        self.x, self.root, self.kernel = x, root, kernel
+        self.targets = targets * root[:, None]
+        self.centers: Longs = np.empty(0, dtype=np.int64)
+        self._columns = np.empty((len(x), 1 + capacity), order="F")
+        self._gram = np.empty((1 + capacity, 1 + capacity))
+        self._penalty = np.zeros((1 + capacity, 1 + capacity))  # P
+        self._products = np.empty((1 + capacity, targets.shape[1]))  # Kᵀy
+        self._columns[:, 0] = root
+        self._gram[0, 0] = root @ root
+        self._products[0] = root @ self.targets
+
+    @property
+    def columns(self) -> Floats:
+        """The columns (M, m)."""
+        return self._columns[:, : 1 + len(self.centers)]
+
+    def add(self, points: Longs) -> None:
+        """Make points (b,) centres."""
+        old = 1 + len(self.centers)
+        self.centers = np.concatenate([self.centers, points])
+        new = slice(old, 1 + len(self.centers))
+        block = np.asarray(self.kernel.block(self.x[points], self.x), dtype=np.float64)  # symmetric
+        self._penalty[new, 1 : new.stop] = block[:, self.centers]
+        self._penalty[1:old, new] = self._penalty[new, 1:old].T
+        block *= self.root
+        self._columns[:, new] = block.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = self.columns.T @ self._columns[:, new]
+        if not np.isfinite(products).all():
+            raise ParameterError(
+                "kernel columns are not finite, expected numbers that can be squared; "
+                "standardise the features or change sigma or kernel_params"
+            )
+        self._gram[: new.stop, new] = products
+        self._gram[new, :old] = products[:old].T
+        self._products[new] = block @ self.targets
+
+    def of_width(self, sigma: float) -> NormalEquations:
+        """Return the equations of the same centres with another width."""
+        kernel, capacity = replace(self.kernel, sigma=sigma), self._columns.shape[1] - 1
+        found = NormalEquations(self.x, self.targets / self.root[:, None], self.root, kernel, capacity)
+        found.add(self.centers)
+        return found
+
+    def drop(self, is_kept: Flags) -> None:
+        """Keep only some of the centres, (m − 1,)."""
+        kept = np.append(0, 1 + np.flatnonzero(is_kept))
+        n = len(kept)
+        self.centers = self.centers[is_kept]
+        self._columns[:, :n] = self._columns[:, kept]
+        self._products[:n] = self._products[kept]
+        for square in (self._gram, self._penalty):
+            square[:n, :n] = square[np.ix_(kept, kept)]
+
+    def factor(self, epsilon: float) -> Factor:
+        """Return the factor of KᵀK + 2εP."""
+        n = 1 + len(self.centers)
+        gram = np.add(self._gram[:n, :n], 2.0 * epsilon * self._penalty[:n, :n], order="F")
+        jitter = _JITTER * float(np.trace(gram)) / n
+        for _ in range(_TRIES):
+            gram[np.diag_indices(n)] += jitter
+            r, failed = dpotrf(gram, lower=0, clean=1)
+            if not failed:
+                break
+            jitter *= 100.0
+        return Factor(r, np.asarray(dtrtrs(r, self._products[:n], lower=0, trans=1)[0]))
+
+    def outside_the_span(self, factor: Factor) -> Flags:
+        """Return which centres' columns do not lie in the span of the columns before them, (m − 1,)."""
+        n = len(factor.r)
+        lengths = self._gram[:n, :n].diagonal()
+        return np.asarray(np.square(factor.r.diagonal()) > _IN_SPAN * lengths)[1:]
 
 
 def _selected(
@@ -234,3 +363,93 @@ def _best_size(q: Floats, kept: Floats, parts: Floats, targets: Floats) -> int:
         first = end
     is_enough = np.array(errors) <= _ENOUGH * min(errors)
     return int(ends[int(np.argmax(is_enough))]) - 1
+
+
+def unexplained_errors(path: ForwardPath, energy: float) -> Floats:
+    """Return the squared errors of all sizes for λ = 0, ‖y‖² − Σ (q_iᵀy)²/κ_i, (C + 1,).
+
+    Parameters
+    ----------
+    path : models of all sizes
+    energy : ‖y‖², summed over the targets
+    """
+    explained = np.sum(path.products**2, axis=1) / path.kappa
+    return np.asarray(np.maximum(energy - np.cumsum(explained), _LEAST_ERROR * energy))
+
+
+def bayesian_information(path: ForwardPath, energy: float, n_points: int) -> Floats:
+    """Return the Bayesian information criterion of all sizes, (C + 1,); the least is the best. Schwarz 1978.
+
+    MR log(‖e‖²/MR) + γR log M, with the noise variance that fits best. γ = Σ κ_i/(κ_i + λ) is the number of
+    weights of each target, less what λ holds back.
+
+    Parameters
+    ----------
+    path : models of all sizes
+    energy : ‖y‖², summed over the targets
+    n_points : M
+    """
+    n_targets = path.products.shape[1]
+    sizes = range(1, len(path.kappa) + 1)
+    n_weights = np.array([np.sum(path.kappa[:n] / (path.kappa[:n] + path.ridges[n - 1])) for n in sizes])
+    count = n_points * n_targets
+    errors = _errors(path, energy)
+    return np.asarray(count * np.log(errors / count) + n_weights * n_targets * np.log(n_points))
+
+
+def description_length(path: ForwardPath, energy: float, n_points: int) -> Floats:
+    """Return the description length of targets, weights and centres in nats, (C + 1,); Rissanen 1983.
+
+    The first two parts are half of `bayesian_information`. The third, log(M over C), says which of the points
+    are centres: without it the minimum description length would choose the same size as Schwarz.
+
+    Parameters
+    ----------
+    path, energy, n_points : see `bayesian_information`
+    """
+    sizes = np.arange(len(path.kappa))
+    naming = gammaln(n_points + 1) - gammaln(sizes + 1) - gammaln(n_points - sizes + 1)
+    return np.asarray(0.5 * bayesian_information(path, energy, n_points) + naming)
+
+
+def log_evidences(path: ForwardPath, energy: float, n_points: int) -> Floats:
+    """Return log p(y | λ) of all sizes with their λ > 0, (C + 1,); the largest is the best.
+
+    Parameters
+    ----------
+    path, energy, n_points : see `bayesian_information`
+    """
+    states = _states(path, energy, n_points)
+    return np.array([log_evidence(*state, ridge) for state, ridge in zip(states, path.ridges, strict=True)])
+
+
+def with_evidence_ridges(path: ForwardPath, energy: float, n_points: int) -> ForwardPath:
+    """Return the models of the same centres with the λ of the largest evidence in place of GCV's.
+
+    ``fitted`` and ``leave_one_out``, which belong to the old λ, are left out.
+
+    Parameters
+    ----------
+    path, energy, n_points : see `bayesian_information`
+    """
+    states = _states(path, energy, n_points)
+    ridges = np.array([evidence_ridge(*state) for state in states])
+    gcv = np.array([gcv_score(*state, ridge) for state, ridge in zip(states, ridges, strict=True)])
+    nothing = np.empty((0, path.products.shape[1]))
+    return replace(path, ridges=ridges, gcv=gcv, fitted=nothing, leave_one_out=nothing)
+
+
+def _states(path: ForwardPath, energy: float, n_points: int) -> list[tuple[Floats, Floats, float, int]]:
+    """Return κ, products, error for λ = 0 and M of each size, as `gcv_score` takes them."""
+    errors = unexplained_errors(path, energy)
+    return [
+        (path.kappa[:n], path.products[:n], float(error), n_points) for n, error in enumerate(errors, start=1)
+    ]
+
+
+def _errors(path: ForwardPath, energy: float) -> Floats:
+    """Return the squared errors ‖y − Qα̃‖² of all sizes with their λ, (C + 1,)."""
+    explained = np.sum(path.products**2, axis=1) / path.kappa
+    shares = [path.ridges[n] / (path.kappa[: n + 1] + path.ridges[n]) for n in range(len(path.kappa))]
+    held = np.array([explained[: len(share)] @ share**2 for share in shares])
+    return np.asarray(unexplained_errors(path, energy) + held)

@@ -1,24 +1,34 @@
-"""The ridge λ of OROLS by generalised cross-validation, or by the evidence; thesis (3.81), (3.85) to (3.89).
+"""The ridge λ of OROLS by generalised cross-validation or by the evidence, and leave-one-out outputs.
 
-The thesis names the Bayesian evidence (MacKay 1992) as another way to λ and gives no formula. Here the
-weights α̃ of the orthogonal columns are normal with variance s²/λ, and the noise is normal with variance s².
-Then the targets have the covariance s²(I + QQᵀ/λ), with inverse P̃/s² and determinant s²ᴹ Π(1 + κ_i/λ).
+λ is thesis (3.81), (3.85) to (3.89). The thesis names the Bayesian evidence (MacKay 1992) as another way to λ
+and gives no formula. Here the weights α̃ of the orthogonal columns are normal with variance s²/λ, and the
+noise is normal with variance s². Then the targets have the covariance s²(I + QQᵀ/λ), with inverse P̃/s² and
+determinant s²ᴹ Π(1 + κ_i/λ).
+
+Leave-one-out outputs follow from residuals and leverages, without refitting. To leave a point out is to leave
+out its row of the problem with all its weight; centres, basis and λ are kept.
 
 Axes: M training points, m orthogonal columns, R targets.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.optimize import brentq
+from collections.abc import Callable
 
-from foundation.arrays import Floats
+import numpy as np
+
+from foundation.arrays import Floats, Longs, Reals
 
 _LEAST_TRACE = 1e-10  # share of M below which tr P̃ is rounding error
-_JUDGED = 0.1  # share of M: with more columns the GCV score cannot compare values of λ that lie far apart
+# Share of M: with more columns the GCV score cannot compare values of λ that lie far apart; by feel.
+_JUDGED = 0.1
 _SMALLEST, _N_GRID = 1e-12, 25  # of the evidence's grid: least λ as a share of the largest κ; points
-_SETTLED = 1e-8  # relative error of λ of the evidence
+_SETTLED = 1e-8  # relative error of λ of the evidence; by feel
 _ROUNDS = 3  # fixed-point steps of (3.88) after each centre; more steps hardly change λ
+Limit = Callable[[Longs], tuple[Floats, Floats]]
+FARTHEST = 3.0  # largest |output|, for targets ±1, that calibration uses unclipped; by feel
+_CHUNK = 64  # columns of Q squared at once
+_ALONE = 0.6  # 1 − h counts as 0 if it is below the machine epsilon to this power
 
 
 def gcv_score(kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float) -> float:
@@ -107,6 +117,8 @@ def evidence_ridge(kappa: Floats, products: Floats, unexplained: float, n_points
     The parameters are those of `gcv_score`. The evidence may have several maxima: the best point of a grid is
     taken, and between its neighbours the λ that MacKay's step leaves as it is.
     """
+    from scipy.optimize import brentq  # a large package, of which decoding needs nothing
+
     state = kappa, products, unexplained, n_points
     grid = np.log(kappa.max()) + np.log(_SMALLEST) * np.linspace(1, 0, _N_GRID)
     best = int(np.argmax([log_evidence(*state, ridge) for ridge in np.exp(grid)]))
@@ -135,3 +147,76 @@ def _error_and_trace(
     total = kappa + ridge
     held = float(np.sum(squares / kappa * np.square(ridge / total))) if ridge else 0.0
     return unexplained + held, n_points - float(np.sum(kappa / total))
+
+
+def left_out_residuals(residual: Reals, leverages: Reals, limit: Limit) -> Floats:
+    """Return y_i − f^(−i)(x_i) = e_i/(1 − h_i), (M, R): how far the model fitted without point i misses it.
+
+    Where h_i = 1 the point is fitted exactly by a column of its own: e_i and 1 − h_i are both 0. The model
+    without the point is then the limit of a vanishing ridge, and e_i/(1 − h_i) the ratio of the rates at
+    which numerator and denominator grow as the ridge rises from 0.
+
+    Parameters
+    ----------
+    residual : (M, R) e, in the precision of the model
+    leverages : (M,) h
+    limit : function from some points (n,) with h = 1 to the rates of growth (n, R) of e and (n,) of 1 − h
+    """
+    slack = 1.0 - leverages
+    alone = np.flatnonzero(slack < np.finfo(residual.dtype).eps ** _ALONE)
+    slack[alone] = 1.0
+    found = np.asarray(residual / slack[:, None], dtype=np.float64)
+    if len(alone):
+        errors, slacks = limit(alone)
+        found[alone] = errors / slacks[:, None]
+    return found
+
+
+def basis_left_out_residuals(
+    q: Reals, kappa: Floats, products: Floats, ridge: float, residual: Reals
+) -> Floats:
+    """Return the leave-one-out residuals (M, R) of a ridge regression on orthogonal columns.
+
+    For a point that is fitted exactly by a column of its own, e and 1 − h grow with the ridge like Σ q_k(i)
+    q_kᵀy / κ_k(κ_k + λ) and Σ q_k(i)² / κ_k(κ_k + λ).
+
+    Parameters
+    ----------
+    q : (M, m) orthogonal columns
+    kappa : (m,) κ_i = q_iᵀq_i
+    products : (m, R) q_iᵀy
+    ridge : λ
+    residual : (M, R) e
+    """
+
+    def limit(points: Longs) -> tuple[Floats, Floats]:
+        rows = q[points].astype(np.float64)
+        shares = 1.0 / (kappa * (kappa + ridge))
+        return rows @ (products * shares[:, None]), rows**2 @ shares
+
+    return left_out_residuals(residual, basis_leverages(q, 1.0 / (kappa + ridge)), limit)
+
+
+def basis_leverages(q: Reals, inverse: Floats) -> Floats:
+    """Return h_i = Σ_k q_k(i)²/(κ_k + λ), (M,), from Q (M, m) and 1/(κ + λ) (m,)."""
+    found = np.zeros(len(q))
+    for first in range(0, q.shape[1], _CHUNK):  # in parts, to save a second array of the size of Q
+        columns = slice(first, first + _CHUNK)
+        found += np.square(q[:, columns]) @ inverse[columns].astype(q.dtype)
+    return found
+
+
+def within_reach(left_out: Floats, targets: Floats) -> Floats:
+    """Return leave-one-out outputs (M, R) for calibration, clipped to `FARTHEST` times the reach of the
+    targets.
+
+    A centre whose column is almost 0 at all other points may be missed by thousands once it is left out.
+
+    Parameters
+    ----------
+    left_out : (M, R) leave-one-out outputs
+    targets : (M, R), the extremes of which give the middle and the reach
+    """
+    low, high = targets.min(axis=0), targets.max(axis=0)
+    middle, reach = 0.5 * (low + high), 0.5 * FARTHEST * (high - low)
+    return np.asarray(np.clip(left_out, middle - reach, middle + reach))

@@ -14,7 +14,8 @@ from acoustic.errors import ModelError
 from acoustic.pairs.coupling import all_pairs
 from foundation.arrays import Floats, Integers, Ints, Longs, Reals, Singles
 
-PAIRS_AT_ONCE = 16  # that are fitted one after the other by one thread, for methods that share nothing
+# That are fitted one after the other by one thread, for methods that share nothing; by feel.
+PAIRS_AT_ONCE = 16
 
 
 def pair_name(pair: Ints) -> str:
@@ -121,3 +122,8 @@ class ClassFrames:
     def rows(self, pair: Ints) -> Longs:
         """Return the rows of the frames of a pair (i, j), frames of class i first."""
         return np.concatenate([np.arange(self.starts[k], self.starts[k + 1]) for k in pair])
+
+
+def drawn(rows: Integers, n: int, rng: np.random.Generator) -> Integers:
+    """Return ``n`` random rows in their order, or all if there are no more than that."""
+    return rows if len(rows) <= n else np.sort(rng.choice(rows, n, replace=False))

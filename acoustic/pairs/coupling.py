@@ -1,27 +1,33 @@
-"""Posteriors of classes from the log odds of pairs: of all classes, or of the few that a frame's list holds.
+"""Posteriors of classes from the log odds of pairs.
+
+Price's coupling is a sum: over the pairs of all classes, or of the few that a frame's list holds. The
+couplings of Hastie and Tibshirani (1998) and of Wu, Lin and Weng (2004) iterate (`recoupled`): they are run
+over the best classes of each frame by Price's coupling, and the sum of the posteriors of these classes is
+shared out anew among them.
 
 Axes: T frames, P pairs, K classes, N classes of a frame's list.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from acoustic.errors import ModelError
 from foundation.arrays import Floats, Ints, Longs, Reals, Singles
-from foundation.compiled import njit
+from foundation.compiled import njit, single_exp
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LEAST_EXPONENT = -700.0
 _EXPONENT_BIAS, _MANTISSA_BITS = np.int64(1023), np.int64(52)
 _FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
-_HALF, _ONE = np.float32(0.5), np.float32(1)
-_SINGLE_LOG2_E = np.float32(1.44269504)
-_SINGLE_LN2_HIGH, _SINGLE_LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
-_SINGLE_BIAS, _SINGLE_BITS = np.int32(127), np.int32(23)
-_OVER_6, _OVER_24, _OVER_120 = np.float32(1 / 6), np.float32(1 / 24), np.float32(1 / 120)
-_OVER_720, _OVER_5040 = np.float32(1 / 720), np.float32(1 / 5040)
+_ONE = np.float32(1)
+CouplingName = Literal["price", "wu-lin-weng", "hastie-tibshirani"]
+_SWEEPS = 100  # by feel
+_ENOUGH = 1e-7  # largest change of a posterior in a sweep at which the iteration ends; by feel
+_LEAST = 1e-12  # pairwise posteriors are clipped to [_LEAST, 1 − _LEAST]; by feel
 
 
 def all_pairs(n_classes: int) -> Ints:
@@ -97,7 +103,7 @@ def _add_odds(outputs: Singles, curve: Singles, first: Singles, second: Singles)
     square, slope, constant = curve[0], curve[1], curve[2]
     for t in range(len(outputs)):
         d = (square * outputs[t] + slope) * outputs[t] + constant
-        outputs[t] = _single_exp(min(max(d, -_FARTHEST), _FARTHEST))
+        outputs[t] = single_exp(min(max(d, -_FARTHEST), _FARTHEST))
     for t in range(len(outputs)):
         second[t] += outputs[t]
     for t in range(len(outputs)):
@@ -140,16 +146,6 @@ def log_posteriors_of_sums(sums: Singles) -> Singles:
     return np.asarray(found.T)
 
 
-@njit(nogil=True, cache=True, fastmath=True, inline="always")
-def _single_exp(v):  # type: ignore[no-untyped-def]  # as _exp
-    """Return e^v of a number within ±80 in single precision by Taylor's series."""
-    n = np.floor(v * _SINGLE_LOG2_E + _HALF)
-    g = v - n * _SINGLE_LN2_HIGH - n * _SINGLE_LN2_LOW
-    p = (((_OVER_5040 * g + _OVER_720) * g + _OVER_120) * g + _OVER_24) * g + _OVER_6
-    power = np.int32((np.int32(n) + _SINGLE_BIAS) << _SINGLE_BITS).view(np.float32)
-    return ((p * g + _HALF) * g * g + g + _ONE) * power
-
-
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def couple_lists(
     lists: Ints,
@@ -189,7 +185,7 @@ def couple_lists(
                 odds[b] = (curves[p, 0] * q + curves[p, 1]) * q + curves[p, 2]
             total = np.float32(0)
             for b in range(a + 1, lists.shape[1]):
-                odds[b] = _single_exp(min(max(odds[b], -_FARTHEST), _FARTHEST))
+                odds[b] = single_exp(min(max(odds[b], -_FARTHEST), _FARTHEST))
                 total += _ONE / odds[b]
             sums[t, a] += total
             for b in range(a + 1, lists.shape[1]):
@@ -232,3 +228,109 @@ def fill_posteriors(lists: Ints, scores: Singles, sums: Singles, found: Singles)
     found += norm
     np.negative(found, out=found)
     np.put_along_axis(found, lists, -np.log(beyond) - norm, axis=1)
+
+
+def recoupled(log_posteriors: Reals, log_odds: Floats, name: CouplingName, n_best: int) -> Floats:
+    """Return log posteriors (T, K) with the ``n_best`` of each frame coupled anew.
+
+    Parameters
+    ----------
+    log_posteriors : (T, K) by Price's coupling, normalised
+    log_odds : (T, P) of all pairs i < j
+    name : name of the coupling; note that ``price`` over the best classes alone differs from ``price`` over
+        all
+    n_best : number of best classes of each frame, 0 for all
+    """
+    n_classes = log_posteriors.shape[1]
+    n = n_classes if n_best == 0 else min(n_best, n_classes)
+    if n < 2 or (name == "price" and n == n_classes):
+        return log_posteriors.astype(np.float64)
+    best = np.sort(np.argsort(-log_posteriors, axis=1, kind="stable")[:, :n], axis=1)
+    method = {"price": 0, "wu-lin-weng": 1, "hastie-tibshirani": 2}[name]
+    found = log_posteriors.astype(np.float64)
+    _recouple(found, np.ascontiguousarray(log_odds), best, method)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _recouple(found: Floats, log_odds: Floats, best: Longs, method: int) -> None:
+    n_frames, n_classes = found.shape
+    n = best.shape[1]
+    r = np.empty((n, n))
+    p = np.empty(n)
+    for t in range(n_frames):
+        for a in range(n):
+            r[a, a] = 0.5
+            for b in range(a + 1, n):
+                i, j = best[t, a], best[t, b]
+                pair = i * n_classes - i * (i + 1) // 2 + j - i - 1
+                nu = 1.0 / (1.0 + np.exp(-min(max(log_odds[t, pair], -500.0), 500.0)))
+                r[a, b] = min(max(nu, _LEAST), 1.0 - _LEAST)
+                r[b, a] = 1.0 - r[a, b]
+        mass = 0.0
+        for a in range(n):
+            mass += np.exp(found[t, best[t, a]])
+        _price(r, p)
+        if method == 1:
+            _wu_lin_weng(r, p)
+        elif method == 2:
+            _hastie_tibshirani(r, p)
+        for a in range(n):
+            found[t, best[t, a]] = np.log(max(p[a], _LEAST**2)) + np.log(mass)
+
+
+@njit(nogil=True, cache=True)
+def _price(r: Floats, p: Floats) -> None:
+    """Fill P(i) = 1 / (Σ_{j≠i} 1/r_ij − (n − 2)), thesis (4.8), normalised."""
+    n = len(p)
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            if j != i:
+                total += 1.0 / r[i, j]
+        p[i] = 1.0 / (total - (n - 2))
+    p /= p.sum()
+
+
+@njit(nogil=True, cache=True)
+def _wu_lin_weng(r: Floats, p: Floats) -> None:
+    """Minimise Σ_i Σ_{j≠i} (r_ji p_i − r_ij p_j)²; Wu, Lin, Weng 2004, their algorithm 2."""
+    n = len(p)
+    q = np.empty((n, n))
+    for i in range(n):
+        q[i, i] = 0.0
+        for j in range(n):
+            if j != i:
+                q[i, i] += r[j, i] * r[j, i]
+                q[i, j] = -r[j, i] * r[i, j]
+    for _ in range(_SWEEPS):
+        change = 0.0
+        for i in range(n):
+            products = q @ p
+            quadratic = p @ products
+            new = (-(products[i] - q[i, i] * p[i]) + quadratic) / q[i, i]
+            change = max(change, abs(new - p[i]))
+            p[i] = new
+            p /= p.sum()
+        if change < _ENOUGH:
+            break
+
+
+@njit(nogil=True, cache=True)
+def _hastie_tibshirani(r: Floats, p: Floats) -> None:
+    """Scale p_i by Σ_j r_ij / Σ_j μ_ij, μ_ij = p_i/(p_i + p_j), until the two sums agree."""
+    n = len(p)
+    for _ in range(_SWEEPS):
+        change = 0.0
+        for i in range(n):
+            given, modelled = 0.0, 0.0
+            for j in range(n):
+                if j != i:
+                    given += r[i, j]
+                    modelled += p[i] / (p[i] + p[j])
+            new = p[i] * given / modelled
+            change = max(change, abs(new - p[i]))
+            p[i] = new
+            p /= p.sum()
+        if change < _ENOUGH:
+            break

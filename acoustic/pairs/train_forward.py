@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike
 
 from acoustic.errors import ModelError, ParameterError
 from acoustic.kernels.forward import ForwardConfig, ForwardPath, Stopping, forward_selection
-from acoustic.kernels.kernel import Kernel, inverse_square
-from acoustic.kernels.leave_one_out import FARTHEST
-from acoustic.kernels.parameters import check_not_negative, check_whole
+from acoustic.kernels.kernel import Kernel, check_not_negative, check_whole, inverse_square
+from acoustic.kernels.ridge import FARTHEST
 from acoustic.pairs.calibration import Calibration, fit_curve
 from acoustic.pairs.class_frames import PAIRS_AT_ONCE, ClassFrames, LabelledFrames, pair_name
 from acoustic.pairs.compiled_forward import fit_pair
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import SparseMachines
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
 from foundation.blocks import block_map
 from foundation.records import check_highest

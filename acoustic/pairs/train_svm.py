@@ -6,22 +6,21 @@ Axes: M training frames, D features, P pairs, K classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.svm import SVC
 
 from acoustic.errors import ModelError, ParameterError
-from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.parameters import check_positive
+from acoustic.kernels.kernel import Kernel, check_positive
 from acoustic.pairs.calibration import Calibration, fit_curve
 from acoustic.pairs.class_frames import PAIRS_AT_ONCE, ClassFrames, LabelledFrames, pair_name
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import SparseMachines
 from foundation.arrays import Floats, Integers, Ints, Longs
 from foundation.blocks import block_map
 from foundation.records import check_highest
 from foundation.threads import Watch, unwatched
 
-_CACHE_MB = 100.0  # size of each thread's cache of kernel values
+_CACHE_MB = 100.0  # size of each thread's cache of kernel values; by feel
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,11 @@ def fit(
     n_workers : threads; one a core by default
     watch : shows how many pairs are done
     """
+    from sklearn.svm import SVC  # a large package, and only for training
+
+    def machine() -> SVC:
+        return SVC(C=config.cost, gamma=0.5 / sigma**2, cache_size=_CACHE_MB)
+
     check_calibration(calibration)
     ordered = ClassFrames(frames.x, frames.codes, frames.n_classes, folds=frames.folds)
     pairs = ordered.checked_pairs(None)
@@ -70,13 +74,13 @@ def fit(
         # libsvm's positive class is the second of the sorted labels.
         targets = np.where(np.arange(len(rows)) < n_first, 1, -1)
         points = ordered.x[rows].astype(np.float64)
-        machine = _machine(sigma, config).fit(points, targets)
-        outputs = machine.decision_function(points)
+        fitted = machine().fit(points, targets)
+        outputs = fitted.decision_function(points)
         if calibration.outputs == "held-out":
-            _hold_out(outputs, points, targets, ordered.folds[rows], _machine(sigma, config))
+            _hold_out(outputs, points, targets, ordered.folds[rows], machine())
         first, second = frames.counts[pair]
         curve = fit_curve(outputs, n_first, (first, second), calibration.curve, reach=np.inf)
-        return rows[machine.support_], machine.dual_coef_[0], float(machine.intercept_[0]), curve
+        return rows[fitted.support_], fitted.dual_coef_[0], float(fitted.intercept_[0]), curve
 
     done = block_map(fit_one, list(pairs), PAIRS_AT_ONCE, label="pairs", names=pair_name, n_workers=n_workers)
     found = list(watch(done, len(pairs)))
@@ -107,11 +111,7 @@ def check_calibration(calibration: Calibration) -> None:
         )
 
 
-def _machine(sigma: float, config: SvmConfig) -> SVC:
-    return SVC(C=config.cost, gamma=0.5 / sigma**2, cache_size=_CACHE_MB)
-
-
-def _hold_out(outputs: Floats, points: Floats, targets: Longs, folds: Integers, machine: SVC) -> None:
+def _hold_out(outputs: Floats, points: Floats, targets: Longs, folds: Integers, machine: Any) -> None:
     """Replace the outputs at the frames of each fold by outputs of a machine trained on the other folds.
 
     A fold keeps its outputs if the other folds lack one of the two classes.

@@ -120,9 +120,9 @@ def _takes_completion(parser: argparse.ArgumentParser) -> None:
 def _run_completion(options: argparse.Namespace) -> int:
     from asr.cli import command_line
     from asr.commands.completion import script
-    from asr.config import ExperimentConfig, GrammarName, known_keys
+    from asr.config import ExperimentConfig, known_keys
     from asr.recipe import built_in_recipes
-    from asr.systems import SYSTEMS
+    from asr.systems import SYSTEMS, GrammarName
 
     offered = {
         "recipe": built_in_recipes(),

@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acoustic.emissions.model_files import AcousticModel
-from acoustic.emissions.posteriors import log_posteriors
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.mmf import HtkModel, parse_mmf
 from acoustic.hmm.topology import SILENCE
-from asr.config import GrammarName
+from acoustic.model import AcousticModel, log_posteriors
 from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
 from asr.corpora.layouts.sphinx import write_sphinx
 from asr.corpora.speech_data import SpeechData, usable_cepstra
@@ -37,6 +35,7 @@ from asr.formats.tables import decoded
 from asr.formats.transcripts import write_transcripts
 from asr.language.grammars import check_grammar, read_grammar
 from asr.recognizer import Recognizer
+from asr.systems import GrammarName
 from asr.text.forms import PLAIN
 from asr.transcribe import adapted, scored_speech
 from decoder.decoder import DecoderConfig

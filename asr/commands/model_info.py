@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import Any
 
 from acoustic.emissions.kinds import describe
-from acoustic.hmm.contexts import base_phone
+from acoustic.hmm.topology import base_phone
 from asr.corpora.amounts import Amount, DataRecord, read_data, said_duration
 from asr.decoding.model_directories import DECODING, MODELS, model_directory
 from asr.files import read_object, said_size

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from acoustic.emissions.model_files import AcousticModel, save_model
-from acoustic.hmm.fit import FitCurve
+from acoustic.alignment import FitCurve
+from acoustic.model import AcousticModel, save_model
 from asr.errors import ConfigError, ExperimentError
 from asr.files import as_train_wrote, read_json, read_object, write_json
 from decoder.decoder import DecoderConfig
@@ -19,7 +19,7 @@ from foundation.errors import did_you_mean
 from foundation.records import record_of
 
 if TYPE_CHECKING:
-    from asr.config import GrammarName
+    from asr.systems import GrammarName
 
 DECODING = "decoding.json"
 LEXICON = "lexicon.txt"
@@ -29,6 +29,7 @@ WORDING = "wording.json"  # how transcripts are read, and words written
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
 POINTS = "points"  # of a sweep, each with models of its own
+SWEEP = "sweep.json"  # the rows of the table of a sweep
 
 
 def model_directory(directory: Path, model: str | None) -> Path:

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
-from acoustic.hmm.alignment import Alignment, Segment
-from acoustic.hmm.contexts import base_phone, state_name
-from acoustic.hmm.topology import Topology
+from acoustic.alignment import Alignment, Segment
+from acoustic.hmm.topology import Topology, base_phone, state_name
+from acoustic.model import AcousticModel
 from asr.formats.intervals import Interval
 
 

@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from acoustic.hmm.contexts import Context, contexts
-from acoustic.hmm.topology import Topology
+from acoustic.hmm.topology import Context, Topology, contexts
 from asr.corpora.amounts import Amount, amount_of
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.utterances import Utterance
@@ -23,7 +22,8 @@ from foundation.arrays import Floats
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
 
-MOST_HEADERS = 5000  # recordings of a split whose headers are read; others are taken to be as long on average
+# Recordings of a split whose headers are read; others are taken to be as long on average; by feel.
+MOST_HEADERS = 5000
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.emissions.one_vs_rest import OneVsRestModel
-from acoustic.emissions.state_priors import StatePriors
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.pooled import PooledMachines
-from acoustic.pairs.prototypes import Prototypes
-from acoustic.pairs.rivals import RivalMachines
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import PooledMachines, SparseMachines
+from acoustic.pairs.rivals import Prototypes, RivalMachines
 from foundation.arrays import Floats, Ints, Longs, Singles
 
 _WIDEST, _DECAY = 1.5, 0.9  # deviation of the means in the first direction, and its share in each next one

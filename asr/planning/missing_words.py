@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.model import AcousticModel
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.language.pronunciations import FOLDS, MANY, TESTED
@@ -19,7 +19,7 @@ from features.frontend import FrontEndConfig
 from foundation.errors import AsrError
 
 _N_ALIGNED, _N_GUESSED = 6, 20  # utterances and words that are timed
-_STRETCH = 40  # frames of a word
+_STRETCH = 40  # frames of a word; by feel
 
 
 @dataclass(frozen=True)

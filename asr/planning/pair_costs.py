@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from acoustic.emissions.emission_model import EmissionModel
 from acoustic.emissions.one_vs_rest import KrlsConfig, train_one_vs_rest
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
-from acoustic.emissions.protocol import EmissionModel
 from acoustic.emissions.training import HybridConfig
 from acoustic.pairs import train_forward, train_svm
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.machines import Machines
-from acoustic.pairs.pool_centers import Choice, pool_centers
-from acoustic.pairs.prototypes import fit_prototypes
+from acoustic.pairs.rivals import fit_prototypes
 from acoustic.pairs.train_forward import PairForwardConfig
-from acoustic.pairs.train_pools import PoolsConfig, PoolTrainer
+from acoustic.pairs.train_pools import Choice, PoolsConfig, PoolTrainer, pool_centers
 from acoustic.pairs.train_svm import SvmConfig
 from acoustic.ways import WAYS
 from asr.config import ExperimentConfig, with_preset
@@ -42,10 +41,10 @@ from asr.planning.timing import least_seconds
 from foundation.arrays import Singles
 from foundation.threads import default_workers, single_threaded_libraries
 
-_MOST_FRAMES = 20_000  # of a class that are generated; the cost of more is in proportion
-_N_SCORED = 1024
+_MOST_FRAMES = 20_000  # of a class that are generated; the cost of more is in proportion; by feel
+_N_SCORED = 1024  # by feel
 _CHOICES: dict[str, Choice] = {"pools": "random", "npd-pools": "npd", "orols-pools": "orols"}
-# These are as `acoustic.pairs.train_pools`, `acoustic.pairs.prototypes` and `acoustic.emissions.one_vs_rest`
+# These are as `acoustic.pairs.train_pools`, `acoustic.pairs.rivals` and `acoustic.emissions.one_vs_rest`
 # have them.
 _FEW_CLASSES, _GROUPS, _MOST_IN_GROUP = 20, 16, 16
 _MEETING_FRAMES = 200

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from asr.config import ExperimentConfig, GrammarName, section_of
+from asr.config import ExperimentConfig, section_of
 from asr.corpora.corpus import SPLITS
 from asr.corpora.wording import forms_for
 from asr.files import read_json
@@ -30,6 +30,8 @@ from asr.planning.walk import GROUPS, Stage, Walk
 from asr.store import RECORD
 from asr.systems import GmmSystem, HybridSystem, System
 from asr.training.task import LEXICON
+from asr.stages.task import LEXICON
+from asr.systems import GmmSystem, GrammarName, HybridSystem, System
 from decoder.lexicon import Lexicon
 from foundation.arrays import Singles
 from foundation.threads import default_workers, single_threaded_libraries

@@ -13,16 +13,14 @@ from functools import cached_property
 
 import numpy as np
 
+from acoustic.alignment import align, fit_curve, loop_scores, margins
 from acoustic.emissions.adaptation import speaker_transforms
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import align
-from acoustic.hmm.contexts import all_contexts
-from acoustic.hmm.fit import fit_curve, loop_scores, margins
 from acoustic.hmm.graph import UtteranceGraph, loop_graph, utterance_graph
-from acoustic.hmm.topology import Topology
+from acoustic.hmm.topology import Topology, all_contexts
 from acoustic.hmm.training import GmmConfig
 from acoustic.hmm.tying import TyingConfig, contextual_topology
+from acoustic.model import AcousticModel
 from asr.config import ExperimentConfig
 from asr.corpora.sound_faults import sounds
 from asr.corpora.speech_data import SpeechData, usable_cepstra
@@ -41,9 +39,9 @@ from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, Projection
 from foundation.arrays import Singles
 
-_FEW_GAUSSIANS = 4
+_FEW_GAUSSIANS = 4  # by feel
 _ALIGNER_COMPONENTS = 8  # as `asr.pipeline` has it
-_N_WORDS = 2000  # on whose margins a curve is timed
+_N_WORDS = 2000  # on whose margins a curve is timed; by feel
 _NO_TREES = 10**9  # least number of frames of a leaf with which no tree grows
 
 

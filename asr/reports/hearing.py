@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from acoustic.emissions.model_files import AcousticModel, load_model
+from acoustic.alignment import Alignment, align
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment, align
-from acoustic.hmm.contexts import base_phone
 from acoustic.hmm.graph import utterance_graph
-from acoustic.hmm.topology import SHORT_PAUSE, Topology
+from acoustic.hmm.topology import SHORT_PAUSE, Topology, base_phone
+from acoustic.model import AcousticModel, load_model
 from asr.corpora.corpus import Utterance
 from asr.corpora.speech_data import SpeechData
 from asr.language.grammars import read_grammar

@@ -1,7 +1,7 @@
 """What speaks for and against a recognised word, measured on the emission scores of its frames.
 
 A word is compared with the best state of each frame, whatever phone that is of, and with the best path
-through any phones and silences: whatever was spoken (`acoustic.hmm.fit`). How high and how different the
+through any phones and silences: whatever was spoken (`acoustic.alignment`). How high and how different the
 scores of all states are tells sounds that the model knows from others; of all speech around the word that
 tells it best.
 """
@@ -15,16 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.alignment import Alignment, align, along, loop_path
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment, align
-from acoustic.hmm.fit import along, loop_path
 from acoustic.hmm.graph import loop_graph, word_graph
+from acoustic.model import AcousticModel
 from decoder.decoder import HypothesisWord
 from decoder.lexicon import Lexicon
 from foundation.arrays import Flags, Ints, Reals
 
-_RANK = 10  # the state whose score is compared with the best one's
+_RANK = 10  # the state whose score is compared with the best one's; by feel
 
 
 @dataclass(frozen=True)

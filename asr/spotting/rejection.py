@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
-from acoustic.hmm.fit import FitCurve
+from acoustic.alignment import FitCurve
 from acoustic.hmm.topology import Topology
+from acoustic.model import AcousticModel
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object
 from asr.spotting.evidence import Evidence, ScoredSound, evidence_of

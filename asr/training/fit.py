@@ -1,7 +1,7 @@
 """How well the transcripts of a corpus fit their recordings, and which look as if something were wrong.
 
 Each utterance is aligned with its own transcript, and some of them with the transcripts of others that have
-about as many phones. From both groups a curve learns what margins (`acoustic.hmm.fit`) words have that were
+about as many phones. From both groups a curve learns what margins (`acoustic.alignment`) words have that were
 not spoken.
 
 A transcript is suspicious if it more probably does not belong to its recording than it does; it is far off if
@@ -17,11 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from acoustic.emissions.model_files import AcousticModel
+from acoustic.alignment import Alignment, Margins, align, fit_curve, loop_scores, margins
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment, Segment, align
-from acoustic.hmm.fit import Margins, fit_curve, loop_scores, margins
+from acoustic.alignment import Alignment, Segment, align
+from acoustic.alignment import Margins, fit_curve, loop_scores, margins
 from acoustic.hmm.graph import loop_graph, utterance_graph
+from acoustic.model import AcousticModel
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.corpora.utterances import Utterance
 from asr.decoding.model_directories import FitCurves
@@ -33,15 +34,17 @@ from foundation.arrays import Floats, Reals
 from foundation.blocks import block_map
 from foundation.records import record_of
 
-N_WRONG_PAIRS = 600  # enough for a curve
-_MOST_WRONG = 4  # for each utterance
-_N_NEAR = 25  # how many utterances of nearly the same number of phones a wrong transcript is drawn from
+N_WRONG_PAIRS = 600  # enough for a curve; by feel
+_MOST_WRONG = 4  # for each utterance; by feel
+# How many utterances of nearly the same number of phones a wrong transcript is drawn from; by feel.
+_N_NEAR = 25
 
 SUSPICIOUS = "suspicious.json"
+# Probability below which a transcript is not learned from; by feel, what it does: docs/results/suspicious.md.
 FAR_OFF = 0.01
-_DOUBTFUL = 0.5
+_DOUBTFUL = 0.5  # by feel
 _LONG_S, _LONG_DEVIATIONS = 1.0, 6.0  # a word is too long only if both are passed
-_N_NAMED = 5
+_N_NAMED = 5  # by feel
 
 Words = tuple[str, ...]
 

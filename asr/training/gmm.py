@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acoustic.emissions.alignment import align_frames
-from acoustic.emissions.model_files import AcousticModel, load_model, save_model
+from acoustic.alignment import align_frames
+from acoustic.model import AcousticModel, load_model, save_model
+from acoustic.alignment import Alignment, align_frames
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import Alignment
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import NOISE_WORD, Topology
@@ -28,6 +28,8 @@ from acoustic.hmm.training import (
     start_from_labels,
     train_stage,
 )
+from acoustic.model import AcousticModel
+from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.files import write_json
 from asr.progress import step_bar

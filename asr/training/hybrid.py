@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from acoustic.alignment import Alignment
 from acoustic.emissions.adaptation import fit_targets
-from acoustic.emissions.combined import CombinedModel
-from acoustic.emissions.model_files import AcousticModel, topology_from_record
+from acoustic.emissions.emission_model import CombinedModel
 from acoustic.emissions.training import AlignedFrames, HybridConfig, aligned_frames, halves
-from acoustic.hmm.alignment import Alignment
-from acoustic.hmm.contexts import Context, all_contexts
-from acoustic.hmm.topology import Topology
+from acoustic.hmm.topology import Context, Topology, all_contexts
 from acoustic.hmm.tying import (
     Key,
     Moments,
@@ -24,6 +22,7 @@ from acoustic.hmm.tying import (
     contextual_topology,
     tied_states,
 )
+from acoustic.model import AcousticModel, topology_from_record
 from acoustic.ways import train_emissions
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ExperimentError

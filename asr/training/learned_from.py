@@ -22,9 +22,9 @@ from asr.training.task import Speech, read_left_out, read_lexicon, read_speech, 
 from decoder.lexicon import Lexicon
 from foundation.errors import listed
 
-N_HEARD = 100  # utterances that say how confident words of a model's alignments are
+N_HEARD = 100  # utterances that say how confident words of a model's alignments are; by feel
 
-_N_HINTS = 10  # utterances whose unknown words are named with what they may be misspelled for
+_N_HINTS = 10  # utterances whose unknown words are named with what they may be misspelled for; by feel
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from foundation.compiled import njit
 
 Rule = Literal["npd", "orols", "ols"]
 
-_REORTHOGONALIZE = 0.5  # the constants are those of acoustic.kernels.basis, ridge and ols_selection
+_REORTHOGONALIZE = 0.5  # the constants are those of acoustic.kernels.selection, ridge and ols_selection
 _VANISHED = 64.0
 _OLS_VANISHED = 1e-7
 _LEAST_TRACE = 1e-10

@@ -2,7 +2,7 @@
 
 The thesis names the Bayesian information criterion and the minimum description length as other ways to the
 number of centres (3.4.1), and the Bayesian evidence as another way to λ (3.4.2). All rules here judge one and
-the same path of models; see `acoustic.kernels.path_scores`.
+the same path of models; see `acoustic.kernels.quick_forward`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from acoustic.discriminants.forward_machine import machine_of
 from acoustic.kernels.forward import ForwardConfig, ForwardPath, forward_selection
 from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.path_scores import (
+from acoustic.kernels.quick_forward import (
     bayesian_information,
     description_length,
     log_evidences,

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acoustic.hmm.contexts import EDGE
-from acoustic.hmm.topology import SILENCES, Topology
+from acoustic.hmm.topology import EDGE, SILENCES, Topology
 from decoder.errors import GrammarError, LexiconError
 from decoder.grammars.grammar import Arc, GrammarTables, pack_tables
 from decoder.lexicon import Lexicon, Pronunciation
@@ -24,7 +23,7 @@ from decoder.search.compiled import SearchGraph
 from decoder.search.word_ends import ArcTable
 from foundation.arrays import Floats, Ints
 
-N_NAMED = 10  # how many words an error lists
+N_NAMED = 10  # how many words an error lists; by feel
 
 
 @dataclass(frozen=True, eq=False)

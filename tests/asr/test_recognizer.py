@@ -9,7 +9,7 @@ import pytest
 import soundfile
 from threadpoolctl import threadpool_info
 
-from acoustic.emissions.protocol import EmissionModel
+from acoustic.emissions.emission_model import EmissionModel
 from asr import AsrError, Recognizer
 from asr.errors import ConfigError
 from decoder import Hypothesis

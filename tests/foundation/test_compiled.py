@@ -122,6 +122,37 @@ def test_code_is_found_by_the_content_of_the_source_and_not_by_its_time(module: 
     assert called(module) == (0, 1)
 
 
+def test_a_change_in_a_module_that_the_kernel_calls_is_seen(module: Path) -> None:
+    """Directly or by another one, and without regard to modules that compile nothing."""
+    first, second, plain = (module.with_name(f"{module.stem}_{name}.py") for name in ("a", "b", "plain"))
+    head = "from foundation.compiled import njit\n"
+    twice = "@njit(cache=True)\ndef twice(x):\n    return 2 * x\n"
+    four = f"from {second.stem} import (\n    twice,\n)\n"
+    four += "@njit(cache=True)\ndef four(x):\n    return 2 * twice(x)\n"
+    text = f"from {first.stem} import four\nimport {plain.stem}\n" + SOURCE.replace("* x", "* four(x)")
+    plain.write_text("")
+    second.write_text(head + twice)
+    first.write_text(head + four)
+    module.write_text(text)
+
+    def run(factor: float) -> tuple[int, int]:
+        for path in (plain, second, first):
+            loaded(path)
+        return called(module, factor)
+
+    assert run(4.0) == (0, 1)
+    assert run(4.0) == (1, 0)
+    plain.write_text("NEW = 1\n")
+    assert run(4.0) == (1, 0)
+    second.write_text(head + twice.replace("2 * x", "30 * x"))
+    assert run(60.0) == (0, 1)
+    first.write_text(head + four.replace("2 * twice", "5 * twice"))
+    assert run(150.0) == (0, 1)
+    assert run(150.0) == (1, 0)
+    for path in (plain, second, first):
+        del sys.modules[path.stem]
+
+
 def test_the_code_of_two_signatures_does_not_meet_in_one_file(module: Path) -> None:
     called(module)
     found = loaded(module)

@@ -12,9 +12,9 @@ import numpy as np
 import soundfile
 
 from acoustic import Topology
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.mmf import HtkModel, format_mmf
+from acoustic.model import AcousticModel
 from asr.decoding.model_directories import write_recognizer
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
-from acoustic.discriminants.curves import (
+from acoustic.discriminants.base import (
     QuadraticCurve,
     coefficients_of,
     logistic_curve,

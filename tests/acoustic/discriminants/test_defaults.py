@@ -8,8 +8,8 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import SVC
 
 from acoustic.discriminants import NPDClassifier, NPDRegressor, OROLSClassifier, OROLSRegressor
-from acoustic.discriminants.defaults import automatic_centers, plan_of
 from acoustic.discriminants.files import load_estimator, save_estimator
+from acoustic.discriminants.forward_machine import automatic_centers, plan_of
 from acoustic.kernels.width import EPSILONS, FACTORS, median_width, scale_width
 
 CLASSIFIERS = [NPDClassifier, OROLSClassifier]

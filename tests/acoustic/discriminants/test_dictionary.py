@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.discriminants import dictionary as module
-from acoustic.discriminants.dictionary import Dictionary, build_dictionary, solved
+from acoustic.discriminants import krls as module
+from acoustic.discriminants.krls import Dictionary, build_dictionary, solved
 from acoustic.kernels.kernel import Kernel
 
 KERNEL = Kernel("gaussian", 1.0)

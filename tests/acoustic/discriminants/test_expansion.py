@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.discriminants import expansion
-from acoustic.discriminants.expansion import ExpansionRegressor, KernelExpansion, gram_block, gram_diagonal
+from acoustic.discriminants import base as expansion
+from acoustic.discriminants.base import ExpansionRegressor, KernelExpansion, gram_block, gram_diagonal
 from acoustic.errors import ParameterError
 from acoustic.kernels.kernel import Kernel
 

@@ -5,8 +5,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.discriminants import forward_machine
-from acoustic.discriminants.defaults import Plan
-from acoustic.discriminants.forward_machine import ForwardMachines, generator, machine_of, selected_paths
+from acoustic.discriminants.forward_machine import (
+    ForwardMachines,
+    Plan,
+    generator,
+    machine_of,
+    selected_paths,
+)
 from acoustic.kernels.forward import ForwardConfig
 from acoustic.kernels.kernel import Kernel
 

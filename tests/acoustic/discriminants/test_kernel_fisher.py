@@ -7,7 +7,7 @@ from scipy.linalg import eigh
 from sklearn.datasets import make_moons
 from sklearn.linear_model import Ridge
 
-from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
+from acoustic.discriminants.kernel_ridge import KernelFisherDiscriminant
 from acoustic.kernels.kernel import Kernel
 
 KERNELS = ("gaussian", "polynomial", "sigmoid", "compact")

@@ -9,9 +9,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from acoustic import ModelError
 from acoustic.discriminants import kernel_ridge
-from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
-from acoustic.discriminants.kernel_ridge import penalized_least_squares, random_points
-from acoustic.discriminants.kmse import KMSEClassifier
+from acoustic.discriminants.kernel_ridge import (
+    KernelFisherDiscriminant,
+    KMSEClassifier,
+    penalized_least_squares,
+    random_points,
+)
 from acoustic.kernels.kernel import Kernel
 
 ESTIMATORS = [KernelFisherDiscriminant(), KMSEClassifier()]

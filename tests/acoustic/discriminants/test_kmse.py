@@ -7,9 +7,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
 from sklearn.linear_model import ridge_regression
 
-from acoustic.discriminants import kmse
-from acoustic.discriminants.kernel_fisher import KernelFisherDiscriminant
-from acoustic.discriminants.kmse import KMSEClassifier, greedy_nodes
+from acoustic.discriminants import kernel_ridge as kmse
+from acoustic.discriminants.kernel_ridge import KernelFisherDiscriminant, KMSEClassifier, greedy_nodes
 from acoustic.kernels.kernel import Kernel
 
 SPARSE = [

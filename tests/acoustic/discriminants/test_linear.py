@@ -12,13 +12,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from acoustic import ModelError
-from acoustic.discriminants.linear import LinearDiscriminant
-from acoustic.discriminants.mse_family import (
+from acoustic.discriminants.linear import (
     HoKashyapClassifier,
+    LinearDiscriminant,
     LMSClassifier,
     MSEClassifier,
 )
-from acoustic.pairs.gaussian_outputs import GaussianCurve
+from acoustic.pairs.calibration import GaussianCurve
 
 ESTIMATORS = [
     LinearDiscriminant(),

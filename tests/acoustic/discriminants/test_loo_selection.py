@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.discriminants.loo_selection import LooConfig, _Recursion, loo_forward_selection
+from acoustic.discriminants.loo_forward import LooConfig, _Recursion, loo_forward_selection
 from acoustic.errors import ParameterError
 from acoustic.kernels.kernel import Kernel
 

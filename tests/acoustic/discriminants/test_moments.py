@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from acoustic.discriminants.moments import class_moments, linear_curves, merged_moments
-from acoustic.discriminants.mse_family import (
+from acoustic.discriminants.linear import (
     MSEClassifier,
+    class_moments,
+    linear_curves,
+    merged_moments,
 )
 
 

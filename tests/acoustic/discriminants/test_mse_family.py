@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from acoustic import ModelError
-from acoustic.discriminants.mse_family import (
+from acoustic.discriminants.linear import (
     HoKashyapClassifier,
     LMSClassifier,
     MSEClassifier,

@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import qr_insert
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from acoustic.discriminants.ols import OLSClassifier, OLSRegressor
-from acoustic.discriminants.ols_selection import fisher_targets
+from acoustic.discriminants.ols import OLSClassifier, OLSRegressor, fisher_targets
 from acoustic.errors import ModelError
 
 CLASSIFIERS = ["chen", "billings_lee", "nair"]

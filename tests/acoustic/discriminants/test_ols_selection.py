@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from acoustic.discriminants.ols_selection import (
+from acoustic.discriminants.ols import (
     LargestReduction,
     LargestResidual,
     OlsProblem,
     fisher_targets,
     select_columns,
 )
-from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.selection import OrthogonalBasis
 
 
 def problem(n=60, n_targets=2, seed=0):

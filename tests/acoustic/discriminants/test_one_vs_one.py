@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
 from acoustic.discriminants import Calibration, NPDClassifier, OROLSClassifier
-from acoustic.discriminants.curves import coefficients_of
-from acoustic.discriminants.one_vs_one import coupled
+from acoustic.discriminants.base import coefficients_of
+from acoustic.discriminants.npd_orols import coupled
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import quadratics

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.discriminants.dictionary import Dictionary, build_dictionary
-from acoustic.discriminants.recursive_least_squares import Filter, Stream, batch_filter
+from acoustic.discriminants.krls import Dictionary, Filter, Stream, batch_filter, build_dictionary
 from acoustic.kernels.kernel import Kernel
 
 KERNEL = Kernel("gaussian", 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.emissions.combined import CombinedModel, uncombined
+from acoustic.emissions.emission_model import CombinedModel, uncombined
 
 STATES = np.array([1, 1, 0], dtype=np.int32)
 

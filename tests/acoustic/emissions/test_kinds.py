@@ -9,18 +9,16 @@ from numpy.testing import assert_array_equal
 from sklearn.naive_bayes import GaussianNB
 
 from acoustic.emissions import kinds
-from acoustic.emissions.combined import CombinedModel
+from acoustic.emissions.emission_model import CombinedModel, StatePriors
 from acoustic.emissions.kinds import BUILT_IN, find_kind, kind_of
 from acoustic.emissions.one_vs_rest import OneVsRestModel
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.emissions.sklearn_model import SklearnModel
-from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import ModelError
 from acoustic.hmm.gmm import single_gaussian
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.pooled import PooledMachines
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import PooledMachines, SparseMachines
 from acoustic.testing import check_emission_model
 
 STATES = StatePriors(np.array([0, 2, 1, -1], dtype=np.int32), np.log([0.5, 0.3, 0.2]), 0.7, -30.0)

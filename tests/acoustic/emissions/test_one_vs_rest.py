@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.emissions.one_vs_rest import OneVsRestModel
-from acoustic.emissions.state_priors import StatePriors
 
 SIGMA, N_CLASSES = 1.7, 3
 STATES = StatePriors(np.array([0, 2, 1, -1], dtype=np.int32), np.log([0.2, 0.5, 0.3]))

@@ -7,14 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.emissions.pairwise import PairwiseDiscriminantModel
-from acoustic.emissions.state_priors import StatePriors
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import quadratics
-from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.iterative_coupling import recoupled
-from acoustic.pairs.pooled import PooledMachines
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.coupling import all_pairs, recoupled
+from acoustic.pairs.machines import PooledMachines, SparseMachines
 
 SIGMA, N_CLASSES, N_EACH = 1.5, 4, 3
 PAIRS = all_pairs(N_CLASSES)

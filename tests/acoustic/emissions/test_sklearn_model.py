@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
+from acoustic.emissions.emission_model import StatePriors
 from acoustic.emissions.sklearn_model import SklearnModel, make_classifier
-from acoustic.emissions.state_priors import StatePriors
 from acoustic.errors import ModelError
 
 STATES = StatePriors(np.array([1, 0, 2, -1], dtype=np.int32), np.log([0.5, 0.25, 0.25]), floor=-9.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.emission_model import StatePriors
 
 CLASS_OF_STATE = np.array([2, 0, -1, 1, 0], dtype=np.int32)
 LOG_PRIORS = np.log([0.5, 0.3, 0.2])

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import ModelError, Topology, utterance_graph
-from acoustic.hmm.contexts import all_contexts
 from acoustic.hmm.graph import loop_graph
+from acoustic.hmm.topology import all_contexts
 from acoustic.hmm.tying import contextual_topology
 
 TOPOLOGY = Topology.monophones("ab")

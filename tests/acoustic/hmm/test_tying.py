@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from acoustic import ModelError, Topology
-from acoustic.hmm.contexts import Context, all_contexts, base_phone, contexts
+from acoustic.hmm.topology import Context, all_contexts, base_phone, contexts
 from acoustic.hmm.tying import (
     Moments,
     Question,

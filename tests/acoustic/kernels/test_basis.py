@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import ModelError
-from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.selection import OrthogonalBasis
 
 N_ROWS, N_COLUMNS = 60, 24
 

@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from acoustic.kernels.basis import OrthogonalBasis
-from acoustic.kernels.candidates import error_reductions, greedy_order
 from acoustic.kernels.forward import ForwardConfig
 from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.selection import OrthogonalBasis, error_reductions, greedy_order
 
 GAUSSIAN = Kernel("gaussian", 1.0)
 NPD = ForwardConfig(GAUSSIAN, (1.0,), 15)

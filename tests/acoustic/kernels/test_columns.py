@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.discriminants import NPDClassifier, OROLSRegressor
 from acoustic.kernels import forward
-from acoustic.kernels.basis import OrthogonalBasis
 from acoustic.kernels.forward import ForwardConfig, forward_selection, has_sparse_columns
 from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.selection import OrthogonalBasis
 
 NPD = ForwardConfig(Kernel("compact", 0.03), (0.03,), 150)
 

@@ -5,14 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import issparse
 
-from acoustic.kernels.compact import (
+from acoustic.kernels.kernel import (
+    Kernel,
     compact_values,
     is_basis_better_sparse,
     is_tree_faster,
     share_within_reach,
     sparse_compact_block,
 )
-from acoustic.kernels.kernel import Kernel
 
 
 def points(n_points, n_features=2, seed=0):

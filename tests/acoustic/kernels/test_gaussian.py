@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.kernels.gaussian import CenteredGaussian, mean_point
+from acoustic.kernels.kernel import CenteredGaussian, mean_point
 
 
 def defined(x, centers, sigma):

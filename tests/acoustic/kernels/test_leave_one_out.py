@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.leave_one_out import (
+from acoustic.kernels.ridge import (
     basis_left_out_residuals,
     basis_leverages,
     left_out_residuals,

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import ModelError
 from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.normal_equations import NormalEquations
+from acoustic.kernels.quick_forward import NormalEquations
 
 KERNEL = Kernel(sigma=0.8)
 EPSILON = 0.03

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from acoustic.kernels.basis import OrthogonalBasis
-from acoustic.kernels.selection import select_greedily
+from acoustic.kernels.selection import OrthogonalBasis, select_greedily
 
 
 class Scripted:

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from acoustic.kernels.gaussian import CenteredGaussian, mean_point
-from acoustic.pairs.pool_pairs import PoolClass, PoolPair
+from acoustic.kernels.kernel import CenteredGaussian, mean_point
+from acoustic.pairs.train_pools import PoolClass, PoolPair
 
 
 def draw_clouds():

@@ -7,11 +7,11 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from acoustic.pairs.calibration import (
+    GaussianCurve,
     bayes_curves,
     fit_curve,
     quadratics,
 )
-from acoustic.pairs.gaussian_outputs import GaussianCurve
 
 GRID = np.linspace(-2, 2, 11)
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from acoustic.discriminants import GaussianCurve
-from acoustic.pairs.gaussian_outputs import MonotoneGaussianCurve, agreeing_posteriors
+from acoustic.pairs.calibration import MonotoneGaussianCurve, agreeing_posteriors
 
 
 def outputs_and_classes(seed=0, n_points=200):

@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
-from acoustic.pairs.iterative_coupling import recoupled
+from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors, recoupled
 
 N_CLASSES = 5
 PAIRS = all_pairs(N_CLASSES)

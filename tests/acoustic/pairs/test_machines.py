@@ -9,10 +9,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.machines import FRAMES_AT_ONCE, Machines, for_blocks_of_frames
-from acoustic.pairs.pooled import PooledMachines
+from acoustic.pairs.machines import (
+    FRAMES_AT_ONCE,
+    Machines,
+    PooledMachines,
+    SparseMachines,
+    for_blocks_of_frames,
+)
 from acoustic.pairs.rivals import RivalMachines
-from acoustic.pairs.sparse import SparseMachines
 
 SIGMA, SIZE, N_CLASSES = 1.4, 3, 4
 PAIRS = all_pairs(N_CLASSES)

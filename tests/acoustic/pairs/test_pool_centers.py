@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.pairs.class_frames import LabelledFrames
-from acoustic.pairs.pool_centers import drawn, pool_centers
+from acoustic.pairs.class_frames import LabelledFrames, drawn
+from acoustic.pairs.train_pools import pool_centers
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from acoustic.errors import ModelError
 from acoustic.pairs.calibration import Calibration, fit_curve
 from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.pool_pairs import fit_pair
+from acoustic.pairs.train_pools import fit_pair
 
 SIGMA, RIDGE = 1.5, 1e-3
 FITTED = Calibration("fitted", "logistic")

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
-from acoustic.pairs.pooled import PooledMachines
+from acoustic.pairs.machines import PooledMachines
 
 SIGMA, SIZES = 1.4, (3, 1, 5, 2)
 PAIRS = all_pairs(len(SIZES))

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.pairs.class_frames import LabelledFrames
-from acoustic.pairs.prototypes import Prototypes, best_classes, fit_prototypes, rival_pairs
+from acoustic.pairs.rivals import Prototypes, best_classes, fit_prototypes, rival_pairs
 
 
 def row_of_classes(n_classes: int, n_frames: int = 60) -> LabelledFrames:

@@ -9,9 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.errors import ModelError
 from acoustic.pairs.coupling import all_pairs
-from acoustic.pairs.pooled import PooledMachines
-from acoustic.pairs.prototypes import Prototypes, best_classes
-from acoustic.pairs.rivals import RivalMachines
+from acoustic.pairs.machines import PooledMachines
+from acoustic.pairs.rivals import Prototypes, RivalMachines, best_classes
 
 SIGMA, SIZES = 1.4, (3, 1, 5, 2, 4, 3, 2)
 N_CLASSES = len(SIZES)

@@ -10,7 +10,7 @@ from acoustic.kernels.forward import ForwardConfig
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import SparseMachines
 from acoustic.pairs.train_forward import fit_pairs
 
 SIGMA = 2.5
@@ -47,7 +47,7 @@ def test_many_blocks_of_centres(overlapping, monkeypatch):
     x, codes = overlapping([40] * 6)
     whole, _ = fit_pairs(x, codes, 6, CONFIG)
     expected = whole.outputs(x)
-    monkeypatch.setattr("acoustic.pairs.sparse._CENTERS_AT_ONCE", 7)
+    monkeypatch.setattr("acoustic.pairs.machines._CENTERS_AT_ONCE", 7)
     monkeypatch.setattr("acoustic.pairs.machines.FRAMES_AT_ONCE", 11)
     parts = replace(whole)  # makes its blocks anew
     assert len(parts.center_blocks) > 10

@@ -11,11 +11,11 @@ from acoustic.discriminants import NPDClassifier
 from acoustic.errors import ModelError
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.leave_one_out import FARTHEST
+from acoustic.kernels.ridge import FARTHEST
 from acoustic.pairs import train_forward
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
-from acoustic.pairs.sparse import SparseMachines
+from acoustic.pairs.machines import SparseMachines
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 
 SIGMA = 2.5

@@ -8,9 +8,8 @@ from acoustic.errors import ModelError
 from acoustic.pairs.calibration import Calibration, quadratics
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs, coupled_log_posteriors
-from acoustic.pairs.pool_pairs import fit_pair
-from acoustic.pairs.pooled import PooledMachines
-from acoustic.pairs.train_pools import PoolsConfig, fit, fit_pools
+from acoustic.pairs.machines import PooledMachines
+from acoustic.pairs.train_pools import PoolsConfig, fit, fit_pair, fit_pools
 
 SIGMA, RIDGE = 1.5, 1e-3
 HELD_OUT = Calibration("held-out", "logistic")

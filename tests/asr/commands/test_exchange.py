@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.emissions.posteriors import log_posteriors
+from acoustic.model import log_posteriors
 from asr import Recognizer, align, decode, export, import_model, read_corpus
 from asr.cli import main
 from asr.commands.exchange import STATES

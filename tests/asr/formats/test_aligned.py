@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from acoustic.hmm.alignment import Alignment, Segment
+from acoustic.alignment import Alignment, Segment
 from acoustic.hmm.topology import Topology
 from asr.formats.aligned import aligned_utterance
 from asr.formats.intervals import Interval

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from acoustic.hmm.contexts import Context
+from acoustic.hmm.topology import Context
 from acoustic.hmm.tying import TyingConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from asr.planning.amounts import PhoneCounts

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.topology import Topology
+from acoustic.model import AcousticModel
 from asr.corpora.corpus import Corpus, Utterance, read_corpus
 from asr.corpora.speech_data import usable_cepstra
 from asr.planning import missing_words as module

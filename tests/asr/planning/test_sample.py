@@ -10,7 +10,8 @@ from asr.stages import fitting, models
 from numpy.testing import assert_allclose
 
 from acoustic.emissions import one_vs_rest
-from acoustic.pairs import prototypes, train_pools
+from acoustic.pairs import rivals as prototypes
+from acoustic.pairs import train_pools
 from asr.corpora.corpus import Utterance, read_corpus
 from asr.planning import pair_costs, prices, speech_costs
 from asr.planning.amounts import task_amounts

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acoustic.emissions.model_files import AcousticModel
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.topology import Topology
 from acoustic.hmm.training import GmmConfig
+from acoustic.model import AcousticModel
 from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, Utterance
 from asr.corpora.speech_data import SpeechData

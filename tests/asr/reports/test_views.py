@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from acoustic.hmm.alignment import Alignment, Segment
+from acoustic.alignment import Alignment, Segment
 from asr.corpora.corpus import Utterance
 from asr.reports.hearing import HeardUtterance
 from asr.reports.views import line, posterior_rows, runs, said_and_heard, short, view

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from acoustic.hmm.fit import FitCurve
+from acoustic.alignment import FitCurve
 from asr.spotting.evidence import Evidence, ScoredSound
 from asr.spotting.rejection import Rejection
 from decoder import Hypothesis

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acoustic.hmm.fit import FitCurve, Margins
+from acoustic.alignment import FitCurve, Margins
 from asr import Recognizer
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acoustic.emissions.model_files import load_model
+from acoustic.model import load_model
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.experiment import Experiment
 from asr.pipeline import judge_of

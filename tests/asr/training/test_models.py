@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.emissions.model_files import load_model
+from acoustic.model import load_model
 from acoustic.ways import WAYS
 from asr.config import with_settings
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus

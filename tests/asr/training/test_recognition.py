@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acoustic.emissions.model_files import load_model
+from acoustic.model import load_model
 from asr.corpora.corpus import read_corpus, write_corpus
 from asr.experiment import Experiment
 from asr.files import read_json, write_json

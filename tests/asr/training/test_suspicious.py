@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acoustic.hmm.alignment import Alignment, Segment
-from acoustic.hmm.fit import FitCurve, Margins
+from acoustic.alignment import Alignment, FitCurve, Margins, Segment
 from asr.corpora.corpus import Corpus, Utterance
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.model_directories import FitCurves

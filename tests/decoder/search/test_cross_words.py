@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from acoustic.alignment import align
 from acoustic.errors import AlignmentError
-from acoustic.hmm.alignment import align
-from acoustic.hmm.contexts import all_contexts
 from acoustic.hmm.graph import utterance_graph
-from acoustic.hmm.topology import Topology
+from acoustic.hmm.topology import Topology, all_contexts
 from acoustic.hmm.tying import contextual_topology
 from decoder import Decoder, DecoderConfig, Lexicon, NGram, WordLoop
 

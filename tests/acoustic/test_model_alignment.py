@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import AcousticModel, Alignment, AlignmentError, GmmModel, Topology, utterance_graph
-from acoustic.emissions.alignment import align_frames, align_with_margins
+from acoustic.alignment import align_frames, align_with_margins
 from features import FrontEnd, FrontEndConfig
 
 TOPOLOGY = Topology.monophones("abc", n_states=1)  # states: sil, a, b, c

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from acoustic import ModelError
-from acoustic.hmm.contexts import EDGE, Context, all_contexts, base_phone, contexts, in_context
+from acoustic.hmm.topology import EDGE, Context, all_contexts, base_phone, contexts, in_context
 
 WORDS = [("T", "UW"), ("T", "EH", "N"), ("A",), ("N", "OW")]
 

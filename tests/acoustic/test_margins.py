@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.special import logit
 
 from acoustic import Topology, align, utterance_graph
-from acoustic.hmm.fit import FitCurve, Margins, fit_curve, loop_scores, margins
+from acoustic.alignment import FitCurve, Margins, fit_curve, loop_scores, margins
 from acoustic.hmm.graph import loop_graph
 
 TOPOLOGY = Topology.monophones("ab", n_states=1)

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.testing import assert_allclose
 
-from acoustic.emissions.posteriors import log_posteriors
-from acoustic.emissions.state_priors import StatePriors
+from acoustic.emissions.emission_model import StatePriors
+from acoustic.model import log_posteriors
 
 
 def test_likelihoods_times_the_share_of_the_frames() -> None:

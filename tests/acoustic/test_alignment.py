@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import AlignmentError, Segment, Topology, align, best_path, utterance_graph
-from acoustic.hmm.alignment import shortest_path
+from acoustic.alignment import shortest_path
 
 A, B, AB = ("a",), ("b",), ("a", "b")
 TOPOLOGY = Topology.monophones("ab")

@@ -1,4 +1,4 @@
-"""A complete acoustic model, and its two files: ``model.json`` and ``model.safetensors``.
+"""The acoustic model, and the two files that hold it: ``model.json`` and ``model.safetensors``.
 
 The JSON holds a format version, the kind of emission model, the front end's configuration, the topology and
 the checksum of the tensors; nothing in either file is executed when it is read.
@@ -17,15 +17,14 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from acoustic.emissions.adaptation import AdaptationTargets
-from acoustic.emissions.combined import columns_of
+from acoustic.emissions.emission_model import EmissionModel, StatePriors, columns_of, uncombined
 from acoustic.emissions.kinds import find_kind, kind_of
-from acoustic.emissions.protocol import EmissionModel
 from acoustic.errors import ModelError
 from acoustic.hmm.topology import Topology
 from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer
 from features.projection import LinearProjection
-from foundation.arrays import Floats, Singles, Tensors, check_array
+from foundation.arrays import Floats, Reals, Singles, Tensors, check_array
 from foundation.errors import AsrError
 from foundation.files import write_whole
 from foundation.records import CONTENT_ERRORS, first_line, parsed_json, record_of
@@ -101,6 +100,28 @@ class AcousticModel:
             )
         if self.adaptation is not None:
             self.adaptation.check()
+
+
+def log_posteriors(scores: Reals, model: AcousticModel) -> Singles:
+    """Return log P(state | frame), (T, S) float32, of a model's scores (T, S); rows sum to one.
+
+    Discriminants are posteriors over priors: what they divided by is multiplied again. A mixture's
+    likelihoods are multiplied with the share of the training frames that each state has.
+    """
+    joint = scores.astype(np.float64) + _log_priors(model)
+    joint -= np.logaddexp.reduce(joint, axis=1, keepdims=True)
+    return joint.astype(np.float32)
+
+
+def _log_priors(model: AcousticModel) -> Floats:
+    """Return what is added to the scores, (S,)."""
+    states = getattr(uncombined(model.emissions), "states", None)
+    if isinstance(states, StatePriors):
+        # A state without a class has the prior of the rarest one.
+        known = np.append(states.log_priors, states.log_priors.min())
+        return np.asarray(states.prior_scale * known[states.class_of_state])
+    frames = np.maximum(model.occupancy, 1.0)
+    return np.asarray(np.log(frames / frames.sum()))
 
 
 def save_model(model: AcousticModel, directory: Path) -> None:
