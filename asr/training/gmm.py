@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acoustic.alignment import align_frames
-from acoustic.model import AcousticModel, load_model, save_model
 from acoustic.alignment import Alignment, align_frames
 from acoustic.errors import AlignmentError
 from acoustic.hmm.gmm import GmmModel
@@ -28,7 +26,7 @@ from acoustic.hmm.training import (
     start_from_labels,
     train_stage,
 )
-from acoustic.model import AcousticModel
+from acoustic.model import AcousticModel, load_model, save_model
 from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.files import write_json
