@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from acoustic.emissions.model_files import load_model, save_model
 from acoustic.emissions.training import HybridConfig
 from acoustic.hmm.tying import TyingConfig
+from acoustic.model import load_model, save_model
 from acoustic.ways import WAYS
 from asr.config import ChosenName, ExperimentConfig
 from asr.corpora.speech_data import SpeechData

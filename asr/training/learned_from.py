@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from acoustic.emissions.model_files import load_model
+from acoustic.model import load_model
 from asr.corpora.problems import leave_out
 from asr.corpora.sound_faults import sound_faults, sounds
 from asr.corpora.speech_data import SpeechData

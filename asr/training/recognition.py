@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acoustic.emissions.model_files import AcousticModel, load_model
-from asr.config import GrammarName, TuningConfig
+from acoustic.model import AcousticModel, load_model
+from asr.config import TuningConfig
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.wording import spelling
 from asr.decoding.model_directories import CURVES, TRAINED_ON, write_recognizer
@@ -23,6 +23,7 @@ from asr.scoring.results import Result
 from asr.scoring.scoring import accuracy_of
 from asr.spotting.learning import learned_rule
 from asr.spotting.rejection import USUAL_REJECTION, as_kept
+from asr.systems import GrammarName
 from asr.training.task import Speech, read_corpus_of, read_lexicon, read_speech
 from asr.transcribe import ScoredSpeech, Scores, adapted, scored_speech
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis

@@ -41,8 +41,8 @@ from features.frontend import FrontEndConfig
 from foundation.errors import AsrError
 
 if TYPE_CHECKING:
-    from asr.config import GrammarName
     from asr.recipe import LoadedRecipe
+    from asr.systems import GrammarName
 
 LEXICON, LEFT_OUT = "lexicon.txt", "left_out.json"
 
