@@ -49,8 +49,6 @@ from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
 from asr.store import StageStore
-from asr.systems import SYSTEMS, find_system
-from asr.stages.task import TaskStages
 from asr.systems import SYSTEMS, GrammarName, find_system
 from asr.transcribe import scored_speech
 from benchmarks.papers.layout import write_section

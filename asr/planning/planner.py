@@ -28,10 +28,8 @@ from asr.planning.speech_costs import SpeechCosts
 from asr.planning.timing import least_seconds
 from asr.planning.walk import GROUPS, Stage, Walk
 from asr.store import RECORD
-from asr.systems import GmmSystem, HybridSystem, System
-from asr.training.task import LEXICON
-from asr.stages.task import LEXICON
 from asr.systems import GmmSystem, GrammarName, HybridSystem, System
+from asr.training.task import LEXICON
 from decoder.lexicon import Lexicon
 from foundation.arrays import Singles
 from foundation.threads import default_workers, single_threaded_libraries

@@ -17,8 +17,6 @@ from asr.planning.search_costs import SearchCosts
 from asr.planning.speech_costs import SpeechCosts, aligner_components
 from asr.planning.walk import Stage
 from asr.spotting.learning import N_LEARNED_FROM
-from asr.systems import GmmSystem, HybridSystem, System
-from asr.stages.fitting import N_HEARD
 from asr.systems import GmmSystem, GrammarName, HybridSystem, System
 from asr.training.choice import N_CLASSES, values_of
 from asr.training.fit import N_WRONG_PAIRS, n_wrong_each

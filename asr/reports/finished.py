@@ -25,9 +25,6 @@ from asr.scoring.edit_distance import WordPair
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.scoring.scoring import Transcripts, WordAccuracy, score
 from asr.store import RECORD, STAGES, USED, name_of, read_used
-from asr.store import name_of
-from asr.store import RECORD, STAGES
-from asr.store import USED, read_used
 from asr.systems import GrammarName
 
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split

@@ -17,10 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from acoustic.alignment import Alignment, Margins, align, fit_curve, loop_scores, margins
+from acoustic.alignment import Alignment, Margins, Segment, align, fit_curve, loop_scores, margins
 from acoustic.errors import AlignmentError
-from acoustic.alignment import Alignment, Segment, align
-from acoustic.alignment import Margins, fit_curve, loop_scores, margins
 from acoustic.hmm.graph import loop_graph, utterance_graph
 from acoustic.model import AcousticModel
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData

@@ -27,7 +27,6 @@ from acoustic.hmm.training import (
     train_stage,
 )
 from acoustic.model import AcousticModel, load_model, save_model
-from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.files import write_json
 from asr.progress import step_bar
