@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from asr.text.forms import Word, WordForms
 
 SPOTTING = "keywords"  # in place of a grammar's name
-_UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows
+_UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows; by feel
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from foundation.errors import did_you_mean
 from foundation.records import record_of
 
 if TYPE_CHECKING:
-    from asr.config import GrammarName
+    from asr.systems import GrammarName
 
 DECODING = "decoding.json"
 LEXICON = "lexicon.txt"
@@ -29,6 +29,7 @@ WORDING = "wording.json"  # how transcripts are read, and words written
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
 POINTS = "points"  # of a sweep, each with models of its own
+SWEEP = "sweep.json"  # the rows of the table of a sweep
 
 
 def model_directory(directory: Path, model: str | None) -> Path:
