@@ -27,7 +27,7 @@ _LEAD = 1e-9  # least share by which the posterior of the predicted class exceed
 CurveName = Literal["gaussian", "logistic"]
 OutputsName = Literal["fitted", "loo", "held-out"]
 _STEPS = 30
-_ENOUGH = 1e-9  # gain in log-likelihood below which the Newton steps end
+_ENOUGH = 1e-9  # gain in log-likelihood below which the Newton steps end; by feel
 _SMALLEST_CURVATURE = 1e-12
 
 

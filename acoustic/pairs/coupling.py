@@ -25,9 +25,9 @@ _EXPONENT_BIAS, _MANTISSA_BITS = np.int64(1023), np.int64(52)
 _FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
 _ONE = np.float32(1)
 CouplingName = Literal["price", "wu-lin-weng", "hastie-tibshirani"]
-_SWEEPS = 100
-_ENOUGH = 1e-7  # largest change of a posterior in a sweep at which the iteration ends
-_LEAST = 1e-12  # pairwise posteriors are clipped to [_LEAST, 1 − _LEAST]
+_SWEEPS = 100  # by feel
+_ENOUGH = 1e-7  # largest change of a posterior in a sweep at which the iteration ends; by feel
+_LEAST = 1e-12  # pairwise posteriors are clipped to [_LEAST, 1 − _LEAST]; by feel
 
 
 def all_pairs(n_classes: int) -> Ints:

@@ -223,8 +223,7 @@ def _takes_sweep(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_sweep(options: argparse.Namespace) -> int:
-    from asr.commands.sweep_table import format_sweep
-    from asr.sweeps import sweep
+    from asr.sweeps import format_sweep, sweep
 
     with _engine(options):
         found = sweep(

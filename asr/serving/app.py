@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 ASSETS = Path(__file__).with_name("assets")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 INTERNAL = 500
-PATIENCE_S = 5  # for clients when the server ends
+PATIENCE_S = 5  # for clients when the server ends; by feel
 _NOWHERE = (NOT_FOUND, 405)  # another method, too
 _ABOUT = (
     'Recordings are the body of a request. Errors are {"error": one line}. Words while one speaks: the '
