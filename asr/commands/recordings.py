@@ -420,8 +420,7 @@ def _run_evaluate(options: argparse.Namespace) -> int:
 
 def evaluation(result: WordAccuracy, found: Mapping[str, Hypothesis | AsrError], *, as_json: bool) -> str:
     """Return a word accuracy; what was not decoded, or ended without a complete sentence, is counted."""
-    from asr.scoring.results import format_accuracy
-    from asr.scoring.results import to_json as accuracy_record
+    from asr.scoring.results import accuracy_record, format_accuracy
 
     failed = {name: error for name, error in found.items() if isinstance(error, AsrError)}
     incomplete = sorted(name for name, h in found.items() if not isinstance(h, AsrError) and not h.complete)
@@ -479,8 +478,7 @@ def accuracy_of_files(
 ) -> str:
     """Return the word accuracy of a file of transcripts, with ``against`` how another compares, too."""
     from asr.progress import coloured_difference
-    from asr.scoring.results import format_accuracy, format_comparison
-    from asr.scoring.results import to_json as accuracy_record
+    from asr.scoring.results import accuracy_record, format_accuracy, format_comparison
     from asr.scoring.scoring import compare, score
 
     def read(path: Path) -> dict[str, tuple[str, ...]]:
