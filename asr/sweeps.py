@@ -34,7 +34,7 @@ from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, load_recipe, models_of
 from asr.scoring.results import Result
 from asr.scoring.scoring import Comparison, Transcripts, compare
-from asr.stages.store import StageStore, stage_cpu_s
+from asr.store import StageStore, stage_cpu_s
 from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)

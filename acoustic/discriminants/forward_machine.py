@@ -124,7 +124,7 @@ def plan_of(
 
 
 class Searches(NamedTuple):
-    """What is left to the leave-one-out error."""
+    """Which of the settings the leave-one-out error chooses."""
 
     width: bool
     epsilon: bool

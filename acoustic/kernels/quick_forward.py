@@ -64,7 +64,7 @@ class Quick(NamedTuple):
 
 @dataclass(frozen=True)
 class Refinement:
-    """What the leave-one-out error may still change while the model has half its centres.
+    """The changes of width and ε that are compared when the model has half of its centres.
 
     Attributes
     ----------
