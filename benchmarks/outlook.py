@@ -32,7 +32,7 @@ from outlook_task import GRAMMARS, OutlookTask, Trial, accuracy_cells, as_record
 from outlook_triphones import triphones
 from report import argument_parser, write_report
 
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.emissions.emission_model import PairwiseDiscriminantModel
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.machines import SparseMachines
