@@ -36,6 +36,7 @@ from acoustic.kernels.width import (
 from foundation.arrays import Floats, Longs
 
 SigmaName = Literal["loo", "scale", "median"]
+
 PATIENCE = 20  # centres without improvement before a stopping rule of the estimators takes effect
 N_CANDIDATES = 60  # for selection="error_reduction"; with probability 0.95 one is among the best 5 %
 PAPERS_EPSILON, PAPERS_CENTERS = 1e-6, 100  # what a given block_size leaves open

@@ -33,10 +33,11 @@ from acoustic.kernels.ridge import left_out_residuals, within_reach
 from acoustic.kernels.selection import OrthogonalBasis, error_reductions, select_greedily
 from foundation.arrays import Flags, Floats, Longs
 
+NodeSelection = Literal["random", "greedy"]
+
 _LARGEST = 1e140  # value of a kernel that may be squared and summed
 _BLOCK = 1024  # rows of the Gram matrix held at once
 _EPS = float(np.finfo(np.float64).eps)
-NodeSelection = Literal["random", "greedy"]
 _COLUMNS_AT_ONCE = 1024  # candidate columns of the Gram matrix held at once
 _VISIBLE = 64 * _EPS  # share of its squared length a column keeps outside a span
 

@@ -30,8 +30,9 @@ from acoustic.pairs.calibration import MonotoneGaussianCurve
 from foundation.arrays import Floats, Longs
 from foundation.compiled import njit
 
-_EPS = float(np.finfo(np.float64).eps)
 Schedule = Literal["inverse", "constant"]
+
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class LinearClassifier(DiscriminantClassifier):

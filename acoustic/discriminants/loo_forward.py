@@ -31,6 +31,7 @@ from foundation.compiled import njit
 from foundation.threads import single_threaded_libraries
 
 LooStopping = Literal["loo", "loo_error", "size"]
+
 _LEAST_BETA = 1e-10  # least β = 1 − h in the choice of a candidate; below it α/β is rounding error (λ = 0)
 _VANISHED = 1e-7  # share of its length below which a candidate lies in the span of the selected columns
 

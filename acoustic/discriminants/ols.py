@@ -46,10 +46,11 @@ from foundation.compiled import njit
 from foundation.threads import single_threaded_libraries
 
 OlsAlgorithm = Literal["chen", "billings_lee", "nair"]
-_VANISHED = 1e-7  # share of its length below which a column lies in the span of the selected ones
-_ROUNDING = 64 * np.finfo(np.float64).eps
 OlsRegression = Literal["chen", "nair"]
 OlsStopping = Literal["size", "tol"]
+
+_VANISHED = 1e-7  # share of its length below which a column lies in the span of the selected ones
+_ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 class _OLS(KernelExpansion):
