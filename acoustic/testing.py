@@ -16,8 +16,8 @@ from acoustic.errors import ModelError
 from foundation.arrays import Singles
 from foundation.conformance import N_THREADS, conform, copied, from_threads, raised
 
-_TOLERANCE = 1e-4  # of the scores' range: sums of single precision in another order differ by less
-_ROUNDS = 4  # of all blocks in all threads
+_TOLERANCE = 1e-4  # of the scores' range: sums of single precision in another order differ by less; by feel
+_ROUNDS = 4  # of all blocks in all threads; by feel
 _BLOCKS = (1, 2, 5, 16)  # frames in blocks, in turn
 
 

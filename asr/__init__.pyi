@@ -3,13 +3,12 @@ from .commands.data import lm, suspicious
 from .commands.exchange import export, import_model
 from .commands.model_info import info
 from .commands.models import train
-from .commands.recordings import align, align_corpus, decode
+from .commands.recordings import align, align_corpus, decode, evaluate
 from .config import ExperimentConfig
 from .corpora.corpus import Corpus, Utterance, read_corpus, write_corpus
 from .corpora.validation import validate
 from .engines.clusters import running_on
 from .errors import AsrError
-from .evaluation import evaluate
 from .leftovers import clean
 from .live.listen import listen
 from .live.stream import Partial, Stream, StreamConfig

@@ -1,10 +1,10 @@
-"""The entry point of ``asr``, also ``python -m asr``: nothing but the guard comes before the imports."""
+"""The entry point of ``asr`` and ``python -m asr``, which can be interrupted while modules are imported."""
 
 from __future__ import annotations
 
 import sys
 
-from asr.endings import stopped_at_once
+from foundation.endings import stopped_at_once
 
 
 def main() -> int:

@@ -269,13 +269,18 @@ _OF_SEVERITY = {"error": "red", "warning": "yellow", "ok": "green"}
 _SEVERITY = re.compile(r"^(error|warning|ok)(?=:)")
 
 
+_TERMINALS = {"TERM", "TERM_PROGRAM", "WT_SESSION", "ANSICON", "ConEmuANSI"}
+
+
 def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether to colour what goes to a stream; ``NO_COLOR`` counts more than ``FORCE_COLOR``."""
     if environment.get("NO_COLOR"):
         return False
     if environment.get("FORCE_COLOR"):
         return True
-    return environment.get("TERM") != "dumb" and stream.isatty()
+    # The old console of Windows shows codes of colours as they are; other terminals say who they are.
+    is_old_console = os.name == "nt" and not _TERMINALS & environment.keys()
+    return environment.get("TERM") != "dumb" and stream.isatty() and not is_old_console
 
 
 def coloured(text: str, colour: str, stream: TextIO) -> str:

@@ -1,11 +1,11 @@
-"""The models that can be trained by name (``asr train --model NAME``)."""
+"""What is chosen by name: the models that can be trained (``asr train --model NAME``), and grammars."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from acoustic.ways import PRESETS, SCIKIT_LEARN, WAYS, find_way
 from asr.errors import ConfigError
@@ -57,7 +57,8 @@ SYSTEMS: dict[str, System] = {
     "gmm-lda-cmllr": GmmSystem(8, "lda", adapts=True),
     **{way.model: HybridSystem(name) for name, way in WAYS.items() if name == way.model},
 }
-SPARSITY_SIZES = (25, 50, 100, 200)  # numbers of centres that ``asr sparsity`` tries
+GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa", "jsgf", "slf"]
+SPARSITY_SIZES = (25, 50, 100, 200)  # numbers of centres that ``asr sparsity`` tries; by feel
 _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 
 

@@ -45,7 +45,7 @@ from foundation.errors import AsrError
 from foundation.sequences import Computed, kept
 from foundation.threads import parallel_map
 
-_BLOCK_RECORDINGS = 8  # whose results make one file while a stage is under way
+_BLOCK_RECORDINGS = 8  # whose results make one file while a stage is under way; by feel
 _OF_ONE = (AsrError, ArithmeticError, MemoryError)  # what one recording may raise
 
 logger = logging.getLogger(__name__)

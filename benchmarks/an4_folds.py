@@ -33,11 +33,13 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
 from acoustic.model import load_model
-from asr.config import ExperimentConfig, GrammarName, with_settings
+from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.decoding.model_directories import MODELS
 from asr.engines.clusters import running_on
@@ -46,10 +48,8 @@ from asr.language.grammars import read_grammar
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
-from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
-from asr.stages.task import TaskStages
-from asr.systems import SYSTEMS, find_system
+from asr.store import StageStore
+from asr.systems import SYSTEMS, GrammarName, find_system
 from asr.transcribe import scored_speech
 from benchmarks.papers.layout import write_section
 from decoder import Decoder, DecoderConfig, Lexicon

@@ -24,7 +24,7 @@ from acoustic.emissions.emission_model import StatePriors
 from acoustic.emissions.training import AlignedFrames, aligned_frames, halves
 from acoustic.hmm.topology import Topology
 from acoustic.model import load_model
-from asr.config import GrammarName, TuningConfig, with_preset, with_settings
+from asr.config import TuningConfig, with_preset, with_settings
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.tuning import tune
 from asr.experiment import Experiment
@@ -32,6 +32,7 @@ from asr.files import write_json
 from asr.language.grammars import has_lm_scale, read_grammar
 from asr.recipe import load_recipe
 from asr.scoring.scoring import compare, score
+from asr.systems import GrammarName
 from asr.training.hybrid import hybrid_front_end, load_units, own_units
 from decoder import Decoder
 from features.frontend import FrontEnd

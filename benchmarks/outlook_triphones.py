@@ -19,7 +19,7 @@ from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
 from asr.recipe import load_recipe
 from asr.scoring.scoring import compare
-from asr.stages.store import RECORD, StageOutput
+from asr.store import RECORD, StageOutput
 from asr.systems import HybridSystem
 from benchmarks.papers.layout import table
 

@@ -50,7 +50,7 @@ from asr.decoding.model_directories import DECODING, MODELS
 from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
-from asr.stages.store import RECORD
+from asr.store import RECORD
 from asr.training.gmm import usable_for_training, utterance_graphs
 from asr.transcribe import emission_scores, heard_states
 from decoder.lexicon import Lexicon

@@ -28,7 +28,7 @@ from decoder.search.viterbi import WordSearch
 from decoder.search.word_ends import Search, SearchResult, trace
 from foundation.arrays import Floats
 
-MOST_INSTANCES = 2000  # with more word instances, the prefix tree is faster
+MOST_INSTANCES = 2000  # with more word instances, the prefix tree is faster; docs/adr/0013-prefix-tree.md
 
 # Sums of more would be infinite in single precision, or ask for more words than there is memory.
 _LARGEST = {

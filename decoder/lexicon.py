@@ -30,7 +30,7 @@ RESERVED_PHONES = frozenset({SILENCE, SHORT_PAUSE})
 _UNSPOKEN = frozenset("-\u2010\u2011\u2012\u2013'\u2018\u2019\u02bc`\u00b4")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
 _PROBABILITY = re.compile(r"\d*\.\d+([eE]-?\d+)?")
-_MAX_LISTED = 20
+_MAX_LISTED = 20  # by feel
 _LIKENESS = 0.6  # below this share of common letters a suggestion is noise (difflib's own default)
 
 

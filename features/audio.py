@@ -38,11 +38,11 @@ from foundation.arrays import Singles
 from foundation.files import check_regular
 
 # Tables of segments are rounded to a hundredth of a second or so: that far past the end is not a mistake.
-SEGMENT_SLACK_S = 0.1
+SEGMENT_SLACK_S = 0.1  # by feel
 # A decoder may swallow its delay from the ends of an MP3.
 MP3_SLACK = 2 * FRAME_SAMPLES
 BLOCK_SAMPLES = 1 << 18
-_FEW_CHANNELS = 8  # of more, fewer samples are read at once
+_FEW_CHANNELS = 8  # of more, fewer samples are read at once; by feel
 _RATES = f"{LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz"
 
 

@@ -24,9 +24,9 @@ from features.mfcc import (
 from features.samples import frame_powers
 from foundation.arrays import Reals, Singles
 
-UNCUT_S = 60.0  # what is no longer than this is one stretch
-STRETCH_S = (20.0, 40.0)  # least and greatest length of a stretch, but for the last one
-PAUSE_S = 0.3  # what must be quiet for a cut
+UNCUT_S = 60.0  # what is no longer than this is one stretch; by feel
+STRETCH_S = (20.0, 40.0)  # least and greatest length of a stretch, but for the last one; by feel
+PAUSE_S = 0.3  # what must be quiet for a cut; by feel
 _BLOCK_SAMPLES = 1 << 18
 
 

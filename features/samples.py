@@ -58,12 +58,13 @@ def describe_sample(value: float) -> str:
 # (docs/results/keywords.md).
 
 FAINTEST_DB = -90.0  # of the loudest part of a recording; one step of 16 bits to and fro has -88
-STEADIEST_DB = 2.0  # between loud and soft parts of a recording
-BRIEFLY_STEADIEST_DB = 0.5  # of a recording that may be one vowel
+# Between loud and soft parts of a recording; far below all speech, docs/results/keywords.md.
+STEADIEST_DB = 2.0
+BRIEFLY_STEADIEST_DB = 0.5  # of a recording that may be one vowel; docs/results/keywords.md
 BRIEF_S = 0.3
-_TOO_BRIEF_S = 0.1  # to tell; hardly any word fits in
-_SMOOTHED = 5  # frames whose mean power is taken
-_EDGE = 5  # frames at either end in which a cut or resampling clicks
+_TOO_BRIEF_S = 0.1  # to tell; hardly any word fits in; by feel
+_SMOOTHED = 5  # frames whose mean power is taken; by feel
+_EDGE = 5  # frames at either end in which a cut or resampling clicks; by feel
 _SHIFT_S = 0.010
 _BLOCK_FRAMES = 4096
 _USUAL_RATE_HZ = 16000  # whose neighbouring samples the limits are of

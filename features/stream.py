@@ -35,10 +35,11 @@ from features.recording import Recording
 from features.samples import HIGHEST_RATE_HZ, LOWEST_RATE_HZ, is_usual_rate
 from foundation.arrays import Flags, Reals, Singles
 
-_BACKGROUND = 1.5  # how many of the training frames' deviations the background is less loud than their mean
+# How many of the training frames' deviations the background is less loud than their mean; by feel.
+_BACKGROUND = 1.5
 _ENERGY_PER_NAT = 0.1  # of the normalised energy
 _NATS_PER_DB = float(np.log(10.0)) / 10.0
-_PAUSE_BELOW_DB = 30.0  # the loudest; frames that are softer may be of a pause
+_PAUSE_BELOW_DB = 30.0  # the loudest; frames that are softer may be of a pause; docs/adr/0016-streams.md
 DIGITAL_SILENCE = float(np.log(ENERGY_FLOOR)) + 1e-3  # log energies up to this are of samples that are all 0
 
 

@@ -37,8 +37,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Held = TypeVar("Held")
 
-N_TRIES = 3  # of a block that fails
-LOSS_S = 1.0  # processor time of a map whose blocks threads do not write: files would cost too much of it
+N_TRIES = 3  # of a block that fails; by feel
+# Processor time of a map whose blocks threads do not write: files would cost too much of it; by feel.
+LOSS_S = 1.0
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ try:  # the pickler of clusters writes functions, too
 except ImportError:  # without the extra "cluster"
     import pickle as pickling
 
-N_THREADS = 8
+N_THREADS = 8  # by feel
 _SWITCHES_S = 1e-5  # threads then change places often enough to get into each other's way
 
 Result = TypeVar("Result")

@@ -21,7 +21,7 @@ Other = TypeVar("Other")
 Place: TypeAlias = tuple[int, tuple[int, ...]]  # first byte and shape of an array
 Bytes: TypeAlias = NDArray[np.uint8]
 
-IN_MEMORY = 256 << 20  # bytes, some four hours of 39 features
+IN_MEMORY = 256 << 20  # bytes, some four hours of 39 features; by feel
 
 
 class Computed(Sequence[Item]):

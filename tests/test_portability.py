@@ -1,15 +1,93 @@
 """What would differ on another system is written out: the encoding of texts, and the ends of their lines."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from asr.corpora.tones import write_tones
+
+# A run of the command line that says what Windows would refuse: to rename or remove what is open or mapped.
+AS_ON_WINDOWS = """
+import os, shutil, sys, tempfile
+import foundation.files
+from pathlib import Path
+
+foundation.files.fcntl = None
+
+def held(path):
+    place = os.path.realpath(path)
+    with open("/proc/self/maps") as maps:
+        names = [line.split(maxsplit=5)[5].strip() for line in maps if line.count("/")]
+    for descriptor in os.listdir("/proc/self/fd"):
+        try:
+            names.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        except OSError:
+            pass
+    return [name for name in names if name == place or name.startswith(place + "/")]
+
+def watched(owner, name):
+    function = getattr(owner, name)
+    def call(path, *args, **options):
+        for place in (getattr(path, "name", path) if name == "cleanup" else path, *args[:1]):
+            if isinstance(place, (str, Path)) and held(place):
+                print(f"refused: {name} of {place}: {held(place)}", file=sys.stderr)
+        return function(path, *args, **options)
+    setattr(owner, name, call)
+
+for owner, name in ((os, "replace"), (os, "rename"), (os, "unlink"), (shutil, "rmtree"), (Path, "unlink"),
+                    (Path, "replace"), (tempfile.TemporaryDirectory, "cleanup")):
+    watched(owner, name)
+
+from asr.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("acoustic", "asr", "decoder", "features", "foundation", "recipes")
 OPENERS = ("open", "fdopen", "NamedTemporaryFile", "TemporaryFile", "TextIOWrapper")
 NO_TEXTS = ("archive", "gzip", "os", "tarfile", "wave", "_DECODED")  # whose ``open`` gives bytes
+# What Windows lacks of modules that it has, and macOS of ``os``.
+LACKING = {
+    "os": (
+        *(
+            "chown",
+            "fork",
+            "forkpty",
+            "getegid",
+            "geteuid",
+            "getgid",
+            "getpgid",
+            "getuid",
+            "killpg",
+            "lchown",
+        ),
+        *("mkfifo", "mknod", "nice", "register_at_fork", "sched_getaffinity", "sched_setaffinity", "setsid"),
+        *(
+            "statvfs",
+            "sync",
+            "uname",
+            "wait",
+            "waitid",
+            "WNOHANG",
+            "O_DIRECTORY",
+            "O_NOFOLLOW",
+            "posix_fadvise",
+        ),
+    ),
+    "signal": (
+        *("alarm", "pause", "pthread_kill", "pthread_sigmask", "setitimer", "sigwait"),
+        *("SIGALRM", "SIGCHLD", "SIGCONT", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "SIGSTOP", "SIGTSTP"),
+        *("SIGUSR1", "SIGUSR2", "SIGWINCH"),
+    ),
+    "time": ("clock_gettime", "clock_settime", "pthread_getcpuclockid", "tzset"),
+    "socket": ("AF_UNIX", "SO_REUSEPORT", "socketpair"),
+    "multiprocessing": ("Pool", "Process", "get_context", "set_start_method"),  # forked here, spawned there
+}
+# Asked for first: below ``try`` or ``if hasattr``.
+ASKED_FOR = {"foundation/threads.py": {"os.sched_getaffinity", "os.register_at_fork"}}
 ONLY_POSIX = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")
 ONLY_WINDOWS = ("msvcrt", "winreg")
 
@@ -87,6 +165,48 @@ def test_modules_of_one_system_are_imported_only_there() -> None:
         if name.partition(".")[0] in (*ONLY_POSIX, *ONLY_WINDOWS)
     ]
     assert found == []
+
+
+def test_what_some_systems_lack_is_not_used() -> None:
+    found = [
+        f"{name}:{node.lineno}: {node.value.id}.{node.attr}"
+        for path in files()
+        for name in [path.relative_to(ROOT).as_posix()]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.attr in LACKING.get(node.value.id, ())
+        if f"{node.value.id}.{node.attr}" not in ASKED_FOR.get(name, ())
+    ]
+    assert found == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc says what a process has open")
+def test_nothing_that_is_open_is_renamed_or_removed(tmp_path: Path) -> None:
+    """Windows refuses that, of files that are mapped into memory, too."""
+    write_tones(tmp_path / "corpus", n_speakers=5, n_each=4)
+    experiment, page = str(tmp_path / "exp"), str(tmp_path / "page.html")
+    settings = ["gmm.mixtures=1,2", "gmm.iterations=3,2", "pools.n_centers=10", "retrain_with_dev=false"]
+    training = [
+        "train",
+        "folder",
+        "--corpus",
+        str(tmp_path / "corpus"),
+        "--out",
+        experiment,
+        "--model",
+        "npd",
+    ]
+    verbs = [
+        [*training, *(part for setting in settings for part in ("--set", setting))],
+        ["decode", experiment, str(tmp_path / "corpus" / "speaker 0" / "0.wav")],
+        ["align", experiment, "--corpus", str(tmp_path / "corpus"), "--out", str(tmp_path / "aligned")],
+        ["report", experiment, "--audio", "beside", "--out", page],
+        ["report", experiment, "--audio", "none", "--out", page],
+    ]
+    for verb in verbs:
+        done = subprocess.run([sys.executable, "-c", AS_ON_WINDOWS, *verb], capture_output=True, check=False)
+        assert (done.returncode, [n for n in done.stderr.decode().splitlines() if "refused" in n]) == (0, [])
 
 
 def test_no_name_in_the_repository_is_one_that_some_systems_cannot_hold() -> None:

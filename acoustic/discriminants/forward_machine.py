@@ -37,16 +37,17 @@ from foundation.arrays import Floats, Longs
 
 SigmaName = Literal["loo", "scale", "median"]
 
-PATIENCE = 20  # centres without improvement before a stopping rule of the estimators takes effect
+PATIENCE = 20  # centres without improvement before a stopping rule of the estimators takes effect; by feel
 N_CANDIDATES = 60  # for selection="error_reduction"; with probability 0.95 one is among the best 5 %
 PAPERS_EPSILON, PAPERS_CENTERS = 1e-6, 100  # what a given block_size leaves open
-FEW_CENTERS = 50  # up to this max_centers block_size="auto" is the papers' algorithm
+# Up to this max_centers block_size="auto" is the papers' algorithm (ADR 10).
+FEW_CENTERS = 50
 PAIR_CENTERS = 150  # of each pair of classes with max_centers="auto"
-MANY_CLASSES = 12  # above it multiclass="auto" is one-vs-one
-_MUCH_LARGER = 5.0
+MANY_CLASSES = 12  # above it multiclass="auto" is one-vs-one; ADR 10
+_MUCH_LARGER = 5.0  # by feel
 _BLOCK = 16  # where neither the fast path nor the compiled selection does what is asked for
-_FLAT = 1e-6  # kernel values below it count as 0, above 1 minus it as 1
-_NEARLY_ALL = 0.9  # share of the points
+_FLAT = 1e-6  # kernel values below it count as 0, above 1 minus it as 1; by feel
+_NEARLY_ALL = 0.9  # share of the points; by feel
 PREDICT_BLOCK = 2048  # points whose kernel block is held at once
 
 
@@ -318,7 +319,7 @@ def plan_of(
 
 
 class Searches(NamedTuple):
-    """What is left to the leave-one-out error."""
+    """Which of the settings the leave-one-out error chooses."""
 
     width: bool
     epsilon: bool

@@ -21,9 +21,10 @@ from foundation.blocks import block_map
 from foundation.compiled import njit
 from foundation.sequences import Computed
 
-PRIOR_FRAMES = 100.0  # weight of the prior, in frames; the same for GMMs and hybrids
-_SWEEPS = 50
-_ENOUGH = 1e-7  # least gain of a sweep over the rows, in nats a frame; with less the iteration ends
+# Weight of the prior, in frames, for GMMs and hybrids; docs/results/an4.md, how the parts were chosen.
+PRIOR_FRAMES = 100.0
+_SWEEPS = 50  # by feel
+_ENOUGH = 1e-7  # least gain of a sweep over the rows, in nats a frame; with less the iteration ends; by feel
 _LEAST_VARIANCE = 1e-6
 _EQUAL = 1e-6  # share of the largest entry by which the prior may miss symmetry
 _FRAMES_AT_ONCE = 1 << 14
@@ -197,7 +198,7 @@ class Statistics(NamedTuple):
         )
 
     def at_most(self, n_frames: float) -> Statistics:
-        """Return statistics that count as no more than so many frames."""
+        """Return the statistics with their weight reduced to at most this number of frames."""
         share = min(n_frames / max(self.n_frames, 1.0), 1.0)
         return Statistics(self.n_frames * share, self.second * share, self.toward * share)
 

@@ -23,11 +23,11 @@ from acoustic.hmm.viterbi import longer, trimmed
 from foundation.arrays import Floats, Ints, Longs, Reals
 from foundation.compiled import njit
 
-_MARGIN = 2  # frames that a band has beside those in which a node has a posterior
+_MARGIN = 2  # frames that a band has beside those in which a node has a posterior; by feel
 _NEGLIGIBLE = 1e-17  # posteriors below are less than the last digit of the frame's
 _MOST_AT_END = 1e-6  # posterior at the end of a band's run up to which nothing is missed
 _LEAST = 1e-282  # forward probabilities below are 0: with those above, no backward one overflows
-_WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more
+_WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more; by feel
 
 
 class Posteriors(NamedTuple):
@@ -41,7 +41,7 @@ class Posteriors(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The nodes [low, high) of each frame beside which none is looked at, (T,) each, and how many at most."""
+    """The nodes [low, high) that are looked at in each frame, (T,) each, and the largest number of them."""
 
     low: Ints
     high: Ints

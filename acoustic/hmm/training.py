@@ -37,12 +37,12 @@ from foundation.threads import single_threaded_libraries
 
 Bands = list[Ints | None]  # of each utterance where a pass found posteriors; None where it found no path
 
-_SETTLED = 0.7  # rise in a pass, in nats a frame, below which the next looks at bands alone
-_LEAST_FRAMES = 10.0  # of each half of a Gaussian that is split
+_SETTLED = 0.7  # rise in a pass, in nats a frame, below which the next looks at bands alone; by feel
+_LEAST_FRAMES = 10.0  # of each half of a Gaussian that is split; by feel
 
-_SHARD_UTTERANCES = 32
+_SHARD_UTTERANCES = 32  # by feel
 _MOST_GAUSSIANS, _MOST_PASSES = 4096, 10_000  # what nobody needs is a slip of the keyboard
-_SELF_LOOP_RANGE = (0.01, 0.99)
+_SELF_LOOP_RANGE = (0.01, 0.99)  # by feel
 _MIN_VARIANCE = 1e-8  # variance given to a feature that is constant in the whole corpus
 
 

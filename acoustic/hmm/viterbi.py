@@ -25,9 +25,9 @@ from foundation.arrays import Floats, Ints, Longs, Reals
 from foundation.compiled import njit
 
 BLOCK_FRAMES = 4096  # of scores that are in memory at a time; 40 seconds
-_WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more
-_WIDER = 4.0  # how much wider the second beam is
-_MAX_CELLS = 1 << 27  # frames × nodes of a sweep without a beam
+_WINDOW_GUESS = 64  # nodes a frame for which the kernel has room before it needs more; by feel
+_WIDER = 4.0  # how much wider the second beam is; by feel
+_MAX_CELLS = 1 << 27  # frames × nodes of a sweep without a beam; by feel
 _LAST = 1 << 62  # the last frame of a block
 
 
@@ -95,7 +95,7 @@ class BestPath:
         self.n_frames = 0
 
     def take(self, scores: Reals) -> None:
-        """Go on with log-likelihoods (T, U)."""
+        """Continue the path over the log-likelihoods (T, U) of the next frames."""
         if not len(scores):
             return
         self._settle()

@@ -27,8 +27,8 @@ from foundation.records import check_choices
 Selection = Literal["residual", "error_reduction", "random"]
 Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]
 
-_CANDIDATES_PER_CENTER = 4  # candidates drawn for each centre of a block
-_GIVEN_AT_ONCE = 32  # block size where the centres are given and need not be selected
+_CANDIDATES_PER_CENTER = 4  # candidates drawn for each centre of a block; by feel
+_GIVEN_AT_ONCE = 32  # block size where the centres are given and need not be selected; by feel
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ from foundation.arrays import Floats, Longs, Reals
 from foundation.threads import single_threaded_libraries
 
 EPSILONS = 10.0 ** np.arange(-8.0, 2.0)
-FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the width by scale, from which the search chooses
+FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the width by scale, from which the search chooses; by feel
 _START = 3  # index of the factor that it looks at first, the widest
-_N_ROWS = 500
-_CENTERS = (2.0, 32, 96)  # c is this many √M, at least, at most
+_N_ROWS = 500  # by feel
+_CENTERS = (2.0, 32, 96)  # c is this many √M, at least, at most; by feel
 _N_PAIRS = 4000  # pairs whose distances give the median
 _LEAST_SLACK = 1e-6
 _JITTER = 1e-9

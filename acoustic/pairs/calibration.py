@@ -28,7 +28,7 @@ _LEAST_DISTANCE = 1e-50  # least distance of the means in that rule, so that con
 _STRAIGHT = 1e-12  # curvature, in units of the larger precision, below which the log odds are a line
 _LEAD = 1e-9  # least share by which the posterior of the predicted class exceeds the others
 _STEPS = 30  # of Newton's method at most, by feel: it ends earlier but for outputs that tell nothing
-_ENOUGH = 1e-9  # gain in log-likelihood below which the Newton steps end
+_ENOUGH = 1e-9  # gain in log-likelihood below which the Newton steps end; by feel
 _SMALLEST_CURVATURE = 1e-12  # added to the Hessian, which is singular where all outputs are equal
 
 

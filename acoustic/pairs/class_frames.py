@@ -14,7 +14,8 @@ from acoustic.errors import ModelError
 from acoustic.pairs.coupling import all_pairs
 from foundation.arrays import Floats, Integers, Ints, Longs, Reals, Singles
 
-PAIRS_AT_ONCE = 16  # that are fitted one after the other by one thread, for methods that share nothing
+# That are fitted one after the other by one thread, for methods that share nothing; by feel.
+PAIRS_AT_ONCE = 16
 
 
 def pair_name(pair: Ints) -> str:

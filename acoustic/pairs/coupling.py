@@ -27,8 +27,8 @@ _EXPONENT_BIAS, _MANTISSA_BITS = np.int64(1023), np.int64(52)
 _FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
 _ONE = np.float32(1)
 _SWEEPS = 100  # of an iterative coupling at most, by feel: it ends earlier
-_ENOUGH = 1e-7  # largest change of a posterior in a sweep at which the iteration ends
-_LEAST = 1e-12  # pairwise posteriors are clipped to [_LEAST, 1 − _LEAST]
+_ENOUGH = 1e-7  # largest change of a posterior in a sweep at which the iteration ends; by feel
+_LEAST = 1e-12  # pairwise posteriors are clipped to [_LEAST, 1 − _LEAST]; by feel
 
 
 def all_pairs(n_classes: int) -> Ints:

@@ -41,11 +41,13 @@ from foundation.blocks import block_map
 
 _N_PROTOTYPES = 8  # of a class; with 4, half as many again of a frame's classes are missing from its list
 _FRAMES = 1000  # of a class at most that are clustered
-_BROADER = 2.0  # factor on variances: Gaussians around few points are too sure of themselves
+# Factor on variances: Gaussians around few points are too sure of themselves (ADR 14).
+_BROADER = 2.0
 _MEETING_FRAMES = 200  # of each class at most, whose lists tell which classes meet
 _LEAST_SCALE = 1e-6  # of a model file: what is divided by its square stays finite
-_N_MEETING = 10  # classes of such a list
-N_LISTED = 30  # classes of a frame's list
+_N_MEETING = 10  # classes of such a list; docs/adr/0014-machines-of-rivals.md
+# Classes of a frame's list; chosen by the words of AN4's five folds, docs/adr/0014-machines-of-rivals.md.
+N_LISTED = 30
 _MOST_CLASSES = 1 << 16  # lists are sorted as numbers of 16 bits
 _FRAMES_AT_ONCE = 512  # with fewer, a class is in the lists of too few frames for matrix products
 _PROTOTYPES = ("means", "scale", "log_priors")

@@ -20,7 +20,7 @@ from foundation.blocks import block_map
 from foundation.records import check_highest
 from foundation.threads import Watch, unwatched
 
-_CACHE_MB = 100.0  # size of each thread's cache of kernel values
+_CACHE_MB = 100.0  # size of each thread's cache of kernel values; by feel
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.mmf import HtkModel, parse_mmf
 from acoustic.hmm.topology import SILENCE
 from acoustic.model import AcousticModel, log_posteriors
-from asr.config import GrammarName
 from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
 from asr.corpora.layouts.sphinx import write_sphinx
 from asr.corpora.speech_data import SpeechData, usable_cepstra
@@ -36,6 +35,7 @@ from asr.formats.tables import decoded
 from asr.formats.transcripts import write_transcripts
 from asr.language.grammars import check_grammar, read_grammar
 from asr.recognizer import Recognizer
+from asr.systems import GrammarName
 from asr.text.forms import PLAIN
 from asr.transcribe import adapted, scored_speech
 from decoder.decoder import DecoderConfig
@@ -57,7 +57,7 @@ STATES = "states.txt"  # the name of each state, by its number
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """What an export wrote.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ def _arrays(
 
 
 def htk_kind(recognizer: Recognizer) -> str:
-    """Return HTK's name of what a model sees."""
+    """Return HTK's name for the features that a model sees."""
     config = recognizer.model.front_end.config
     if config.projection != "none":
         return "USER"

@@ -10,11 +10,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acoustic.ways import PRESETS
 from asr.commands.parsing import Verb, add_experiment, add_model
 from asr.commands.printing import print_result
 from asr.files import as_plain, read_json
 from asr.recipe import built_in_recipes, installed_recipes
-from asr.systems import PRESETS, SPARSITY_SIZES, SYSTEMS
+from asr.systems import SPARSITY_SIZES, SYSTEMS
 
 if TYPE_CHECKING:
     from asr.scoring.results import Result
@@ -223,8 +224,7 @@ def _takes_sweep(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_sweep(options: argparse.Namespace) -> int:
-    from asr.commands.sweep_table import format_sweep
-    from asr.sweeps import sweep
+    from asr.sweeps import format_sweep, sweep
 
     with _engine(options):
         found = sweep(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from asr.commands.parsing import Verb, add_experiment, add_model_and_grammar
 from asr.commands.printing import print_result
-from asr.endings import complain
 from asr.formats.outputs import EXPORT_FORMATS, EXPORTS
+from foundation.endings import complain
 
 
 def _takes_export(parser: argparse.ArgumentParser) -> None:

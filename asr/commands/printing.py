@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from asr.endings import complain
 from asr.errors import ConfigError
 from asr.files import as_plain
+from foundation.endings import complain
 from foundation.errors import AsrError
 
 Name = TypeVar("Name")

@@ -27,7 +27,7 @@ from asr.commands.printing import (
     tell_of_failed,
     to_json,
 )
-from asr.errors import ConfigError, CorpusError, ScoringError
+from asr.errors import ConfigError, CorpusError, Problem, ScoringError
 from asr.files import as_plain, check_target
 from asr.formats.outputs import (
     ALIGN_FORMATS,
@@ -46,13 +46,17 @@ from foundation.errors import AsrError, listed
 
 if TYPE_CHECKING:
     from asr.corpora.corpus import Utterance
+    from asr.corpora.speech_data import SpeechData
     from asr.formats.aligned import AlignedUtterance
     from asr.formats.intervals import Interval
+    from asr.recognizer import Recognizer
     from asr.scoring.scoring import WordAccuracy
     from decoder.decoder import Hypothesis
     from decoder.lexicon import Lexicon
 
 logger = logging.getLogger(__name__)
+
+_N_NAMED_OF_A_KIND = 10  # of utterances that cannot be decoded, where none can
 
 
 def _takes_decode(parser: argparse.ArgumentParser) -> None:
@@ -320,9 +324,84 @@ def _takes_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
 
 
-def _run_evaluate(options: argparse.Namespace) -> int:
-    from asr.evaluation import evaluate
+def evaluate(
+    experiment: str | Path,
+    corpus: str | Path,
+    *,
+    model: str | None = None,
+    grammar: str | None = None,
+    reject: bool = False,
+) -> tuple[WordAccuracy, dict[str, Hypothesis | AsrError]]:
+    """Return the word accuracy on a corpus, and by utterance id the words or the error that prevented them.
 
+    The accuracy leaves out utterances that cannot be decoded; its ``not_decoded`` has their numbers of words.
+    An error is raised if nothing can be decoded. All that can is decoded, even where `Recognizer.transcribe`
+    would find no speech: a transcript says that there is some.
+
+    Parameters
+    ----------
+    experiment : experiment directory, or a model's own
+    corpus : a corpus in any layout
+    model, grammar : names; by default the best on dev, and the last one of the recipe
+    reject : leave out words that were probably not spoken (`Recognizer.with_rejection`)
+    """
+    from asr.corpora.corpus import read_corpus
+    from asr.corpora.speech_data import usable_cepstra
+    from asr.corpora.wording import unknown_test_words_note, worded
+    from asr.decoding.model_directories import model_directory, trained_by
+    from asr.recognizer import Recognizer
+    from asr.scoring.scoring import accuracy_of
+    from asr.transcribe import warn_of_low_rates
+
+    recognizer = Recognizer.load(experiment, model, grammar)
+    if reject:
+        recognizer = recognizer.with_rejection()
+    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    if message := unknown_test_words_note([u.words for u in speech], recognizer.lexicon):
+        logger.warning("%s", message)
+    config = recognizer.model.front_end.config
+    warn_of_low_rates((u.audio_path for u in speech), config.mfcc.sample_rate)
+    data, errors = usable_cepstra(speech, config, tells_silences=True)
+    if known := trained_by(model_directory(Path(experiment), model), data.corpus.ids):
+        logger.warning(
+            "%d of these %d utterances trained this model (by their ids): this is not a test",
+            len(known),
+            len(data.corpus),
+        )
+    found: dict[str, Hypothesis | AsrError] = {**errors, **_words_or_errors(recognizer, data)}
+    in_order = {name: found[name] for name in speech.ids}
+    words = {name: h for name, h in in_order.items() if not isinstance(h, AsrError)}
+    failed = {name: str(error) for name, error in in_order.items() if isinstance(error, AsrError)}
+    if failed and not any(u.spoken for u in speech if u.utterance_id in words):
+        raise CorpusError(_nothing_decoded(corpus, failed))
+    accuracy = accuracy_of(speech.subset(words), list(words.values()))
+    not_decoded = {u.utterance_id: len(u.spoken) for u in speech if u.utterance_id not in words}
+    return replace(accuracy, not_decoded=not_decoded), in_order
+
+
+def _words_or_errors(recognizer: Recognizer, data: SpeechData) -> dict[str, Hypothesis | AsrError]:
+    """Return the words of each utterance by its id, or why it cannot be decoded."""
+    from asr.transcribe import decoded_or_errors, scored_speech
+
+    def decode(places: Sequence[int]) -> list[Hypothesis]:
+        cepstra, speakers = [data.cepstra[n] for n in places], [data.speakers[n] for n in places]
+        return recognizer.decode(scored_speech(cepstra, speakers, recognizer.model))
+
+    return dict(zip(data.corpus.ids, decoded_or_errors(data.corpus.ids, decode), strict=True))
+
+
+def _nothing_decoded(corpus: str | Path, failed: Mapping[str, str]) -> str:
+    """Return a line that says so, and lines for the first problems of each kind, given by utterance id."""
+    from asr.corpora.problems import first_of_each_kind
+
+    lines = [f"{corpus}: none of {len(failed)} utterance(s) can be decoded, expected some; correct them"]
+    problems = (Problem(name, what.removeprefix(f"{name}: ")) for name, what in failed.items())
+    for problem, n_more in first_of_each_kind(problems, _N_NAMED_OF_A_KIND):
+        lines += [failed[problem.where], *([f"  and {n_more} more of this kind"] if n_more else [])]
+    return "\n".join(lines)
+
+
+def _run_evaluate(options: argparse.Namespace) -> int:
     if options.hypotheses is not None:
         check_target(options.hypotheses, "--hypotheses")
     accuracy, found = evaluate(
@@ -341,8 +420,7 @@ def _run_evaluate(options: argparse.Namespace) -> int:
 
 def evaluation(result: WordAccuracy, found: Mapping[str, Hypothesis | AsrError], *, as_json: bool) -> str:
     """Return a word accuracy; what was not decoded, or ended without a complete sentence, is counted."""
-    from asr.scoring.results import format_accuracy
-    from asr.scoring.results import to_json as accuracy_record
+    from asr.scoring.results import accuracy_record, format_accuracy
 
     failed = {name: error for name, error in found.items() if isinstance(error, AsrError)}
     incomplete = sorted(name for name, h in found.items() if not isinstance(h, AsrError) and not h.complete)
@@ -400,14 +478,16 @@ def accuracy_of_files(
 ) -> str:
     """Return the word accuracy of a file of transcripts, with ``against`` how another compares, too."""
     from asr.progress import coloured_difference
-    from asr.scoring.results import format_accuracy, format_comparison
-    from asr.scoring.results import to_json as accuracy_record
+    from asr.scoring.results import accuracy_record, format_accuracy, format_comparison
     from asr.scoring.scoring import compare, score
-    from asr.text.forms import comparable
 
     def read(path: Path) -> dict[str, tuple[str, ...]]:
         found = read_transcripts(path, file_format)
-        return {i: comparable(" ".join(words)) for i, words in found.items()} if in_plain_form else found
+        if not in_plain_form:
+            return found
+        from asr.text.forms import comparable
+
+        return {name: comparable(" ".join(words)) for name, words in found.items()}
 
     references, hypotheses = read(reference), read(hypothesis)
     speakers = None if utt2spk is None else _speakers(utt2spk)

@@ -21,12 +21,12 @@ from decoder.lexicon import Lexicon
 from foundation.errors import listed
 from foundation.records import record_of
 
-FEW_TOKENS = 20  # of a phone; its states then have some hundred frames or fewer
+FEW_TOKENS = 20  # of a phone; its states then have some hundred frames or fewer; by feel
 FEW_SPEAKERS = 5  # by feel, as the next
-LITTLE_H = 0.3
-SHORT_S = 10.0  # of one speaker; features are normalised and adapted by less than that badly
+LITTLE_H = 0.3  # by feel
+SHORT_S = 10.0  # of one speaker; features are normalised and adapted by less than that badly; by feel
 FAR = math.log(4.0)  # a corpus is like another with up to four times as much, or as little, of each
-_N_NAMED = 8
+_N_NAMED = 8  # by feel
 DATA = "data.json"
 
 

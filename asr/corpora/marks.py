@@ -31,7 +31,7 @@ TEXT_SUFFIXES = (
     *(".textgrid", ".eaf", ".stm", ".ctm", ".srt", ".vtt"),
 )
 MISSING = "missing"
-_LARGE = 1 << 24  # bytes
+_LARGE = 1 << 24  # bytes; by feel
 
 Marks = Mapping[str, str]  # by the file's name or path
 

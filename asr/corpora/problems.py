@@ -16,7 +16,7 @@ from asr.errors import CorpusError, Problem
 logger = logging.getLogger(__name__)
 
 ADVICE = "correct or remove them, or go on without them: --set unusable=skip (or a share, as unusable=0.3)"
-_N_NAMED = 10
+_N_NAMED = 10  # by feel
 # What differs between problems of one kind: names in quotes, hints, paths and files, numbers.
 _QUOTED = re.compile(r'"[^"]*"')
 _HINT = re.compile(r" ?\(did you mean [^)]*\)")

@@ -22,10 +22,10 @@ from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
 
-CLIPPED_SHARE = 0.01  # of the samples; of undistorted speech less than a thousandth is in flat tops
-QUIETER_DB = 30.0  # than the median recording: no more than noise is left at 16 bits
+CLIPPED_SHARE = 0.01  # of the samples; of undistorted speech less than a thousandth is in flat tops; by feel
+QUIETER_DB = 30.0  # than the median recording: no more than noise is left at 16 bits; by feel
 _LEAST_POWER = 1e-12
-_N_NAMED = 10
+_N_NAMED = 10  # by feel
 
 
 class Sound(NamedTuple):

@@ -27,7 +27,7 @@ from foundation.blocks import block_map
 from foundation.errors import AsrError
 from foundation.sequences import Computed
 
-BLOCK_UTTERANCES = 8  # whose results make one file while a stage is under way
+BLOCK_UTTERANCES = 8  # whose results make one file while a stage is under way; by feel
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def compute_cepstra(
     return data
 
 
-class _Heard(NamedTuple):
+class _Usable(NamedTuple):
     """The cepstra of an utterance, and why its energy is not that of speech, if so."""
 
     cepstra: Singles
@@ -120,17 +120,17 @@ def usable_cepstra(
     """
     front_end, marks = FrontEnd(config), marks or {}
 
-    def one(utterance: Utterance) -> _Heard | AsrError:
-        found, path = heard(utterance), str(utterance.audio_path)
+    def one(utterance: Utterance) -> _Usable | AsrError:
+        found, path = computed(utterance), str(utterance.audio_path)
         if path in marks:  # what was read is kept under the marks of the beginning
             check_unchanged({path: marks[path]}, {path: file_mark(utterance.audio_path)})
         return found
 
-    def heard(utterance: Utterance) -> _Heard | AsrError:
+    def computed(utterance: Utterance) -> _Usable | AsrError:
         rate = config.mfcc.sample_rate
         try:
             samples = read_audio(utterance.audio_path, rate, utterance.start_s, utterance.end_s)
-            return _Heard(front_end.cepstra(samples), why_no_speech_in(samples, rate))
+            return _Usable(front_end.cepstra(samples), why_no_speech_in(samples, rate))
         except AsrError as error:
             return type(error)(f"{utterance.utterance_id}: {error}")
         except MemoryError:

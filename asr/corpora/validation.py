@@ -31,14 +31,14 @@ from foundation.threads import default_workers, parallel_map
 
 __all__ = ["Problem", "validate"]
 
-MIN_DURATION_S = 0.1
-MAX_S_PER_WORD = 10.0
+MIN_DURATION_S = 0.1  # by feel
+MAX_S_PER_WORD = 10.0  # by feel
 # Hardly anybody speaks more than 20 letters a second; with more the text belongs to another recording.
 MAX_LETTERS_PER_S = 25.0
 STATES_PER_PHONE = 3
 FRAME_SHIFT_S, FRAME_LENGTH_S = 0.010, 0.025
-_MAX_WORDS = 20  # missing words that get a line of their own
-_MAX_THREADS = 8  # each holds a whole recording
+_MAX_WORDS = 20  # missing words that get a line of their own; by feel
+_MAX_THREADS = 8  # each holds a whole recording; by feel
 
 
 def validate(

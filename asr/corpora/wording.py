@@ -21,8 +21,9 @@ from decoder.lexicon import Lexicon
 from foundation.errors import did_you_mean, listed
 from foundation.records import record_of
 
-MOST_UNKNOWN = 0.5  # of all words that are spoken; with more, the lexicon is that of other transcripts
-_N_NAMED = 10
+# Of all words that are spoken; with more, the lexicon is that of other transcripts; by feel.
+MOST_UNKNOWN = 0.5
+_N_NAMED = 10  # by feel
 _SAID: Mapping[Change, str] = {
     "case": "{} in another case",
     "punctuation": "{} with punctuation or other marks",

@@ -19,7 +19,7 @@ from foundation.errors import did_you_mean
 from foundation.records import record_of
 
 if TYPE_CHECKING:
-    from asr.config import GrammarName
+    from asr.systems import GrammarName
 
 DECODING = "decoding.json"
 LEXICON = "lexicon.txt"
@@ -29,6 +29,7 @@ WORDING = "wording.json"  # how transcripts are read, and words written
 MODELS = "models"
 DEFAULT_MODEL = "default.json"
 POINTS = "points"  # of a sweep, each with models of its own
+SWEEP = "sweep.json"  # the rows of the table of a sweep
 
 
 def model_directory(directory: Path, model: str | None) -> Path:
@@ -97,11 +98,21 @@ def decoding_options(path: Path, grammar: str | None) -> tuple[str, DecoderConfi
     return name, configs[name], firsts.get(name)
 
 
-class Wording(NamedTuple):
+class _Wording(NamedTuple):
     """What the file of wording holds."""
 
     text: str
     spelling: Sequence[tuple[str, str]]
+
+
+def read_wording(directory: Path) -> tuple[str, dict[str, str]]:
+    """Return how transcripts are read, and the words that are written in another way than the lexicon's."""
+    path = directory / WORDING
+    record = read_object(path)
+    with as_train_wrote(path):
+        record = record | {"spelling": list(record["spelling"].items())}
+        found = record_of(_Wording, record, ExperimentError)
+        return found.text, dict(found.spelling)
 
 
 def check_shift(directory: Path, options: DecoderConfig | None, frame_shift_s: float) -> None:

@@ -25,14 +25,15 @@ from decoder.search.lattice import WeighedLattice
 from foundation.arrays import Singles
 from foundation.blocks import block_map
 
-LATTICE_BEAM = 100.0  # word ends this much worse than the best path are not in the lattices, in nats
-MAX_EDGES_PER_FRAME = 50  # of a lattice on average; 1 as a rule. An hour of 50 takes half a GB
+LATTICE_BEAM = 100.0  # word ends this much worse than the best path are not in the lattices, in nats; by feel
+MAX_EDGES_PER_FRAME = 50  # of a lattice on average; 1 as a rule. An hour of 50 takes half a GB; by feel
 _UNTUNED = {"lm_scale": 8.0, "word_penalty": 0.0, "silence_log_prob": 0.0}  # taken without a dev set
 _START = {"lm_scale": 8.0, "word_penalty": -16.0, "silence_log_prob": 0.0}
 _START_WITHOUT_SCALE = {"word_penalty": -32.0, "silence_log_prob": 0.0}  # nothing else costs a word
-_MAX_ROUNDS = 2  # of the search on one set of lattices
-_MAX_DECODINGS = 3
-_WORTHWHILE = 0.02  # share of the errors that weights must promise to save before dev is decoded with them
+_MAX_ROUNDS = 2  # of the search on one set of lattices; by feel
+_MAX_DECODINGS = 3  # docs/results/an4.md, tuning: as good as whole decodings of dev for each trial
+# Share of the errors that weights must promise to save before dev is decoded with them; by feel.
+_WORTHWHILE = 0.02
 
 Weights = dict[str, float]
 Words = tuple[str, ...]

@@ -41,8 +41,8 @@ JOBQUEUES = {
     "oar": "OARCluster",
 }
 
-_CONNECT_S = 15.0
-_WORKERS_S = 3600.0  # for which the first worker is waited for; jobs may wait in a queue
+_CONNECT_S = 15.0  # by feel
+_WORKERS_S = 3600.0  # for which the first worker is waited for; jobs may wait in a queue; by feel
 _LIFETIME_MARGIN_S, _LIFETIME_STAGGER_S = 300, 120
 
 

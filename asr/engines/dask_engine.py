@@ -32,12 +32,12 @@ from foundation.errors import AsrError
 
 Task: TypeAlias = Any  # a future of distributed
 
-TASKS_A_WORKER = 16  # of each map at most, so that workers end at about the same time
-_WORTHWHILE_S = 0.25  # of work that a task has at least, where blocks are known to be small
+TASKS_A_WORKER = 16  # of each map at most, so that workers end at about the same time; by feel
+_WORTHWHILE_S = 0.25  # of work that a task has at least, where blocks are known to be small; by feel
 
 _LOST = (CancelledError, FutureCancelledError, asyncio.CancelledError, CommClosedError)  # with the scheduler
-_PATIENCE_S = 30.0  # between two looks at the workers
-_VISIBLE_S = 60.0  # until what a worker wrote is seen here, on file systems that are slow to tell
+_PATIENCE_S = 30.0  # between two looks at the workers; by feel
+_VISIBLE_S = 60.0  # until what a worker wrote is seen here, on file systems that are slow to tell; by feel
 
 logger = logging.getLogger(__name__)
 

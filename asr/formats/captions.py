@@ -20,7 +20,7 @@ LINE_CHARACTERS = 42
 N_LINES = 2
 LONGEST_S = 6.0
 SHORTEST_S = 1.0
-PAUSE_S = 0.8  # a pause of this length ends a caption
+PAUSE_S = 0.8  # a pause of this length ends a caption; by feel
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")

@@ -140,7 +140,7 @@ def _unquoted(match: re.Match[str]) -> str:
     return re.sub(r"\\(.)", r"\1", found)
 
 
-_MOST = 1e12  # of any number in a configuration
+_MOST = 1e12  # of any number in a configuration; by feel
 _CONFIG_LINE = re.compile(r'\s*(?:[A-Z0-9]+:\s*)?([A-Za-z0-9]+)\s*=\s*"?([^"#\s]+)"?\s*(?:#.*)?')
 
 

@@ -74,12 +74,18 @@ def parse_transcripts(
     if format is None:
         format = _recognise_format(lines, name)
     _check_format(format)
-    parse_line = _parse_trn_line if format == "trn" else _parse_kaldi_line
     first_lines: dict[str, int] = {}
     repeated: list[tuple[int, str]] = []
     transcripts: dict[str, tuple[str, ...]] = {}
     for number, line in lines:
-        utterance_id, words = parse_line(line, f"{name}:{number}")
+        if format == "kaldi":
+            utterance_id, *words = line.split()
+        elif match := _TRN_LINE.fullmatch(line):
+            utterance_id, words = match[2], (match[1] or "").split()
+        else:
+            raise CorpusError(
+                f'{name}:{number}: expected "words (utterance-id)", got "{line}"; add the id, or state kaldi'
+            )
         if first_lines.setdefault(utterance_id, number) != number:
             repeated.append((number, utterance_id))
         transcripts[utterance_id] = tuple(unicodedata.normalize("NFC", word) for word in words)
@@ -130,21 +136,6 @@ def _recognise_format(lines: Sequence[tuple[int, str]], name: str) -> Format:
             f"of none (kaldi), got {len(lines) - len(other)} of {len(lines)} lines; state the format"
         )
     return "trn"
-
-
-def _parse_kaldi_line(line: str, where: str) -> tuple[str, list[str]]:
-    utterance_id, *words = line.split()
-    return utterance_id, words
-
-
-def _parse_trn_line(line: str, where: str) -> tuple[str, list[str]]:
-    match = _TRN_LINE.fullmatch(line)
-    if match is None:
-        raise CorpusError(
-            f'{where}: expected "words (utterance-id)", got "{line}"; add the id, or state kaldi'
-        )
-    words, utterance_id = match.groups()
-    return utterance_id, (words or "").split()
 
 
 def _check_unique(repeated: Sequence[tuple[int, str]], first_lines: Mapping[str, int], name: str) -> None:

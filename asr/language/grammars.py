@@ -2,8 +2,8 @@
 
 `GRAMMARS` says of each name how the grammar is made and kept in a file beside the model, how it is read back,
 and whether it has probabilities to scale. To add a grammar: a module in `decoder.grammars` with the grammar
-itself, its name in `asr.config.GrammarName`, and a row of the table here. Modules of grammars are imported by
-the functions of their rows: a run needs few of them.
+itself, its name in `asr.systems.GrammarName`, and a row of the table here. Modules of grammars are imported
+by the functions of their rows: a run needs few of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from decoder.lexicon import Lexicon
 from foundation.errors import listed
 
 if TYPE_CHECKING:
-    from asr.config import GrammarName
+    from asr.systems import GrammarName
     from asr.text.forms import WordForms
     from decoder.grammars.finite_state import FiniteStateGrammar
     from decoder.grammars.smoothing import Smoothing

@@ -23,10 +23,10 @@ from foundation.errors import listed
 logger = logging.getLogger(__name__)
 
 FOLDS = 5
-TESTED = 2000  # words guessed to estimate the error rates, at most
-MANY = 10_000  # from so many words on, one part is held out instead of five
-WORTHLESS = 50.0  # per cent of wrong phones from which on a guess is worse than none
-_N_NAMED = 10
+TESTED = 2000  # words guessed to estimate the error rates, at most; by feel
+MANY = 10_000  # from so many words on, one part is held out instead of five; by feel
+WORTHLESS = 50.0  # per cent of wrong phones from which on a guess is worse than none; by feel
+_N_NAMED = 10  # by feel
 
 
 @dataclass(frozen=True)

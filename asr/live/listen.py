@@ -22,8 +22,8 @@ from features.audio import audio_blocks, audio_info
 from foundation.arrays import Singles
 
 MICROPHONE, PIPE = "microphone", "-"
-BLOCK_S = 0.1
-MOST_BLOCKS = 600  # of a microphone that wait while the recogniser is busy: a minute
+BLOCK_S = 0.1  # by feel
+MOST_BLOCKS = 600  # of a microphone that wait while the recogniser is busy: a minute; by feel
 
 
 @dataclass(frozen=True)

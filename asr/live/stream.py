@@ -27,10 +27,11 @@ from foundation.arrays import Reals, Singles
 from foundation.records import check_lowest
 from foundation.threads import single_threaded_libraries
 
-MEMORY_S = 60.0  # of speech that the transform of a speaker follows
-_SHORT_PAUSE_S = 0.1  # ends a sentence that is too long
-_TOO_LONG = 1.5  # of the greatest length, where a sentence ends even within a word
-_IDLE_S = 5.0  # of silence without any word, after which the search begins anew
+# Of speech that the transform of a speaker follows; 15, 30 and 60 are level (docs/adr/0016-streams.md).
+MEMORY_S = 60.0
+_SHORT_PAUSE_S = 0.1  # ends a sentence that is too long; by feel
+_TOO_LONG = 1.5  # of the greatest length, where a sentence ends even within a word; by feel
+_IDLE_S = 5.0  # of silence without any word, after which the search begins anew; by feel
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from foundation.arrays import Floats
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
 
-MOST_HEADERS = 5000  # recordings of a split whose headers are read; others are taken to be as long on average
+# Recordings of a split whose headers are read; others are taken to be as long on average; by feel.
+MOST_HEADERS = 5000
 
 
 @dataclass(frozen=True)

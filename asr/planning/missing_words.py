@@ -19,7 +19,7 @@ from features.frontend import FrontEndConfig
 from foundation.errors import AsrError
 
 _N_ALIGNED, _N_GUESSED = 6, 20  # utterances and words that are timed
-_STRETCH = 40  # frames of a word
+_STRETCH = 40  # frames of a word; by feel
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from asr.planning.amounts import TaskAmounts, is_known
 from features.frontend import FrontEndConfig
 from foundation.arrays import Floats, Longs
 
-SAMPLE_S = 120.0  # of train
-_LEAST = 2  # recordings, however long they are
-_MOST = 400  # recordings, however short they are
+SAMPLE_S = 120.0  # of train; by feel
+_LEAST = 2  # recordings, however long they are; by feel
+_MOST = 400  # recordings, however short they are; by feel
 
 
 def evenly_by_length(

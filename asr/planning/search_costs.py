@@ -13,13 +13,13 @@ from pathlib import Path
 
 from acoustic.hmm.topology import Topology
 from acoustic.model import AcousticModel
-from asr.config import GrammarName
 from asr.corpora.speech_data import SpeechData
 from asr.decoding.tuning import LATTICE_BEAM, MAX_EDGES_PER_FRAME
 from asr.language.grammars import has_lm_scale, read_grammar
 from asr.planning.sample import size_of
 from asr.planning.timing import least_seconds
 from asr.scoring.edit_distance import align_words, count_errors
+from asr.systems import GrammarName
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.search.compiled import Weights
@@ -27,8 +27,8 @@ from decoder.search.lattice import WeighedLattice
 from decoder.search.tree_network import TreeNetwork
 from foundation.arrays import Singles
 
-SEARCHED_S = 30.0  # of speech, in stretches
-STRETCH_S = 2.5  # at most; the middle of a recording
+SEARCHED_S = 30.0  # of speech, in stretches; by feel
+STRETCH_S = 2.5  # at most; the middle of a recording; by feel
 _START = {"lm_scale": 8.0, "word_penalty": -16.0}  # weights that tuning begins with
 _START_WITHOUT_SCALE = {"word_penalty": -32.0}
 _OTHER = Weights(10.0, -24.0, -5.0)

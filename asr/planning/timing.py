@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-_ENOUGH_S = 0.3  # a call that has taken so long is not repeated
-_N_TIMES = 4
+_ENOUGH_S = 0.3  # a call that has taken so long is not repeated; by feel
+_N_TIMES = 4  # by feel
 
 
 def least_seconds(call: Callable[[], object], *, is_warm: bool = False) -> float:

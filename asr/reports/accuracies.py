@@ -26,9 +26,9 @@ from asr.scoring.scoring import (
 )
 from asr.sparsity import FILE as SPARSITY
 
-_MOST_SPEAKERS = 40
-_N_RESAMPLES = 2000  # for each speaker
-_MOST_ROWS = 30
+_MOST_SPEAKERS = 40  # by feel
+_N_RESAMPLES = 2000  # for each speaker; by feel
+_MOST_ROWS = 30  # by feel
 _GAP = "—"
 
 

@@ -34,7 +34,7 @@ from foundation.files import write_whole
 
 logger = logging.getLogger(__name__)
 INDEX = "asr-report.json"
-MOST_EMBEDDED = 10_000_000  # bytes of sound that are put into a page without being asked for
+MOST_EMBEDDED = 10_000_000  # bytes of sound that are put into a page without being asked for; by feel
 
 
 def build(

@@ -21,11 +21,11 @@ from asr.reports.page import FAINT, Chart, Section, Table, error_bars, interval,
 from asr.scoring.edit_distance import align_words
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
 
-FEWEST_FRAMES = 20  # of a phone, to say anything of it
-N_BINS = 10
-N_SAMPLE = 200  # utterances that the figures of phones and confidences are of
-MOST_FRAMES = 400_000  # that figures of phones are of: more than an hour
-_MOST_PAIRS = 25
+FEWEST_FRAMES = 20  # of a phone, to say anything of it; by feel
+N_BINS = 10  # by feel
+N_SAMPLE = 200  # utterances that the figures of phones and confidences are of; by feel
+MOST_FRAMES = 400_000  # that figures of phones are of: more than an hour; by feel
+_MOST_PAIRS = 25  # by feel
 
 
 @dataclass

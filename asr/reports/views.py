@@ -27,15 +27,15 @@ from features.mfcc import MelBand, mel_filterbank
 from foundation.arrays import Floats, Ints, Reals, Singles
 
 Bytes = NDArray[np.uint8]
-N_BANDS = 80
-COLUMNS_PER_S = 100
+N_BANDS = 80  # by feel
+COLUMNS_PER_S = 100  # by feel
 MOST_COLUMNS = 6000  # of any picture: browsers and WebP have limits
 _WINDOW_S = 0.025
-_RANGE_DB = 65.0  # below the loudest point all is silence
-_WEBP_QUALITY = 70
-_MOST_COLUMNS = 2400  # of a waveform
-_MOST_PHONES = 16  # rows of posteriors
-_SEEN = 0.2  # a phone whose posterior stays below is not shown
+_RANGE_DB = 65.0  # below the loudest point all is silence; by feel
+_WEBP_QUALITY = 70  # by feel
+_MOST_COLUMNS = 2400  # of a waveform; by feel
+_MOST_PHONES = 16  # rows of posteriors; by feel
+_SEEN = 0.2  # a phone whose posterior stays below is not shown; by feel
 Plain = dict[str, Any]
 
 

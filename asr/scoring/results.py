@@ -11,16 +11,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from asr.config import GrammarName
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
 from asr.scoring.edit_distance import Confusion, ErrorCounts
 from asr.scoring.scoring import Comparison, SpeakerAccuracy, WordAccuracy
+from asr.systems import GrammarName
 from foundation.errors import listed
 from foundation.records import record_of
 
 RESULTS = "results.json"
-_N_NAMED = 5
+_N_NAMED = 5  # by feel
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def format_comparison(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def to_json(accuracy: WordAccuracy) -> dict[str, Any]:
+def accuracy_record(accuracy: WordAccuracy) -> dict[str, Any]:
     """Return what `json.dumps` accepts; the word accuracy of a speaker without words is None."""
     return {
         **_counts_json(accuracy.counts),

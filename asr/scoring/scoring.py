@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Transcripts = Mapping[str, Sequence[str]]
 
-_N_NAMED = 3
+_N_NAMED = 3  # by feel
 _RESAMPLES_PER_BLOCK = 500  # by feel: their counts stay small beside the corpus
 
 

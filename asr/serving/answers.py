@@ -15,7 +15,7 @@ from asr.serving.training import Progress
 from decoder.decoder import Hypothesis, HypothesisWord
 
 Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
-MOST_WORDS = 200  # of a model that are named
+MOST_WORDS = 200  # of a model that are named; by feel
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 
 

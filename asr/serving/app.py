@@ -20,7 +20,6 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from asr.decoding.model_directories import model_directory
-from asr.endings import asked_to_stop
 from asr.errors import ConfigError
 from asr.serving.gate import BoundedBodies, Gate, is_loopback, is_unspecified
 from asr.serving.limits import NOT_FOUND, TOO_SLOW, UNUSABLE, Limits, Refusal
@@ -29,6 +28,7 @@ from asr.serving.recognition import recognition_routes
 from asr.serving.state import Served, Server
 from asr.serving.studio import studio_routes
 from asr.version import package_version
+from foundation.endings import asked_to_stop
 from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 ASSETS = Path(__file__).with_name("assets")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 INTERNAL = 500
-PATIENCE_S = 5  # for clients when the server ends
+PATIENCE_S = 5  # for clients when the server ends; by feel
 _NOWHERE = (NOT_FOUND, 405)  # another method, too
 _ABOUT = (
     'Recordings are the body of a request. Errors are {"error": one line}. Words while one speaks: the '

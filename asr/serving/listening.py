@@ -28,13 +28,13 @@ from foundation.arrays import Singles
 from foundation.errors import AsrError
 
 Command = Literal["finish", "reset"]
-MOST_ITEMS = 1000  # many small messages take space, too
-AT_ONCE_S = 1.0  # that the recogniser is given in one piece
+MOST_ITEMS = 1000  # many small messages take space, too; by feel
+AT_ONCE_S = 1.0  # that the recogniser is given in one piece; by feel
 ENCODINGS = {"pcm_s16le": ("<i2", 1 / 32768), "pcm_f32le": ("<f4", 1.0)}
 LOWEST_HZ, HIGHEST_HZ = 8000, 192_000
 POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
 _GONE = 1006
-TOLD_EVERY_S = 0.5  # how often a client hears how much was heard, though no word has changed
+TOLD_EVERY_S = 0.5  # how often a client hears how much was heard, though no word has changed; by feel
 
 
 def listening_routes(server: Server) -> APIRouter:

@@ -29,7 +29,7 @@ LEXICON = "lexicon.txt"
 LEAST_TAKES, LEAST_PROMPTS, LEAST_IN_ALL = 3, 2, 10  # of a prompt, and in all, by feel
 FEWEST_UNITS, MOST_UNITS = 3, 12  # of a word, by feel
 OWN_UNIT = "~"  # between a word and the number of its unit, so that no letter is taken for one
-SLACK_S = 1.0  # by which a header may be wrong about the length
+SLACK_S = 1.0  # by which a header may be wrong about the length; by feel
 
 
 def studio_routes(server: Server) -> APIRouter:

@@ -28,10 +28,10 @@ logger = logging.getLogger(__name__)
 
 Status = Literal["idle", "running", "done", "failed", "cancelled"]
 EXPECTED_STAGES = 33  # of a training of npd on a folder with dev and test; later ones are the longer
-PATIENCE_S = 8.0  # for a training that is cancelled to end by itself
-CLEANING_S = 5.0  # within which it cleans up after the signal
-KEPT_LINES = 30
-LONGEST_LINE = 1 << 20  # bytes
+PATIENCE_S = 8.0  # for a training that is cancelled to end by itself; by feel
+CLEANING_S = 5.0  # within which it cleans up after the signal; by feel
+KEPT_LINES = 30  # by feel
+LONGEST_LINE = 1 << 20  # bytes; by feel
 _STARTED = re.compile(r"([\w.-]+): started")
 # What a stage does, by how its name begins.
 STEPS = (

@@ -17,8 +17,8 @@ from asr.errors import ConfigError
 from foundation.arrays import Flags, Floats
 
 _TAILS = (0.025, 0.975)
-_USUAL_RATE = 1.0  # false alarms an hour
-_SLACK_S = 0.05  # by which the times of two alignments may differ
+_USUAL_RATE = 1.0  # false alarms an hour; by feel
+_SLACK_S = 0.05  # by which the times of two alignments may differ; by feel
 RULE_OF_THREE = 3.0  # events that may have been expected, at 95 %, where none was seen
 
 

@@ -23,7 +23,7 @@ from decoder.decoder import HypothesisWord
 from decoder.lexicon import Lexicon
 from foundation.arrays import Flags, Ints, Reals
 
-_RANK = 10  # the state whose score is compared with the best one's
+_RANK = 10  # the state whose score is compared with the best one's; by feel
 
 
 @dataclass(frozen=True)

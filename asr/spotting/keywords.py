@@ -25,7 +25,7 @@ from asr.spotting.pieces import N_GROUPS, find_words, pieces_of_corpus, pieces_o
 from asr.spotting.rejection import KEYWORDS, REJECTION, Keywords, as_kept
 from foundation.errors import listed
 
-FILLER_COSTS = (5.0, 10.0, 15.0, 20.0, 30.0)  # of which the best on dev is taken
+FILLER_COSTS = (5.0, 10.0, 15.0, 20.0, 30.0)  # of which the best on dev is taken; by feel
 
 logger = logging.getLogger(__name__)
 

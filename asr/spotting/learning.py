@@ -24,12 +24,12 @@ from asr.spotting.rejection import USUAL, Keywords, Rejection
 from foundation.arrays import Flags, Floats
 from foundation.threads import single_threaded_libraries
 
-LEAST_OF_A_KIND = 10  # right and wrong words to learn from
-KEPT = 99.0  # percent of the words recognised right, by the rule for the words of a grammar; at least
+LEAST_OF_A_KIND = 10  # right and wrong words to learn from; by feel
+KEPT = 99.0  # percent of the words recognised right that a rule keeps at least; docs/results/keywords.md
 # Words of dev, about, from which training learns a rule. Each utterance is searched four times: as it was
-# said, backwards, and twice with words withheld.
+# said, backwards, and twice with words withheld; by feel.
 N_LEARNED_FROM = 500
-_STRENGTH = 1.0  # of the penalty on weights of evidence of variance 1
+_STRENGTH = 1.0  # of the penalty on weights of evidence of variance 1; by feel
 
 
 def learn_rejection(

@@ -43,9 +43,10 @@ from foundation.errors import AsrError
 
 logger = logging.getLogger(__name__)
 
-N_GROUPS = 5  # of pieces at least, of which each is judged by rules learned from the others
-_N_NAMED = 10  # of recordings that cannot be used
-_N_WORDS = 200  # that a search without some words is given at most: it is made anew for each utterance
+N_GROUPS = 5  # of pieces at least, of which each is judged by rules learned from the others; by feel
+_N_NAMED = 10  # of recordings that cannot be used; by feel
+# That a search without some words is given at most: it is made anew for each utterance; by feel.
+_N_WORDS = 200
 
 
 @dataclass(frozen=True)

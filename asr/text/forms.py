@@ -189,9 +189,10 @@ def word_forms(text: str, vocabulary: Iterable[str] | None, transcripts: Iterabl
 
 
 def forms_of_text(transcripts: Iterable[str], language: str | None = None) -> WordForms:
-    """Return the forms of the words of texts for which there is no lexicon; broken words have none.
+    """Return the forms of the words of texts for which there is no lexicon.
 
-    A word is as it is always written, in plain form if it is written in several ways.
+    A word is as it is always written, in plain form if it is written in several ways. Tokens with hyphens,
+    numerals or signs tell of no word.
     """
     ways = Spellings()
     for transcript in transcripts:

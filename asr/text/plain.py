@@ -114,7 +114,7 @@ _ALWAYS = r"\[[^\[\]]*\]|<[^<>]*>|\{[^{}]*\}|\+\+[^+\s]+\+\+|!SIL\b"
 _PERHAPS = r"\([^()]*\)|\*[^*\s]+\*"
 _REMARK = re.compile(f"({_ALWAYS})|({_PERHAPS})")
 _WORD = re.compile(r"[\w-]+")
-_MAX_WORDS = 2  # of a remark in round brackets
+_MAX_WORDS = 2  # of a remark in round brackets; by feel
 
 
 def parts_of(text: str) -> Iterator[tuple[str, RemarkKind | None]]:

@@ -22,9 +22,9 @@ from asr.decoding.tuning import Tuned, Weights, coordinate_search, nearest
 from asr.progress import progress_bar
 from foundation.arrays import Integers, Ints, Longs, Singles
 
-N_CLASSES = 16  # classes whose pairs are trained to try a value
+N_CLASSES = 16  # classes whose pairs are trained to try a value; docs/adr/0009-options-chosen-on-dev.md
 
-_MAX_ROUNDS = 1
+_MAX_ROUNDS = 1  # by feel
 
 
 @dataclass(frozen=True)

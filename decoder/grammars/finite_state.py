@@ -24,8 +24,8 @@ from foundation.arrays import Floats
 from foundation.files import write_whole
 
 # Of one set of places, so many weightings are told apart; beyond, the nearest of them stands for others.
-_MOST_WEIGHTINGS = 16
-_MOST_CONTEXTS = 200_000
+_MOST_WEIGHTINGS = 16  # by feel
+_MOST_CONTEXTS = 200_000  # by feel
 _SAME = 1e-9  # log weights that differ by less are equal
 
 

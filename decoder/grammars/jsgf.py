@@ -23,8 +23,8 @@ from decoder.grammars.finite_state import FiniteStateGrammar, WordArc
 from decoder.grammars.grammar import grammar_text
 from foundation.errors import did_you_mean
 
-_MOST_STATES = 200_000
-_MOST_NESTED = 100
+_MOST_STATES = 200_000  # by feel
+_MOST_NESTED = 100  # by feel
 _HALF = math.log(0.5)
 _HEADER = re.compile(r"\s*#JSGF\b[^;\n]*;?")
 _TOKEN = re.compile(

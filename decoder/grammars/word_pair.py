@@ -23,7 +23,7 @@ from decoder.errors import GrammarError
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, GrammarTables, pack_tables
 from foundation.files import text_of, write_whole
 
-MAX_LISTED = 20
+MAX_LISTED = 20  # by feel
 
 
 @dataclass(frozen=True, init=False)

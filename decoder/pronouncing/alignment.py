@@ -23,8 +23,8 @@ import numpy as np
 from foundation.arrays import Floats, Longs
 from foundation.compiled import njit
 
-ROUNDS = 12  # of EM at most
-TOLERANCE = 1e-3  # EM ends when a round gains less than this share of the log-likelihood
+ROUNDS = 12  # of EM at most; by feel
+TOLERANCE = 1e-3  # EM ends when a round gains less than this share of the log-likelihood; by feel
 _BEFORE = ((1, 0), (1, 1), (1, 2), (2, 1))  # letters and phones of a unit by its shape
 
 

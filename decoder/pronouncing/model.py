@@ -17,8 +17,8 @@ from decoder.pronouncing.joint_ngram import JointNgram, estimate, search
 from foundation.arrays import Floats, Ints, Longs
 
 ORDER = 8  # longest n-grams of units; chosen on words of the training folds, docs/results/pronouncing.md
-BEAM = 32  # hypotheses that go on from each letter
-THRESHOLD = 1e-5  # those below this share of the best are dropped
+BEAM = 32  # hypotheses that go on from each letter; by feel
+THRESHOLD = 1e-5  # those below this share of the best are dropped; by feel
 
 
 class Guess(NamedTuple):
@@ -179,12 +179,12 @@ def _best(probs: Floats, pronunciations: Sequence[Pronunciation], n: int) -> lis
 # syllable is its letters. All apostrophes are one, and all hyphens. Case is folded, unless it tells letters
 # apart, as in Buckwalter's transliteration of Arabic.
 
-MAX_LETTERS = 60  # of a word that is learned or guessed; beyond this no word is meant
+MAX_LETTERS = 60  # of a word that is learned or guessed; beyond this no word is meant; by feel
 
 APOSTROPHES, HYPHENS = "\u2018\u2019\u02bc\uff07`\u00b4", "\u2010\u2011\u2012\u2013\u2212"
 _PLAIN = str.maketrans(dict.fromkeys(APOSTROPHES, "'") | dict.fromkeys(HYPHENS, "-"))
 _MAY_BE_SILENT = frozenset("'-.")
-_MIXED_SHARE = 0.05  # from this share of words with capitals inside on, case is part of the spelling
+_MIXED_SHARE = 0.05  # from this share of words with capitals inside on, case is part of the spelling; by feel
 
 
 def folds_case(words: Iterable[str]) -> bool:

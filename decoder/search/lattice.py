@@ -21,8 +21,8 @@ from decoder.search.word_ends import ArcTable, SearchResult, final_scores, trace
 from foundation.arrays import Floats, Ints, Longs
 from foundation.compiled import njit
 
-MAX_EDGES_PER_FRAME = 500
-MIN_BEAM = 1e-3
+MAX_EDGES_PER_FRAME = 500  # by feel
+MIN_BEAM = 1e-3  # by feel
 
 
 class _Arcs(NamedTuple):
@@ -291,7 +291,7 @@ def _best_arrived(
 
 # The n best distinct word sequences of a lattice, exactly and in order.
 
-FIRST_WIDTH = 4.0  # how far from the best path the first search looks
+FIRST_WIDTH = 4.0  # how far from the best path the first search looks; by feel
 
 # The edges of a path, last first: (edge, the edges before it).
 Path = tuple[int, "Path | None"]

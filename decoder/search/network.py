@@ -23,7 +23,7 @@ from decoder.search.compiled import SearchGraph
 from decoder.search.word_ends import ArcTable
 from foundation.arrays import Floats, Ints
 
-N_NAMED = 10  # how many words an error lists
+N_NAMED = 10  # how many words an error lists; by feel
 
 
 @dataclass(frozen=True, eq=False)

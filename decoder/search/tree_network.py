@@ -26,7 +26,8 @@ from decoder.search.tree_compiled import TreeGraph
 from decoder.search.word_ends import ArcTable
 from foundation.arrays import Floats, Ints, Longs
 
-DENSE_SHARE = 8  # contexts with arcs for more than one of so many leaves keep a look-ahead for all nodes
+# Contexts with arcs for more than one of so many leaves keep a look-ahead for all nodes; by feel.
+DENSE_SHARE = 8
 
 Unit = tuple[tuple[int, ...], tuple[float, ...]]  # the states of a phone and their self-loops
 

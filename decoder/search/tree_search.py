@@ -23,8 +23,9 @@ from foundation.arrays import Floats, Longs
 
 N_SLOTS, N_TABLE = 4096, 16384  # the size of a hash table is a power of 2
 
-BEAM_SHARE = 0.6  # of the beam that paths need which are compared without look-ahead
-MAX_ACTIVE = 5000  # tokens in a frame, if nothing else is said
+# Of the beam that paths need which are compared without look-ahead; docs/adr/0013-prefix-tree.md.
+BEAM_SHARE = 0.6
+MAX_ACTIVE = 5000  # tokens in a frame, if nothing else is said; docs/adr/0013-prefix-tree.md
 
 
 class TreeSearch:

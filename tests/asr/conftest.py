@@ -19,7 +19,7 @@ from asr import train
 from asr.cli import command_line, main
 from asr.commands.parsing import CommandLine
 from asr.corpora.tones import write_tones
-from asr.endings import SIGNALS
+from foundation.endings import SIGNALS
 
 # Small enough for seconds, large enough to be a real search for weights.
 SETTINGS = ("gmm.mixtures=1,2", "gmm.iterations=4,3", "tuning.word_penalties=0,-20", "tuning.lm_scales=5,10")

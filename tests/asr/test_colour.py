@@ -29,6 +29,18 @@ def test_who_wants_colour(environment: dict[str, str], at_terminal: bool, in_fil
     assert wants_colour(io.StringIO(), environment) is in_file
 
 
+@pytest.mark.parametrize(
+    ("environment", "is_coloured"), [({}, False), ({"WT_SESSION": "1"}, True), ({"TERM": "xterm"}, True)]
+)
+def test_the_old_console_of_windows_has_no_colours(
+    environment: dict[str, str], is_coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as on_windows:
+        on_windows.setattr("os.name", "nt")
+        found = wants_colour(Terminal(), environment)
+    assert found is is_coloured
+
+
 def test_first_words_of_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)

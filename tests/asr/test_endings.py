@@ -12,7 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from asr.endings import (
+from asr.errors import CorpusError
+from foundation.endings import (
     BAD_INPUT,
     SIGNALS,
     StoppedBySignal,
@@ -22,12 +23,11 @@ from asr.endings import (
     line_of,
     stopped_by_exception,
 )
-from asr.errors import CorpusError
 
 # A run that cleans up, and takes its time for that if it is told to.
 RUN = """
 import sys, time
-from asr.endings import exit_code_of, stopped_at_once, stopped_by_exception
+from foundation.endings import exit_code_of, stopped_at_once, stopped_by_exception
 
 def run():
     with stopped_by_exception():
@@ -160,7 +160,7 @@ def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 def test_windows_says_of_a_closed_pipe_that_an_argument_is_invalid(system: str, code: int) -> None:
     run = f"""
 import errno, os, sys
-from asr.endings import exit_code_of
+from foundation.endings import exit_code_of
 
 def run():
     raise OSError(errno.EINVAL, "Invalid argument")
@@ -173,7 +173,10 @@ sys.exit(exit_code_of(run))
 
 
 def test_a_window_that_is_closed_is_a_signal_where_there_is_one() -> None:
-    run = "import signal; signal.SIGBREAK = signal.SIGUSR1\nfrom asr.endings import SIGNALS; print(*SIGNALS)"
+    run = (
+        "import signal; signal.SIGBREAK = signal.SIGUSR1\n"
+        "from foundation.endings import SIGNALS; print(*SIGNALS)"
+    )
     done = subprocess.run([sys.executable, "-c", run], capture_output=True, check=True)
     assert done.stdout.split() == b"2 15 1 10".split()
 
@@ -189,7 +192,7 @@ def test_handlers_are_put_back() -> None:
 
 def test_signals_at_the_same_time_are_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [100.0]
-    monkeypatch.setattr("asr.endings.time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    monkeypatch.setattr("foundation.endings.time", SimpleNamespace(monotonic=lambda: now_s[0]))
     called: list[tuple[str, int]] = []
 
     def sent(number: int, after_s: float) -> list[tuple[str, int]]:

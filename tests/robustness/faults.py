@@ -48,8 +48,8 @@ from fault_injection import (
 
 from asr.cli import main as main_of_asr
 from asr.corpora.tones import write_tones
-from asr.endings import code_of
 from benchmarks.report import argument_parser, print_table, write_report
+from foundation.endings import code_of
 
 MODELS = ("gmm", "npd")
 SETTINGS = (

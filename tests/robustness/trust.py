@@ -96,12 +96,12 @@ def section(name: str, measured: Path) -> str:
     """Return the text of a section, with what it was measured on."""
     path = measured / f"{name}.json"
     if not path.is_file():
-        return f"Missing: not measured yet for this version (`python benchmarks/{name}.py`)."
+        return f"Missing: not measured yet for this version (`python tests/robustness/{name}.py`)."
     report = json.loads(path.read_text(encoding="utf-8"))
     machine = report.get("machine", {})
     place = f"{machine.get('processor')}, {machine.get('cores')} cores, Python {machine.get('python')}"
     measured_at = f"revision {machine.get('revision')}, {str(machine.get('date'))[:10]}"
-    return f"{SECTIONS[name](report)}\n\nMeasured by `benchmarks/{name}.py` on {place}; {measured_at}."
+    return f"{SECTIONS[name](report)}\n\nMeasured by `tests/robustness/{name}.py` on {place}; {measured_at}."
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

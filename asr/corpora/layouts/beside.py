@@ -51,7 +51,7 @@ _OTHER_TEXTS = frozenset(
 _TEXTS = (".txt", ".lab")
 _HTK_LABELS = re.compile(r"\s*\d+\s+\d+\s+\S+")
 _LISTS = (".stm", ".ctm")  # kinds that name their recordings
-_OVERLAP_S = 0.1
+_OVERLAP_S = 0.1  # by feel
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from asr.corpora.layouts.layout import SPLIT_NAMES, WHOLE, Layout, Scan
-from asr.corpora.layouts.recordings import found_by_ends, is_file, moved_note
+from asr.corpora.layouts.recordings import found_by_ends, is_file, moved_note, written_ways
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, Problem
 from asr.formats.tables import IdTable, read_speakers, read_table, words_of
@@ -112,7 +112,8 @@ def _audio_paths(recordings: IdTable, directory: Path) -> tuple[dict[str, Path],
 
 
 def _existing(name: str, directory: Path) -> Path | None:
-    candidates = [Path(os.path.abspath(base / name)) for base in (directory, Path.cwd())]
+    places = (base / way for base in (directory, Path.cwd()) for way in written_ways(name))
+    candidates = [Path(os.path.abspath(place)) for place in places]
     return next((path for path in candidates if is_file(path)), None)
 
 

@@ -26,7 +26,7 @@ from asr.formats.tables import words_of
 
 _NAME = re.compile(r"(.*?)(recordings|supervisions)((?:[_.-].*)?)\.jsonl(\.gz)?")
 _LONGEST_LINE = 1 << 24
-_WHOLE_S = 0.002  # a supervision that ends so near the recording's end lasts as long as that
+_WHOLE_S = 0.002  # a supervision that ends so near the recording's end lasts as long as that; by feel
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from unicodedata import normalize
 
 from asr.corpora.layouts.layout import WHOLE, Layout, Scan
 from asr.corpora.layouts.metadata import Entry, unnamed, utterances_of
@@ -33,8 +34,8 @@ from foundation.errors import listed
 _NAMES = frozenset({"transcript", "transcripts", "transcription", "transcriptions", "prompts"})
 _NOT_LISTS = frozenset({"lexicon.txt", "word_pairs.txt", "speakers.txt"})
 _SEXES = frozenset({"m", "f", "male", "female", "man", "woman", "f/m", "m/f"})
-_N_HEAD = 20
-_N_NAMED = 3
+_N_HEAD = 20  # by feel
+_N_NAMED = 3  # by feel
 # Of the lines of a list's head, the share that must name recordings; by feel.
 _MOST = 0.5
 LIBRISPEECH_SUFFIX = ".trans.txt"
@@ -89,13 +90,14 @@ def _scan(source: Path) -> Scan:
 
 
 def _stems(directory: Path) -> dict[str, Path]:
-    """Return recordings by file name without suffix, but for names that several have."""
+    """Return recordings by file name without suffix, in NFC, but for names that several have."""
     found: dict[str, Path] = {}
     several: set[str] = set()
     for path in recordings(directory):
-        if path.stem in found:
-            several.add(path.stem)
-        found[path.stem] = path
+        stem = normalize("NFC", path.stem)
+        if stem in found:
+            several.add(stem)
+        found[stem] = path
     return {stem: path for stem, path in found.items() if stem not in several}
 
 
@@ -116,7 +118,7 @@ def _lines(text: str, where: str) -> list[_Line]:
         last = PurePosixPath(name.replace("\\", "/")).name
         if last:
             stem = PurePosixPath(last).stem if is_audio(Path(last)) else last
-            found.append(_Line(f"{where}:{number}", stem, "".join(rest).strip()))
+            found.append(_Line(f"{where}:{number}", normalize("NFC", stem), "".join(rest).strip()))
     return found
 
 

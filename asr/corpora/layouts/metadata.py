@@ -283,7 +283,11 @@ def _utterances(
 
 def _relative(name: str, directory: Path) -> Path:
     """Return a recording's name relative to the directory, but for the folder that all recordings are in."""
-    path = Path(os.path.relpath(directory / name.replace("\\", "/"), directory))
+    path = directory / name.replace("\\", "/")
+    try:
+        path = Path(os.path.relpath(path, directory))
+    except ValueError:  # on another drive (Windows)
+        path = path.relative_to(path.anchor)
     parts = [part for part in path.parts if part != ".."]
     return Path(*parts[1:] if len(parts) > 1 and parts[0].casefold() in CONTAINERS else parts)
 

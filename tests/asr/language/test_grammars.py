@@ -6,7 +6,6 @@ from typing import get_args
 
 import pytest
 
-from asr.config import GrammarName
 from asr.errors import ConfigError, ExperimentError
 from asr.language.grammars import (
     GRAMMARS,
@@ -17,6 +16,7 @@ from asr.language.grammars import (
     sentences_outside,
     write_grammar,
 )
+from asr.systems import GrammarName
 from asr.text.forms import WordForms
 from decoder.errors import LexiconError
 from decoder.grammars.grammar import WordLoop

@@ -11,10 +11,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from acoustic.hmm.topology import Topology
-from asr.config import GrammarName
 from asr.language.grammars import write_grammar
 from asr.planning import search_costs as module
 from asr.planning.search_costs import SearchCosts, search_costs, stretches
+from asr.systems import GrammarName
 from decoder.decoder import Decoder, DecoderConfig
 from decoder.lexicon import Lexicon
 

@@ -63,6 +63,21 @@ def test_paths_may_lead_outside(tmp_path: Path, write_audio: Write) -> None:
     assert found.speakers == ("far", "near")
 
 
+def test_recordings_may_lie_on_another_drive(
+    tmp_path: Path, write_audio: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_windows(path: Path, start: Path) -> str:
+        raise ValueError("path is on mount 'D:', start on mount 'C:'")
+
+    write_audio(tmp_path, "elsewhere/x.wav")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "t.csv").write_text(f"file_name,text\n{tmp_path / 'elsewhere' / 'x.wav'},yes\n")
+    monkeypatch.setattr("os.path.relpath", of_windows)
+    (found,) = read_corpus(tmp_path / "in")
+    assert (found.words, found.audio_path) == (("yes",), tmp_path / "elsewhere" / "x.wav")
+    assert found.utterance_id.endswith("elsewhere-x")
+
+
 def test_a_folder_that_all_share_is_no_speaker(tmp_path: Path, write_audio: Write) -> None:
     write_audio(tmp_path, "speech/a.wav", "speech/b.wav")
     (tmp_path / "t.csv").write_text("path,text\nspeech/a.wav,yes\nspeech/b.wav,no\n")

@@ -16,6 +16,26 @@ from asr.corpora.layouts.recordings import (
     recordings,
 )
 
+TABLES = {
+    "metadata.csv": "file_name,text\n{}.wav,yes\n",
+    "transcripts": "{} yes\n",
+    "wav.scp": "u {}.wav\n",
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(("on_disk", "in_table"), [("e\u0301", "\u00e9"), ("\u00e9", "e\u0301")])
+def test_accents_may_be_written_otherwise_on_the_disk(
+    tmp_path: Path, write_audio: Callable[..., None], table: str, on_disk: str, in_table: str
+) -> None:
+    write_audio(tmp_path, f"{on_disk}.wav")
+    (tmp_path / table).write_text(TABLES[table].format(in_table), encoding="utf-8")
+    if table == "wav.scp":
+        (tmp_path / "text").write_text("u yes\n")
+        (tmp_path / "utt2spk").write_text("u s\n")
+    (found,) = read_corpus(tmp_path)
+    assert (found.words, found.audio_path.name) == (("yes",), f"{on_disk}.wav")
+
 
 def test_recordings_of_any_case_but_no_hidden_ones(tmp_path: Path, write_files: Callable[..., Path]) -> None:
     names = ("b.WAV", "a.opus", "sub/c.flac", ".d.wav", ".git/e.wav", "f.txt")

@@ -4,7 +4,7 @@ import pytest
 
 from asr.config import ExperimentConfig, known_keys, short_key, with_settings
 from asr.errors import ConfigError
-from asr.grid import Point, find_point, grid
+from asr.sweeps import Point, find_point, grid
 
 
 def texts(*settings: str) -> list[str]:

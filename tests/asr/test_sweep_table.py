@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.commands.sweep_table import format_sweep
-from asr.scoring.points import Difference, SweepRow
+from asr.sweeps import Difference, SweepRow, format_sweep
 
 PLACE = Path("exp/sweep.json")
 

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 BAD_INPUT = 2
-_SAME_REQUEST_S = 1.0
+_SAME_REQUEST_S = 1.0  # by feel
 # What is said of what ends a run, as a terminal, a scheduler or a closed connection asks for it. Windows
 # lacks SIGHUP, and has SIGBREAK for Ctrl-Break and for a window that is closed.
 _SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up", "SIGBREAK": "interrupted"}
