@@ -30,3 +30,10 @@ def test_the_version_is_one() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {project['version']}\n" in citation
     assert project["version"] in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_what_ci_runs_is_there() -> None:
+    for script in ("run", "lint", "supply", "lowest"):
+        text = (ROOT / ".ci" / script).read_text(encoding="utf-8")
+        named = re.findall(r"(?<![\w/$.])((?:tests|benchmarks|\.ci)/[\w./]+)", text)
+        assert [path for path in named if not (ROOT / path).exists()] == [], script
