@@ -17,8 +17,9 @@ from asr.experiment import LOG, Experiment
 from asr.files import as_train_wrote, read_object, storage_errors, write_json
 from asr.progress import log_file
 from asr.recipe import is_known_recipe, load_recipe
-from asr.stages.store import StageStore
+from asr.store import StageStore
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
+from asr.training.recognition import read_rows
 
 FILE, FIGURE = "sparsity.json", "sparsity.png"
 
@@ -69,7 +70,6 @@ def sparsity(
         raise ConfigError(f'model "{model}" has no number of centres to change; expected npd, orols or pools')
     store, first = StageStore(out), _recorded(out, record, recipe)
     with store.locked(), storage_errors(out), log_file(out / LOG), store.used.counted_for(out / FILE):
-        store.tell_of_other_code()
         rows = tuple(_rows(first, store, model, system, sizes))
         write_json(out / FILE, {"model": model, "rows": [asdict(row) for row in rows]})
     _draw(rows, out / FIGURE)
@@ -124,12 +124,14 @@ def _rows(
     for n in sizes:
         changed = with_settings(first.config, [f"{section_of(system)}.n_centers={n}"])
         run = Experiment(first.loaded, first.corpus_dir, first.out, changed, first.preset, store)
-        if not len(run.task.corpus("dev")):
+        found = run.begin()
+        if "dev" not in found.splits:
             raise ExperimentError(f"{store.root}: the task has no dev set, expected one to score on")
-        trained = run.models.acoustic_model(system, ("train",))
-        tuned = run.decoding.tuning(f"{model}-{n}", trained, learns_rejection=False)
-        results = run.decoding.rows(tuned, model=model, preset="", split="dev")
-        n_distinct = describe(uncombined(load_model(trained.path).emissions))["centers"]
+        steps = run.steps({f"{model}-{n}": system}, learns_rejection=False)
+        tuning = next(step for step in steps if step.name == f"tuning-{model}-{n}")
+        results = read_rows(run.path(tuning), found.grammars, model=model, preset="", split="dev")
+        trained = load_model(run.path(tuning.made_from["model"]))
+        n_distinct = describe(uncombined(trained.emissions))["centers"]
         for row in results:
             yield SparsityRow(n, n_distinct, row.grammar, row.word_accuracy, row.interval)
 

@@ -33,6 +33,8 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
@@ -46,9 +48,7 @@ from asr.language.grammars import read_grammar
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
-from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
-from asr.stages.task import TaskStages
+from asr.store import StageStore
 from asr.systems import SYSTEMS, GrammarName, find_system
 from asr.transcribe import scored_speech
 from benchmarks.papers.layout import write_section

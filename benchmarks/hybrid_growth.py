@@ -27,7 +27,7 @@ from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 from acoustic.pairs.train_svm import SvmConfig
 from asr.experiment import Experiment
 from asr.files import read_json, write_json
-from asr.stages.store import StageOutput
+from asr.store import StageOutput
 from asr.systems import HybridSystem
 from asr.training.hybrid import hybrid_frames, hybrid_front_end, load_units
 from foundation.arrays import Ints

@@ -16,7 +16,7 @@ from acoustic.ways import train_emissions
 from asr.config import ExperimentConfig
 from asr.experiment import Experiment
 from asr.files import read_json
-from asr.stages.store import RECORD, StageOutput
+from asr.store import RECORD, StageOutput
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 
 POOLS = "npd-pools"  # centres that NPD selects for each state, shared by the state's pairs; least squares

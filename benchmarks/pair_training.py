@@ -12,6 +12,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from report import argument_parser, print_table, write_report
 
 from acoustic.emissions.training import THESIS, AlignedFrames, HybridConfig, aligned_frames, halves
@@ -20,9 +22,7 @@ from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.ways import train_emissions
 from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
-from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
-from asr.stages.task import TaskStages
+from asr.store import StageStore
 from asr.training.hybrid import Units, hybrid_front_end, load_units
 from foundation.threads import default_workers
 

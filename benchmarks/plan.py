@@ -34,7 +34,7 @@ from asr.planning.sample import size_of
 from asr.planning.walk import GROUPS, Stage
 from asr.recipe import LoadedRecipe, load_recipe
 from asr.sparsity import config_of
-from asr.stages.store import RECORD
+from asr.store import RECORD
 from asr.systems import find_system
 from benchmarks.papers.layout import write_section
 

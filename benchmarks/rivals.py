@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from report import argument_parser, markdown_table, print_table, write_report
 
 from acoustic.alignment import align
@@ -41,9 +43,7 @@ from acoustic.pairs.rivals import (
 from acoustic.pairs.train_pools import PoolsConfig, fit_pools, pool_centers
 from asr.corpora.speech_data import SpeechData
 from asr.recipe import load_recipe
-from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
-from asr.stages.task import TaskStages
+from asr.store import StageStore
 from asr.training.hybrid import Units, hybrid_frames, hybrid_front_end, load_units
 from benchmarks.papers.layout import write_section
 from decoder.lexicon import Lexicon

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
 from pair_training import frames_of
 from report import argument_parser, markdown_table, write_report
 from rm1_frames import NEW, generated_frames
@@ -26,9 +28,7 @@ from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 from acoustic.pairs.train_svm import SvmConfig
 from asr.recipe import load_recipe
-from asr.stages.models import ModelStages
-from asr.stages.store import StageStore
-from asr.stages.task import TaskStages
+from asr.store import StageStore
 from asr.training.hybrid import load_units
 from benchmarks.papers.layout import write_section
 from foundation.arrays import Singles

@@ -12,14 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from asr.stages.decoding import DecodingStages
+from asr.stages.models import ModelStages
+from asr.stages.task import TaskStages
+
 from asr.config import ExperimentConfig
 from asr.experiment import Experiment
 from asr.files import read_json, write_json
 from asr.recipe import LoadedRecipe
-from asr.stages.decoding import DecodingStages
-from asr.stages.models import ModelStages
-from asr.stages.store import StageOutput, StageStore
-from asr.stages.task import TaskStages
+from asr.store import StageOutput, StageStore
 
 COSTS = "costs.json"
 

@@ -23,6 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from asr.stages.models import CHOICE
 from hybrid_growth import (
     SAMPLED,
     SVM,
@@ -54,7 +55,6 @@ from asr.progress import log_file
 from asr.recipe import load_recipe
 from asr.scoring.results import Result
 from asr.scoring.scoring import compare, score
-from asr.stages.models import CHOICE
 from asr.systems import HybridSystem
 from asr.training.choice import said_values
 from benchmarks.papers.layout import write_section

@@ -68,7 +68,9 @@ def new_recording(out: str | Path) -> Path:
     from asr.recipe import load_recipe
 
     task = load_recipe("demo")
-    return Experiment(task, None, Path(out), task.recipe.config, "best").task.prepared.path / "new.wav"
+    experiment = Experiment(task, None, Path(out), task.recipe.config, "best")
+    experiment.begin()
+    return experiment.path(experiment.begun[0]) / "new.wav"
 
 
 def _run_demo(options: argparse.Namespace) -> int:

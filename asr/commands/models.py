@@ -10,11 +10,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acoustic.ways import PRESETS
 from asr.commands.parsing import Verb, add_experiment, add_model
 from asr.commands.printing import print_result
 from asr.files import as_plain, read_json
 from asr.recipe import built_in_recipes, installed_recipes
-from asr.systems import PRESETS, SPARSITY_SIZES, SYSTEMS
+from asr.systems import SPARSITY_SIZES, SYSTEMS
 
 if TYPE_CHECKING:
     from asr.scoring.results import Result

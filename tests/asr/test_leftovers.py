@@ -16,15 +16,18 @@ from asr import clean, train
 from asr.errors import ExperimentError
 from asr.files import write_json
 from asr.leftovers import format_leftovers
-from asr.stages.store import StageStore
+from asr.store import StageStore, Step
 
 KEY = "0123456789ab"
 
 
 def make(store: StageStore, name: str, n_bytes: int = 10) -> Path:
     """Run a stage whose output has so many bytes and return its directory."""
-    output = store.run(name, lambda directory: (directory / "x").write_bytes(b"x" * n_bytes), config=n_bytes)
-    return output.path
+
+    def write(directory: Path, n_bytes: int) -> None:
+        (directory / "x").write_bytes(b"x" * n_bytes)
+
+    return store.output(Step(name, write, arguments={"n_bytes": n_bytes})).path
 
 
 @pytest.fixture
@@ -235,7 +238,7 @@ class TestRefused:
 
     def test_a_run_is_under_way_in_another_process(self, experiment: Path) -> None:
         code = (
-            "import sys; from pathlib import Path; from asr.stages.store import StageStore\n"
+            "import sys; from pathlib import Path; from asr.store import StageStore\n"
             "with StageStore(Path(sys.argv[1])).locked(): print(flush=True); sys.stdin.read()"
         )
         with subprocess.Popen([sys.executable, "-c", code, experiment], stdin=-1, stdout=-1) as process:
@@ -364,9 +367,9 @@ class TestWholeExperiment:
             raise KeyboardInterrupt(1)
 
         with monkeypatch.context() as patch:
-            patch.setattr("asr.stages.models.own_units", None)
+            patch.setattr("asr.training.aligned.own_units", None)
             patch.setattr(
-                "asr.stages.decoding.tune", lambda *given, **named: exec("raise KeyboardInterrupt(1)")
+                "asr.training.recognition.tune", lambda *given, **named: exec("raise KeyboardInterrupt(1)")
             )
             with pytest.raises(KeyboardInterrupt, match="1"):
                 train("folder", corpus=tones, out=out, models=["gmm2"], settings=options)

@@ -16,7 +16,7 @@ from asr.experiment import Experiment
 from asr.files import as_plain
 from asr.formats.transcripts import read_transcripts
 from asr.scoring.results import read_results
-from asr.stages.store import StageStore
+from asr.store import StageStore
 from asr.sweeps import Sweep
 
 Digests = Callable[[Path], dict[str, str]]

@@ -16,7 +16,7 @@ from asr.experiment import Experiment
 from asr.recipe import built_in_recipes
 from asr.scoring.results import read_results
 from asr.sparsity import SparsityRow, format_sparsity, sparsity
-from asr.stages.store import StageStore
+from asr.store import StageStore
 from asr.systems import PRESETS, SYSTEMS
 
 Run = Callable[..., tuple[int, str, str]]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asr.stages import fitting, models
 from numpy.testing import assert_allclose
 
 from acoustic.emissions import one_vs_rest
@@ -15,7 +16,6 @@ from asr.corpora.corpus import Utterance, read_corpus
 from asr.planning import pair_costs, prices, speech_costs
 from asr.planning.amounts import task_amounts
 from asr.planning.sample import evenly_by_length, held_out_sample, size_of, training_sample
-from asr.stages import fitting, models
 from asr.training import fit
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig
