@@ -405,7 +405,7 @@ class StageStore:
 
 @contextmanager
 def lock(root: Path) -> Iterator[None]:
-    """Hold an experiment directory; that another process holds it is an error."""
+    """Hold the lock of an experiment directory; raise an error if another process holds it."""
     with storage_errors(root):
         handle = open(root / ".lock", "a+b")  # noqa: SIM115 (it is the lock)
     with handle:

@@ -1,4 +1,4 @@
-"""What an experiment directory holds that neither its results nor the same command, run again, need.
+"""``asr clean``: what an experiment directory holds that neither its results nor the same command need.
 
 These are stages that no file of results was made from (`asr.store`), and what killed runs have left:
 ``.partial`` outputs, and ``.blocks`` of stages that were not finished. Only what bears the mark of a stage

@@ -162,7 +162,7 @@ def write_recognizer(
 
 @dataclass(frozen=True)
 class FitCurves:
-    """How probable it is that a whole transcript, or one word of it, was spoken; None if not to be told."""
+    """Curves that say how probably a transcript, or one word of it, was spoken; None where unknown."""
 
     utterance: FitCurve | None
     word: FitCurve | None

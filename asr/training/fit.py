@@ -48,7 +48,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Heard:
-    """An utterance with its own transcript and with those of others.
+    """How well an utterance fits its own transcript, and those of other utterances.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ def _evenly(n: int, n_chosen: int | None) -> list[int]:
 
 
 def n_wrong_each(n_utterances: int) -> int:
-    """Return with how many transcripts of others each of some utterances is aligned."""
+    """Return the number of other utterances' transcripts with which each of some utterances is aligned."""
     return min(_MOST_WRONG, -(-N_WRONG_PAIRS // max(n_utterances, 1)))
 
 
