@@ -11,6 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from made_steps import Made
+
 from acoustic.emissions.emission_model import uncombined
 from acoustic.model import load_model
 from asr.config import with_settings
@@ -21,6 +23,7 @@ from asr.recipe import load_recipe
 from asr.scoring.scoring import compare
 from asr.store import RECORD, StageOutput
 from asr.systems import HybridSystem
+from asr.training.recognition import read_rows
 from benchmarks.papers.layout import table
 
 UNITS = {"context": "phones in context within words", "cross-word": "phones in context across words"}
@@ -45,14 +48,17 @@ def triphones(corpus: Path, work: Path) -> tuple[str, list[dict[str, Any]]]:
         config = with_settings(recipe.recipe.config, [*SETTINGS, f"hybrid.units={units}"])
         experiment = Experiment(recipe, corpus, work, config, "best")
         with experiment.store.locked():
-            model = experiment.models.acoustic_model(HybridSystem("pools"), ("train",))
-            tuned.append(experiment.decoding.tuning(f"outlook-{units}", model))
-        found = experiment.decoding.rows(tuned[-1], model="npd", preset="best", split="dev")
+            name = f"outlook-{units}"
+            made = Made(experiment, named={name: HybridSystem("pools")})
+            model = made.model(name)
+            tuned.append(made[f"tuning-{name}"])
+        grammars = experiment.found.grammars
+        found = read_rows(tuned[-1].path, grammars, model="npd", preset="best", split="dev")
         n_classes = uncombined(load_model(model.path).emissions).machines.n_classes
         seconds = [cpu_seconds(model), cpu_seconds(tuned[-1])]
         accuracies = [f"{r.word_accuracy:.1f} ({r.interval[0]:.1f}–{r.interval[1]:.1f})" for r in found]
-        references = experiment.task.corpus("dev").text
-        better = [difference(references, tuned[0], tuned[-1], g) for g in experiment.task.grammars]
+        references = made.corpus("dev").text
+        better = [difference(references, tuned[0], tuned[-1], g) for g in grammars]
         cells = [str(n_classes), f"{n_classes * (n_classes - 1) // 2:,}", *accuracies]
         rows.append(
             (label, *cells, *(better if len(tuned) > 1 else ["", ""]), *(f"{s:.0f}" for s in seconds))
