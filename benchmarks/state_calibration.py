@@ -33,8 +33,12 @@ from report import argument_parser, print_table, write_report
 
 from acoustic.alignment import align
 from acoustic.emissions.adaptation import adapted_frames
-from acoustic.emissions.emission_model import CombinedModel, EmissionModel, uncombined
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.emissions.emission_model import (
+    CombinedModel,
+    EmissionModel,
+    PairwiseDiscriminantModel,
+    uncombined,
+)
 from acoustic.errors import AlignmentError
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.tying import base_states

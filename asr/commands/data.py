@@ -197,7 +197,7 @@ def _run_lexicon(options: argparse.Namespace) -> int:
 
 
 def lexicon_record(found: Lexicon) -> dict[str, Any]:
-    """Return pronunciations."""
+    """Return the pronunciations of a lexicon as JSON can hold them."""
     words = [
         {"word": word, "pronunciations": found.pronunciations(word), "guessed": word in found.guessed}
         for word in found
@@ -308,7 +308,7 @@ def language_model_record(model: LanguageModel) -> dict[str, Any]:
 
 
 def language_model_text(model: LanguageModel) -> str:
-    """Return the same in words a person wants, the most frequent unknown words first."""
+    """Return size and perplexity of a language model in words, the most frequent unknown words first."""
     from foundation.errors import listed
 
     def usage(text: Usage) -> str:

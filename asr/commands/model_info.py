@@ -121,7 +121,7 @@ def _measured(recognizer: Recognizer, recording: Path) -> dict[str, Any]:
 
 
 def format_info(found: Mapping[str, Any]) -> str:
-    """Return the same in words a person wants."""
+    """Return the description of a model in words."""
     lines = [_paragraph(label, text) for label, text in _paragraphs(found)]
     return "\n".join([_title(found), "", *lines])
 
