@@ -30,11 +30,12 @@ from foundation.arrays import Floats, Integers, Ints, Reals, Singles
 from foundation.sequences import Computed
 from foundation.threads import single_threaded_libraries
 
+Frames = Singles | Sequence[Singles]
+
 PRIOR_WRONG = 0.03  # share of a corpus whose transcripts are expected to be wrong; by feel
 _LEAST_PAIRS = 10  # of each kind, to learn a curve from; by feel
-_N_ROUNDS = 20  # by feel
+_N_ROUNDS = 20  # of learning the curve, at most; by feel
 _WEAK = 1e3  # the inverse strength of the penalty on the slope over margins of variance 1; by feel
-Frames = Singles | Sequence[Singles]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def align_frames(
 def align_with_margins(
     frames: Frames, graph: UtteranceGraph, model: AcousticModel, beam: float = 400.0
 ) -> tuple[Alignment, Margins]:
-    """Return the alignment of one utterance and how well its words fit; the parameters are the same."""
+    """Return the alignment of one utterance and how well its words fit; parameters as of `align_frames`."""
     blocks, loop = in_blocks(frames), loop_graph(model.topology)
     loops: list[BestPath] = []
     highest: list[Reals] = []  # of any state, for frames too few for any phone
@@ -125,7 +126,7 @@ def align_with_margins(
 
 
 def in_blocks(frames: Frames) -> Sequence[Singles]:
-    """Return the blocks of frames; of an array those of as many frames as are scored at a time."""
+    """Return frames in blocks; an array is cut into as many frames as are scored at a time."""
     if not isinstance(frames, np.ndarray):
         return frames
     n_blocks = max(-(-len(frames) // BLOCK_FRAMES), 1)
@@ -167,7 +168,7 @@ def align_in_blocks(
     states: Integers | None = None,
     beam: float = 400.0,
 ) -> tuple[Alignment, Reals]:
-    """Return what `align` does, and the score (T,) of each frame's state, where all scores need much memory.
+    """Return what `align` returns, and each frame's score (T,), of scores that come block by block.
 
     Parameters
     ----------
@@ -251,7 +252,7 @@ class Margins:
 
 
 def loop_path(scores: Reals, loop: UtteranceGraph, topology: Topology, beam: float = 400.0) -> Ints:
-    """Return the states (T,) on the best path through any phones; none of too few frames for a phone.
+    """Return the states (T,) on the best path through any phones; empty if frames are too few for a phone.
 
     Parameters
     ----------
@@ -309,7 +310,7 @@ class FitCurve:
 
 
 def fit_curve(right: Floats, wrong: Floats, prior_wrong: float = PRIOR_WRONG) -> FitCurve | None:
-    """Return the curve that tells margins of right words from margins of wrong ones; None of too few.
+    """Return the curve that tells margins of right words from those of wrong ones; None if there are too few.
 
     Some of the right ones are errors of the corpus. Each counts as right by the probability that it has on
     the curve, in turn with the curve (expectation-maximisation). A weak penalty keeps the slope finite where

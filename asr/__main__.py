@@ -1,4 +1,4 @@
-"""The entry point of ``asr``, also ``python -m asr``: nothing but the guard comes before the imports."""
+"""The entry point of ``asr`` and ``python -m asr``, which can be interrupted while modules are imported."""
 
 from __future__ import annotations
 

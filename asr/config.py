@@ -42,7 +42,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z]{2,4})?")
 
 
 def check_text(text: str) -> None:
-    """Raise a ConfigError if this is no way of reading transcripts."""
+    """Raise a ConfigError unless this is a value of the option ``text``: plain, exact, or a language."""
     if text not in ("plain", "exact") and not _LANGUAGE.fullmatch(text):
         known = "plain, exact or a language such as en, de or pt_BR"
         raise ConfigError(f'text: expected {known}, got "{text}"; change it')
@@ -313,7 +313,7 @@ def check_settings(settings: Iterable[str], systems: Mapping[str, System], confi
 
 
 class Home(NamedTuple):
-    """Which models an option belongs to: said to a person, and asked of a system."""
+    """The models that an option belongs to: in words, and as a function that decides it for a system."""
 
     models: str
     has: Callable[[System, ExperimentConfig], bool]

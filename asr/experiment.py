@@ -1,10 +1,9 @@
-"""An experiment: the stages of a recipe in order, from which finished ones are skipped, and its results.
+"""An experiment: the steps of a training (`asr.pipeline`) done one after the other, and their results.
 
-Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (see `asr.stages.store`),
-``used.json`` (see `asr.stages.used`), ``models/NAME/`` (all a recogniser needs, and ``data.json``, which says
-how much it was made from), ``default.json``,
-``results.json``, ``suspicious.json`` (utterances of the training data that look as if something were wrong
-with them).
+Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (outputs of the steps) and
+``used.json`` (which of them the results need; see `asr.store`), ``models/NAME/`` (all a recogniser needs, and
+``data.json``, which says how much it was made from), ``default.json``, ``results.json``, ``suspicious.json``
+(utterances of the training data that look as if something were wrong with them).
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -25,17 +23,19 @@ from asr.corpora.speech_data import SpeechData
 from asr.decoding.model_directories import DEFAULT_MODEL, MODELS
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.transcripts import read_transcripts
+from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pipeline
 from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, check_corpus
 from asr.scoring.results import RESULTS, Result, write_results
 from asr.scoring.scoring import Transcripts
 from asr.spotting.rejection import copy_chosen, rows_of_chosen
-from asr.stages.decoding import DecodingStages
-from asr.stages.models import ModelStages
-from asr.stages.store import StageOutput, StageStore
-from asr.stages.task import TaskStages
-from asr.systems import System, find_system
-from asr.training.suspicious import read_suspicious, write_suspicious
+from asr.store import Outlook, StageStore, Step
+from asr.systems import HybridSystem, System, find_system
+from asr.training.choice import values_of
+from asr.training.fit import read_suspicious, write_suspicious
+from asr.training.recognition import read_rows
+from asr.training.task import Found, Source, forget, found_in, read_lexicon, read_speech
+from decoder.lexicon import Lexicon
 from foundation.errors import listed
 
 CONFIG, LOG = "config.json", "log.txt"
@@ -53,10 +53,12 @@ class Experiment:
     out : experiment directory
     config : resolved configuration
     preset : name of the preset, for the results
-    store : the stages; those of ``out`` itself by default, of a sweep those that its points share
+    store : outputs of the steps; those of ``out`` itself by default, of a sweep those that its points share
 
     Attributes
     ----------
+    begun : the first two steps, which prepare the task; none before `begin`
+    found : what these have found
     evaluated : what was decoded in `run`, by model and split
     """
 
@@ -75,20 +77,43 @@ class Experiment:
         self.config = config
         self.preset = preset
         self.store = store or StageStore(out)
-        self.task = TaskStages(self.store, loaded, corpus_dir, config)
-        self.models = ModelStages(self.task)
-        self.decoding = DecodingStages(self.task)
-        self.evaluated: dict[tuple[str, str], StageOutput] = {}
+        self.begun: list[Step] = []
+        self._before_it_began: list[Outlook] = []
+        self.found = Found({}, (), (), {})
+        self.evaluated: dict[tuple[str, str], Path] = {}
 
     def systems(self, models: Sequence[str]) -> dict[str, System]:
-        """Return the systems of some models by their names; that the configuration has no place is an error.
+        """Return the systems of some models by name; raise an error if the configuration does not allow one.
 
         The names are those of directories: without a colon, which Windows does not allow in one.
         """
         systems = {name.replace(":", "-"): find_system(name, self.preset) for name in models}
         for name, system in systems.items():
-            self.models.check(name, system)
+            check_system(name, system, self.config)
         return systems
+
+    def begin(self) -> Found:
+        """Prepare the task and return what is in it."""
+        self.begun = beginning(self.loaded, self.corpus_dir, self.store.root, self.config)
+        self._before_it_began = self.store.outlook(self.begun)
+        task, words = (self.store.output(step).path for step in self.begun)
+        self.found = found_in(task, words, self.config.grammars)
+        return self.found
+
+    def steps(self, systems: Mapping[str, System], *, learns_rejection: bool = True) -> list[Step]:
+        """Return the steps that train some systems; those that prepare the task are done then."""
+        if not self.begun:
+            self.begin()
+        return pipeline(self.begun, self.found, self.config, systems, learns_rejection=learns_rejection)
+
+    def outlook(self, systems: Mapping[str, System]) -> list[Outlook]:
+        """Return which steps are done, those that prepare the task as they were before `begin`."""
+        steps = self.steps(systems)
+        return [*self._before_it_began, *self.store.outlook(steps)[len(self.begun) :]]
+
+    def path(self, step: Step) -> Path:
+        """Return the directory of a step's output; it is made if it is not there yet."""
+        return self.store.output(step).path
 
     def run(self, models: Sequence[str], *, briefly: bool = False) -> tuple[Result, ...]:
         """Train, tune and evaluate models; return the rows of ``results.json``.
@@ -100,23 +125,45 @@ class Experiment:
             self.out.mkdir(parents=True, exist_ok=True)
             # What cannot be used is found anew with each number of Gaussians.
             with log_file(self.out / LOG), warnings_once(), self.store.used.counted_for(self.out / RESULTS):
-                return self._run(systems, briefly)
+                forget()
+                try:
+                    return self._run(systems, briefly)
+                finally:
+                    forget()
 
     def _run(self, systems: Mapping[str, System], briefly: bool) -> tuple[Result, ...]:
         models = tuple(systems)
         if not briefly:
             say(f"{', '.join(models)} by the recipe {self.loaded.name}; the log is {self.out / LOG}")
-            self.store.tell_of_other_code()
         self._warn_of_another_corpus()
         self._write_config(models)
-        # Errors of recordings and grammars are raised before hours of training.
-        self.task.digests(SPLITS)
-        self._warn_of_splits()
-        self.task.grammar_files(("train",))
+        self.begin()
+        outlook = self.outlook(systems)
         if not briefly:
-            self._tell_of_amounts()
-        results = [row for name, system in systems.items() for row in self._run_model(name, system)]
-        self._list_suspicious(systems.values(), briefly=briefly)
+            tell_of_changes(outlook, self.store.root)
+        steps = {step.name: step for step in self.steps(systems)}
+        # 1. The task: what is wrong with recordings or grammars is known before hours of training.
+        names = list(steps)
+        self.store.run(steps[name] for name in names[: names.index("grammars") + 1])
+        self._warn_of_splits(systems)
+        data = {split: self._read(steps, split) for split in self.found.splits}
+        seconds = {split: self._seconds(part) for split, part in data.items()}
+        if not briefly:
+            corpora = {split: part.corpus for split, part in data.items()}
+            for split, line in judgement(corpora, seconds, self._lexicon(steps)):
+                say(f"{split}: {line}")
+        # 2. The models, each published as soon as it is there.
+        amounts = {split: amount_of(part.corpus, seconds[split]) for split, part in data.items()}
+        final = final_splits(self.found, self.config)
+        record = DataRecord(self.loaded.name, self.preset, amounts, final)
+        published = {f"recognizer-{name}": self.out / MODELS / name for name in models}
+        for step in steps.values():
+            path = self.path(step)
+            if step.name in published:
+                _publish(path, published[step.name], record)
+        # 3. The results.
+        results = [row for name in models for row in self._rows(name, steps)]
+        self._list_suspicious(steps, systems, briefly=briefly)
         write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
         write_results(
             results,
@@ -129,68 +176,44 @@ class Experiment:
 
     def transcripts(self, result: Result) -> tuple[Transcripts, Transcripts]:
         """Return what was said and what was recognised, of a row that `run` has returned."""
-        output = self.evaluated[result.model, result.split]
-        recognised = read_transcripts(output.path / f"{result.grammar}.txt", "kaldi")
-        spoken = self.task.corpus(result.split).text
+        path = self.evaluated[result.model, result.split]
+        recognised = read_transcripts(path / f"{result.grammar}.txt", "kaldi")
+        spoken = self.found.corpora[result.split].text
         return {name: spoken[name] for name in recognised}, recognised
 
-    @property
-    def _splits(self) -> tuple[str, ...]:
-        """The splits that the final models are trained on."""
-        has_dev = len(self.task.corpus("dev")) > 0
-        return ("train", "dev") if self.config.retrain_with_dev and has_dev else ("train",)
+    def _read(self, steps: Mapping[str, Step], split: str) -> SpeechData:
+        """Return the usable recordings of a split."""
+        parts = {"task": "task", "words": "words", split: f"features-{split}"}
+        return read_speech({part: self.path(steps[name]) for part, name in parts.items()})
 
-    def _tell_of_amounts(self) -> None:
-        """Say how much there is to learn from, and what that lets expect."""
-        data, seconds = self._data, self._seconds
-        for split, line in judgement({s: data[s].corpus for s in data}, seconds, self.task.lexicon):
-            say(f"{split}: {line}")
-
-    @cached_property
-    def _data(self) -> dict[str, SpeechData]:
-        """The usable data of each split that there is."""
-        return {split: self.task.data((split,)) for split in SPLITS if len(self.task.corpus(split))}
-
-    @cached_property
-    def _seconds(self) -> dict[str, dict[str, float]]:
-        """The duration of each utterance by split and id."""
+    def _seconds(self, data: SpeechData) -> dict[str, float]:
+        """Return the duration of each utterance by its id."""
         shift_s = self.config.front_end.shift_ms / 1000
-        return {s: {u.utterance_id: len(c) * shift_s for u, c in data} for s, data in self._data.items()}
+        return {u.utterance_id: len(cepstra) * shift_s for u, cepstra in data}
 
-    @cached_property
-    def _data_record(self) -> DataRecord:
-        """What the final models are trained and tested on."""
-        seconds = self._seconds
-        amounts = {split: amount_of(data.corpus, seconds[split]) for split, data in self._data.items()}
-        return DataRecord(self.loaded.name, self.preset, amounts, self._splits)
+    def _lexicon(self, steps: Mapping[str, Step]) -> Lexicon:
+        return read_lexicon({"lexicon": self.path(steps.get("pronunciations", steps["words"]))})
 
-    def _list_suspicious(self, systems: Iterable[System], *, briefly: bool) -> None:
+    def _rows(self, model: str, steps: Mapping[str, Step]) -> Iterator[Result]:
+        """Yield the rows of one model, of the splits that there are."""
+        for split, name in (("dev", f"tuning-{model}"), ("test", f"test-{model}")):
+            if split in self.found.splits:
+                path = self.evaluated[model, split] = self.path(steps[name])
+                yield from read_rows(path, self.found.grammars, model=model, preset=self.preset, split=split)
+
+    def _list_suspicious(
+        self, steps: Mapping[str, Step], systems: Mapping[str, System], *, briefly: bool
+    ) -> None:
         """Write what looks as if it were wrong in the training data, and say how much there is."""
-        found, n_utterances = read_suspicious(self.models.fitting.suspicious(systems, self._splits).path)
+        judge, final = judge_of(systems.values(), self.config), final_splits(self.found, self.config)
+        fit = steps[on_splits(f"fit-{judge.n_components}", final)]
+        found, n_utterances = read_suspicious(self.path(fit))
         write_suspicious(found, n_utterances, self.out)
         if found and not briefly:
             say(
                 f"{len(found)} of {n_utterances} utterances look as if text or sound were wrong; "
                 f"asr validate {self.out} --suspicious lists them"
             )
-
-    def _run_model(self, name: str, system: System) -> list[Result]:
-        """Train, tune, publish and evaluate one model."""
-        has_dev, has_test = len(self.task.corpus("dev")) > 0, len(self.task.corpus("test")) > 0
-        tuning = self.decoding.tuning(name, self.models.acoustic_model(system, ("train",)))
-        splits, model = self._splits, self.models.acoustic_model(system, self._splits)
-        fit = self.models.fitting.confidence(name, model, splits)
-        recognizer = self.decoding.recognizer(name, model, tuning, splits, fit)
-        _publish(recognizer.path, self.out / MODELS / name, self._data_record)
-        evaluated = [("dev", tuning)] if has_dev else []
-        if has_test:
-            evaluated.append(("test", self.decoding.evaluation(name, recognizer)))
-        self.evaluated |= {(name, split): output for split, output in evaluated}
-        return [
-            row
-            for split, output in evaluated
-            for row in self.decoding.rows(output, model=name, preset=self.preset, split=split)
-        ]
 
     def _warn_of_another_corpus(self) -> None:
         """Warn that results of another corpus are about to be replaced."""
@@ -203,19 +226,24 @@ class Experiment:
 
     def _warn_of_changes(self) -> None:
         """Warn that the corpus is no longer what these results are of."""
-        if changed := self.task.changed_files():
+        source: Source = self.begun[0].arguments["source"]
+        if changed := source.changed():
             logger.warning(
                 "%s: changed after the corpus was read; these results are of what was there before; run the "
                 "same command again for those of what is there now",
                 listed(changed, 5),
             )
 
-    def _warn_of_splits(self) -> None:
-        """Warn of properties of the splits that make the figures of dev or test misleading."""
-        if not len(self.task.corpus("dev")):
+    def _warn_of_splits(self, systems: Mapping[str, System]) -> None:
+        """Warn of what the splits do not allow, and of what makes the figures of dev or test misleading."""
+        if "dev" not in self.found.splits:
             logger.warning("there is no dev set: the decoder's weights are not tuned")
+            for way in dict.fromkeys(s.way for s in systems.values() if isinstance(s, HybridSystem)):
+                if values := values_of(way, self.config):
+                    named = ", ".join(values)
+                    logger.warning("%s: no dev set to choose %s on; they are used as configured", way, named)
         for first, second in combinations(SPLITS, 2):
-            shared = sorted(_stretches(self.task.corpus(first)) & _stretches(self.task.corpus(second)))
+            shared = sorted(_stretches(self.found.corpora[first]) & _stretches(self.found.corpora[second]))
             if shared:
                 logger.warning(
                     "%d recording(s) are in %s and in %s, such as %s: figures of %s are too good",
@@ -231,6 +259,25 @@ class Experiment:
         record = {"recipe": self.loaded.name, "corpus": corpus, "models": models, "preset": self.preset}
         script = {"script": self.loaded.script} if self.loaded.script else {}
         write_json(self.out / CONFIG, {**record, **script, "config": self.config})
+
+
+def tell_of_changes(outlook: Sequence[Outlook], root: Path) -> None:
+    """Say which steps were made before, and are made again, and why."""
+    again = [each for each in outlook if each.is_again]
+    if not again:
+        return
+    whys: dict[str, list[str]] = {}
+    for each in again:
+        whys.setdefault(each.why, []).append(each.step.name)
+    first = {why: names for why, names in whys.items() if not why.startswith("made from")}
+    n_following = len(again) - sum(map(len, first.values()))
+    said = [f"{listed(names, 5)} ({why})" for why, names in first.items()]
+    if n_following:
+        said.append(f"{n_following} that follow from them, unless these come out as before")
+    say(
+        f"{len(again)} of {len(outlook)} steps are made again: {'; '.join(said)}; "
+        f"asr clean {root} removes what is not needed once this run is done"
+    )
 
 
 def _stretches(corpus: Corpus) -> set[tuple[str, float]]:

@@ -18,15 +18,13 @@ from acoustic.model import AcousticModel, load_model
 from asr.decoding.model_directories import (
     DECODING,
     LEXICON,
-    WORDING,
-    Wording,
     check_shift,
     decoding_options,
     load_curves,
     model_directory,
+    read_wording,
 )
 from asr.errors import ConfigError, CorpusError, ExperimentError
-from asr.files import as_train_wrote, read_object
 from asr.language.grammars import read_grammar
 from asr.spotting.rejection import USUAL, Judge, Keywords, Rejection, read_keywords, read_rule
 from asr.transcribe import (
@@ -45,7 +43,6 @@ from decoder.lexicon import Lexicon
 from features.recording import UNCUT_S
 from foundation.arrays import Singles
 from foundation.errors import AsrError, did_you_mean
-from foundation.records import record_of
 from foundation.threads import single_threaded_libraries
 
 if TYPE_CHECKING:
@@ -83,7 +80,7 @@ class Recognizer:
     grammar: str
     decoder: Decoder
     first_pass: Decoder | None = None
-    text: str = "plain"  # `asr.text.forms.PLAIN`, with which all of corpora would be imported
+    text: str = "plain"  # `asr.text.forms.PLAIN`; only who reads transcripts imports their forms
     spelling: Mapping[str, str] = field(default_factory=dict)
     word_curve: FitCurve | None = None
     rejection: Rejection | None = None
@@ -121,12 +118,7 @@ class Recognizer:
                 "adapts to speakers; run asr train again"
             )
         first_pass = None if first is None else decoder.with_config(**asdict(first))
-        wording = read_object(path / WORDING)
-        with as_train_wrote(path / WORDING):
-            found = record_of(
-                Wording, wording | {"spelling": list(wording["spelling"].items())}, ExperimentError
-            )
-            text, spelling = found.text, dict(found.spelling)
+        text, spelling = read_wording(path)
         return cls(
             path.name,
             acoustic_model,

@@ -1,8 +1,15 @@
-"""Which code this is: the installed version, and a digest of the sources that run."""
+"""Which code this is: the installed version, a digest of all sources, and of those behind one module.
+
+What a training step makes follows from the module of its function and from what that imports of ours,
+directly or through other modules; a page of the report or the command line is not among that. `code_behind`
+finds these modules by reading import statements, also those within functions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
@@ -43,6 +50,113 @@ def code_of(module: str) -> str:
     package = module.partition(".")[0]
     names = sorted(set(packages_distributions().get(package, ())))
     return _described([f"{name} {version(name)}" for name in names] or [package], [package])
+
+
+def code_behind(module: str) -> str:
+    """Return the name of a module, and a digest of its source and of all of ours that it imports.
+
+    A module of somebody else, such as a recipe script, counts with its own source and with what it imports of
+    ours. Where a source cannot be read, all of our code counts.
+    """
+    if module.partition(".")[0] in PACKAGES:
+        return f"{module} {_digest_behind(module)}"
+    path = getattr(sys.modules.get(module), "__file__", None)
+    if path is None or not Path(path).is_file():
+        return f"{module} {own_code()}"
+    text = Path(path).read_text(encoding="utf-8")
+    return f"{module} {_digest(_reached(_imported(text)), text)}"
+
+
+@cache
+def _digest_behind(module: str) -> str:
+    return _digest(modules_behind(module))
+
+
+def modules_behind(module: str) -> frozenset[str]:
+    """Return the names of a module of ours and of all of ours that it imports, directly or through others."""
+    return _reached([module])
+
+
+def _reached(modules: Iterable[str]) -> frozenset[str]:
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting += imports_of(module)
+    return frozenset(found)
+
+
+def _digest(modules: Iterable[str], text: str = "") -> str:
+    lines = [f"{module} {_source_digest(module)}" for module in sorted(modules)]
+    return text_digest("\n".join([*lines, text]))[:_DIGEST_LENGTH]
+
+
+@cache
+def _source_digest(module: str) -> str:
+    path = _source_of(module)
+    return own_code() if path is None else file_digest(path)
+
+
+@cache
+def imports_of(module: str) -> tuple[str, ...]:
+    """Return the modules of ours that a module of ours imports itself; not those for its types alone."""
+    path = _source_of(module)
+    return () if path is None else tuple(sorted(set(_imported(path.read_text(encoding="utf-8")))))
+
+
+def _imported(text: str) -> Iterator[str]:
+    """Yield the names of our modules that a source imports; of public names of packages, their modules."""
+    tree = ast.parse(text)
+    for node in _that_run(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] in PACKAGES:
+                    yield alias.name
+                    # ``import asr`` and then ``asr.read_corpus``
+                    known = _public(alias.name)
+                    used = (n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute))
+                    yield from (known[name] for name in used if name in known)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in PACKAGES:
+            package = node.module or ""
+            for alias in node.names:
+                inner = f"{package}.{alias.name}"
+                is_module = _source_of(inner) is not None
+                yield inner if is_module else _public(package).get(alias.name, package)
+
+
+def _that_run(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements of a module at all depths, but those that only a type checker sees."""
+    blocks = (getattr(node, field, ()) for field in ("body", "orelse", "finalbody", "handlers", "cases"))
+    for inner in (inner for block in blocks for inner in (block if isinstance(block, list) else ())):
+        if not (isinstance(inner, ast.If) and "TYPE_CHECKING" in ast.dump(inner.test)):
+            yield inner
+            yield from _that_run(inner)
+
+
+@cache
+def _public(package: str) -> dict[str, str]:
+    """Return the module of each name that a package's ``__init__.pyi`` offers."""
+    path = _source_of(package)
+    stub = path.with_suffix(".pyi") if path is not None else None
+    if stub is None or not stub.is_file():
+        return {}
+    nodes = ast.walk(ast.parse(stub.read_text(encoding="utf-8")))
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module]
+    return {alias.asname or alias.name: f"{package}.{n.module}" for n in froms for alias in n.names}
+
+
+@cache
+def _source_of(module: str) -> Path | None:
+    """Return the file of a module or package of ours, None if there is none."""
+    package, *rest = module.split(".")
+    for root in _roots(package):
+        inner = root.joinpath(*rest)
+        for path in (inner.with_suffix(".py"), inner / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
 
 
 def _described(names: Iterable[str], packages: Iterable[str]) -> str:

@@ -22,9 +22,9 @@ from acoustic.hmm.training import GmmConfig
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.sound_faults import sound_faults, sounds
 from asr.corpora.speech_data import compute_cepstra
-from asr.training.fit import fit_curves, hear
-from asr.training.gmm import fit_front_end, start_flat, train_components, usable_for_training
-from asr.training.suspicious import find_suspicious
+from asr.training.fit import find_suspicious, fit_curves, hear
+from asr.training.gmm import fit_front_end, start_flat, train_components
+from asr.training.learned_from import usable_for_training
 from benchmarks.papers.layout import table, write_section
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio

@@ -91,7 +91,7 @@ SCIKIT_LEARN: Mapping[str, tuple[str, ...]] = {  # by the public package
 
 
 def storable_class(path: str) -> type[Any] | None:
-    """Return the class that files call so if it is on the lists, else None, and then nothing is imported.
+    """Return the class of a name in a file if it is on the lists, else None; no other class is ever imported.
 
     Modules of scikit-learn may be its private ones, which differ from version to version.
 
@@ -265,7 +265,7 @@ def _cannot_store(where: str, what: str) -> ModelError:
 
 
 def tried(estimator: Any, method: str, x: Any) -> NDArray[Any]:
-    """Return what a method of an estimator from a file makes of points (M, D).
+    """Return the result of a method, called with points (M, D), of an estimator that was read from a file.
 
     Raises
     ------

@@ -198,7 +198,7 @@ class Statistics(NamedTuple):
         )
 
     def at_most(self, n_frames: float) -> Statistics:
-        """Return statistics that count as no more than so many frames."""
+        """Return the statistics with their weight reduced to at most this number of frames."""
         share = min(n_frames / max(self.n_frames, 1.0), 1.0)
         return Statistics(self.n_frames * share, self.second * share, self.toward * share)
 

@@ -15,9 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acoustic.emissions.emission_model import CombinedModel, EmissionModel, StatePriors
+from acoustic.emissions.emission_model import (
+    CombinedModel,
+    EmissionModel,
+    PairwiseDiscriminantModel,
+    StatePriors,
+)
 from acoustic.emissions.one_vs_rest import OneVsRestModel
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.errors import ModelError
 from acoustic.hmm.gmm import GmmModel
 from acoustic.pairs.machines import Machines, PooledMachines, SparseMachines

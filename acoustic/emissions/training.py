@@ -174,7 +174,7 @@ def aligned_frames(
 
 
 def halves(*levels: Sequence[str]) -> Ints:
-    """Return the fold, 0 or 1, of each utterance, by the first level that has two names or more.
+    """Return the fold, 0 or 1, of each utterance: halves by the first level that has two names or more.
 
     Utterances with the same name at that level (a speaker, a recording) are in one fold.
 

@@ -41,7 +41,7 @@ class Posteriors(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The nodes [low, high) of each frame beside which none is looked at, (T,) each, and how many at most."""
+    """The nodes [low, high) that are looked at in each frame, (T,) each, and the largest number of them."""
 
     low: Ints
     high: Ints

@@ -95,7 +95,7 @@ class BestPath:
         self.n_frames = 0
 
     def take(self, scores: Reals) -> None:
-        """Go on with log-likelihoods (T, U)."""
+        """Continue the path over the log-likelihoods (T, U) of the next frames."""
         if not len(scores):
             return
         self._settle()

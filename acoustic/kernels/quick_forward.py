@@ -45,7 +45,7 @@ _TRIES = 5  # with a hundred times the jitter each; by feel
 _IN_SPAN = 1e-9  # share of its squared length that a column must have outside the span of those before
 GROWTH = (0.25, 0.5, 1.0)  # shares of the centres that there are after each block; by feel
 _SMALL = 256  # so many centres or fewer are drawn in two blocks; by feel
-_RIDGES = (0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+_RIDGES = (0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0)  # values of λ that the leave-one-out error chooses from
 _WORTH_THREADS = 1e9  # M C² from which matrix products are worth more than one thread
 _SCORED = 600  # rows whose leave-one-out errors choose ε and λ; by feel
 _CHECKPOINTS = 12  # sizes whose leave-one-out error is computed; by feel
@@ -64,7 +64,7 @@ class Quick(NamedTuple):
 
 @dataclass(frozen=True)
 class Refinement:
-    """What the leave-one-out error may still change while the model has half its centres.
+    """The changes of width and ε that are compared when the model has half of its centres.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ def _takes_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_doctor(options: argparse.Namespace) -> int:
-    from asr.commands.doctor import as_record, diagnosed
+    from asr.commands.doctor import diagnosed, findings_record
     from asr.progress import with_severity
 
     findings = []
@@ -33,7 +33,7 @@ def _run_doctor(options: argparse.Namespace) -> int:
         findings.append(finding)
         if not options.json:
             print(with_severity(str(finding), sys.stdout), flush=True)
-    record = as_record(findings)
+    record = findings_record(findings)
     summary = f"{record['errors']} error(s), {record['warnings']} warning(s)"
     print(json.dumps(record, indent=1, ensure_ascii=False) if options.json else summary)
     return 2 if record["errors"] else 0
@@ -68,7 +68,9 @@ def new_recording(out: str | Path) -> Path:
     from asr.recipe import load_recipe
 
     task = load_recipe("demo")
-    return Experiment(task, None, Path(out), task.recipe.config, "best").task.prepared.path / "new.wav"
+    experiment = Experiment(task, None, Path(out), task.recipe.config, "best")
+    experiment.begin()
+    return experiment.path(experiment.begun[0]) / "new.wav"
 
 
 def _run_demo(options: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from asr.files import check_target
 if TYPE_CHECKING:
     from asr.errors import Problem
     from asr.language.language_model import LanguageModel, Usage
-    from asr.training.suspicious import Suspicious
+    from asr.training.fit import Suspicious
     from decoder.lexicon import Lexicon
 
 _N_OF_A_KIND = 10  # problems that a person is shown, by feel
@@ -39,7 +39,7 @@ def _takes_validate(parser: argparse.ArgumentParser) -> None:
 
 def suspicious(experiment: str | Path) -> tuple[list[Suspicious], int]:
     """Return the training utterances whose text or sound looks wrong, the worst first, and of how many."""
-    from asr.training.suspicious import read_suspicious
+    from asr.training.fit import read_suspicious
 
     return read_suspicious(Path(experiment))
 
@@ -47,7 +47,7 @@ def suspicious(experiment: str | Path) -> tuple[list[Suspicious], int]:
 def _run_validate(options: argparse.Namespace) -> int:
     from asr.config import check_text
     from asr.experiment import CONFIG
-    from asr.stages.store import STAGES
+    from asr.store import STAGES
 
     if options.suspicious:
         found, n_utterances = suspicious(options.corpus)
@@ -197,7 +197,7 @@ def _run_lexicon(options: argparse.Namespace) -> int:
 
 
 def lexicon_record(found: Lexicon) -> dict[str, Any]:
-    """Return pronunciations."""
+    """Return the pronunciations of a lexicon as JSON can hold them."""
     words = [
         {"word": word, "pronunciations": found.pronunciations(word), "guessed": word in found.guessed}
         for word in found
@@ -308,7 +308,7 @@ def language_model_record(model: LanguageModel) -> dict[str, Any]:
 
 
 def language_model_text(model: LanguageModel) -> str:
-    """Return the same in words a person wants, the most frequent unknown words first."""
+    """Return size and perplexity of a language model in words, the most frequent unknown words first."""
     from foundation.errors import listed
 
     def usage(text: Usage) -> str:

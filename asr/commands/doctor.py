@@ -70,7 +70,7 @@ def _carried_out(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
 _REINSTALL = f'install again: pip install --upgrade --force-reinstall "{DISTRIBUTION}"'
 
 
-def as_record(findings: Sequence[Finding]) -> dict[str, Any]:
+def findings_record(findings: Sequence[Finding]) -> dict[str, Any]:
     """Return the findings as JSON can hold them, and how many are errors and warnings."""
     counts = {f"{kind}s": sum(f.severity == kind for f in findings) for kind in ("error", "warning")}
     rows = [{"severity": f.severity, "what": f.what, "cure": f.cure or None} for f in findings]

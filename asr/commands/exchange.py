@@ -57,7 +57,7 @@ STATES = "states.txt"  # the name of each state, by its number
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """What an export wrote.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ def _arrays(
 
 
 def htk_kind(recognizer: Recognizer) -> str:
-    """Return HTK's name of what a model sees."""
+    """Return HTK's name for the features that a model sees."""
     config = recognizer.model.front_end.config
     if config.projection != "none":
         return "USER"

@@ -16,10 +16,8 @@ from asr.decoding.model_directories import DECODING, MODELS, model_directory
 from asr.files import read_object, said_size
 from asr.recognizer import Recognizer
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
-from asr.stages.keys import name_of
-from asr.stages.store import STAGES, stage_cpu_s
-from asr.stages.used import USED, read_used
-from asr.training.suspicious import SUSPICIOUS, read_suspicious
+from asr.store import STAGES, USED, name_of, read_used, stage_cpu_s
+from asr.training.fit import SUSPICIOUS, read_suspicious
 from features.audio import audio_info
 
 _WIDTH = 100
@@ -123,7 +121,7 @@ def _measured(recognizer: Recognizer, recording: Path) -> dict[str, Any]:
 
 
 def format_info(found: Mapping[str, Any]) -> str:
-    """Return the same in words a person wants."""
+    """Return the description of a model in words."""
     lines = [_paragraph(label, text) for label, text in _paragraphs(found)]
     return "\n".join([_title(found), "", *lines])
 

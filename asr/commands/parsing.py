@@ -185,32 +185,32 @@ def _place(action: argparse.Action) -> str:
 
 
 def add_experiment(parser: argparse.ArgumentParser) -> None:
-    """Add where the model is."""
+    """Add the argument ``EXP``, which says where the model is."""
     parser.add_argument(
         "experiment", type=Path, metavar="EXP", help="experiment directory that asr train wrote"
     )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add which of an experiment's models it is."""
+    """Add the option ``--model``, which names one of an experiment's models."""
     parser.add_argument("--model", help="name of the model; the best on dev by default")
 
 
 def add_model_and_grammar(parser: argparse.ArgumentParser) -> None:
-    """Add which model it is, and which of its grammars words are searched with."""
+    """Add the options ``--model`` and ``--grammar``."""
     add_model(parser)
     parser.add_argument("--grammar", help="name of the grammar; the recipe's last by default")
 
 
 def add_reject(options: argparse._ActionsContainer) -> None:
-    """Add whether words that were probably not spoken are left out."""
+    """Add the option ``--reject``, which leaves out words that were probably not spoken."""
     options.add_argument(
         "--reject", action="store_true", help="leave out words that were probably not spoken"
     )
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
-    """Add which words are left out after the search."""
+    """Add the options ``--reject`` and ``--keywords``, of which one may be given."""
     what = parser.add_mutually_exclusive_group()
     add_reject(what)
     what.add_argument(

@@ -334,7 +334,7 @@ def evaluate(
 ) -> tuple[WordAccuracy, dict[str, Hypothesis | AsrError]]:
     """Return the word accuracy on a corpus, and by utterance id the words or the error that prevented them.
 
-    What cannot be decoded is in no count of the accuracy; ``not_decoded`` of it says how many words that are.
+    The accuracy leaves out utterances that cannot be decoded; its ``not_decoded`` has their numbers of words.
     An error is raised if nothing can be decoded. All that can is decoded, even where `Recognizer.transcribe`
     would find no speech: a transcript says that there is some.
 
@@ -420,8 +420,7 @@ def _run_evaluate(options: argparse.Namespace) -> int:
 
 def evaluation(result: WordAccuracy, found: Mapping[str, Hypothesis | AsrError], *, as_json: bool) -> str:
     """Return a word accuracy; what was not decoded, or ended without a complete sentence, is counted."""
-    from asr.scoring.results import format_accuracy
-    from asr.scoring.results import to_json as accuracy_record
+    from asr.scoring.results import accuracy_record, format_accuracy
 
     failed = {name: error for name, error in found.items() if isinstance(error, AsrError)}
     incomplete = sorted(name for name, h in found.items() if not isinstance(h, AsrError) and not h.complete)
@@ -479,8 +478,7 @@ def accuracy_of_files(
 ) -> str:
     """Return the word accuracy of a file of transcripts, with ``against`` how another compares, too."""
     from asr.progress import coloured_difference
-    from asr.scoring.results import format_accuracy, format_comparison
-    from asr.scoring.results import to_json as accuracy_record
+    from asr.scoring.results import accuracy_record, format_accuracy, format_comparison
     from asr.scoring.scoring import compare, score
 
     def read(path: Path) -> dict[str, tuple[str, ...]]:

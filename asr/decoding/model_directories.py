@@ -30,6 +30,7 @@ MODELS = "models"
 DEFAULT_MODEL = "default.json"
 POINTS = "points"  # of a sweep, each with models of its own
 SWEEP = "sweep.json"  # the rows of the table of a sweep
+SPARSITY = "sparsity.json"  # accuracies with other numbers of centres
 
 
 def model_directory(directory: Path, model: str | None) -> Path:
@@ -98,11 +99,21 @@ def decoding_options(path: Path, grammar: str | None) -> tuple[str, DecoderConfi
     return name, configs[name], firsts.get(name)
 
 
-class Wording(NamedTuple):
+class _Wording(NamedTuple):
     """What the file of wording holds."""
 
     text: str
     spelling: Sequence[tuple[str, str]]
+
+
+def read_wording(directory: Path) -> tuple[str, dict[str, str]]:
+    """Return how transcripts are read, and the words that are written in another way than the lexicon's."""
+    path = directory / WORDING
+    record = read_object(path)
+    with as_train_wrote(path):
+        record = record | {"spelling": list(record["spelling"].items())}
+        found = record_of(_Wording, record, ExperimentError)
+        return found.text, dict(found.spelling)
 
 
 def check_shift(directory: Path, options: DecoderConfig | None, frame_shift_s: float) -> None:
@@ -151,7 +162,7 @@ def write_recognizer(
 
 @dataclass(frozen=True)
 class FitCurves:
-    """How probable it is that a whole transcript, or one word of it, was spoken; None if not to be told."""
+    """Curves that say how probably a transcript, or one word of it, was spoken; None where unknown."""
 
     utterance: FitCurve | None
     word: FitCurve | None

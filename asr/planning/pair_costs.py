@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from acoustic.emissions.emission_model import EmissionModel
+from acoustic.emissions.emission_model import EmissionModel, PairwiseDiscriminantModel
 from acoustic.emissions.one_vs_rest import KrlsConfig, train_one_vs_rest
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.emissions.training import HybridConfig
 from acoustic.pairs import train_forward, train_svm
 from acoustic.pairs.class_frames import LabelledFrames

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from asr.config import ExperimentConfig, check_settings, with_preset, with_settings
 from asr.errors import ConfigError
+from asr.pipeline import listing
 from asr.planning.planner import Planner
 from asr.planning.records import ModelPlan, Plan
 from asr.planning.walk import Walk
@@ -96,6 +97,7 @@ def plan_of(
             others,
             sum({stage: s for each in found for stage, s in each.stages.items()}.values()),
             dict(planner.speech.measured),
+            listing(walk.outlook(systems)),
         )
 
 

@@ -27,9 +27,9 @@ from asr.planning.sizes import MB, Sizes, monophone_states
 from asr.planning.speech_costs import SpeechCosts
 from asr.planning.timing import least_seconds
 from asr.planning.walk import GROUPS, Stage, Walk
-from asr.stages.store import RECORD
-from asr.stages.task import LEXICON
+from asr.store import RECORD
 from asr.systems import GmmSystem, GrammarName, HybridSystem, System
+from asr.training.task import LEXICON
 from decoder.lexicon import Lexicon
 from foundation.arrays import Singles
 from foundation.threads import default_workers, single_threaded_libraries
@@ -59,7 +59,7 @@ class Planner:
     @cached_property
     def amounts(self) -> TaskAmounts:
         """How much the task holds."""
-        corpora = {split: self.walk.task.corpus(split) for split in SPLITS}
+        corpora = {split: self.walk.corpus(split) for split in SPLITS}
         return task_amounts(corpora, self._lexicon, self.config.front_end.shift_ms / 1000)
 
     @cached_property
@@ -73,7 +73,7 @@ class Planner:
     @property
     def grammars(self) -> tuple[GrammarName, ...]:
         """The grammars that are tuned for and tested."""
-        return self.walk.task.grammars
+        return self.walk.grammars
 
     def model_plan(self, name: str, system: System, n_centers: int | None = None) -> ModelPlan:
         """Return what a model costs, with another number of centres if one is given."""
@@ -139,7 +139,7 @@ class Planner:
 
     @cached_property
     def _lexicon(self) -> Lexicon:
-        return Lexicon.read(self.walk.task.worded.path / LEXICON)
+        return Lexicon.read(self.walk.made("words") / LEXICON)
 
     def _n_states(self, system: System) -> int:
         """Return the number of states that are expected of a model."""
@@ -215,7 +215,7 @@ class Planner:
 
     @property
     def _made(self) -> dict[str, Path]:
-        return {"task": self.walk.task.prepared.path, "words": self.walk.task.worded.path}
+        return {name: self.walk.made(name) for name in ("task", "words")}
 
     @cached_property
     def _missing(self) -> MissingWordCosts | None:
@@ -227,7 +227,6 @@ class Planner:
     @cached_property
     def _written(self) -> Mapping[GrammarName, float]:
         """CPU seconds to make each grammar, whose file is in the scratch directory then."""
-        task = self.walk.task
         seconds: dict[GrammarName, float] = {}
         sentences = [u.spoken for u in self.amounts.corpora["train"]]
         forms = forms_for(self.config.text, self._lexicon, ())
@@ -236,7 +235,7 @@ class Planner:
                 write_grammar(
                     name,
                     self.scratch,
-                    task_dir=task.prepared.path,
+                    task_dir=self._made["task"],
                     sentences=sentences,
                     lexicon=self._lexicon,
                     forms=forms,

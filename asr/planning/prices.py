@@ -17,11 +17,11 @@ from asr.planning.search_costs import SearchCosts
 from asr.planning.speech_costs import SpeechCosts, aligner_components
 from asr.planning.walk import Stage
 from asr.spotting.learning import N_LEARNED_FROM
-from asr.stages.fitting import N_HEARD
 from asr.systems import GmmSystem, GrammarName, HybridSystem, System
 from asr.training.choice import N_CLASSES, values_of
 from asr.training.fit import N_WRONG_PAIRS, n_wrong_each
 from asr.training.heard_words import MOST_FRAMES
+from asr.training.learned_from import N_HEARD
 from features.frontend import Projection
 
 
@@ -98,6 +98,8 @@ class Prices:
             "pronunciations": self._pronunciations,
             "grammars": self._grammars,
             "recognizer": lambda stage: _serial(2 * self.task.lexicon_s),
+            "usable": lambda stage: _serial(0.0),
+            "fitting": lambda stage: _serial(0.0),
             "start": self._start,
             "gmm": self._gmm,
             "fit": self._fit,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from asr.corpora.amounts import Amount
 from asr.planning.walk import Group
@@ -71,6 +72,7 @@ class Plan:
     others : the last hybrid of them with other numbers of centres
     together_s : CPU seconds of all models asked for, whose common stages are made once
     unit_costs : what was measured, CPU seconds a frame where the name does not end in "s"
+    steps : the steps of training in order: what each is made from, whether it is done, or why not
     """
 
     recipe: str
@@ -86,3 +88,4 @@ class Plan:
     others: tuple[ModelPlan, ...]
     together_s: float
     unit_costs: Mapping[str, float]
+    steps: Sequence[Mapping[str, Any]] = ()

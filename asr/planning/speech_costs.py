@@ -40,7 +40,7 @@ from features.frontend import FrontEnd, Projection
 from foundation.arrays import Singles
 
 _FEW_GAUSSIANS = 4  # by feel
-_ALIGNER_COMPONENTS = 8  # as `asr.stages.models` has it
+_ALIGNER_COMPONENTS = 8  # as `asr.pipeline` has it
 _N_WORDS = 2000  # on whose margins a curve is timed; by feel
 _NO_TREES = 10**9  # least number of frames of a leaf with which no tree grows
 

@@ -34,7 +34,20 @@ def plan_table(plan: Plan) -> str:
         said.append(f"all together, what they have in common once: {duration(plan.together_s)} of CPU time")
     said += [f"not in these numbers: {each.not_predicted}" for each in plan.models if each.not_predicted]
     lines += [line for text in said for line in wrap(text, _WIDTH, subsequent_indent="  ")]
-    return "\n".join([*lines, *_advice(plan)])
+    return "\n".join([*lines, *_advice(plan), "", *_steps(plan)])
+
+
+def _steps(plan: Plan) -> Iterator[str]:
+    """Yield the steps in order: done or to do, and from what."""
+    yield "the steps, in order:"
+    width = max((len(step["name"]) for step in plan.steps), default=0)
+    for step in plan.steps:
+        state = "done" if step["done"] else "to do"
+        made_from = [name for name in step["from"] if name not in ("task", "words")] or step["from"]
+        source = f" from {', '.join(made_from)}" if made_from else ""
+        why = "" if step["done"] or step["why"] == "not made yet" else f" ({step['why']})"
+        text = f"{state:<5}  {step['name']:<{width}} {source}{why}"
+        yield from wrap(text, _WIDTH, subsequent_indent=" " * (width + 9), drop_whitespace=True)
 
 
 def _amounts(plan: Plan) -> Iterator[str]:

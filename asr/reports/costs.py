@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from asr.files import as_stage_wrote, as_train_wrote, read_json
 from asr.reports.finished import Choice, Finished
 from asr.reports.page import FAINT, LEGEND, Chart, Section, Table, percent, plot_of, seconds
-from asr.stages.store import RECORD
+from asr.store import RECORD
 
 _HISTORY = "history.json"
 _GMM = re.compile(r"gmm-(?P<projection>[a-z]+)-(?P<size>\d+)(?:-(?P<splits>.+))?")

@@ -24,9 +24,7 @@ from asr.formats.transcripts import read_transcripts
 from asr.scoring.edit_distance import WordPair
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.scoring.scoring import Transcripts, WordAccuracy, score
-from asr.stages.keys import name_of
-from asr.stages.store import RECORD, STAGES
-from asr.stages.used import USED, read_used
+from asr.store import RECORD, STAGES, USED, name_of, read_used
 from asr.systems import GrammarName
 
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split

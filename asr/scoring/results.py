@@ -186,7 +186,7 @@ def format_comparison(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def to_json(accuracy: WordAccuracy) -> dict[str, Any]:
+def accuracy_record(accuracy: WordAccuracy) -> dict[str, Any]:
     """Return what `json.dumps` accepts; the word accuracy of a speaker without words is None."""
     return {
         **_counts_json(accuracy.counts),

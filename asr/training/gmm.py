@@ -1,10 +1,15 @@
-"""The work of the acoustic training stages: data and a start in, an acoustic model out."""
+"""Training of Gaussian mixtures, and alignment by them: the steps, and the work of each.
+
+A training starts with one Gaussian in all states, or with a discriminant projection that is learned from an
+alignment; then the number of Gaussians a state grows, with some passes of EM for each number.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from acoustic.alignment import Alignment, align_frames
 from acoustic.errors import AlignmentError
@@ -21,17 +26,11 @@ from acoustic.hmm.training import (
     start_from_labels,
     train_stage,
 )
-from acoustic.model import AcousticModel
-from asr.corpora.problems import leave_out
+from acoustic.model import AcousticModel, load_model, save_model
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
-from asr.corpora.wording import (
-    check_lexicon_belongs,
-    is_all_unknown,
-    named_unknown,
-    unknown_words,
-    unknown_words_note,
-)
+from asr.files import write_json
 from asr.progress import step_bar
+from asr.training.task import Speech, read_lexicon, read_speech
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer, fit_within_groups
@@ -43,36 +42,29 @@ from foundation.sequences import Computed, kept
 
 logger = logging.getLogger(__name__)
 
-_N_HINTS = 10  # utterances whose unknown words are named with what they may be misspelled for; by feel
+
+# Steps
 
 
-def usable_for_training(
-    data: SpeechData, lexicon: Lexicon, *, most_left_out: float = 0.0, needed: bool = True
-) -> SpeechData:
-    """Return the utterances of which a word is known at least.
+def start_mixtures(directory: Path, speech: Speech, *, front_end: FrontEndConfig) -> None:
+    """Write the model that every training begins with."""
+    data, lexicon = read_speech(speech), read_lexicon(speech)
+    if "dev" not in speech:
+        warn_of_untrained_phones(data, lexicon)
+    save_model(start_flat(data, fit_front_end(front_end, data), lexicon), directory)
 
-    The log names the problems of the others; if these are more than the share ``most_left_out`` of all, or
-    all where some are ``needed``, one error does. It also names the unknown words of the utterances that are
-    returned; where words are ``needed``, more unknown than known ones are an error.
-    """
-    if needed:
-        check_lexicon_belongs(data.corpus, lexicon)
-    problems = {u.utterance_id: "empty transcript, expected words" for u in data.corpus if not u.words}
-    for n, utterance in enumerate(u for u in data.corpus if is_all_unknown(u, lexicon)):
-        # A hint is a search of the whole lexicon: only the first have any.
-        unknown = unknown_words([utterance.words], lexicon)
-        words = (
-            named_unknown(unknown, lexicon)
-            if n < _N_HINTS
-            else listed([f'"{word}"' for word in sorted(unknown)])
-        )
-        problems[utterance.utterance_id] = f"no word of it is in lexicon.txt: {words}"
-    what, lines = "transcripts cannot be trained on", [f"{i}: {problem}" for i, problem in problems.items()]
-    leave_out(what, lines, len(problems), len(data.corpus), most_left_out, needed=needed)
-    usable = data.without(problems)
-    if message := unknown_words_note([u.words for u in usable.corpus], lexicon):
-        logger.warning("%s", message)
-    return usable
+
+def train_mixtures(
+    directory: Path, speech: Speech, start: Path, *, n_components: int, n_iterations: int, gmm: GmmConfig
+) -> None:
+    """Write the model after splitting its Gaussians and EM, and the course of its likelihood."""
+    data, lexicon = read_speech(speech), read_lexicon(speech)
+    model, history = train_components(data, load_model(start), lexicon, n_components, n_iterations, gmm)
+    save_model(model, directory)
+    write_json(directory / "history.json", [step._asdict() for step in history])
+
+
+# The work
 
 
 def warn_of_untrained_phones(data: SpeechData, lexicon: Lexicon) -> None:

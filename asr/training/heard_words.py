@@ -12,6 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import is_all_unknown, unknown_words
 from asr.language.pronunciations import Filled, guesses_notes, guesses_of
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
+from asr.training.task import LEXICON, Speech, read_speech
 from decoder.lexicon import Lexicon, Pronunciation
 from features.frontend import FrontEndConfig
 from foundation.arrays import Reals, Singles
@@ -51,6 +53,14 @@ class Stretch:
     frames: Singles
     heard: Pronunciation
     log_likelihood: float
+
+
+def learn_pronunciations(
+    directory: Path, speech: Speech, *, missing: Sequence[str], front_end: FrontEndConfig, gmm: GmmConfig
+) -> None:
+    """Write the lexicon with pronunciations of missing words, by their spelling and their sound."""
+    known = Lexicon.read(speech["words"] / LEXICON)
+    learned_lexicon(read_speech(speech), known, missing, front_end, gmm).write(directory / LEXICON)
 
 
 def learned_lexicon(

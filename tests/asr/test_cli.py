@@ -245,6 +245,20 @@ class TestProcess:
         done = asr_command("decode", experiment, wav.name, cwd=elsewhere)
         assert (done.returncode, done.stdout, done.stderr) == (0, f"{words}\n", "")
 
+    @pytest.mark.parametrize(
+        ("arguments", "most"), [(["decode", "EXP", "WAV"], 120), (["score", "TXT", "TXT"], 70)]
+    )
+    def test_a_verb_imports_what_it_needs(
+        self, trained: Path, wav: Path, arguments: list[str], most: int
+    ) -> None:
+        places = {"EXP": trained, "WAV": wav, "TXT": trained / "results.json"}
+        given = [str(places.get(word, word)) for word in arguments]
+        code = f"import sys\nfrom asr.cli import main\nmain({given!r})\nprint(*sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        modules = [name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()]
+        packages = ("asr", "acoustic", "decoder", "features", "foundation", "recipes")
+        assert 30 < sum(map(modules.count, packages)) <= most
+
     def test_locale_without_utf8(
         self, asr_command: Command, trained: Path, wav: Path, tmp_path: Path, tones: Path
     ) -> None:

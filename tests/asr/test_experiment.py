@@ -17,11 +17,12 @@ import soundfile
 from threadpoolctl import threadpool_limits
 
 import asr.experiment as experiment_module
-from asr import AsrError, Recognizer, train
+from asr import AsrError, Recognizer, clean, train
 from asr.errors import ConfigError, ExperimentError
 from asr.progress import terminal_messages
+from asr.reports.finished import Finished
 from asr.scoring.results import read_results
-from asr.stages.store import StageStore
+from asr.store import StageStore
 
 Digests = Callable[[Path], dict[str, str]]
 
@@ -144,7 +145,7 @@ class TestSecondRun:
         [
             (
                 "unusable=skip",
-                ["features-dev", "features-test", "features-train", "start-none", "start-none-dev"],
+                ["features-dev", "features-test", "features-train", "usable", "usable-dev"],
             ),
             (
                 "tuning.word_penalties=0,-20,-10000",  # the same weights win: no new test
@@ -187,12 +188,12 @@ class TestSecondRun:
         made = new_stages(tones, trained, tmp_path / "exp", options, models=["gmm2", "gmm-lda2"])
         assert made == sorted(
             ["confidence-gmm-lda2", "fit-2", "recognizer-gmm-lda2", "test-gmm-lda2", "tuning-gmm-lda2"]
-            + [f"{stage}{dev}" for stage in ("alignment-2", "start-lda", "gmm-lda-1", "gmm-lda-2")
+            + [f"{stage}{dev}" for stage in ("fitting", "alignment-2", "start-lda", "gmm-lda-1", "gmm-lda-2")
                for dev in ("", "-dev")]
         )  # fmt: skip
         assert {row.model for row in read_results(tmp_path / "exp")} == {"gmm2", "gmm-lda2"}
 
-    def test_stages_of_other_code_are_left_and_made_anew(
+    def test_steps_of_other_code_are_left_and_made_anew(
         self,
         tones: Path,
         trained: Path,
@@ -202,14 +203,56 @@ class TestSecondRun:
         caplog: pytest.LogCaptureFixture,
     ) -> None:
         out, before = tmp_path / "exp", stage_names(trained)
-        for module in ("keys", "store"):
-            monkeypatch.setattr(f"asr.stages.{module}.own_code", lambda: "asr-sparse-kernel 99.0 abc")
+        monkeypatch.setattr("asr.store.code_behind", lambda module: f"{module} abc")
         made = new_stages(tones, trained, out, settings)
         assert made == sorted(name.rpartition("-")[0] for name in before)
         assert before < stage_names(out)
         assert read_results(out) == read_results(trained)
-        (line,) = [text for text in caplog.messages if "other code" in text]
-        assert f"{len(before)} stages were made by other code" in line
+        (line,) = [text for text in caplog.messages if "steps are made again" in text]
+        assert line.startswith(f"{len(before)} of {len(before)} steps are made again: task, ")
+        assert "(code changed)" in line
+        assert f"asr clean {out} removes what is not needed" in line
+
+    def test_why_steps_are_made_again_is_said(
+        self,
+        tones: Path,
+        trained: Path,
+        tmp_path: Path,
+        settings: tuple[str, ...],
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        new_stages(tones, trained, tmp_path / "exp", (*settings, "gmm.variance_floor=0.1"))
+        (line,) = [text for text in caplog.messages if "steps are made again" in text]
+        assert "gmm-none-1, gmm-none-1-dev (configuration changed: variance_floor 0.01 → 0.1); " in line
+        assert "that follow from them, unless these come out as before" in line
+        assert "gmm-none-1: made again: configuration changed: variance_floor 0.01 → 0.1" in caplog.text
+
+    def test_an_experiment_of_an_earlier_version_goes_on(
+        self,
+        tones: Path,
+        trained: Path,
+        tmp_path: Path,
+        settings: tuple[str, ...],
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        """It has other keys and records; its results are read, and its steps are made again."""
+        old = tmp_path / "old"
+        shutil.copytree(trained, old)
+        names = {}
+        for n, path in enumerate(sorted((old / "stages").iterdir())):
+            record = json.loads((path / "stage.json").read_text())
+            record |= {"code": ["asr-sparse-kernel 0.0.1 0123"], "config": 3.0}
+            (path / "stage.json").write_text(json.dumps(record))
+            names[path.name] = f"{path.name.rpartition('-')[0]}-{n:012x}"
+            path.rename(path.with_name(names[path.name]))
+        (old / "used.json").write_text(json.dumps({"results.json": {"finished": sorted(names.values())}}))
+        assert Recognizer.load(old).transcribe(tones / "speaker 0/0.wav").text
+        assert Finished.read(old).models == ("gmm2",)
+        assert clean(old).found == ()
+        rows = train("folder", corpus=tones, out=old, models=["gmm2"], settings=settings)
+        assert rows == read_results(trained)
+        assert f"{len(names)} of {len(names)} steps are made again: " in caplog.text
+        assert {each.path.name for each in clean(old).found} == set(names.values())
 
     def test_a_corpus_moved_elsewhere(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:
         first = tmp_path / "first"
@@ -247,7 +290,7 @@ class TestSecondRun:
 # Trains in children that are killed, at a moment each; the parent has no threads when it forks.
 KILLER = """
 import os, random, signal, sys, time
-import asr, asr.stages.store
+import asr, asr.store
 corpus, out, *settings = sys.argv[1:]
 
 def run(kill_at):

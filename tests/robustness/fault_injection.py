@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from asr.cli import main
-from asr.stages.keys import name_of
-from asr.stages.store import STAGES
+from asr.store import STAGES, name_of
 
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")
 SLOW_S = 0.003  # a delay at every call

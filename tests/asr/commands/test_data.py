@@ -8,7 +8,7 @@ import pytest
 
 from asr.cli import main
 from asr.errors import Problem
-from asr.training.suspicious import Suspicious, write_suspicious
+from asr.training.fit import Suspicious, write_suspicious
 from decoder.grammars.ngram import NGram
 
 Run = Callable[..., tuple[int, str, str]]

@@ -19,9 +19,9 @@ from asr.commands import doctor
 from asr.commands.doctor import (
     PACKAGES,
     Finding,
-    as_record,
     compiled_code,
     diagnosed,
+    findings_record,
     free_memory,
     is_current,
     kernels_of,
@@ -128,7 +128,7 @@ def test_ffmpeg_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_record_and_lines() -> None:
     found = [Finding("ok", "a"), Finding("warning", "b", "do c"), Finding("error", "d", "do e")]
     assert list(map(str, found)) == ["ok: a", "warning: b; do c", "error: d; do e"]
-    record = as_record(found)
+    record = findings_record(found)
     assert (record["errors"], record["warnings"]) == (1, 1)
     assert record["findings"][0] == {"severity": "ok", "what": "a", "cure": None}
 

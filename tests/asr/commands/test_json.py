@@ -11,7 +11,7 @@ from asr.cli import GROUPS, main
 from asr.commands.data import lexicon_record, problems_record
 from asr.commands.printing import to_json
 from asr.errors import Problem
-from asr.training.suspicious import Suspicious, write_suspicious
+from asr.training.fit import Suspicious, write_suspicious
 from decoder.lexicon import Lexicon
 
 Printed = Callable[..., object]

@@ -2,7 +2,7 @@
 
 import json
 
-from asr.scoring.results import format_accuracy, format_comparison, to_json
+from asr.scoring.results import accuracy_record, format_accuracy, format_comparison
 from asr.scoring.scoring import compare, score
 
 REFERENCE = {
@@ -47,7 +47,7 @@ def test_comparison_as_text():
 
 def test_score_as_json_survives_strict_json():
     reference, speakers = {**REFERENCE, "carl-1": []}, {**SPEAKERS, "carl-1": "carl"}
-    result = to_json(score(reference, HYPOTHESIS, speakers=speakers))
+    result = accuracy_record(score(reference, HYPOTHESIS, speakers=speakers))
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert {k: result[k] for k in ("words", "substitutions", "deletions", "insertions", "missing")} == {
         "words": 10,

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from made_steps import Made
 
 from asr.commands.models import train
 from asr.config import with_preset
 from asr.corpora.corpus import SPLITS, read_corpus
 from asr.errors import CorpusError
+from asr.experiment import Experiment
 from asr.recipe import load_recipe
-from asr.stages.store import StageStore
-from asr.stages.task import TaskStages
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio
@@ -133,8 +133,8 @@ class TestRecipe:
 
     def test_stages_of_the_task(self, small, small_sizes, tmp_path):
         loaded = load_recipe("rm1")
-        task = TaskStages(StageStore(tmp_path / "exp"), loaded, small.root, loaded.recipe.config)
-        assert task.grammars == ("word-pair",)
-        grammar = WordPairGrammar.read(task.grammar_files(("train",)).path / "word_pairs.txt")
-        assert grammar.words == task.lexicon.words
-        assert [c.shape[1] for c in task.data(("dev",)).cepstra] == [39, 39]
+        made = Made(Experiment(loaded, small.root, tmp_path / "exp", loaded.recipe.config, "best"))
+        assert made.experiment.found.grammars == ("word-pair",)
+        grammar = WordPairGrammar.read(made.path("grammars") / "word_pairs.txt")
+        assert grammar.words == made.lexicon.words
+        assert [c.shape[1] for c in made.data("dev").cepstra] == [39, 39]

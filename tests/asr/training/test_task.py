@@ -1,4 +1,4 @@
-"""What a task's stages are made from, and that their outputs are what they say."""
+"""What a task's steps are made from, and that their outputs are what they say."""
 
 import json
 import logging
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from numpy.testing import assert_array_equal
@@ -19,17 +20,15 @@ from asr.corpora.speech_data import compute_cepstra
 from asr.errors import CorpusError, ExperimentError
 from asr.experiment import Experiment
 from asr.files import read_json
-from asr.stages.store import StageOutput
-from asr.stages.task import TaskStages, recordings_digest, split_name
+from asr.pipeline import on_splits
+from asr.store import StageOutput
+from asr.systems import HybridSystem
+from asr.training.task import Found
 from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
 
-Tasks = Callable[..., TaskStages]
-
-
-@pytest.fixture(scope="module")
-def task(experiment: Experiment) -> TaskStages:
-    return experiment.task
+Tasks = Callable[..., Experiment]
+MadeOf = Callable[..., Any]  # see conftest.py
 
 
 def record(output: StageOutput) -> dict:
@@ -37,23 +36,24 @@ def record(output: StageOutput) -> dict:
 
 
 class TestPrepared:
-    def test_splits_and_lexicon_are_those_the_recipe_wrote(self, task: TaskStages, tones: Path) -> None:
+    def test_splits_and_lexicon_are_those_the_recipe_wrote(self, made: Any, tones: Path) -> None:
         whole = read_corpus(tones)
-        parts = {split: set(task.corpus(split).speakers) for split in SPLITS}
+        parts = {split: set(made.corpus(split).speakers) for split in SPLITS}
         first, fifth = whole.speakers[0], whole.speakers[4]
         assert (parts["test"], parts["dev"]) == ({first}, {fifth})
         assert parts["train"] == set(whole.speakers) - {first, fifth}
-        assert task.lexicon.words == Lexicon.graphemic(whole.vocabulary).words
-        assert task.grammars == ("loop", "bigram")
+        assert made.lexicon.words == Lexicon.graphemic(whole.vocabulary).words
+        assert made.experiment.found.grammars == ("loop", "bigram")
 
-    def test_it_is_made_from_corpus_and_recipe(self, task: TaskStages, tones: Path) -> None:
-        inputs = record(task.prepared)["inputs"]
+    def test_it_is_made_from_corpus_and_recipe(self, made: Any, tones: Path) -> None:
+        inputs = record(made["task"])["config"]
         assert inputs.keys() == {"corpus", "recipe"}
         assert inputs["corpus"].startswith(f"{tones.absolute()} ")
-        assert inputs["recipe"] == task.loaded.source
+        assert inputs["recipe"] == made.experiment.loaded.source
 
-    def test_a_split_that_is_not_there_is_empty(self, task: TaskStages) -> None:
-        assert task.corpus("eval") == Corpus(())
+    def test_a_split_that_is_not_there_is_empty(self, made: Any) -> None:
+        found = made.experiment.found
+        assert replace(found, corpora={**found.corpora, "dev": Corpus(())}).splits == ("train", "test")
 
     def test_a_recipe_that_fails_is_one_line(
         self, task_of: Tasks, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -61,12 +61,12 @@ class TestPrepared:
         def prepare(corpus_dir: Path, output_dir: Path) -> None:
             raise KeyError("speaker")
 
-        caplog.set_level(logging.INFO, "asr.stages.task")
+        caplog.set_level(logging.INFO, "asr.training.task")
         message = (
             r"\Arecipe mine: prepare fails \(KeyError: 'speaker'\); correct the script; where .*log\.txt\Z"
         )
         with pytest.raises(ExperimentError, match=message):
-            _ = task_of(prepare).prepared
+            task_of(prepare).begin()
         assert "Traceback" in caplog.text
         assert list((tmp_path / "exp/stages").iterdir()) == []
 
@@ -75,21 +75,21 @@ class TestPrepared:
             raise CorpusError("text:3: no words")
 
         with pytest.raises(CorpusError, match=r"\Atext:3: no words\Z"):
-            _ = task_of(prepare).prepared
+            task_of(prepare).begin()
 
     def test_a_recipe_that_forgets_something(self, task_of: Tasks) -> None:
         def prepare(corpus_dir: Path, output_dir: Path) -> None:
             (output_dir / "test").mkdir()
 
         with pytest.raises(ExperimentError, match="prepare wrote no train; expected it, and dev"):
-            _ = task_of(prepare).prepared
+            task_of(prepare).begin()
 
 
 class TestWorded:
     """Ordinary text over a lexicon in capitals, with words it lacks."""
 
     @pytest.fixture
-    def task(self, task_of: Tasks, tones: Path) -> TaskStages:
+    def task(self, task_of: Tasks, tones: Path) -> Experiment:
         return task_of(self.prepare, corpus=tones)
 
     @staticmethod
@@ -106,17 +106,17 @@ class TestWorded:
         entries = {word: [tuple(word.lower())] for word in {*every, "SUS"}} | {"<UNK>": [("spn",)]}
         Lexicon(entries).write(output_dir / "lexicon.txt")
 
-    def test_words_are_those_of_the_lexicon(self, task: TaskStages) -> None:
-        assert [u.words for u in task.corpus("train")] == [
+    def test_words_are_those_of_the_lexicon(self, task: Experiment) -> None:
+        assert [u.words for u in task.begin().corpora["train"]] == [
             ("ASA", "IMI", "[noise]"),
             ("SUS", "[unknown]", "ASASA"),
             ("ASA",),
         ]
-        assert [u.spoken for u in task.corpus("train")][1] == ("SUS", "ASASA")
-        assert task.corpus("train").utterances[0].written == ("Asa", "imi", "[coughs]")
+        assert [u.spoken for u in task.begin().corpora["train"]][1] == ("SUS", "ASASA")
+        assert task.begin().corpora["train"].utterances[0].written == ("Asa", "imi", "[coughs]")
 
     def test_what_the_lexicon_lacks_is_learned_by_its_sound(
-        self, task_of: Tasks, tones: Path, caplog: pytest.LogCaptureFixture
+        self, task_of: Tasks, made_of: MadeOf, tones: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         def prepare(corpus_dir: Path, output_dir: Path) -> None:
             write_corpus(read_corpus(corpus_dir), output_dir / "train")
@@ -125,9 +125,9 @@ class TestWorded:
             lines = ["ASA a s a", "IMI i m i", "SUS s u s", "<UNK> spn"]
             (output_dir / "lexicon.txt").write_text("\n".join(lines))
 
-        task = task_of(prepare, corpus=tones)
-        lexicon = task.lexicon
-        assert task.digests(())["lexicon"] != task.worded.digest  # what uses it is made again with it
+        made = made_of(task_of(prepare, corpus=tones))
+        lexicon = made.lexicon
+        assert record(made["start-none"])["inputs"]["lexicon"] == made["pronunciations"].digest
         assert lexicon.pronunciations("MAUI") == (("m", "a", "u", "i"),)
         assert lexicon.guessed == {"MAUI"}
         assert lexicon.words == ("ASA", "IMI", "MAUI", "SUS")
@@ -135,8 +135,9 @@ class TestWorded:
         assert "1 of 1 words that the lexicon lacks have got a pronunciation" in caplog.text
         assert "MAUI m a u i (12×)" in caplog.text
 
-    def test_changes_are_said_once(self, task: TaskStages, caplog: pytest.LogCaptureFixture) -> None:
-        _ = task.worded, task.worded
+    def test_changes_are_said_once(self, task: Experiment, caplog: pytest.LogCaptureFixture) -> None:
+        task.begin()
+        task.begin()
         said = [message for message in caplog.messages if message.startswith("transcripts are compared")]
         assert len(said) == 1
         assert "of 8 words 5 in another case, 3 with punctuation" in said[0]
@@ -144,7 +145,7 @@ class TestWorded:
     def test_exact_takes_them_as_they_stand(self, task_of: Tasks, tones: Path) -> None:
         task = task_of(self.prepare, "text=exact", corpus=tones)
         with pytest.raises(CorpusError, match=r"6 of 7 words .* not in lexicon\.txt.*\"Asa,\" \(did"):
-            _ = task.worded
+            task.begin()
 
     def test_nothing_that_can_be_read_is_an_error(self, task_of: Tasks, tones: Path) -> None:
         def prepare(corpus_dir: Path, output_dir: Path) -> None:
@@ -152,48 +153,42 @@ class TestWorded:
             write_corpus(Corpus((replace(first, words=("7", "!")),)), output_dir / "train")
 
         with pytest.raises(CorpusError, match=r"no transcript has a word that can be read; .* --set text=en"):
-            _ = task_of(prepare, corpus=tones).lexicon
+            task_of(prepare, corpus=tones).begin()
 
 
 class TestFeatures:
-    @pytest.mark.parametrize("warp", [1.0, 0.9])
-    def test_they_are_the_cepstra_of_the_split(self, task: TaskStages, warp: float) -> None:
-        front_end = task.config.front_end.front_end()
-        warped = replace(front_end, mfcc=replace(front_end.mfcc, warp=warp))
-        expected = compute_cepstra(task.corpus("dev"), warped)
-        found = task.data(("dev",), warp)
+    @pytest.fixture
+    def warped(self, made: Any) -> Any:
+        settings = ("hybrid.warps=0.9", "hybrid.units=phone")
+        return made.configured(*settings, models=[HybridSystem("npd")])
+
+    @pytest.mark.parametrize("warp", [None, 0.9])
+    def test_they_are_the_cepstra_of_the_split(self, warped: Any, warp: float | None) -> None:
+        front_end = warped.config.front_end.front_end()
+        mfcc = replace(front_end.mfcc, warp=warp or 1.0)
+        expected = compute_cepstra(warped.corpus("dev"), replace(front_end, mfcc=mfcc))
+        found = warped.data("dev", warp=warp)
         assert found.corpus == expected.corpus
         for own, other in zip(found.cepstra, expected.cepstra, strict=True):
             assert_array_equal(own, other)
 
-    def test_they_are_made_from_the_task_and_its_recordings(self, task: TaskStages) -> None:
-        output = task.features("dev")
-        inputs = record(output)["inputs"]
-        assert inputs.keys() == {"task", "recordings"}
-        assert inputs["task"] == task.prepared.digest
-        named = [line.rsplit(" ", 2)[0] for line in json.loads(inputs["recordings"])]
-        assert named == [str(u.audio_path) for u in task.corpus("dev")]
-        assert record(output)["stage"] == "features-dev"
-        assert record(task.features("dev", 0.9))["stage"] == "features-dev-warp-0.9"
+    def test_they_are_made_from_the_task_and_its_recordings(self, warped: Any) -> None:
+        found = record(warped["features-dev"])
+        assert found["inputs"] == {"task": warped["task"].digest}
+        named = [line.rsplit(" ", 2)[0] for line in json.loads(found["config"]["recordings"])]
+        assert named == [str(u.audio_path) for u in warped.corpus("dev")]
+        assert found["stage"] == "features-dev"
+        assert record(warped["features-dev-warp-0.9"])["stage"] == "features-dev-warp-0.9"
 
-    def test_splits_together_are_in_the_order_of_their_names(self, task: TaskStages) -> None:
-        both, train, dev = (task.data(splits) for splits in (("train", "eval", "dev"), ("train",), ("dev",)))
+    def test_splits_together_are_in_the_order_of_their_names(self, made: Any) -> None:
+        both, train, dev = made.data("train", "dev"), made.data("train"), made.data("dev")
         assert both.corpus.ids == tuple(sorted([*train.corpus.ids, *dev.corpus.ids]))
         expected = {u.utterance_id: c for u, c in [*train, *dev]}
         for utterance, cepstra in both:
             assert_array_equal(cepstra, expected[utterance.utterance_id])
 
-    def test_digests_are_those_of_the_splits_that_are_there(self, task: TaskStages) -> None:
-        assert task.digests(("dev", "eval", "test")) == {
-            "task": task.prepared.digest,
-            "words": task.worded.digest,
-            "lexicon": task.worded.digest,
-            "dev": task.features("dev").digest,
-            "test": task.features("test").digest,
-        }
-
     def test_a_damaged_recording_stops_it_or_is_left_out(
-        self, task_of: Tasks, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+        self, task_of: Tasks, made_of: MadeOf, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         corpus = tmp_path / "corpus"
         shutil.copytree(tones / "speaker 0", corpus)
@@ -204,26 +199,25 @@ class TestFeatures:
             Lexicon.graphemic(["ASA", "IMI", "MAUI", "SUS"]).write(output_dir / "lexicon.txt")
 
         with pytest.raises(CorpusError, match=r"1 of 5 recordings of train cannot be used(.|\n)*3\.wav"):
-            task_of(prepare, corpus=corpus).features("train")
-        assert task_of(prepare, "unusable=skip", corpus=corpus).data(("train",)).corpus.ids == (
-            *("0", "1", "2", "4"),
-        )
+            made_of(task_of(prepare, corpus=corpus)).path("features-train")
+        made = made_of(task_of(prepare, "unusable=skip", corpus=corpus))
+        assert made.data("train").corpus.ids == ("0", "1", "2", "4")
         assert "3.wav" in caplog.text
 
 
 class TestGrammars:
     @pytest.mark.parametrize("splits", [("train",), ("train", "dev")])
     def test_they_are_estimated_from_the_text_of_the_splits(
-        self, task: TaskStages, splits: tuple[str, ...], tmp_path: Path
+        self, made: Any, splits: tuple[str, ...], tmp_path: Path
     ) -> None:
-        output = task.grammar_files(splits)
-        sentences = [u.words for split in splits for u in task.corpus(split)]
-        NGram.estimate(sentences, 2, vocabulary=task.lexicon.words).write(tmp_path / "bigram.arpa")
+        output = made[on_splits("grammars", splits)]
+        sentences = [u.words for split in splits for u in made.corpus(split)]
+        NGram.estimate(sentences, 2, vocabulary=made.lexicon.words).write(tmp_path / "bigram.arpa")
         assert (output.path / "bigram.arpa").read_bytes() == (tmp_path / "bigram.arpa").read_bytes()
         assert {path.name for path in output.path.iterdir()} == {"bigram.arpa", "stage.json"}
         found = record(output)
-        assert (found["stage"], found["config"]) == (split_name("grammars", splits), ["loop", "bigram"])
-        assert found["inputs"] == task.digests(())
+        assert (found["stage"], found["config"]["names"]) == (output.path.name[:-13], ["loop", "bigram"])
+        assert found["inputs"] == made.digests()
 
 
 class TestChangesUnderARun:
@@ -248,14 +242,20 @@ class TestChangesUnderARun:
         ids=["transcript", "gone", "replaced", "new"],
     )
     def test_between_stages(
-        self, task_of: Tasks, raw: Path, tmp_path: Path, name: str, change: Callable[[Path], None]
+        self,
+        task_of: Tasks,
+        made_of: MadeOf,
+        raw: Path,
+        tmp_path: Path,
+        name: str,
+        change: Callable[[Path], None],
     ) -> None:
-        task = task_of(self.prepare, corpus=raw)
-        assert len(task.corpus("train")) > 0
+        made = made_of(task_of(self.prepare, corpus=raw))
+        assert len(made.corpus("train")) > 0
         change(raw / name)
-        with pytest.raises(CorpusError, match=rf"\A{name}: changed while the corpus was read"):
-            task.features("train")
-        assert task.changed_files() == [name]
+        with pytest.raises(CorpusError, match=rf"\A[^ ]*{name}: changed while the corpus was read"):
+            made.path("features-train")
+        assert made.steps["task"].arguments["source"].changed() == [name]
         assert not list((tmp_path / "exp/stages").glob("features-*"))
 
     def test_while_the_recipe_reads(self, task_of: Tasks, raw: Path, tmp_path: Path) -> None:
@@ -264,11 +264,11 @@ class TestChangesUnderARun:
             (corpus_dir / "speaker 3/1.txt").write_text("other words")
 
         with pytest.raises(CorpusError, match=r"\Aspeaker 3/1\.txt: changed while the corpus was read"):
-            _ = task_of(prepare, corpus=raw).prepared
+            task_of(prepare, corpus=raw).begin()
         assert list((tmp_path / "exp/stages").iterdir()) == []
 
     def test_while_a_recording_is_read_nothing_of_it_is_kept(
-        self, task_of: Tasks, raw: Path, monkeypatch: pytest.MonkeyPatch
+        self, task_of: Tasks, made_of: MadeOf, raw: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A recording that is replaced and put back has the same key: no block may hold other frames."""
         changed = raw / "speaker 3/1.wav"
@@ -283,13 +283,13 @@ class TestChangesUnderARun:
         monkeypatch.setattr("asr.corpora.speech_data.read_audio", replaced)
         monkeypatch.setattr("foundation.blocks.LOSS_S", 0.0)
         with pytest.raises(CorpusError, match=r"speaker 3/1\.wav: changed while the corpus was read"):
-            task_of(self.prepare, corpus=raw).features("train")
+            made_of(task_of(self.prepare, corpus=raw)).path("features-train")
         monkeypatch.setattr("asr.corpora.speech_data.read_audio", read)
         changed.write_bytes(content)
         os.utime(changed, ns=(times.st_atime_ns, times.st_mtime_ns))
-        task = task_of(self.prepare, corpus=raw)
-        expected = compute_cepstra(task.corpus("train"), task.config.front_end.front_end())
-        for found, wanted in zip(task.data(("train",)).cepstra, expected.cepstra, strict=True):
+        made = made_of(task_of(self.prepare, corpus=raw))
+        expected = compute_cepstra(made.corpus("train"), made.config.front_end.front_end())
+        for found, wanted in zip(made.data("train").cepstra, expected.cepstra, strict=True):
             assert_array_equal(found, wanted)
 
 
@@ -298,10 +298,16 @@ class TestChangesUnderARun:
     [(("train",), "units"), (("train", "dev"), "units-dev"), (("dev", "test"), "units-dev-test")],
 )
 def test_a_name_says_what_is_used_beside_train(splits: tuple[str, ...], expected: str) -> None:
-    assert split_name("units", splits) == expected
+    assert on_splits("units", splits) == expected
 
 
-class TestRecordingsDigest:
+def marked(corpus: Corpus, task: Path) -> list[str]:
+    """Return the marks that the features of a corpus are made from."""
+    found = Found({"train": corpus}, (), (), {"train": recording_marks(corpus, task)})
+    return json.loads(found.marks_of("train"))
+
+
+class TestMarksOfRecordings:
     @pytest.fixture
     def corpus(self, tmp_path: Path) -> Corpus:
         paths = [tmp_path / "raw/a.wav", tmp_path / "raw/b.wav", tmp_path / "task/c.wav"]
@@ -311,7 +317,7 @@ class TestRecordingsDigest:
         return Corpus(tuple(Utterance(path.stem, path, ("ASA",), "s") for path in paths))
 
     def test_recordings_in_the_task_are_in_its_own_digest(self, corpus: Corpus, tmp_path: Path) -> None:
-        first, second = json.loads(recordings_digest(corpus, recording_marks(corpus, tmp_path / "task")))
+        first, second = marked(corpus, tmp_path / "task")
         assert first.startswith(f"{tmp_path / 'raw/a.wav'} 5 ")
         assert second.startswith(f"{tmp_path / 'raw/b.wav'} 5 ")
 
@@ -327,16 +333,16 @@ class TestRecordingsDigest:
     def test_a_changed_recording_is_seen(
         self, corpus: Corpus, tmp_path: Path, change: Callable[[Path], None]
     ) -> None:
-        before = recordings_digest(corpus, recording_marks(corpus, tmp_path / "task"))
-        assert recordings_digest(corpus, recording_marks(corpus, tmp_path / "task")) == before
+        before = marked(corpus, tmp_path / "task")
+        assert marked(corpus, tmp_path / "task") == before
         change(tmp_path / "task/c.wav")
-        assert recordings_digest(corpus, recording_marks(corpus, tmp_path / "task")) == before
+        assert marked(corpus, tmp_path / "task") == before
         change(tmp_path / "raw/b.wav")
-        kept, changed = json.loads(recordings_digest(corpus, recording_marks(corpus, tmp_path / "task")))
-        assert kept == json.loads(before)[0]
-        assert changed != json.loads(before)[1]
+        kept, changed = marked(corpus, tmp_path / "task")
+        assert kept == before[0]
+        assert changed != before[1]
 
     def test_a_missing_recording_is_said(self, corpus: Corpus, tmp_path: Path) -> None:
         (tmp_path / "raw/a.wav").unlink()
-        first, _ = json.loads(recordings_digest(corpus, recording_marks(corpus, tmp_path / "task")))
+        first, _ = marked(corpus, tmp_path / "task")
         assert first == f"{tmp_path / 'raw/a.wav'} missing"

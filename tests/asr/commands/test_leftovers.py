@@ -13,18 +13,21 @@ from pathlib import Path
 import pytest
 
 from asr import clean, train
+from asr.commands.leftovers import format_leftovers
 from asr.errors import ExperimentError
 from asr.files import write_json
-from asr.leftovers import format_leftovers
-from asr.stages.store import StageStore
+from asr.store import StageStore, Step
 
 KEY = "0123456789ab"
 
 
 def make(store: StageStore, name: str, n_bytes: int = 10) -> Path:
     """Run a stage whose output has so many bytes and return its directory."""
-    output = store.run(name, lambda directory: (directory / "x").write_bytes(b"x" * n_bytes), config=n_bytes)
-    return output.path
+
+    def write(directory: Path, n_bytes: int) -> None:
+        (directory / "x").write_bytes(b"x" * n_bytes)
+
+    return store.output(Step(name, write, arguments={"n_bytes": n_bytes})).path
 
 
 @pytest.fixture
@@ -128,10 +131,10 @@ class TestRemove:
                 (path / "stage.json").unlink()
                 raise KeyboardInterrupt("in the middle")
 
-        monkeypatch.setattr("asr.leftovers.shutil.rmtree", killed)
+        monkeypatch.setattr("asr.commands.leftovers.shutil.rmtree", killed)
         with pytest.raises(KeyboardInterrupt, match="in the middle"):
             clean(experiment, yes=True)
-        monkeypatch.setattr("asr.leftovers.shutil.rmtree", rmtree)
+        monkeypatch.setattr("asr.commands.leftovers.shutil.rmtree", rmtree)
         assert names(experiment) > {"kept"}
         clean(experiment, yes=True)
         assert names(experiment) == {"kept"}
@@ -148,7 +151,7 @@ class TestRemove:
         def refused(*paths: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(paths[0]))
 
-        monkeypatch.setattr("asr.leftovers.os.replace", refused)
+        monkeypatch.setattr("asr.commands.leftovers.os.replace", refused)
         with pytest.raises(ExperimentError, match="Permission denied; expected to read and write there"):
             clean(experiment, yes=True)
 
@@ -235,7 +238,7 @@ class TestRefused:
 
     def test_a_run_is_under_way_in_another_process(self, experiment: Path) -> None:
         code = (
-            "import sys; from pathlib import Path; from asr.stages.store import StageStore\n"
+            "import sys; from pathlib import Path; from asr.store import StageStore\n"
             "with StageStore(Path(sys.argv[1])).locked(): print(flush=True); sys.stdin.read()"
         )
         with subprocess.Popen([sys.executable, "-c", code, experiment], stdin=-1, stdout=-1) as process:
@@ -364,9 +367,9 @@ class TestWholeExperiment:
             raise KeyboardInterrupt(1)
 
         with monkeypatch.context() as patch:
-            patch.setattr("asr.stages.models.own_units", None)
+            patch.setattr("asr.training.aligned.own_units", None)
             patch.setattr(
-                "asr.stages.decoding.tune", lambda *given, **named: exec("raise KeyboardInterrupt(1)")
+                "asr.training.recognition.tune", lambda *given, **named: exec("raise KeyboardInterrupt(1)")
             )
             with pytest.raises(KeyboardInterrupt, match="1"):
                 train("folder", corpus=tones, out=out, models=["gmm2"], settings=options)

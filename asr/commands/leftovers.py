@@ -1,6 +1,6 @@
-"""What an experiment directory holds that neither its results nor the same command, run again, need.
+"""``asr clean``: what an experiment directory holds that neither its results nor the same command need.
 
-These are stages that no file of results was made from (`asr.stages.used`), and what killed runs have left:
+These are stages that no file of results was made from (`asr.store`), and what killed runs have left:
 ``.partial`` outputs, and ``.blocks`` of stages that were not finished. Only what bears the mark of a stage
 (``NAME-KEY`` with a ``stage.json`` that names it) or of such a leftover is removed; links are never followed.
 """
@@ -14,16 +14,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from asr.decoding.model_directories import DEFAULT_MODEL, MODELS, POINTS, SWEEP
+from asr.decoding.model_directories import DEFAULT_MODEL, MODELS, POINTS, SPARSITY, SWEEP
 from asr.errors import ExperimentError
 from asr.experiment import CONFIG
 from asr.files import read_json, said_size, storage_errors
 from asr.scoring.results import RESULTS
-from asr.sparsity import FILE as SPARSITY
-from asr.stages.keys import name_of
-from asr.stages.store import RECORD, STAGES, lock
-from asr.stages.used import USED, Used, read_used
-from asr.training.suspicious import SUSPICIOUS
+from asr.store import RECORD, STAGES, USED, Used, lock, name_of, read_used
+from asr.training.fit import SUSPICIOUS
 
 _HIDDEN_STAGE = re.compile(r"\.[^.].*-[0-9a-f]{12}\.(?:(?P<partial>partial)|(?P<blocks>blocks))")
 _FILES = (CONFIG, DEFAULT_MODEL, RESULTS, SPARSITY, SUSPICIOUS, SWEEP, USED)
@@ -224,9 +221,12 @@ def _maker(record: dict[str, object]) -> object:
 
 def _why(record: dict[str, object], codes: Iterable[object]) -> str:
     """Return why a stage is not needed, given which code has made those that are."""
-    if _maker(record) not in codes:
-        return f"made by other code than the results ({_maker(record) or 'unknown'})"
-    return "of other settings, models or data than the results"
+    maker, known = str(_maker(record) or "unknown"), set(map(str, codes))
+    # The code of a step is named after the module of its function, which none that is needed may have.
+    is_elsewhere = maker.startswith("asr.") and maker.split()[0] not in {code.split()[0] for code in known}
+    if maker in known or is_elsewhere:
+        return "of other settings, models or data than the results"
+    return f"made by other code than the results ({maker})"
 
 
 def _n_bytes(path: Path) -> int:

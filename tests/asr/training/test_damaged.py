@@ -1,9 +1,10 @@
-"""Damaged files of stages: a run that finds them makes them anew; a reader says in one line what is wrong."""
+"""Damaged outputs of steps: a run that finds them makes them anew; a reader says in a line what is wrong."""
 
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,14 +13,12 @@ from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.corpora.wording import read_wording
 from asr.errors import ExperimentError
-from asr.experiment import Experiment
-from asr.stages.decoding import DecodingStages
-from asr.stages.models import CHOICE, ModelStages
-from asr.stages.store import StageOutput, StageStore, stage_cpu_s
-from asr.systems import GmmSystem, HybridSystem
+from asr.store import StageOutput
+from asr.systems import HybridSystem
+from asr.training.aligned import CHOICE, chosen_for
 from asr.training.hybrid import load_labels, load_units
+from asr.training.recognition import options_tuned, read_rows
 
-TRAIN = ("train",)
 Damage = Callable[[Path], object]
 ONE_LINE = (
     r"\A[^\n]*{}: damaged \([^\n;]*{}[^\n;]*\), expected [^\n;]*; "
@@ -62,23 +61,28 @@ def refused(name: str, said: str) -> object:
 
 
 @pytest.fixture(scope="module")
-def data(experiment: Experiment) -> SpeechData:
-    return experiment.task.data(TRAIN)
-
-
-@pytest.fixture
-def corpus(experiment: Experiment) -> Corpus:
-    return experiment.task.corpus("train")
-
-
-@pytest.fixture
-def features(experiment: Experiment, tmp_path: Path) -> Path:
-    return copied(experiment.task.features("train"), tmp_path)
+def made(made: Any) -> Any:
+    return made.configured(models=["gmm2", HybridSystem("npd")])
 
 
 @pytest.fixture(scope="module")
-def units_output(experiment: Experiment) -> StageOutput:
-    return experiment.models.units(TRAIN)
+def data(made: Any) -> SpeechData:
+    return made.data("train")
+
+
+@pytest.fixture
+def corpus(made: Any) -> Corpus:
+    return made.corpus("train")
+
+
+@pytest.fixture
+def features(made: Any, tmp_path: Path) -> Path:
+    return copied(made["features-train"], tmp_path)
+
+
+@pytest.fixture(scope="module")
+def units_output(made: Any) -> StageOutput:
+    return made["units-context"]
 
 
 @pytest.fixture
@@ -125,8 +129,8 @@ def test_cepstra_that_are_damaged_after_they_were_opened(corpus: Corpus, feature
     ("said", "damage"),
     [*NO_JSON, ("KeyError", value({})), ("expected an object", lambda path: _each(path, "GO"))],
 )
-def test_words(experiment: Experiment, corpus: Corpus, tmp_path: Path, said: str, damage: Damage) -> None:
-    path = copied(experiment.task.worded, tmp_path) / "train.json"
+def test_words(made: Any, corpus: Corpus, tmp_path: Path, said: str, damage: Damage) -> None:
+    path = copied(made["words"], tmp_path) / "train.json"
     damage(path)
     with refused("train.json", said):
         read_wording(corpus, path)
@@ -136,8 +140,8 @@ def _each(path: Path, new: object) -> None:
     path.write_text(json.dumps(dict.fromkeys(json.loads(path.read_text()), new)))
 
 
-def test_words_that_are_none(experiment: Experiment, corpus: Corpus, tmp_path: Path) -> None:
-    path = copied(experiment.task.worded, tmp_path) / "train.json"
+def test_words_that_are_none(made: Any, corpus: Corpus, tmp_path: Path) -> None:
+    path = copied(made["words"], tmp_path) / "train.json"
     _each(path, {"words": [1], "written": []})
     with refused("train.json", r"words\[0\]: expected a text"):
         read_wording(corpus, path)
@@ -171,8 +175,8 @@ def test_units(data: SpeechData, units: Path, name: str, said: str, damage: Dama
 
 
 @pytest.fixture(scope="module")
-def tuning(experiment: Experiment) -> StageOutput:
-    return experiment.decoding.tuning("gmm2", experiment.models.acoustic_model(GmmSystem(2), TRAIN))
+def tuning(made: Any) -> StageOutput:
+    return made["tuning-gmm2"]
 
 
 @pytest.mark.parametrize(
@@ -185,15 +189,12 @@ def tuning(experiment: Experiment) -> StageOutput:
         ("unknown key lm_scales", value({"weights": {"lm_scales": 5.0}})),
     ],
 )
-def test_weights(
-    experiment: Experiment, tuning: StageOutput, tmp_path: Path, said: str, damage: Damage
-) -> None:
-    stages: DecodingStages = experiment.decoding
-    path = copied(tuning, tmp_path)
-    assert stages._options(path, "{}.json")
+def test_weights(made: Any, tuning: StageOutput, tmp_path: Path, said: str, damage: Damage) -> None:
+    path, given = copied(tuning, tmp_path), made.steps["tuning-gmm2"].arguments
+    assert options_tuned(given["decoder"], path, given["names"])
     damage(path / "bigram.json")
     with refused("bigram.json", said):
-        stages._options(path, "{}.json")
+        options_tuned(given["decoder"], path, given["names"])
 
 
 @pytest.mark.parametrize(
@@ -204,13 +205,11 @@ def test_weights(
         ("unknown key y", lambda p: p.write_text(p.read_text().replace(": ", ': "x", "y": ', 1))),
     ],
 )
-def test_scores(
-    experiment: Experiment, tuning: StageOutput, tmp_path: Path, said: str, damage: Damage
-) -> None:
-    output = StageOutput(copied(tuning, tmp_path), "")
-    damage(output.path / "score-bigram.json")
+def test_scores(made: Any, tuning: StageOutput, tmp_path: Path, said: str, damage: Damage) -> None:
+    path = copied(tuning, tmp_path)
+    damage(path / "score-bigram.json")
     with refused("score-bigram.json", said):
-        experiment.decoding.rows(output, model="gmm2", preset="best", split="dev")
+        read_rows(path, ("loop", "bigram"), model="gmm2", preset="best", split="dev")
 
 
 @pytest.mark.parametrize(
@@ -222,23 +221,8 @@ def test_scores(
         ("ValueError", value({"weights": {"hybrid.sigma": "wide"}})),
     ],
 )
-def test_choice(
-    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, damage: Damage
-) -> None:
+def test_choice(tmp_path: Path, said: str, damage: Damage, made: Any) -> None:
     (tmp_path / CHOICE).write_text("{}")
     damage(tmp_path / CHOICE)
-    monkeypatch.setattr(ModelStages, "choice", lambda *_: StageOutput(tmp_path, ""))
     with refused(CHOICE, said):
-        experiment.models.chosen_config(HybridSystem("npd"))
-
-
-@pytest.mark.parametrize(
-    "content", ["[]", "3", '{"code": 3}', '{"code": []}', '{"seconds": {"cpu": "x"}}', "{"]
-)
-def test_records(tmp_path: Path, content: str, caplog: pytest.LogCaptureFixture) -> None:
-    stage = tmp_path / "stages/s-0123456789ab"
-    stage.mkdir(parents=True)
-    (stage / "stage.json").write_text(content)
-    StageStore(tmp_path).tell_of_other_code()
-    assert "1 stages were made by other code" in caplog.text
-    assert stage_cpu_s(stage) == 0.0
+        chosen_for(made.config, tmp_path)

@@ -12,15 +12,17 @@ from acoustic.emissions.emission_model import uncombined
 from acoustic.emissions.kinds import describe
 from acoustic.model import load_model
 from asr.config import ExperimentConfig, known_keys, section_of, with_settings
+from asr.decoding.model_directories import SPARSITY
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment
 from asr.files import as_train_wrote, read_object, storage_errors, write_json
 from asr.progress import log_file
 from asr.recipe import is_known_recipe, load_recipe
-from asr.stages.store import StageStore
+from asr.store import StageStore
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
+from asr.training.recognition import read_rows
 
-FILE, FIGURE = "sparsity.json", "sparsity.png"
+FIGURE = "sparsity.png"
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,9 @@ def sparsity(
     if not isinstance(system, HybridSystem) or section_of(system) not in ("pools", "forward"):
         raise ConfigError(f'model "{model}" has no number of centres to change; expected npd, orols or pools')
     store, first = StageStore(out), _recorded(out, record, recipe)
-    with store.locked(), storage_errors(out), log_file(out / LOG), store.used.counted_for(out / FILE):
-        store.tell_of_other_code()
+    with store.locked(), storage_errors(out), log_file(out / LOG), store.used.counted_for(out / SPARSITY):
         rows = tuple(_rows(first, store, model, system, sizes))
-        write_json(out / FILE, {"model": model, "rows": [asdict(row) for row in rows]})
+        write_json(out / SPARSITY, {"model": model, "rows": [asdict(row) for row in rows]})
     _draw(rows, out / FIGURE)
     return rows
 
@@ -83,7 +84,7 @@ def format_sparsity(rows: Sequence[SparsityRow], directory: Path) -> str:
     for n, distinct in dict.fromkeys((row.n_centers, row.distinct_centers) for row in rows):
         found = {row.grammar: row.word_accuracy for row in rows if row.n_centers == n}
         lines.append(f"{n:7d}  {distinct:8d}  " + "  ".join(f"{found[g]:9.2f}" for g in grammars))
-    return "\n".join(["word accuracy on dev, %", *lines, "", str(directory / FILE)])
+    return "\n".join(["word accuracy on dev, %", *lines, "", str(directory / SPARSITY)])
 
 
 def config_of(record: Mapping[str, Any]) -> ExperimentConfig:
@@ -124,12 +125,14 @@ def _rows(
     for n in sizes:
         changed = with_settings(first.config, [f"{section_of(system)}.n_centers={n}"])
         run = Experiment(first.loaded, first.corpus_dir, first.out, changed, first.preset, store)
-        if not len(run.task.corpus("dev")):
+        found = run.begin()
+        if "dev" not in found.splits:
             raise ExperimentError(f"{store.root}: the task has no dev set, expected one to score on")
-        trained = run.models.acoustic_model(system, ("train",))
-        tuned = run.decoding.tuning(f"{model}-{n}", trained, learns_rejection=False)
-        results = run.decoding.rows(tuned, model=model, preset="", split="dev")
-        n_distinct = describe(uncombined(load_model(trained.path).emissions))["centers"]
+        steps = run.steps({f"{model}-{n}": system}, learns_rejection=False)
+        tuning = next(step for step in steps if step.name == f"tuning-{model}-{n}")
+        results = read_rows(run.path(tuning), found.grammars, model=model, preset="", split="dev")
+        trained = load_model(run.path(tuning.made_from["model"]))
+        n_distinct = describe(uncombined(trained.emissions))["centers"]
         for row in results:
             yield SparsityRow(n, n_distinct, row.grammar, row.word_accuracy, row.interval)
 

@@ -1,0 +1,523 @@
+"""The training as a list of steps, in the order in which they happen.
+
+`beginning` returns the first two steps, which prepare the task. They take moments, and what they find
+(`asr.training.task.Found`) decides what else there is to do: which splits have utterances, whether the
+lexicon lacks words, which grammars the corpus brings. So the list is made in two parts, and `pipeline` adds
+the second: each step in it has something to do. That is easier to read, and to plan, than steps that may turn
+out empty.
+
+Whatever has to do with a training reads this list: `asr.experiment` makes the outputs that are not there yet,
+`asr plan` prices them, `asr sweep` shares them between its points. `asr.store` says what a step is and when
+its output is made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from acoustic.ways import check_way
+from asr.config import ExperimentConfig
+from asr.corpora.marks import digest_of, source_marks
+from asr.errors import ConfigError
+from asr.recipe import LoadedRecipe
+from asr.store import Outlook, Step
+from asr.systems import GmmSystem, HybridSystem, System, other_code
+from asr.training.aligned import (
+    add_adaptation,
+    align_speech,
+    choose_options,
+    find_units,
+    start_with_projection,
+    train_discriminants,
+)
+from asr.training.choice import values_of
+from asr.training.gmm import start_mixtures, train_mixtures
+from asr.training.heard_words import learn_pronunciations
+from asr.training.learned_from import choose_fitting, find_usable, judge_fit, learn_confidence
+from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
+from asr.training.task import Found, Source, compute_features, find_words, prepare, write_grammars
+from asr.version import code_behind
+from features.frontend import FrontEndConfig, Projection
+
+Splits = tuple[str, ...]
+TRAIN: Splits = ("train",)
+
+_ALIGNER_COMPONENTS = 8  # at most; with more the alignment fits the training data too closely
+
+
+def beginning(
+    loaded: LoadedRecipe, corpus_dir: Path | None, root: Path, config: ExperimentConfig
+) -> list[Step]:
+    """Return the two steps that prepare the task of a recipe: ``task`` and ``words``."""
+    source = Source(loaded, corpus_dir, root, source_marks(corpus_dir) if corpus_dir else {})
+    # The location matters, since a data directory holds the absolute paths of its recordings.
+    corpus = f"{corpus_dir.absolute()} {digest_of(source.marks)}" if corpus_dir else ""
+    task = Step(
+        "task",
+        prepare,
+        arguments={"source": source},
+        config={"corpus": corpus, "recipe": loaded.source},
+        other_code=(code_behind(getattr(loaded.recipe.prepare, "__module__", "")),),
+        says="recordings and transcripts, sorted into train, dev and test by the recipe",
+    )
+    words = Step(
+        "words",
+        find_words,
+        {"task": task},
+        {"text": config.text},
+        says="transcripts in the words of the lexicon",
+    )
+    return [task, words]
+
+
+def pipeline(
+    begun: Sequence[Step],
+    found: Found,
+    config: ExperimentConfig,
+    systems: Mapping[str, System],
+    *,
+    learns_rejection: bool = True,
+) -> list[Step]:
+    """Return all steps of a training.
+
+    Parameters
+    ----------
+    begun : the steps of `beginning`
+    found : what these have found
+    config : resolved configuration
+    systems : the models by their names
+    learns_rejection : whether anybody will ask which words were not spoken
+    """
+    training = _Training(begun, found, config)
+    # Errors of recordings and grammars come before hours of training.
+    for split in found.splits:
+        training.features(split)
+    training.lexicon()
+    training.grammars(TRAIN)
+    final = final_splits(found, config)
+    for name, system in systems.items():
+        tried = training.acoustic_model(system, TRAIN)
+        tuning = training.tuning(name, tried, learns_rejection=learns_rejection)
+        model = training.acoustic_model(system, final)
+        confidence = training.confidence(name, model, final)
+        recognizer = training.recognizer(name, model, tuning, final, confidence)
+        if "test" in found.splits:
+            training.test(name, recognizer)
+    training.fit(judge_of(systems.values(), config), final)
+    return list(training.steps.values())
+
+
+def final_splits(found: Found, config: ExperimentConfig) -> Splits:
+    """Return the splits that the final models are trained on."""
+    return ("train", "dev") if config.retrain_with_dev and "dev" in found.splits else TRAIN
+
+
+def aligner_of(config: ExperimentConfig) -> GmmSystem:
+    """Return the model whose alignment labels the frames that discriminants are learned from."""
+    schedule = config.gmm.mixtures
+    return GmmSystem(max((n for n in schedule if n <= _ALIGNER_COMPONENTS), default=schedule[0]))
+
+
+def judge_of(systems: Iterable[System], config: ExperimentConfig) -> GmmSystem:
+    """Return the model that says which utterances are suspicious: the aligner, or the largest GMM below."""
+    most = aligner_of(config).n_components
+    largest = max(system.n_components if isinstance(system, GmmSystem) else most for system in systems)
+    return GmmSystem(min(largest, most))
+
+
+def on_splits(name: str, splits: Sequence[str]) -> str:
+    """Return a step's name, which includes the splits if it uses more than train."""
+    return "-".join([name, *(split for split in splits if split != "train")])
+
+
+class _Training:
+    """The list under way: each method adds a step after those it is made from, unless it is there."""
+
+    def __init__(self, begun: Sequence[Step], found: Found, config: ExperimentConfig) -> None:
+        self.task, self.words = begun
+        self.steps = {step.name: step for step in begun}
+        self.found = found
+        self.config = config
+
+    def add(self, step: Step) -> Step:
+        """Return the step of that name in the list, which is this one if there was none."""
+        return self.steps.setdefault(step.name, step)
+
+    # What is heard and said
+
+    def features(self, split: str, warp: float = 1.0) -> Step:
+        """Cepstra of one split, their frequencies warped beyond what the front end does."""
+        front_end = self.config.front_end.front_end()
+        front_end = replace(front_end, mfcc=replace(front_end.mfcc, warp=front_end.mfcc.warp * warp))
+        label = split if warp == 1.0 else f"{split}-warp-{warp:g}"
+        return self.add(
+            Step(
+                f"features-{label}",
+                compute_features,
+                {"task": self.task},
+                {
+                    "corpus": self.found.corpora[split],
+                    "marks": self.found.recordings[split],
+                    "source": self.task.arguments["source"],
+                    "split": split,
+                    "label": label,
+                    "front_end": front_end,
+                    "most_unusable": self.config.most_unusable,
+                },
+                f"cepstra of {split}" + ("" if warp == 1.0 else f", frequencies × {warp:g}"),
+                config={
+                    "mfcc": front_end.mfcc,
+                    "unusable": self.config.most_unusable,
+                    "recordings": self.found.marks_of(split),
+                },
+            )
+        )
+
+    def lexicon(self) -> Step:
+        """The lexicon of the words; where train and dev have others, with pronunciations by their sound."""
+        if not self.found.missing:
+            return self.words
+        front_end, gmm = self.config.front_end.front_end(), self.config.gmm
+        heard = {s: self.features(s) for s in ("train", "dev") if s in self.found.splits}
+        return self.add(
+            Step(
+                "pronunciations",
+                learn_pronunciations,
+                {"speech": {"task": self.task, "words": self.words, **heard}},
+                {"missing": self.found.missing, "front_end": front_end, "gmm": gmm},
+                f"pronunciations of {len(self.found.missing)} words that the lexicon lacks",
+                config={"front_end": front_end, "gmm": gmm},
+            )
+        )
+
+    def speech(self, splits: Splits, left_out: Step | None = None) -> dict[str, Step]:
+        """Return what a step is made from that uses the data of some splits, and the lexicon."""
+        text = {"task": self.task, "words": self.words, "lexicon": self.lexicon()}
+        cepstra = {split: self.features(split) for split in splits if split in self.found.splits}
+        return {**text, **cepstra, **({} if left_out is None else {"left_out": left_out})}
+
+    def grammars(self, splits: Splits) -> Step:
+        """Grammars; n-grams are estimated from the text of some splits."""
+        names = self.found.grammars
+        return self.add(
+            Step(
+                on_splits("grammars", splits),
+                write_grammars,
+                {"speech": self.speech(())},
+                {"names": names, "splits": splits, "text": self.config.text},
+                f"grammars ({', '.join(names)}) from {_said(splits)}",
+            )
+        )
+
+    # What is learned from
+
+    def usable(self, splits: Splits) -> Step:
+        """Utterances that can be learned from, of each split after the other."""
+        *before, split = splits
+        base = self.usable(tuple(before)) if before else None
+        return self.add(
+            Step(
+                on_splits("usable", splits),
+                find_usable,
+                {"speech": self.speech((split,), base)},
+                {"split": split, "most_unusable": self.config.most_unusable},
+                f"utterances of {_said(splits)} that can be learned from",
+            )
+        )
+
+    def fit(self, system: GmmSystem, splits: Splits) -> Step:
+        """How well transcripts fit, and which are suspicious, by the alignment of a GMM."""
+        return self.add(
+            Step(
+                on_splits(f"fit-{system.n_components}", splits),
+                judge_fit,
+                {"speech": self.speech(splits, self.usable(splits)), "model": self.gmm(system, splits)},
+                {"beam": self.config.gmm.beam, "shift_s": self.config.front_end.shift_ms / 1000},
+                f"how well the texts of {_said(splits)} fit",
+            )
+        )
+
+    def fitting(self, splits: Splits) -> Step:
+        """Utterances whose transcripts are not far off what is heard, by the aligner."""
+        fit = self.fit(aligner_of(self.config), splits)
+        return self.add(
+            Step(
+                on_splits("fitting", splits),
+                choose_fitting,
+                {"left_out": self.usable(splits), "fit": fit},
+                {"most_unusable": self.config.most_unusable},
+                f"utterances of {_said(splits)} whose text is not far off",
+            )
+        )
+
+    # Mixtures
+
+    def gmm(self, system: GmmSystem, splits: Splits) -> Step:
+        """Mixtures of as many Gaussians a state as a system has, grown by one number after the other."""
+        gmm, most = self.config.gmm, aligner_of(self.config).n_components
+        model = self.start(system.projection, splits)
+        for stage, n_components in enumerate(gmm.mixtures[: gmm.mixtures.index(system.n_components) + 1]):
+            # What does not fit is known as soon as the aligner is trained.
+            is_known = system.projection != "none" or n_components > most
+            n_iterations = gmm.iterations[min(stage, len(gmm.iterations) - 1)]
+            data = self.speech(splits, self.fitting(splits) if is_known else self.usable(splits))
+            model = self.add(
+                Step(
+                    on_splits(f"gmm-{system.projection}-{n_components}", splits),
+                    train_mixtures,
+                    {"speech": data, "start": model},
+                    {"n_components": n_components, "n_iterations": n_iterations, "gmm": gmm},
+                    f"mixtures of {n_components} Gaussian{'s' * (n_components > 1)} a state "
+                    f"on {_said(splits)}{_on(system.projection)}",
+                    config={**asdict(gmm), "mixtures": n_components, "iterations": n_iterations},
+                )
+            )
+        return model
+
+    def start(self, projection: Projection, splits: Splits) -> Step:
+        """The model that a training of mixtures begins with."""
+        name = on_splits(f"start-{projection}", splits)
+        front_end = self.config.front_end.front_end(projection)
+        if projection == "none":
+            data = self.speech(splits, self.usable(splits))
+            says = f"one Gaussian for all states on {_said(splits)}"
+            return self.add(Step(name, start_mixtures, {"speech": data}, {"front_end": front_end}, says))
+        aligner = aligner_of(self.config)
+        return self.add(
+            Step(
+                name,
+                start_with_projection,
+                {
+                    "speech": self.speech(splits, self.fitting(splits)),
+                    "aligner": self.gmm(aligner, splits),
+                    "alignment": self.alignment(aligner, splits),
+                },
+                {"front_end": front_end},
+                f"discriminant projection from the alignment of {_said(splits)}",
+            )
+        )
+
+    def alignment(self, system: GmmSystem, splits: Splits) -> Step:
+        """The state of each training frame by a GMM."""
+        return self.add(
+            Step(
+                on_splits(f"alignment-{system.n_components}", splits),
+                align_speech,
+                {"speech": self.speech(splits, self.fitting(splits)), "model": self.gmm(system, splits)},
+                {"beam": self.config.gmm.beam},
+                f"alignment of {_said(splits)}",
+            )
+        )
+
+    # Models
+
+    def acoustic_model(self, system: System, splits: Splits) -> Step:
+        """The acoustic model of a system, with adaptation to speakers if it adapts."""
+        if isinstance(system, HybridSystem):
+            model = self.hybrid(system, splits)
+            adapts = self.config.hybrid.adaptation != "none"
+        else:
+            model, adapts = self.gmm(system, splits), system.adapts
+        if not adapts:
+            return model
+        is_hybrid = isinstance(system, HybridSystem)
+        labels = self.units(splits) if is_hybrid else self.alignment(system, splits)
+        return self.add(
+            Step(
+                f"adapting-{model.name}",
+                add_adaptation,
+                {"speech": self.speech(splits, self.fitting(splits)), "model": model, "labels": labels},
+                says=f"where the frames of the states of {model.name} lie, for adaptation to speakers",
+            )
+        )
+
+    def units(self, splits: Splits) -> Step:
+        """The states that hybrids tell apart, and the state of each training frame."""
+        units = self.config.hybrid.units
+        tying = None if units == "phone" else self.config.tying
+        return self.add(
+            Step(
+                on_splits(f"units-{units}", splits),
+                find_units,
+                {
+                    "speech": self.speech(splits, self.fitting(splits)),
+                    "model": self.gmm(aligner_of(self.config), splits),
+                },
+                {"units": units, "beam": self.config.gmm.beam, "tying": tying},
+                f"states of hybrids ({units}) and the alignment of {_said(splits)} to them",
+            )
+        )
+
+    def hybrid(self, system: HybridSystem, splits: Splits) -> Step:
+        """Discriminants of the states of aligned frames, before they adapt."""
+        way, hybrid, own = system.way, self.config.hybrid, self.config.of_way(system.way)
+        units, aligner = self.units(splits), self.gmm(aligner_of(self.config), splits)
+        data = self.speech(splits, self.fitting(splits))
+        copies = {
+            f"{split} {warp:g}": self.features(split, warp)
+            for warp in hybrid.warps
+            for split in splits
+            if split in self.found.splits
+        }
+        choice = self.choice(system)
+        return self.add(
+            Step(
+                on_splits(f"hybrid-{way.replace(':', '-')}", splits),
+                train_discriminants,
+                {
+                    "speech": {**data, **copies},
+                    "units": units,
+                    "aligner": aligner,
+                    **({} if choice is None else {"choice": choice}),
+                },
+                {"way": way, "hybrid": hybrid.of_training(), "own": own, "front_end": self.hybrid_front_end},
+                f"discriminants ({way}) on {_said(splits)}",
+                other_code=tuple(other_code(way)),
+            )
+        )
+
+    def choice(self, system: HybridSystem) -> Step | None:
+        """Options of a hybrid chosen on the dev set; None where there is nothing to choose, or no dev set."""
+        way, values = system.way, values_of(system.way, self.config)
+        if not values or "dev" not in self.found.splits:
+            return None
+        return self.add(
+            Step(
+                f"choice-{way}",
+                choose_options,
+                {
+                    "speech": self.speech(TRAIN, self.fitting(TRAIN)),
+                    "dev": self.speech(("dev",)),
+                    "units": self.units(TRAIN),
+                    "aligner": self.gmm(aligner_of(self.config), TRAIN),
+                },
+                {
+                    "way": way,
+                    "values": values,
+                    "hybrid": self.config.hybrid.of_training(),
+                    "own": self.config.of_way(way),
+                    "front_end": self.hybrid_front_end,
+                    "beam": self.config.gmm.beam,
+                },
+                f"{', '.join(values)} of {way}, chosen on dev",
+                other_code=tuple(other_code(way)),
+            )
+        )
+
+    @property
+    def hybrid_front_end(self) -> FrontEndConfig:
+        """The front end of hybrids; the GMM that is added to one sees the cepstra."""
+        hybrid = self.config.hybrid
+        return self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0)
+
+    # Words
+
+    def tuning(self, name: str, model: Step, *, learns_rejection: bool) -> Step:
+        """Weights of the decoder, tuned on dev."""
+        options = {
+            "names": self.found.grammars,
+            "decoder": self.decoder,
+            "tuning": self.config.tuning,
+            "learns_rejection": learns_rejection,
+        }
+        return self.add(
+            Step(
+                f"tuning-{name}",
+                tune_decoder,
+                {"dev": self.speech(("dev",)), "model": model, "grammars": self.grammars(TRAIN)},
+                {"name": name, **options},
+                f"weights of the decoder with {name}, tuned on dev",
+                config=options,
+            )
+        )
+
+    def confidence(self, name: str, model: Step, splits: Splits) -> Step:
+        """How probable words are by how well they fit the model."""
+        return self.add(
+            Step(
+                f"confidence-{name}",
+                learn_confidence,
+                {"speech": self.speech(splits, self.usable(splits)), "model": model},
+                {"beam": self.config.gmm.beam},
+                f"how probable aligned words are with {name}",
+            )
+        )
+
+    def recognizer(self, name: str, model: Step, tuning: Step, splits: Splits, fit: Step) -> Step:
+        """All that decoding needs, in one directory."""
+        made_from = {"model": model, "tuning": tuning, "grammars": self.grammars(splits), "fit": fit}
+        return self.add(
+            Step(
+                f"recognizer-{name}",
+                assemble_recognizer,
+                {"speech": self.speech(splits), **made_from},
+                {"names": self.found.grammars, "decoder": self.decoder, "text": self.config.text},
+                f"all that decoding with {name} needs",
+            )
+        )
+
+    def test(self, name: str, recognizer: Step) -> Step:
+        """Words of the test set."""
+        return self.add(
+            Step(
+                f"test-{name}",
+                decode_test,
+                {"test": self.speech(("test",)), "recognizer": recognizer},
+                {"names": self.found.grammars},
+                f"words of test with {name}",
+            )
+        )
+
+    @property
+    def decoder(self) -> object:
+        """The decoder's configuration before its weights are tuned."""
+        return self.config.decoder.decoder(self.config.front_end.shift_ms / 1000)
+
+
+def check_system(name: str, system: System, config: ExperimentConfig) -> None:
+    """Raise an error if a system cannot be trained with this configuration."""
+    schedule = config.gmm.mixtures
+    projection = config.hybrid.input_projection
+    if isinstance(system, GmmSystem):
+        projection = system.projection
+        if system.n_components not in schedule:
+            stem = "gmm-lda" if system.projection == "lda" else "gmm"
+            raise ConfigError(
+                f'model "{name}" has {system.n_components} Gaussians a state, expected a number in '
+                f"gmm.mixtures, got {', '.join(map(str, schedule))}; "
+                f"train {' or '.join(f'{stem}{n}' for n in schedule)}, "
+                "or change gmm.mixtures"
+            )
+    else:
+        check_way(system.way, config.hybrid)
+        values, units = values_of(system.way, config), config.hybrid.units
+        if values and units != "phone":
+            raise ConfigError(
+                f"chosen_on_dev: {', '.join(values)} with hybrid.units={units}, expected "
+                "hybrid.units=phone, since only phones are aligned on dev; set them instead"
+            )
+    config.front_end.front_end(projection).check()
+
+
+def listing(outlook: Sequence[Outlook]) -> list[dict[str, object]]:
+    """Return for each step what a plan says of it, in a form that JSON can hold."""
+    return [
+        {
+            "name": each.step.name,
+            "says": each.step.says,
+            "from": list(dict.fromkeys(step.name for step in each.step.made_from.values())),
+            "done": each.path is not None,
+            "why": each.why,
+        }
+        for each in outlook
+    ]
+
+
+def _said(splits: Sequence[str]) -> str:
+    return " and ".join(splits)
+
+
+def _on(projection: Projection) -> str:
+    return "" if projection == "none" else f", projected ({projection})"

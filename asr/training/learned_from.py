@@ -1,0 +1,101 @@
+"""The steps that say what is learned from: usable utterances, and of these what fits its transcript."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from acoustic.model import load_model
+from asr.corpora.problems import leave_out
+from asr.corpora.sound_faults import sound_faults, sounds
+from asr.corpora.speech_data import SpeechData
+from asr.corpora.wording import (
+    check_lexicon_belongs,
+    is_all_unknown,
+    named_unknown,
+    unknown_words,
+    unknown_words_note,
+)
+from asr.decoding.model_directories import save_curves
+from asr.training.fit import find_suspicious, fit_curves, hear, read_suspicious, write_suspicious
+from asr.training.task import Speech, read_left_out, read_lexicon, read_speech, write_left_out
+from decoder.lexicon import Lexicon
+from foundation.errors import listed
+
+N_HEARD = 100  # utterances that say how confident words of a model's alignments are; by feel
+
+_N_HINTS = 10  # utterances whose unknown words are named with what they may be misspelled for; by feel
+
+logger = logging.getLogger(__name__)
+
+
+def find_usable(directory: Path, speech: Speech, *, split: str, most_unusable: float) -> None:
+    """Write which utterances cannot be learned from: those of a split, and what is left out before.
+
+    Only in train can an unusable utterance be an error.
+    """
+    shared = ("task", "words", "lexicon")
+    data = read_speech({name: speech[name] for name in (*shared, split)})
+    is_train = split == "train"
+    before = read_left_out(speech["left_out"]) if "left_out" in speech else frozenset[str]()
+    usable = usable_for_training(
+        data, read_lexicon(speech), most_left_out=most_unusable if is_train else 1.0, needed=is_train
+    )
+    write_left_out(directory, before | (set(data.corpus.ids) - set(usable.corpus.ids)))
+
+
+def usable_for_training(
+    data: SpeechData, lexicon: Lexicon, *, most_left_out: float = 0.0, needed: bool = True
+) -> SpeechData:
+    """Return the utterances of which a word is known at least.
+
+    The log names the problems of the others; if these are more than the share ``most_left_out`` of all, or
+    all where some are ``needed``, one error does. It also names the unknown words of the utterances that are
+    returned; where words are ``needed``, more unknown than known ones are an error.
+    """
+    if needed:
+        check_lexicon_belongs(data.corpus, lexicon)
+    problems = {u.utterance_id: "empty transcript, expected words" for u in data.corpus if not u.words}
+    for n, utterance in enumerate(u for u in data.corpus if is_all_unknown(u, lexicon)):
+        # A hint is a search of the whole lexicon: only the first have any.
+        unknown = unknown_words([utterance.words], lexicon)
+        words = (
+            named_unknown(unknown, lexicon)
+            if n < _N_HINTS
+            else listed([f'"{word}"' for word in sorted(unknown)])
+        )
+        problems[utterance.utterance_id] = f"no word of it is in lexicon.txt: {words}"
+    what, lines = "transcripts cannot be trained on", [f"{i}: {problem}" for i, problem in problems.items()]
+    leave_out(what, lines, len(problems), len(data.corpus), most_left_out, needed=needed)
+    usable = data.without(problems)
+    if message := unknown_words_note([u.words for u in usable.corpus], lexicon):
+        logger.warning("%s", message)
+    return usable
+
+
+def judge_fit(directory: Path, speech: Speech, model: Path, *, beam: float, shift_s: float) -> None:
+    """Write which utterances are suspicious, by the alignment of a model, and how probable words are."""
+    data, trained = read_speech(speech), load_model(model)
+    heard = hear(data, trained, read_lexicon(speech), beam)
+    curves = fit_curves(heard)
+    faults = sound_faults(sounds(data.corpus))
+    save_curves(curves, directory)
+    write_suspicious(find_suspicious(data, heard, curves, faults, shift_s), len(data.corpus), directory)
+
+
+def choose_fitting(directory: Path, left_out: Path, fit: Path, *, most_unusable: float) -> None:
+    """Write what is not learned from: what is unusable, and what is far off unless that is too much."""
+    found, n_utterances = read_suspicious(fit)
+    far_off = {s.utterance_id: str(s) for s in found if s.is_far_off}
+    n_unfit = len(far_off) if len(far_off) <= most_unusable * n_utterances else 0
+    what = "transcripts are far from what is heard (asr validate EXP --suspicious)"
+    leave_out(what, list(far_off.values()), n_unfit, n_utterances, most_unusable)
+    before = read_left_out(left_out)
+    write_left_out(directory, before | set(far_off) if n_unfit else before)
+
+
+def learn_confidence(directory: Path, speech: Speech, model: Path, *, beam: float) -> None:
+    """Write how probable words are by how well they fit a model, from some of its training data."""
+    data, trained = read_speech(speech), load_model(model)
+    heard = hear(data, trained, read_lexicon(speech), beam, n_utterances=N_HEARD)
+    save_curves(fit_curves(heard), directory)
