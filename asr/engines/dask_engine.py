@@ -26,9 +26,9 @@ from distributed.comm.core import CommClosedError
 
 from asr.engines.tasks import FilesForWorkers, compute
 from asr.errors import ClusterError
-from asr.version import own_code
 from foundation.blocks import N_TRIES, Blocks, finished, raise_failed
 from foundation.errors import AsrError
+from foundation.version import own_code
 
 Task: TypeAlias = Any  # a future of distributed
 

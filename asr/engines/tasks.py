@@ -24,10 +24,10 @@ from uuid import uuid4
 import cloudpickle
 
 from asr.errors import ClusterError
-from asr.version import own_code
 from foundation.blocks import Shared, compute_block
 from foundation.packing import pack, unpack_trusted
 from foundation.threads import one_worker
+from foundation.version import own_code
 
 Function = Callable[[Any], Any]
 
