@@ -1,7 +1,8 @@
 """The cepstra of a task, and what all steps read of it: utterances, cepstra, lexicon.
 
-What a step reads comes as a `Speech`: the directories of the task's parts by their names. Each of them is read
-once in a run. (Grammars and all that recognises words are elsewhere: a change of the decoder trains no models.)
+What a step reads comes as a `Speech`: the directories of the task's parts by their names. Each of them is
+read once in a run. Grammars and all that recognises words are elsewhere: a change of how words are found
+trains no model.
 """
 
 from __future__ import annotations

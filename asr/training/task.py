@@ -12,31 +12,26 @@ import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from asr.corpora.corpus import SPLITS, Corpus, read_corpus
+from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, recording_marks, source_marks
-from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra
 from asr.corpora.wording import (
     check_lexicon_belongs,
     forms_for,
-    read_wording,
     total,
     worded,
     wording_notes,
     write_wording,
 )
 from asr.errors import CorpusError, ExperimentError
-from asr.files import as_stage_wrote, read_json, write_json
 from asr.language.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
 from asr.language.pronunciations import spelled
 from asr.text.forms import EXACT, NOT_WORDS, without_remarks
+from asr.training.speech import LEXICON, Speech, corpus_as_prepared, read_corpus_of, read_lexicon
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon, may_be_entry
-from features.audio import warn_of_low_rates
-from features.frontend import FrontEndConfig
 from foundation.errors import AsrError
 
 if TYPE_CHECKING:
