@@ -83,7 +83,7 @@ class Experiment:
         self.evaluated: dict[tuple[str, str], Path] = {}
 
     def systems(self, models: Sequence[str]) -> dict[str, System]:
-        """Return the systems of some models by their names; that the configuration has no place is an error.
+        """Return the systems of some models by name; raise an error if the configuration does not allow one.
 
         The names are those of directories: without a colon, which Windows does not allow in one.
         """

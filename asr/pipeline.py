@@ -477,7 +477,7 @@ class _Training:
 
 
 def check_system(name: str, system: System, config: ExperimentConfig) -> None:
-    """Raise an error if the configuration has no place for a system."""
+    """Raise an error if a system cannot be trained with this configuration."""
     schedule = config.gmm.mixtures
     projection = config.hybrid.input_projection
     if isinstance(system, GmmSystem):

@@ -13,7 +13,7 @@ holding the lock, throws away, and the blocks that were done (`foundation.blocks
 ``EXP/used.json`` says which steps' outputs the results need. For each file of results, by its path below EXP,
 there are two lists of directories below ``EXP/stages``: ``finished`` are those of the last run that came to
 its end, ``unfinished`` those that a run under way, killed or failed has asked for besides. Together they are
-all that the same command needs to go on; `asr.leftovers` removes the others.
+all that the same command needs to go on; `asr.commands.leftovers` removes the others.
 """
 
 from __future__ import annotations
@@ -405,7 +405,7 @@ class StageStore:
 
 @contextmanager
 def lock(root: Path) -> Iterator[None]:
-    """Hold an experiment directory; that another process holds it is an error."""
+    """Hold the lock of an experiment directory; raise an error if another process holds it."""
     with storage_errors(root):
         handle = open(root / ".lock", "a+b")  # noqa: SIM115 (it is the lock)
     with handle:

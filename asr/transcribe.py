@@ -108,7 +108,7 @@ def transcribe_files(
 
 
 def transcribe(recordings: Sequence[Recording], speakers: Sequence[str], parts: Parts) -> list[Hypothesis]:
-    """Return the words of each recording, given its speaker, as they are written.
+    """Return the words of recordings as people write them; those of one speaker are normalised together.
 
     Where nothing is spoken there are no words, and ``no_speech`` says why.
     """

@@ -35,14 +35,14 @@ from foundation.errors import listed
 
 logger = logging.getLogger(__name__)
 
-MAX_STRETCHES = 12  # of a word that candidates are tried on
-MOST_FRAMES = 360_000  # that the small model learns from: an hour
+MAX_STRETCHES = 12  # of a word that candidates are tried on; by feel
+MOST_FRAMES = 360_000  # that the small model learns from: an hour; by feel
 N_GUESSES, N_HEARD = 10, 8
-BLOCK_WORDS = 8  # whose results make one file while the stage is under way
-ACOUSTIC_SCALE = 0.1  # neighbouring frames are nearly the same observation ten times
+BLOCK_WORDS = 8  # whose results make one file while the stage is under way; by feel
+ACOUSTIC_SCALE = 0.1  # neighbouring frames are nearly the same observation ten times; by feel
 UNGUESSED = float(np.log(1e-3))  # of a string that is heard and not among the guesses
-WORST = -50.0  # a stretch that a candidate does not fit at all says no more than this
-_N_STAGES = 2  # of the mixtures' growth
+WORST = -50.0  # a stretch that a candidate does not fit at all says no more than this; by feel
+_N_STAGES = 2  # of the mixtures' growth; by feel
 _SILENT = frozenset({SILENCE, SHORT_PAUSE, NOISE})
 
 

@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Source:
-    """Where a task comes from.
+    """The recipe and the raw corpus that a task is made from.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Found:
-    """What the task holds.
+    """What the first two steps have found in a task.
 
     Attributes
     ----------

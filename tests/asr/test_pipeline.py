@@ -168,7 +168,13 @@ class TestCode:
         "module",
         [
             *("asr.serving.app", "asr.serving.page", "asr.reports.report", "asr.reports.page", "asr.cli"),
-            *("asr.leftovers", "asr.sweeps", "asr.planning.planner", "asr.experiment", "asr.pipeline"),
+            *(
+                "asr.commands.leftovers",
+                "asr.commands.sweeps",
+                "asr.planning.planner",
+                "asr.experiment",
+                "asr.pipeline",
+            ),
             "asr.store",
         ],
     )
