@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asr.engines.tasks import FilesForWorkers, compute
+from asr.engines.dask_engine import FilesForWorkers, compute
 from asr.errors import ClusterError
 from foundation.blocks import Shared, finished
 from foundation.threads import default_workers
