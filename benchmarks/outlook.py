@@ -3,10 +3,9 @@
     python benchmarks/outlook.py --corpus ../shared/data/an4 --work exp/outlook
 
 ``sparsity``: word accuracy and posteriors against the number of centres a pair, for NPD, OROLS and random
-centres. ``triphones``: phones in context within words and across words. ``graph``: Platt's decision graph,
-and coupling only the pairs among the survivors of an elimination. ``kernels``: several widths a pair, and
-kernels that are 0 between distant points. Trials are kept under ``--work`` and not measured twice; each
-section is written to ``--page``.
+centres. ``graph``: Platt's decision graph, and coupling only the pairs among the survivors of an elimination.
+``kernels``: several widths a pair, and kernels that are 0 between distant points. Trials are kept under
+``--work`` and not measured twice; each section is written to ``--page``.
 """
 
 from __future__ import annotations
@@ -29,10 +28,9 @@ from elimination import (
 )
 from given_centers import Choice, TruncatedGaussian, choice_of, fit_given, random_choice
 from outlook_task import GRAMMARS, OutlookTask, Trial, accuracy_cells, as_record, difference_cells
-from outlook_triphones import triphones
 from report import argument_parser, write_report
 
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.emissions.emission_model import PairwiseDiscriminantModel
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.machines import SparseMachines
@@ -295,14 +293,13 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=Path("docs/results/outlook.md"))
     parser.add_argument("--figure", type=Path, default=Path("docs/figures/outlook_sparsity.png"))
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="centres a pair")
-    sections = ("sparsity", "graph", "kernels", "triphones")
+    sections = ("sparsity", "graph", "kernels")
     parser.add_argument("--sections", nargs="+", default=list(sections), choices=sections)
     parser.add_argument("--only-kept", action="store_true", help="leave out trials not measured before")
     arguments = parser.parse_args()
     task = OutlookTask(arguments.corpus, arguments.work, MAX_FRAMES, only_kept=arguments.only_kept)
     trainer, report = Trainer(task), {}
     for name in arguments.sections:
-        trials: list[Trial] = []
         if name == "sparsity":
             trials = sparsity(task, trainer, arguments.sizes)
             text = sparsity_section(task, trials)
@@ -311,13 +308,10 @@ def main() -> None:
             trials, facts = graph(task, trainer)
             text = graph_section(task, trials, facts)
             report["graph facts"] = facts
-        elif name == "kernels":
+        else:
             trials = kernels(task, trainer)
             text = kernels_section(task, trials)
-        else:
-            text, report[name] = triphones(arguments.corpus, arguments.work)
-        if trials:
-            report[name] = [as_record(trial, task.references) for trial in trials]
+        report[name] = [as_record(trial, task.references) for trial in trials]
         write_section(arguments.page, name, text)
         print(text, flush=True)
     write_report(arguments.out, {"max_frames": MAX_FRAMES, **report}, ("matplotlib",))

@@ -6,6 +6,7 @@ import ast
 import doctest
 import importlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,12 +94,19 @@ def checks(
 
 def helpers_of(path: Path, tree: ast.AST) -> dict[str, Function]:
     """Return the functions a test module may call: those of the conftests above it and its own."""
-    found: dict[str, Function] = {}
-    for folder in reversed(path.parents):
-        conftest = folder / "conftest.py"
-        if conftest.is_file() and conftest != path:
-            found |= {f.name: f for f in functions(ast.parse(conftest.read_text(encoding="utf-8")))}
+    conftests = [folder / "conftest.py" for folder in reversed(path.parents)]
+    found = {
+        name: f for conftest in conftests if conftest != path for name, f in functions_in(conftest).items()
+    }
     return found | {f.name: f for f in functions(tree)}
+
+
+@cache
+def functions_in(path: Path) -> dict[str, Function]:
+    """Return the functions of a module by name; none where there is no such file."""
+    return (
+        {f.name: f for f in functions(ast.parse(path.read_text(encoding="utf-8")))} if path.is_file() else {}
+    )
 
 
 def is_test(function: Function) -> bool:

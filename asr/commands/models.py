@@ -10,11 +10,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acoustic.ways import PRESETS
 from asr.commands.parsing import Verb, add_experiment, add_model
 from asr.commands.printing import print_result
 from asr.files import as_plain, read_json
 from asr.recipe import built_in_recipes, installed_recipes
-from asr.systems import PRESETS, SPARSITY_SIZES, SYSTEMS
+from asr.systems import SPARSITY_SIZES, SYSTEMS
 
 if TYPE_CHECKING:
     from asr.scoring.results import Result
@@ -223,7 +224,7 @@ def _takes_sweep(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_sweep(options: argparse.Namespace) -> int:
-    from asr.sweeps import format_sweep, sweep
+    from asr.commands.sweeps import format_sweep, sweep
 
     with _engine(options):
         found = sweep(
@@ -259,7 +260,7 @@ def _takes_sparsity(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_sparsity(options: argparse.Namespace) -> int:
-    from asr.sparsity import format_sparsity, sparsity
+    from asr.commands.sparsity import format_sparsity, sparsity
 
     rows = sparsity(options.experiment, model=options.model, sizes=options.centers, recipe=options.recipe)
     print_result(
@@ -276,7 +277,7 @@ def _takes_clean(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_clean(options: argparse.Namespace) -> int:
-    from asr.leftovers import clean, format_leftovers
+    from asr.commands.leftovers import clean, format_leftovers
 
     leftovers = clean(options.experiment, yes=options.yes)
     print_result(

@@ -334,7 +334,7 @@ def evaluate(
 ) -> tuple[WordAccuracy, dict[str, Hypothesis | AsrError]]:
     """Return the word accuracy on a corpus, and by utterance id the words or the error that prevented them.
 
-    What cannot be decoded is in no count of the accuracy; ``not_decoded`` of it says how many words that are.
+    The accuracy leaves out utterances that cannot be decoded; its ``not_decoded`` has their numbers of words.
     An error is raised if nothing can be decoded. All that can is decoded, even where `Recognizer.transcribe`
     would find no speech: a transcript says that there is some.
 
@@ -351,7 +351,7 @@ def evaluate(
     from asr.decoding.model_directories import model_directory, trained_by
     from asr.recognizer import Recognizer
     from asr.scoring.scoring import accuracy_of
-    from asr.transcribe import warn_of_low_rates
+    from features.audio import warn_of_low_rates
 
     recognizer = Recognizer.load(experiment, model, grammar)
     if reject:

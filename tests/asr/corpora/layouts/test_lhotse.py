@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,25 +154,26 @@ def test_faulty_supervisions(corpus: Path, change: dict[str, Any], message: str)
     assert str(problem).startswith(f"x_supervisions.jsonl.gz:2: {message}")
 
 
+packed = partial(gzip.compress, mtime=0)  # each run has the same names of tests
 GOOD = lines(supervision("a", "a", "GO"), supervision("b", "b", "ON"))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(GOOD)[:-20], r"x_supervisions.jsonl.gz:\d: cannot be read \(Compressed file ended"),
+        (packed(GOOD)[:-20], r"x_supervisions.jsonl.gz:\d: cannot be read \(Compressed file ended"),
         (GOOD, r"x_supervisions.jsonl.gz:1: cannot be read \(Not a gzipped file"),
-        (gzip.compress(GOOD)[:12] + b"\xff" * 40, r"x_supervisions.jsonl.gz:1: cannot be read"),
-        (gzip.compress(b"[1]\n" + GOOD), r"x_supervisions.jsonl.gz:1: no JSON object in UTF-8"),
+        (packed(GOOD)[:12] + b"\xff" * 40, r"x_supervisions.jsonl.gz:1: cannot be read"),
+        (packed(b"[1]\n" + GOOD), r"x_supervisions.jsonl.gz:1: no JSON object in UTF-8"),
         (
-            gzip.compress(GOOD.decode().encode("utf-16")),
+            packed(GOOD.decode().encode("utf-16")),
             r"x_supervisions.jsonl.gz:1: no JSON object in UTF-8",
         ),
-        (gzip.compress(b"[" * 99999), r"x_supervisions.jsonl.gz:1: no JSON object in UTF-8"),
-        (gzip.compress(b"\0" * (1 << 25)), r"x_supervisions.jsonl.gz:1: no JSON object in UTF-8"),
-        (gzip.compress(lines(*[supervision("a", "a", "GO")] * 2)), 'supervisions: "a" again'),
+        (packed(b"[" * 99999), r"x_supervisions.jsonl.gz:1: no JSON object in UTF-8"),
+        (packed(b"\0" * (1 << 25)), r"x_supervisions.jsonl.gz:1: no JSON object in UTF-8"),
+        (packed(lines(*[supervision("a", "a", "GO")] * 2)), 'supervisions: "a" again'),
         (
-            gzip.compress(lines(supervision("a", "b", "GO"), supervision("b", "b", "ON", channel=1))),
+            packed(lines(supervision("a", "b", "GO"), supervision("b", "b", "ON", channel=1))),
             r'"b" has the channels 0 1, expected one',
         ),
     ],

@@ -1,4 +1,4 @@
-"""What an experiment directory holds that neither its results nor the same command, run again, need.
+"""``asr clean``: what an experiment directory holds that neither its results nor the same command need.
 
 These are stages that no file of results was made from (`asr.store`), and what killed runs have left:
 ``.partial`` outputs, and ``.blocks`` of stages that were not finished. Only what bears the mark of a stage
@@ -14,12 +14,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from asr.decoding.model_directories import DEFAULT_MODEL, MODELS, POINTS, SWEEP
+from asr.decoding.model_directories import DEFAULT_MODEL, MODELS, POINTS, SPARSITY, SWEEP
 from asr.errors import ExperimentError
 from asr.experiment import CONFIG
 from asr.files import read_json, said_size, storage_errors
 from asr.scoring.results import RESULTS
-from asr.sparsity import FILE as SPARSITY
 from asr.store import RECORD, STAGES, USED, Used, lock, name_of, read_used
 from asr.training.fit import SUSPICIOUS
 
