@@ -33,7 +33,8 @@ from asr.systems import HybridSystem, System, find_system
 from asr.training.choice import values_of
 from asr.training.fit import read_suspicious, write_suspicious
 from asr.training.recognition import read_rows
-from asr.training.task import Found, Source, forget, found_in, read_lexicon, read_speech
+from asr.training.speech import forget, read_lexicon, read_speech
+from asr.training.task import Found, Source, found_in
 from decoder.lexicon import Lexicon
 from foundation.errors import listed
 from foundation.files import put_in_place

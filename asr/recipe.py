@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from asr.errors import ConfigError, ExperimentError
 from asr.files import check_outside
-from asr.version import code_of
 from foundation.errors import did_you_mean
+from foundation.version import code_of
 
 if TYPE_CHECKING:  # the command line reads the names of recipes, and should not wait for the models
     from acoustic.emissions.training import HybridConfig
