@@ -30,11 +30,12 @@ from foundation.arrays import Floats, Integers, Ints, Reals, Singles
 from foundation.sequences import Computed
 from foundation.threads import single_threaded_libraries
 
+Frames = Singles | Sequence[Singles]
+
 PRIOR_WRONG = 0.03  # share of a corpus whose transcripts are expected to be wrong; by feel
 _LEAST_PAIRS = 10  # of each kind, to learn a curve from; by feel
-_N_ROUNDS = 20  # by feel
+_N_ROUNDS = 20  # of learning the curve, at most; by feel
 _WEAK = 1e3  # the inverse strength of the penalty on the slope over margins of variance 1; by feel
-Frames = Singles | Sequence[Singles]
 
 
 @dataclass(frozen=True, slots=True)

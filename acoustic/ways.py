@@ -16,9 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from acoustic.emissions.emission_model import EmissionModel
+    from acoustic.emissions.emission_model import EmissionModel, PairwiseDiscriminantModel
     from acoustic.emissions.one_vs_rest import KrlsConfig
-    from acoustic.emissions.pairwise import PairwiseDiscriminantModel
     from acoustic.emissions.training import AlignedFrames, HybridConfig
     from acoustic.pairs.machines import Machines
     from acoustic.pairs.train_forward import PairForwardConfig
@@ -192,7 +191,7 @@ def _check_svm(config: HybridConfig) -> None:
 def _pairwise(
     fitted: tuple[Machines, Floats], data: AlignedFrames, config: HybridConfig, chosen_by: str
 ) -> PairwiseDiscriminantModel:
-    from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+    from acoustic.emissions.emission_model import PairwiseDiscriminantModel
 
     states = data.state_priors(config.prior_scale, config.floor)
     return PairwiseDiscriminantModel(*fitted, states, config.coupling, chosen_by=chosen_by)

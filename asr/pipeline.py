@@ -37,9 +37,10 @@ from asr.training.gmm import start_mixtures, train_mixtures
 from asr.training.heard_words import learn_pronunciations
 from asr.training.learned_from import choose_fitting, find_usable, judge_fit, learn_confidence
 from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
-from asr.training.task import Found, Source, compute_features, find_words, prepare, write_grammars
-from asr.version import code_behind
+from asr.training.speech import compute_features
+from asr.training.task import Found, Source, find_words, prepare, write_grammars
 from features.frontend import FrontEndConfig, Projection
+from foundation.version import code_behind
 
 Splits = tuple[str, ...]
 TRAIN: Splits = ("train",)
@@ -477,7 +478,7 @@ class _Training:
 
 
 def check_system(name: str, system: System, config: ExperimentConfig) -> None:
-    """Raise an error if the configuration has no place for a system."""
+    """Raise an error if a system cannot be trained with this configuration."""
     schedule = config.gmm.mixtures
     projection = config.hybrid.input_projection
     if isinstance(system, GmmSystem):

@@ -30,7 +30,7 @@ from given_centers import Choice, TruncatedGaussian, choice_of, fit_given, rando
 from outlook_task import GRAMMARS, OutlookTask, Trial, accuracy_cells, as_record, difference_cells
 from report import argument_parser, write_report
 
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.emissions.emission_model import PairwiseDiscriminantModel
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.machines import SparseMachines

@@ -33,8 +33,12 @@ from report import argument_parser, print_table, write_report
 
 from acoustic.alignment import align
 from acoustic.emissions.adaptation import adapted_frames
-from acoustic.emissions.emission_model import CombinedModel, EmissionModel, uncombined
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.emissions.emission_model import (
+    CombinedModel,
+    EmissionModel,
+    PairwiseDiscriminantModel,
+    uncombined,
+)
 from acoustic.errors import AlignmentError
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.tying import base_states
@@ -47,7 +51,8 @@ from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
 from asr.store import RECORD
-from asr.training.gmm import usable_for_training, utterance_graphs
+from asr.training.gmm import utterance_graphs
+from asr.training.learned_from import usable_for_training
 from asr.transcribe import emission_scores, heard_states
 from decoder.lexicon import Lexicon
 from foundation.threads import parallel_map

@@ -134,7 +134,7 @@ class _KeptCode(FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the code of a signature, if the disk lets us."""
+        """Write the code of a signature, if the disk allows it."""
         with _told_of(self._cache_path):
             super().save_overload(sig, data)
 
@@ -193,20 +193,28 @@ def _source_stamp(path: Path, locator: Any) -> str:
     return "".join(_source(file).digest for file in files_of_kernels(path))
 
 
-def files_of_kernels(path: Path) -> list[Path]:
+def files_of_kernels(path: Path) -> tuple[Path, ...]:
     """Return the files whose compiled functions, constants and records may go into a module's machine code.
 
     They are the module's own, and those of the modules with compiled functions which it imports, and so on.
     """
+    stat = path.stat()
+    return _found_files(path, stat.st_mtime_ns, stat.st_size)
+
+
+@kept
+def _found_files(path: Path, mtime_ns: int, n_bytes: int) -> tuple[Path, ...]:
+    """Return the files of the kernels of a module, found once for all of its functions."""
     found, waiting = [path], [path]
     while waiting:
         for name in _source(waiting.pop()).imported:
             module = sys.modules.get(name)
-            file = Path(getattr(module, "__file__", None) or "")
-            if getattr(module, "njit", None) is njit and file.is_file() and file not in found:
-                found.append(file)
-                waiting.append(file)
-    return [path, *sorted(found[1:])]
+            if module is not None and vars(module).get("njit") is njit:
+                file = Path(module.__file__ or "")
+                if file not in found and file.is_file():
+                    found.append(file)
+                    waiting.append(file)
+    return (path, *sorted(found[1:]))
 
 
 class _Source(NamedTuple):

@@ -50,6 +50,245 @@ BLOCK = 256  # samples taken at once
 _ROUNDING = 64 * np.finfo(np.float64).eps  # share of k_nn below which δ is rounding
 
 
+class _KRLS(KernelExpansion):
+    """Learning from a whole training set or sample by sample.
+
+    Attributes
+    ----------
+    gram_factor_ : (C, C) L of K̃ = LLᵀ, the kernel matrix of the dictionary
+    reduced_covariance_ : (C, C) P
+    reduced_coef_ : (C, R) β = K̃α̃
+    n_samples_seen_ : samples learned so far
+    """
+
+    nu: float
+    gram_factor_: Floats
+    reduced_covariance_: Floats
+    reduced_coef_: Floats
+    n_samples_seen_: int
+    _n_given: int
+    _rows: Longs
+
+    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
+        x, nu, max_size = np.asarray(X, dtype=np.float64), self._threshold(), self._capacity(len(X))
+        root = np.ones(len(x)) if sample_weight is None else np.sqrt(sample_weight)
+        with single_threaded_libraries():
+            return self._fit_whole(x, targets, root, nu, max_size)
+
+    def _fit_whole(self, x: Floats, targets: Floats, root: Floats, nu: float, max_size: int) -> Floats:
+        dictionary, indices = build_dictionary(x, self._make_kernel(), nu, max_size)
+        if not dictionary.size:
+            raise ParameterError(
+                f"k(x, x) + 1 is nowhere above nu = {self.nu:g}, expected somewhere; lower nu"
+            )
+        if dictionary.n_refused:
+            seen = f"the first {indices[-1] + 1} of {len(x)} points"
+            self._warn_full(dictionary, seen, self._coverage(targets[indices]))
+        filtered, left_out = batch_filter(dictionary, indices, x, targets, root)
+        self.n_samples_seen_ = self._n_given
+        self._store(dictionary, filtered, self._rows[indices])
+        return left_out
+
+    def _start(self, n_features: int, n_targets: int) -> None:
+        """Start with an empty dictionary."""
+        self.n_samples_seen_ = 0
+        empty = Filter(np.zeros((0, 0)), np.zeros((0, n_targets)))
+        self._store(Dictionary(self._make_kernel(), n_features), empty, np.zeros(0, dtype=np.int64))
+
+    def _continue(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
+        """Learn samples one after the other; return the outputs (M, R) for each just before it was learned.
+
+        Samples of weight 0 are skipped; their rows are NaN.
+        """
+        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        used = np.flatnonzero(weight)
+        before = np.full(targets.shape, np.nan)
+        dictionary = Dictionary.of(self._make_kernel(), self.centers_, self.gram_factor_)
+        size_before, max_size = dictionary.size, self._capacity(dictionary.size + len(X))
+        stream = Stream(
+            dictionary,
+            Filter(self.reduced_covariance_, self.reduced_coef_),
+            self._threshold(),
+            max(size_before, max_size),
+        )
+        added = []
+        with single_threaded_libraries():
+            for first in range(0, len(used), BLOCK):
+                rows = used[first : first + BLOCK]
+                before[rows], new = stream.learn(X[rows].astype(np.float64), targets[rows], weight[rows])
+                added.append(self.n_samples_seen_ + rows[new])
+        if dictionary.n_refused and size_before < max_size:
+            self._warn_full(dictionary, f"{self.n_samples_seen_ + 1} samples or more")
+        self.n_samples_seen_ += len(X)
+        self._store(dictionary, stream.filter, np.concatenate([self.center_indices_, *added]))
+        return before
+
+    def _store(self, dictionary: Dictionary, state: Filter, indices: Longs) -> None:
+        self.center_indices_ = indices
+        self.centers_ = dictionary.points.copy()
+        self.gram_factor_ = dictionary.factor.copy()
+        self.reduced_covariance_, self.reduced_coef_ = state.p, state.beta
+        alpha = cho_solve((self.gram_factor_, True), state.beta) if dictionary.size else state.beta  # (3.105)
+        self.dual_coef_, self.intercept_ = alpha.T.copy(), alpha.sum(axis=0)  # Σ α̃(k + 1) = Σ α̃k + Σ α̃
+
+    def _coverage(self, targets: Floats) -> str:
+        """Return the part of a warning that describes the targets (C, R) of the dictionary's points."""
+        return ""
+
+    def _warn_full(self, dictionary: Dictionary, seen: str, coverage: str = "") -> None:
+        """Warn that points were left out of the dictionary for want of room."""
+        warnings.warn(
+            f"{type(self).__name__}: the dictionary is full (max_centers={self.max_centers}) after {seen}, "
+            f"and {dictionary.n_refused} later ones it does not describe are left out{coverage}; "
+            "raise max_centers or nu, or shuffle the points",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+    def _threshold(self) -> float:
+        check_positive("nu", self.nu, ", about 1e-4 to 1e-1")
+        return float(self.nu)
+
+
+class KRLSClassifier(_KRLS, ExpansionClassifier):
+    """Kernel recursive least squares on ±1 targets, thesis Algorithms 3 and 4; one-vs-rest over one
+    dictionary.
+
+    Parameters
+    ----------
+    sigma : width of the kernel
+    max_centers : size of the dictionary at most
+    nu : ν of (3.94): a point enters the dictionary when its squared distance in feature space from the
+        span of the points there exceeds it. The larger, the sparser
+    kernel, kernel_params : see `make_kernel`
+
+    Attributes
+    ----------
+    classes_ : labels
+    center_indices_ : (C,) rows of the dictionary, counted over all samples since ``fit`` or the first
+        ``partial_fit``
+    centers_ : (C, D) dictionary
+    dual_coef_ : (R, C) α̃; R is 1 for two classes
+    intercept_ : (R,) Σ α̃, the 1 of the kernel k + 1
+    loo_decision_ : (M, R) leave-one-out outputs of ``fit`` with the same dictionary, which ``predict_proba``
+        uses
+    n_samples_seen_ : samples learned
+    output_moments_ : (3, 2, R) counts, sums and sums of squares of the outputs of each class, which
+        ``predict_proba`` uses after ``partial_fit``
+
+    Notes
+    -----
+    ``fit`` solves the least squares over the final dictionary, (3.105); it does not start from P_{m,0} = P_m,
+    which would count the data twice (``docs/papers.md``). ``partial_fit`` describes each sample over the
+    dictionary of its time, as in Engel et al. (2004), and does not change that when the dictionary grows. Its
+    model therefore differs from that of ``fit`` unless all points of the dictionary come first. It does not
+    depend on how the samples are divided among calls. After it, ``predict_proba`` uses the output for each
+    sample just before it was learned.
+    """
+
+    def __init__(
+        self,
+        sigma: float = 1.0,
+        max_centers: int = 1000,
+        *,
+        nu: float = 1e-2,
+        kernel: KernelName = "gaussian",
+        kernel_params: dict[str, Any] | None = None,
+    ) -> None:
+        self.sigma = sigma
+        self.max_centers = max_centers
+        self.nu = nu
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn points (M, D) and labels (M,) one after the other; the first call needs all ``classes``."""
+        _check_partial_fit_first_call(self, classes)
+        is_first = not hasattr(self, "centers_")
+        x, labels = validate_data(self, X, y, dtype=DTYPES, reset=is_first)
+        weight = checked_weight(sample_weight, x)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "KRLSClassifier: classes has 1 class, expected at least 2; give all there will be"
+            )
+        unknown = np.setdiff1d(labels, self.classes_).tolist()
+        if unknown:
+            raise ValueError(
+                f"y has labels {unknown}, expected only {self.classes_.tolist()}; fit anew for others"
+            )
+        targets = class_targets(np.searchsorted(self.classes_, labels), len(self.classes_))
+        if is_first:
+            self.output_moments_ = first_moments(targets.shape[1])
+            self._start(x.shape[1], targets.shape[1])
+        before = self._continue(x, targets, weight)
+        learned = ~np.isnan(before[:, 0])
+        self._count(before[learned], targets[learned], None if weight is None else weight[learned])
+        counts, first, second = self.output_moments_.transpose(0, 2, 1)
+        means = first / counts
+        moments = zip(means, second / counts - means**2, counts, strict=True)
+        self.curves_ = [MonotoneGaussianCurve.from_moments(*column) for column in moments]
+        return self
+
+    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
+        self.loo_decision_ = super()._fit_outputs(X, targets, sample_weight)
+        self.output_moments_ = first_moments(targets.shape[1])
+        calibration = within_reach(self.loo_decision_, targets)
+        self._count(calibration, targets, sample_weight)
+        return calibration
+
+    def _coverage(self, targets: Floats) -> str:
+        n_covered = len(np.unique(predicted_codes(targets)))
+        return f"; it has points of {n_covered} of {len(self.classes_)} classes"
+
+    def _count(self, outputs: Floats, targets: Floats, sample_weight: Floats | None) -> None:
+        self.output_moments_ = add_moments(self.output_moments_, outputs, targets, sample_weight)
+
+
+class KRLSRegressor(_KRLS, ExpansionRegressor):
+    """Kernel recursive least squares on real targets, thesis Algorithms 3 and 4; one dictionary for all.
+
+    Parameters and attributes are those of `KRLSClassifier`; R is the number of columns of targets.
+    """
+
+    def __init__(
+        self,
+        sigma: float = 1.0,
+        max_centers: int = 1000,
+        *,
+        nu: float = 1e-2,
+        kernel: KernelName = "gaussian",
+        kernel_params: dict[str, Any] | None = None,
+    ) -> None:
+        self.sigma = sigma
+        self.max_centers = max_centers
+        self.nu = nu
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn points (M, D) and values (M,) or (M, R) one after the other."""
+        is_first = not hasattr(self, "centers_")
+        x, values = validate_data(self, X, y, dtype=DTYPES, multi_output=True, y_numeric=True, reset=is_first)
+        weight = checked_weight(sample_weight, x)
+        targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
+        if is_first:
+            self._is_flat = values.ndim == 1
+            self._start(x.shape[1], targets.shape[1])
+        n_before = len(self.intercept_)
+        if targets.shape[1] != n_before:
+            raise ValueError(
+                f"y has {targets.shape[1]} columns, expected {n_before} as before; fit anew to change"
+            )
+        self._continue(x, targets, weight)
+        return self
+
+
 class Dictionary:
     """Approximately linearly independent points, and the Cholesky factor of their kernel matrix K̃ = LLᵀ.
 
@@ -265,106 +504,6 @@ def _reduced_rows(dictionary: Dictionary, indices: Longs, x: Floats, rows: Longs
     return reduced
 
 
-class _KRLS(KernelExpansion):
-    """Learning from a whole training set or sample by sample.
-
-    Attributes
-    ----------
-    gram_factor_ : (C, C) L of K̃ = LLᵀ, the kernel matrix of the dictionary
-    reduced_covariance_ : (C, C) P
-    reduced_coef_ : (C, R) β = K̃α̃
-    n_samples_seen_ : samples learned so far
-    """
-
-    nu: float
-    gram_factor_: Floats
-    reduced_covariance_: Floats
-    reduced_coef_: Floats
-    n_samples_seen_: int
-    _n_given: int
-    _rows: Longs
-
-    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
-        x, nu, max_size = np.asarray(X, dtype=np.float64), self._threshold(), self._capacity(len(X))
-        root = np.ones(len(x)) if sample_weight is None else np.sqrt(sample_weight)
-        with single_threaded_libraries():
-            return self._fit_whole(x, targets, root, nu, max_size)
-
-    def _fit_whole(self, x: Floats, targets: Floats, root: Floats, nu: float, max_size: int) -> Floats:
-        dictionary, indices = build_dictionary(x, self._make_kernel(), nu, max_size)
-        if not dictionary.size:
-            raise ParameterError(
-                f"k(x, x) + 1 is nowhere above nu = {self.nu:g}, expected somewhere; lower nu"
-            )
-        if dictionary.n_refused:
-            seen = f"the first {indices[-1] + 1} of {len(x)} points"
-            self._warn_full(dictionary, seen, self._coverage(targets[indices]))
-        filtered, left_out = batch_filter(dictionary, indices, x, targets, root)
-        self.n_samples_seen_ = self._n_given
-        self._store(dictionary, filtered, self._rows[indices])
-        return left_out
-
-    def _start(self, n_features: int, n_targets: int) -> None:
-        """Start with an empty dictionary."""
-        self.n_samples_seen_ = 0
-        empty = Filter(np.zeros((0, 0)), np.zeros((0, n_targets)))
-        self._store(Dictionary(self._make_kernel(), n_features), empty, np.zeros(0, dtype=np.int64))
-
-    def _continue(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
-        """Learn samples one after the other; return the outputs (M, R) for each just before it was learned.
-
-        Samples of weight 0 are skipped; their rows are NaN.
-        """
-        weight = np.ones(len(X)) if sample_weight is None else sample_weight
-        used = np.flatnonzero(weight)
-        before = np.full(targets.shape, np.nan)
-        dictionary = Dictionary.of(self._make_kernel(), self.centers_, self.gram_factor_)
-        size_before, max_size = dictionary.size, self._capacity(dictionary.size + len(X))
-        stream = Stream(
-            dictionary,
-            Filter(self.reduced_covariance_, self.reduced_coef_),
-            self._threshold(),
-            max(size_before, max_size),
-        )
-        added = []
-        with single_threaded_libraries():
-            for first in range(0, len(used), BLOCK):
-                rows = used[first : first + BLOCK]
-                before[rows], new = stream.learn(X[rows].astype(np.float64), targets[rows], weight[rows])
-                added.append(self.n_samples_seen_ + rows[new])
-        if dictionary.n_refused and size_before < max_size:
-            self._warn_full(dictionary, f"{self.n_samples_seen_ + 1} samples or more")
-        self.n_samples_seen_ += len(X)
-        self._store(dictionary, stream.filter, np.concatenate([self.center_indices_, *added]))
-        return before
-
-    def _store(self, dictionary: Dictionary, state: Filter, indices: Longs) -> None:
-        self.center_indices_ = indices
-        self.centers_ = dictionary.points.copy()
-        self.gram_factor_ = dictionary.factor.copy()
-        self.reduced_covariance_, self.reduced_coef_ = state.p, state.beta
-        alpha = cho_solve((self.gram_factor_, True), state.beta) if dictionary.size else state.beta  # (3.105)
-        self.dual_coef_, self.intercept_ = alpha.T.copy(), alpha.sum(axis=0)  # Σ α̃(k + 1) = Σ α̃k + Σ α̃
-
-    def _coverage(self, targets: Floats) -> str:
-        """Return the part of a warning that describes the targets (C, R) of the dictionary's points."""
-        return ""
-
-    def _warn_full(self, dictionary: Dictionary, seen: str, coverage: str = "") -> None:
-        """Warn that points were left out of the dictionary for want of room."""
-        warnings.warn(
-            f"{type(self).__name__}: the dictionary is full (max_centers={self.max_centers}) after {seen}, "
-            f"and {dictionary.n_refused} later ones it does not describe are left out{coverage}; "
-            "raise max_centers or nu, or shuffle the points",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-
-    def _threshold(self) -> float:
-        check_positive("nu", self.nu, ", about 1e-4 to 1e-1")
-        return float(self.nu)
-
-
 def first_moments(n_targets: int) -> Floats:
     """Return initial counts, sums and sums of squares of outputs per class and column, (3, 2, R).
 
@@ -380,142 +519,3 @@ def add_moments(sums: Floats, outputs: Floats, targets: Floats, sample_weight: F
     weight = np.ones((len(outputs), 1)) if sample_weight is None else sample_weight[:, None]
     shares = np.stack([weight * (targets < 0), weight * (targets > 0)])
     return np.asarray(sums + np.stack([(shares * outputs**power).sum(axis=1) for power in range(3)]))
-
-
-class KRLSClassifier(_KRLS, ExpansionClassifier):
-    """Kernel recursive least squares on ±1 targets, thesis Algorithms 3 and 4; one-vs-rest over one
-    dictionary.
-
-    Parameters
-    ----------
-    sigma : width of the kernel
-    max_centers : size of the dictionary at most
-    nu : ν of (3.94): a point enters the dictionary when its squared distance in feature space from the
-        span of the points there exceeds it. The larger, the sparser
-    kernel, kernel_params : see `make_kernel`
-
-    Attributes
-    ----------
-    classes_ : labels
-    center_indices_ : (C,) rows of the dictionary, counted over all samples since ``fit`` or the first
-        ``partial_fit``
-    centers_ : (C, D) dictionary
-    dual_coef_ : (R, C) α̃; R is 1 for two classes
-    intercept_ : (R,) Σ α̃, the 1 of the kernel k + 1
-    loo_decision_ : (M, R) leave-one-out outputs of ``fit`` with the same dictionary, which ``predict_proba``
-        uses
-    n_samples_seen_ : samples learned
-    output_moments_ : (3, 2, R) counts, sums and sums of squares of the outputs of each class, which
-        ``predict_proba`` uses after ``partial_fit``
-
-    Notes
-    -----
-    ``fit`` solves the least squares over the final dictionary, (3.105); it does not start from P_{m,0} = P_m,
-    which would count the data twice (``docs/papers.md``). ``partial_fit`` describes each sample over the
-    dictionary of its time, as in Engel et al. (2004), and does not change that when the dictionary grows. Its
-    model therefore differs from that of ``fit`` unless all points of the dictionary come first. It does not
-    depend on how the samples are divided among calls. After it, ``predict_proba`` uses the output for each
-    sample just before it was learned.
-    """
-
-    def __init__(
-        self,
-        sigma: float = 1.0,
-        max_centers: int = 1000,
-        *,
-        nu: float = 1e-2,
-        kernel: KernelName = "gaussian",
-        kernel_params: dict[str, Any] | None = None,
-    ) -> None:
-        self.sigma = sigma
-        self.max_centers = max_centers
-        self.nu = nu
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn points (M, D) and labels (M,) one after the other; the first call needs all ``classes``."""
-        _check_partial_fit_first_call(self, classes)
-        is_first = not hasattr(self, "centers_")
-        x, labels = validate_data(self, X, y, dtype=DTYPES, reset=is_first)
-        weight = checked_weight(sample_weight, x)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "KRLSClassifier: classes has 1 class, expected at least 2; give all there will be"
-            )
-        unknown = np.setdiff1d(labels, self.classes_).tolist()
-        if unknown:
-            raise ValueError(
-                f"y has labels {unknown}, expected only {self.classes_.tolist()}; fit anew for others"
-            )
-        targets = class_targets(np.searchsorted(self.classes_, labels), len(self.classes_))
-        if is_first:
-            self.output_moments_ = first_moments(targets.shape[1])
-            self._start(x.shape[1], targets.shape[1])
-        before = self._continue(x, targets, weight)
-        learned = ~np.isnan(before[:, 0])
-        self._count(before[learned], targets[learned], None if weight is None else weight[learned])
-        counts, first, second = self.output_moments_.transpose(0, 2, 1)
-        means = first / counts
-        moments = zip(means, second / counts - means**2, counts, strict=True)
-        self.curves_ = [MonotoneGaussianCurve.from_moments(*column) for column in moments]
-        return self
-
-    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats:
-        self.loo_decision_ = super()._fit_outputs(X, targets, sample_weight)
-        self.output_moments_ = first_moments(targets.shape[1])
-        calibration = within_reach(self.loo_decision_, targets)
-        self._count(calibration, targets, sample_weight)
-        return calibration
-
-    def _coverage(self, targets: Floats) -> str:
-        n_covered = len(np.unique(predicted_codes(targets)))
-        return f"; it has points of {n_covered} of {len(self.classes_)} classes"
-
-    def _count(self, outputs: Floats, targets: Floats, sample_weight: Floats | None) -> None:
-        self.output_moments_ = add_moments(self.output_moments_, outputs, targets, sample_weight)
-
-
-class KRLSRegressor(_KRLS, ExpansionRegressor):
-    """Kernel recursive least squares on real targets, thesis Algorithms 3 and 4; one dictionary for all.
-
-    Parameters and attributes are those of `KRLSClassifier`; R is the number of columns of targets.
-    """
-
-    def __init__(
-        self,
-        sigma: float = 1.0,
-        max_centers: int = 1000,
-        *,
-        nu: float = 1e-2,
-        kernel: KernelName = "gaussian",
-        kernel_params: dict[str, Any] | None = None,
-    ) -> None:
-        self.sigma = sigma
-        self.max_centers = max_centers
-        self.nu = nu
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn points (M, D) and values (M,) or (M, R) one after the other."""
-        is_first = not hasattr(self, "centers_")
-        x, values = validate_data(self, X, y, dtype=DTYPES, multi_output=True, y_numeric=True, reset=is_first)
-        weight = checked_weight(sample_weight, x)
-        targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
-        if is_first:
-            self._is_flat = values.ndim == 1
-            self._start(x.shape[1], targets.shape[1])
-        n_before = len(self.intercept_)
-        if targets.shape[1] != n_before:
-            raise ValueError(
-                f"y has {targets.shape[1]} columns, expected {n_before} as before; fit anew to change"
-            )
-        self._continue(x, targets, weight)
-        return self

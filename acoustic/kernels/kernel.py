@@ -27,11 +27,12 @@ from foundation.arrays import Reals, Singles
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+KernelName = Literal["gaussian", "polynomial", "sigmoid", "compact"]
+
 _SAMPLE = 256  # points and centres from which the share of pairs within reach is estimated; by feel
 _SPARSE = 0.05  # with a larger share of pairs within reach, dense blocks are as fast
 _FEW_FEATURES = 8  # with more, a k-d tree finds neighbours no faster than all distances are computed
 _MANY_POINTS, _POINTS_PER_CENTER = 8000, 16  # with fewer, a dense basis is as fast
-KernelName = Literal["gaussian", "polynomial", "sigmoid", "compact"]
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "gaussian": (),
     "polynomial": ("theta", "degree"),

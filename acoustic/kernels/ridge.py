@@ -19,13 +19,14 @@ import numpy as np
 
 from foundation.arrays import Floats, Longs, Reals
 
+Limit = Callable[[Longs], tuple[Floats, Floats]]
+
 _LEAST_TRACE = 1e-10  # share of M below which tr P̃ is rounding error
 # Share of M: with more columns the GCV score cannot compare values of λ that lie far apart; by feel.
 _JUDGED = 0.1
 _SMALLEST, _N_GRID = 1e-12, 25  # of the evidence's grid: least λ as a share of the largest κ; points
 _SETTLED = 1e-8  # relative error of λ of the evidence; by feel
 _ROUNDS = 3  # fixed-point steps of (3.88) after each centre; more steps hardly change λ
-Limit = Callable[[Longs], tuple[Floats, Floats]]
 FARTHEST = 3.0  # largest |output|, for targets ±1, that calibration uses unclipped; by feel
 _CHUNK = 64  # columns of Q squared at once
 _ALONE = 0.6  # 1 − h counts as 0 if it is below the machine epsilon to this power

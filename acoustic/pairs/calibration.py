@@ -20,15 +20,16 @@ from foundation.arrays import Floats, Longs, Reals
 from foundation.compiled import njit
 from foundation.records import check_choices
 
+CurveName = Literal["gaussian", "logistic"]
+OutputsName = Literal["fitted", "loo", "held-out"]
+
 _VARIANCE_SHARE = 1e-9  # least variance of a class, as a share of the squared distance of the means
 _LEAST_DISTANCE = 1e-50  # least distance of the means in that rule, so that constant outputs have a density
 _STRAIGHT = 1e-12  # curvature, in units of the larger precision, below which the log odds are a line
 _LEAD = 1e-9  # least share by which the posterior of the predicted class exceeds the others
-CurveName = Literal["gaussian", "logistic"]
-OutputsName = Literal["fitted", "loo", "held-out"]
-_STEPS = 30
+_STEPS = 30  # of Newton's method at most, by feel: it ends earlier but for outputs that tell nothing
 _ENOUGH = 1e-9  # gain in log-likelihood below which the Newton steps end; by feel
-_SMALLEST_CURVATURE = 1e-12
+_SMALLEST_CURVATURE = 1e-12  # added to the Hessian, which is singular where all outputs are equal
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,15 @@ from acoustic.errors import ModelError
 from foundation.arrays import Floats, Ints, Longs, Reals, Singles
 from foundation.compiled import njit, single_exp
 
+CouplingName = Literal["price", "wu-lin-weng", "hastie-tibshirani"]
+
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LEAST_EXPONENT = -700.0
 _EXPONENT_BIAS, _MANTISSA_BITS = np.int64(1023), np.int64(52)
 _FARTHEST = np.float32(80)  # log odds; a thousand e^80 are finite in single precision
 _ONE = np.float32(1)
-CouplingName = Literal["price", "wu-lin-weng", "hastie-tibshirani"]
-_SWEEPS = 100  # by feel
+_SWEEPS = 100  # of an iterative coupling at most, by feel: it ends earlier
 _ENOUGH = 1e-7  # largest change of a posterior in a sweep at which the iteration ends; by feel
 _LEAST = 1e-12  # pairwise posteriors are clipped to [_LEAST, 1 − _LEAST]; by feel
 

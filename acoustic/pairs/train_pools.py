@@ -32,14 +32,18 @@ from foundation.records import check_choices, check_highest
 from foundation.threads import Watch, unwatched
 
 Choice = Literal["random", "kmeans", "npd", "orols"]
+Loss = Literal["squared", "squared-hinge"]
+
+# Of the choice of centres.
 _BLOCK = 8  # centres that the selection adds at once
 _EPSILON = 1e-3  # added to the diagonal of the selection's Gram matrix; by feel
 _FRAMES = 1000  # of the class among which centres are selected; more cost time and choose no better
 _FRAMES_A_CENTER = 5  # if that is more; by feel
+# Of the fit of a pair.
 _MORE_RIDGE = 10.0  # factor on the ridge when a Gram matrix is not definite in single precision; by feel
-_MOST_RIDGE = 1.0  # by feel
+_MOST_RIDGE = 1.0  # a Gram matrix that is not definite with this has values that are no numbers; by feel
 _LEAST_SLACK = 1e-6  # least value of 1 − h in leave-one-out outputs
-Loss = Literal["squared", "squared-hinge"]
+# Of the work on all pairs.
 _FEW_CLASSES = 20  # up to so many have machines for all pairs; docs/adr/0014-machines-of-rivals.md
 _GROUPS = 16  # of classes at least; a thread takes the pairs between two groups at once; by feel
 _MOST_CLASSES = 16  # of a group: all their kernel values are held at once

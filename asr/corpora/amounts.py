@@ -1,7 +1,7 @@
 """How large a corpus is, what accuracy to expect of it, what to record next; the record of a model's data.
 
-Expectations are the accuracies of corpora that were measured (`MEASURED`; ``docs/results``,
-``docs/field.md``): the one nearest in hours, speakers and different words is named. There is no formula.
+Expectations are the accuracies of corpora that were measured (`MEASURED`; figures in ``docs/results``): the
+one nearest in hours, speakers and different words is named. There is no formula.
 ``data.json`` in a model's own directory tells what it was trained and tested on.
 """
 
@@ -215,7 +215,7 @@ class DataRecord:
 
     @property
     def training(self) -> Sequence[Amount]:
-        """How much each split holds that it was trained on."""
+        """The amounts of those splits that the model was trained on."""
         return [self.amounts[split] for split in self.trained_on]
 
 

@@ -13,7 +13,7 @@ from asr.progress import duration
 
 _LABELS = {"task": "task and grammars", "alignment": "alignment, checks", "missing words": "missing words"}
 _WIDTH, _LABEL, _COLUMN = 100, 24, 19
-_WORTHWHILE = 0.03  # share of the time that a change must save to be named
+_WORTHWHILE = 0.03  # share of the time that a change must save to be named; by feel
 
 
 def plan_json(plan: Plan) -> Any:

@@ -9,10 +9,9 @@ from numpy.testing import assert_array_equal
 from sklearn.naive_bayes import GaussianNB
 
 from acoustic.emissions import kinds
-from acoustic.emissions.emission_model import CombinedModel, StatePriors
+from acoustic.emissions.emission_model import CombinedModel, PairwiseDiscriminantModel, StatePriors
 from acoustic.emissions.kinds import BUILT_IN, find_kind, kind_of
 from acoustic.emissions.one_vs_rest import OneVsRestModel
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
 from acoustic.emissions.sklearn_model import SklearnModel
 from acoustic.errors import ModelError
 from acoustic.hmm.gmm import single_gaussian

@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from acoustic.emissions.emission_model import StatePriors
-from acoustic.emissions.pairwise import PairwiseDiscriminantModel
+from acoustic.emissions.emission_model import PairwiseDiscriminantModel, StatePriors
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import all_pairs, recoupled
