@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.files import LONGEST_NAME, partial_name, whole_file, write_whole
+from foundation.files import LONGEST_NAME, partial_name, put_in_place, whole_file, write_whole
 
 
 def test_a_file_is_there_when_it_is_whole(tmp_path: Path) -> None:
@@ -165,3 +165,26 @@ def test_a_pipe_in_the_place_of_the_unfinished_file_is_left(tmp_path: Path) -> N
     write_whole(tmp_path / "a", b"new")
     assert (tmp_path / "a").read_bytes() == b"new"
     assert sorted(os.listdir(tmp_path)) == [pipe.name, "a"]
+
+
+@pytest.mark.parametrize(("system", "n_refused", "n_tries"), [("nt", 2, 3), ("nt", 99, 7), ("posix", 99, 1)])
+def test_windows_is_asked_again_while_a_scanner_holds_what_was_written(
+    monkeypatch: pytest.MonkeyPatch, system: str, n_refused: int, n_tries: int
+) -> None:
+    tried: list[str] = []
+
+    def replace(source: str, target: str) -> None:
+        tried.append(target)
+        if len(tried) <= n_refused:
+            raise PermissionError(13, "Access is denied", source)
+
+    with monkeypatch.context() as there:
+        there.setattr("os.name", system)
+        there.setattr("os.replace", replace)
+        there.setattr("time.sleep", lambda seconds: None)
+        try:
+            put_in_place("partial", "whole")
+            is_there = True
+        except PermissionError:
+            is_there = False
+    assert (tried, is_there) == (["whole"] * n_tries, n_tries > n_refused)
