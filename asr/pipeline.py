@@ -39,8 +39,8 @@ from asr.training.learned_from import choose_fitting, find_usable, judge_fit, le
 from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
 from asr.training.speech import compute_features
 from asr.training.task import Found, Source, find_words, prepare, write_grammars
-from asr.version import code_behind
 from features.frontend import FrontEndConfig, Projection
+from foundation.version import code_behind
 
 Splits = tuple[str, ...]
 TRAIN: Splits = ("train",)

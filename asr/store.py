@@ -1,11 +1,11 @@
 """Steps and their store: a step's output appears whole or not at all, and only where it is not there yet.
 
 The output of a step lies in ``EXP/stages/NAME-KEY``. KEY is a hash of all that decides it: the code of the
-step's function and of what that imports of ours (`asr.version.code_behind`), its configuration, and the
-content of the outputs it is made from. Where files lie, when they were made and how many workers made them
-does not count. So a changed option or function makes anew just what depends on it, and if a step makes the
-same bytes as before, what follows it stays. An output whose bytes have changed since it was written is made
-again. ``stage.json`` in it says what it was made from, its hash, and the seconds that making it took.
+step's function and of what that imports of ours (`foundation.version.code_behind`), its configuration, and
+the content of the outputs it is made from. Where files lie, when they were made and how many workers made
+them does not count. So a changed option or function makes anew just what depends on it, and if a step makes
+the same bytes as before, what follows it stays. An output whose bytes have changed since it was written is
+made again. ``stage.json`` in it says what it was made from, its hash, and the seconds that making it took.
 
 A killed run leaves two directories whose names begin with a dot: the unfinished output, which the next run,
 holding the lock, throws away, and the blocks that were done (`foundation.blocks`), which it uses.
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import shutil
 import sys
@@ -43,8 +42,9 @@ from asr.files import (
     write_json,
 )
 from asr.progress import stage
-from asr.version import code_behind
 from foundation.blocks import checkpoints, cpu_elsewhere
+from foundation.files import put_in_place
+from foundation.version import code_behind
 
 RECORD, STAGES, USED = "stage.json", "stages", "used.json"
 
@@ -374,7 +374,7 @@ class StageStore:
                 digest = directory_digest(partial, without=RECORD)
                 seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}
                 write_json(partial / RECORD, {**decisive, "digest": digest, "seconds": seconds})
-                os.replace(partial, path)
+                put_in_place(partial, path)
                 shutil.rmtree(unfinished, ignore_errors=True)
         finally:
             shutil.rmtree(partial, ignore_errors=True)

@@ -36,11 +36,11 @@ from distributed.client import FutureCancelledError
 from distributed.comm.core import CommClosedError
 
 from asr.errors import ClusterError
-from asr.version import own_code
 from foundation.blocks import N_TRIES, Blocks, Shared, compute_block, finished, raise_failed
 from foundation.errors import AsrError
 from foundation.packing import pack, unpack_trusted
 from foundation.threads import one_worker
+from foundation.version import own_code
 
 logger = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ import pytest
 from acoustic.emissions.kinds import find_kind
 from asr import train
 from asr.cli import main
-from asr.version import code_of
+from foundation.version import code_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MARKED = re.compile(

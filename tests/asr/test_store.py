@@ -22,7 +22,7 @@ import pytest
 from asr.errors import ExperimentError
 from asr.files import directory_digest, read_json, write_json
 from asr.store import StageOutput, StageStore, Step, Used, key, read_used, stage_cpu_s
-from asr.version import code_behind
+from foundation.version import code_behind
 
 
 def run(

@@ -14,10 +14,10 @@ from distributed import Client, LocalCluster
 
 from asr.engines.dask_engine import TASKS_A_WORKER, DaskEngine
 from asr.errors import ClusterError, CorpusError
-from asr.version import own_code
 from foundation.blocks import BlockError, Shared, Threads, block_map, checkpoints, step, using
 from foundation.sequences import Computed, InFile
 from foundation.threads import single_threaded_libraries
+from foundation.version import own_code
 
 pytestmark = [  # distributed closes its sockets late
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
