@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import shutil
 import sys
@@ -44,6 +43,7 @@ from asr.files import (
 )
 from asr.progress import stage
 from foundation.blocks import checkpoints, cpu_elsewhere
+from foundation.files import put_in_place
 from foundation.version import code_behind
 
 RECORD, STAGES, USED = "stage.json", "stages", "used.json"
@@ -374,7 +374,7 @@ class StageStore:
                 digest = directory_digest(partial, without=RECORD)
                 seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}
                 write_json(partial / RECORD, {**decisive, "digest": digest, "seconds": seconds})
-                os.replace(partial, path)
+                put_in_place(partial, path)
                 shutil.rmtree(unfinished, ignore_errors=True)
         finally:
             shutil.rmtree(partial, ignore_errors=True)

@@ -63,7 +63,7 @@ _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 
 
 def find_system(name: str, preset: str = "best") -> System:
-    """Return the system of a name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``.
+    """Return the system with this name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``.
 
     Which way of training a name means in a preset stands in `acoustic.ways.WAYS`.
     """
