@@ -467,8 +467,8 @@ def _difference(before: Mapping[str, Any], now: Mapping[str, Any], waits_for: li
         gone = [] if waits_for else sorted(old.keys() - new.keys())
         if changed := [*inputs, *gone]:
             said.append(f"input changed: {listed(changed, _MOST_NAMED)}")
-    if waits_for:
-        said.append(f"made from {listed(waits_for, _MOST_NAMED)}, to be made first")
+    if waits_for and not said:
+        return f"made from {listed(waits_for, _MOST_NAMED)}, to be made first"
     return "; ".join(said) or "its files are missing or damaged"
 
 
