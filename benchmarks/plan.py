@@ -24,6 +24,7 @@ from growth import cut
 from report import argument_parser, markdown_table, write_report
 
 from asr import info
+from asr.commands.sparsity import config_of
 from asr.config import ExperimentConfig, with_preset, with_settings
 from asr.files import read_json
 from asr.planning.laws import BASE_MB
@@ -33,7 +34,6 @@ from asr.planning.records import ModelPlan
 from asr.planning.sample import size_of
 from asr.planning.walk import GROUPS, Stage
 from asr.recipe import LoadedRecipe, load_recipe
-from asr.sparsity import config_of
 from asr.store import RECORD
 from asr.systems import find_system
 from benchmarks.papers.layout import write_section

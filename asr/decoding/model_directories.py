@@ -30,6 +30,7 @@ MODELS = "models"
 DEFAULT_MODEL = "default.json"
 POINTS = "points"  # of a sweep, each with models of its own
 SWEEP = "sweep.json"  # the rows of the table of a sweep
+SPARSITY = "sparsity.json"  # accuracies with other numbers of centres
 
 
 def model_directory(directory: Path, model: str | None) -> Path:

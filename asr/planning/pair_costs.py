@@ -40,8 +40,8 @@ from asr.planning.timing import least_seconds
 from foundation.arrays import Singles
 from foundation.threads import default_workers, single_threaded_libraries
 
-_MOST_FRAMES = 20_000  # of a class that are generated; the cost of more is in proportion
-_N_SCORED = 1024
+_MOST_FRAMES = 20_000  # of a class that are generated; the cost of more is in proportion; by feel
+_N_SCORED = 1024  # by feel
 _CHOICES: dict[str, Choice] = {"pools": "random", "npd-pools": "npd", "orols-pools": "orols"}
 # These are as `acoustic.pairs.train_pools`, `acoustic.pairs.rivals` and `acoustic.emissions.one_vs_rest`
 # have them.

@@ -17,7 +17,7 @@ from asr.progress import warnings_once
 from asr.recipe import LoadedRecipe, check_corpus, load_recipe
 from asr.systems import System, find_system
 
-CENTERS = (50, 100, 200)  # numbers of centres that are planned beside that which is configured
+CENTERS = (50, 100, 200)  # numbers of centres that are planned beside that which is configured; by feel
 
 
 def plan(

@@ -32,9 +32,10 @@ from foundation.arrays import Floats, Reals
 from foundation.blocks import block_map
 from foundation.records import record_of
 
-N_WRONG_PAIRS = 600  # enough for a curve
-_MOST_WRONG = 4  # for each utterance
-_N_NEAR = 25  # how many utterances of nearly the same number of phones a wrong transcript is drawn from
+N_WRONG_PAIRS = 600  # enough for a curve; by feel
+_MOST_WRONG = 4  # for each utterance; by feel
+# How many utterances of nearly the same number of phones a wrong transcript is drawn from; by feel.
+_N_NEAR = 25
 
 SUSPICIOUS = "suspicious.json"
 # Probability below which a transcript is not learned from; by feel, what it does: docs/results/suspicious.md.

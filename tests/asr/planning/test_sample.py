@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asr.stages import fitting, models
 from numpy.testing import assert_allclose
 
 from acoustic.emissions import one_vs_rest
 from acoustic.pairs import rivals as prototypes
 from acoustic.pairs import train_pools
+from asr import pipeline
 from asr.corpora.corpus import Utterance, read_corpus
 from asr.planning import pair_costs, prices, speech_costs
 from asr.planning.amounts import task_amounts
 from asr.planning.sample import evenly_by_length, held_out_sample, size_of, training_sample
-from asr.training import fit
+from asr.training import fit, learned_from
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig
 
@@ -71,6 +71,6 @@ def test_numbers_that_are_said_twice() -> None:
     assert pair_costs._MOST_IN_GROUP == train_pools._MOST_CLASSES
     assert pair_costs._MEETING_FRAMES == prototypes._MEETING_FRAMES
     assert pair_costs._MOST_KRLS_CENTERS == one_vs_rest._MOST_CENTERS
-    assert prices.N_HEARD == fitting.N_HEARD
+    assert prices.N_HEARD == learned_from.N_HEARD
     assert prices.N_WRONG_PAIRS == fit.N_WRONG_PAIRS
-    assert speech_costs._ALIGNER_COMPONENTS == models._ALIGNER_COMPONENTS
+    assert speech_costs._ALIGNER_COMPONENTS == pipeline._ALIGNER_COMPONENTS

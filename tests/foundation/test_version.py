@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from asr import version as code
+from foundation import version as code
 
 
 @pytest.fixture
