@@ -12,7 +12,7 @@ from asr.experiment import Experiment
 from asr.pipeline import aligner_of, on_splits
 from asr.store import StageOutput, Step
 from asr.systems import System, find_system
-from asr.training.task import forget, read_left_out, read_lexicon, read_speech
+from asr.training.speech import forget, read_left_out, read_lexicon, read_speech
 from decoder.lexicon import Lexicon
 
 

@@ -72,7 +72,7 @@ def kind_of(model: EmissionModel) -> str:
 
 @cache
 def find_kind(name: str) -> EmissionKind:
-    """Return the kind of a name, built in or a plugin's."""
+    """Return the kind of emission model with this name, built in or a plugin's."""
     if name in BUILT_IN:
         return BUILT_IN[name]()
     for entry in entry_points(group=GROUP):

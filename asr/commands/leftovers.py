@@ -21,6 +21,7 @@ from asr.files import read_json, said_size, storage_errors
 from asr.scoring.results import RESULTS
 from asr.store import RECORD, STAGES, USED, Used, lock, name_of, read_used
 from asr.training.fit import SUSPICIOUS
+from foundation.files import put_in_place
 
 _HIDDEN_STAGE = re.compile(r"\.[^.].*-[0-9a-f]{12}\.(?:(?P<partial>partial)|(?P<blocks>blocks))")
 _FILES = (CONFIG, DEFAULT_MODEL, RESULTS, SPARSITY, SUSPICIOUS, SWEEP, USED)
@@ -251,5 +252,5 @@ def _remove(path: Path) -> None:
     partial = path if path.name.startswith(".") else path.with_name(f".{path.name}.partial")
     if partial != path:
         shutil.rmtree(partial, ignore_errors=True)  # of a killed run; it is listed, too
-        os.replace(path, partial)
+        put_in_place(path, partial)
     shutil.rmtree(partial)

@@ -29,7 +29,7 @@ from asr.planning.timing import least_seconds
 from asr.planning.walk import GROUPS, Stage, Walk
 from asr.store import RECORD
 from asr.systems import GmmSystem, GrammarName, HybridSystem, System
-from asr.training.task import LEXICON
+from asr.training.speech import LEXICON
 from decoder.lexicon import Lexicon
 from foundation.arrays import Singles
 from foundation.threads import default_workers, single_threaded_libraries

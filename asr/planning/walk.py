@@ -16,7 +16,7 @@ from asr.experiment import Experiment
 from asr.pipeline import check_system
 from asr.recipe import LoadedRecipe
 from asr.store import Outlook
-from asr.systems import System
+from asr.systems import GrammarName, System
 
 Group = Literal["task", "features", "missing words", "GMM", "alignment", "discriminants", "tuning", "test"]
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -97,7 +97,7 @@ class Walk:
         check_system(name, system, self.experiment.config)
 
     @property
-    def grammars(self) -> tuple[str, ...]:
+    def grammars(self) -> tuple[GrammarName, ...]:
         """The grammars that are tuned for and tested."""
         return self._begun().found.grammars
 

@@ -26,7 +26,7 @@ from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import is_all_unknown, unknown_words
 from asr.language.pronunciations import Filled, guesses_notes, guesses_of
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
-from asr.training.task import LEXICON, Speech, read_speech
+from asr.training.speech import LEXICON, Speech, read_speech
 from decoder.lexicon import Lexicon, Pronunciation
 from features.frontend import FrontEndConfig
 from foundation.arrays import Reals, Singles
