@@ -45,9 +45,10 @@ def _steps(plan: Plan) -> Iterator[str]:
         state = "done" if step["done"] else "to do"
         made_from = [name for name in step["from"] if name not in ("task", "words")] or step["from"]
         source = f" from {', '.join(made_from)}" if made_from else ""
-        why = "" if step["done"] or step["why"] == "not made yet" else f" ({step['why']})"
+        is_told = step["why"] and step["why"] != "not made yet" and not step["why"].startswith("made from")
+        why = f" ({step['why']})" if is_told else ""
         text = f"{state:<5}  {step['name']:<{width}} {source}{why}"
-        yield from wrap(text, _WIDTH, subsequent_indent=" " * (width + 9), drop_whitespace=True)
+        yield from wrap(text, _WIDTH, subsequent_indent=" " * (width + 9), break_on_hyphens=False)
 
 
 def _amounts(plan: Plan) -> Iterator[str]:

@@ -231,6 +231,17 @@ class TestOutlook:
         assert self.whys(tmp_path, changed) == ["", "input changed: one", "made from two, to be made first"]
         assert [each.is_again for each in store.outlook(changed)] == [False, True, True]
 
+    def test_code_of_others_is_that_of_what_it_is_made_from(self, tmp_path: Path) -> None:
+        def steps(n: int) -> list[Step]:
+            model = Step("model", writer("x", []), arguments={"n": n}, other_code=("plugin 1 aa",))
+            return [model, Step("words", writer("y", []), {"model": model})]
+
+        StageStore(tmp_path).run(steps(1))
+        assert self.whys(tmp_path, steps(2)) == [
+            "configuration changed: n 1 → 2",
+            "made from model, to be made first",
+        ]
+
     def test_changed_code_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         StageStore(tmp_path).run(self.steps())
         monkeypatch.setattr("asr.store.code_behind", lambda module: f"{module} new")
