@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from acoustic.emissions.aligned_frames import HybridConfig
 from acoustic.emissions.emission_model import EmissionModel, PairwiseDiscriminantModel
 from acoustic.emissions.one_vs_rest import KrlsConfig, train_one_vs_rest
-from acoustic.emissions.training import HybridConfig
 from acoustic.pairs import train_forward, train_svm
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.machines import Machines

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from numpy.testing import assert_allclose
 
+from acoustic.emissions.aligned_frames import THESIS, HybridConfig
 from acoustic.emissions.one_vs_rest import KrlsConfig
-from acoustic.emissions.training import THESIS, HybridConfig
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
