@@ -168,7 +168,7 @@ class TestCode:
         "module",
         [
             *("asr.serving.app", "asr.serving.page", "asr.reports.report", "asr.reports.page", "asr.cli"),
-            *("asr.leftovers", "asr.sweeps", "asr.planning.planner", "asr.experiment", "asr.pipeline"),
+            *("asr.leftovers", "asr.sweeps", "asr.planning.plan", "asr.experiment", "asr.pipeline"),
             "asr.store",
         ],
     )

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from asr.corpora.amounts import Amount
-from asr.planning.records import ModelPlan, Plan
+from asr.planning.plan import ModelPlan, Plan
 from asr.planning.table import plan_json, plan_table
-from asr.planning.walk import GROUPS, Group
+from asr.planning.work import GROUPS, Group
 
 
 def seconds_of(**named: float) -> dict[Group, float]:
@@ -20,11 +20,11 @@ def seconds_of(**named: float) -> dict[Group, float]:
 
 
 GMM = ModelPlan(
-    *("gmm", None, 18, 0, 0, 0, 0, {"task": 1.0, "gmm-none-1": 9.0}, seconds_of(task=1.0, GMM=9.0)),
+    *("gmm", None, 18, 0, 0, 0, {"task": 1.0, "gmm-none-1": 9.0}, seconds_of(task=1.0, GMM=9.0)),
     *(10.0, {1: 10.0, 2: 6.0, 3: 5.0}, 300.0, 12.0, 0.5, 0.013, {"retrain_with_dev=false": 4.0}),
 )
 NPD = ModelPlan(
-    *("npd", 100, 1200, 719400, 5000, 2500, 80, {"task": 1.0, "hybrid-npd": 99.0}),
+    *("npd", 100, 1200, 719400, 5000, 2500, {"task": 1.0, "hybrid-npd": 99.0}),
     *(seconds_of(task=1.0, discriminants=99.0), 100.0, {1: 100.0, 2: 60.0, 3: 50.0}),
     *(1500.0, 2000.0, 25.25, 0.25, {"retrain_with_dev=false": 40.0, "grammars=bigram": 3.0}),
     "pools.n_centers",
