@@ -1,15 +1,17 @@
 from .commands.begin import demo
 from .commands.data import lm, suspicious
 from .commands.exchange import export, import_model
+from .commands.leftovers import clean
 from .commands.model_info import info
 from .commands.models import train
 from .commands.recordings import align, align_corpus, decode, evaluate
+from .commands.sparsity import sparsity
+from .commands.sweeps import sweep
 from .config import ExperimentConfig
 from .corpora.corpus import Corpus, Utterance, read_corpus, write_corpus
 from .corpora.validation import validate
 from .engines.clusters import running_on
 from .errors import AsrError
-from .leftovers import clean
 from .live.listen import listen
 from .live.stream import Partial, Stream, StreamConfig
 from .planning.plan import plan
@@ -18,9 +20,7 @@ from .recognizer import Recognizer
 from .reports.report import report
 from .scoring.scoring import compare, score
 from .serving.serve import serve
-from .sparsity import sparsity
 from .spotting.keywords import keywords
-from .sweeps import sweep
 
 __all__ = [
     "AsrError",

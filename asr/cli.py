@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 
 from asr.commands import begin, data, live, models, other_tools, recordings
 from asr.commands.parsing import CommandLine, Verb
-from asr.version import package_version
 from foundation.endings import exit_code_of, stopped_at_once, stopped_by_exception
 from foundation.errors import AsrError
+from foundation.version import package_version
 
 # The verbs by what they are for, in the order of the help.
 GROUPS: Mapping[str, Mapping[str, Verb]] = {

@@ -9,7 +9,6 @@ Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (outputs
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -34,9 +33,11 @@ from asr.systems import HybridSystem, System, find_system
 from asr.training.choice import values_of
 from asr.training.fit import read_suspicious, write_suspicious
 from asr.training.recognition import read_rows
-from asr.training.task import Found, Source, forget, found_in, read_lexicon, read_speech
+from asr.training.speech import forget, read_lexicon, read_speech
+from asr.training.task import Found, Source, found_in
 from decoder.lexicon import Lexicon
 from foundation.errors import listed
+from foundation.files import put_in_place
 
 CONFIG, LOG = "config.json", "log.txt"
 
@@ -83,7 +84,7 @@ class Experiment:
         self.evaluated: dict[tuple[str, str], Path] = {}
 
     def systems(self, models: Sequence[str]) -> dict[str, System]:
-        """Return the systems of some models by their names; that the configuration has no place is an error.
+        """Return the systems of some models by name; raise an error if the configuration does not allow one.
 
         The names are those of directories: without a colon, which Windows does not allow in one.
         """
@@ -312,7 +313,7 @@ def _publish(source: Path, target: Path, data: DataRecord) -> None:
         if _is_same_model(source, target):
             copy_chosen(target, partial)
         shutil.rmtree(target, ignore_errors=True)
-        os.replace(partial, target)
+        put_in_place(partial, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

@@ -37,9 +37,10 @@ from asr.training.gmm import start_mixtures, train_mixtures
 from asr.training.heard_words import learn_pronunciations
 from asr.training.learned_from import choose_fitting, find_usable, judge_fit, learn_confidence
 from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
-from asr.training.task import Found, Source, compute_features, find_words, prepare, write_grammars
-from asr.version import code_behind
+from asr.training.speech import compute_features
+from asr.training.task import Found, Source, find_words, prepare, write_grammars
 from features.frontend import FrontEndConfig, Projection
+from foundation.version import code_behind
 
 Splits = tuple[str, ...]
 TRAIN: Splits = ("train",)
@@ -180,7 +181,8 @@ class _Training:
         if not self.found.missing:
             return self.words
         front_end, gmm = self.config.front_end.front_end(), self.config.gmm
-        heard = {s: self.features(s) for s in ("train", "dev") if s in self.found.splits}
+        splits = [split for split in self.found.splits if split != "test"]
+        heard = {split: self.features(split) for split in splits}
         return self.add(
             Step(
                 "pronunciations",
@@ -316,14 +318,13 @@ class _Training:
     def acoustic_model(self, system: System, splits: Splits) -> Step:
         """The acoustic model of a system, with adaptation to speakers if it adapts."""
         if isinstance(system, HybridSystem):
-            model = self.hybrid(system, splits)
-            adapts = self.config.hybrid.adaptation != "none"
+            model, adapts = self.hybrid(system, splits), self.config.hybrid.adaptation != "none"
+            labels = self.units(splits) if adapts else None
         else:
-            model, adapts = self.gmm(system, splits), system.adapts
-        if not adapts:
+            model = self.gmm(system, splits)
+            labels = self.alignment(system, splits) if system.adapts else None
+        if labels is None:
             return model
-        is_hybrid = isinstance(system, HybridSystem)
-        labels = self.units(splits) if is_hybrid else self.alignment(system, splits)
         return self.add(
             Step(
                 f"adapting-{model.name}",
@@ -477,7 +478,7 @@ class _Training:
 
 
 def check_system(name: str, system: System, config: ExperimentConfig) -> None:
-    """Raise an error if the configuration has no place for a system."""
+    """Raise an error if a system cannot be trained with this configuration."""
     schedule = config.gmm.mixtures
     projection = config.hybrid.input_projection
     if isinstance(system, GmmSystem):

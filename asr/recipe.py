@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from asr.errors import ConfigError, ExperimentError
 from asr.files import check_outside
-from asr.version import code_of
 from foundation.errors import did_you_mean
+from foundation.version import code_of
 
 if TYPE_CHECKING:  # the command line reads the names of recipes, and should not wait for the models
     from acoustic.emissions.training import HybridConfig
@@ -108,7 +108,7 @@ def _defines_recipe(script: Path) -> bool:
 
 
 def load_recipe(name_or_path: str) -> LoadedRecipe:
-    """Return the recipe of a name, built in or a plugin's, or of the path of a script with ``RECIPE``."""
+    """Return the recipe with this name, built in or a plugin's, or that of the script at this path."""
     if name_or_path in built_in_recipes():
         name, path = name_or_path, built_in_script(name_or_path)
         module = importlib.import_module(f"{BUILT_IN_PACKAGE}.{name}")

@@ -1,11 +1,11 @@
 """Steps and their store: a step's output appears whole or not at all, and only where it is not there yet.
 
 The output of a step lies in ``EXP/stages/NAME-KEY``. KEY is a hash of all that decides it: the code of the
-step's function and of what that imports of ours (`asr.version.code_behind`), its configuration, and the
-content of the outputs it is made from. Where files lie, when they were made and how many workers made them
-does not count. So a changed option or function makes anew just what depends on it, and if a step makes the
-same bytes as before, what follows it stays. An output whose bytes have changed since it was written is made
-again. ``stage.json`` in it says what it was made from, its hash, and the seconds that making it took.
+step's function and of what that imports of ours (`foundation.version.code_behind`), its configuration, and
+the content of the outputs it is made from. Where files lie, when they were made and how many workers made
+them does not count. So a changed option or function makes anew just what depends on it, and if a step makes
+the same bytes as before, what follows it stays. An output whose bytes have changed since it was written is
+made again. ``stage.json`` in it says what it was made from, its hash, and the seconds that making it took.
 
 A killed run leaves two directories whose names begin with a dot: the unfinished output, which the next run,
 holding the lock, throws away, and the blocks that were done (`foundation.blocks`), which it uses.
@@ -13,14 +13,13 @@ holding the lock, throws away, and the blocks that were done (`foundation.blocks
 ``EXP/used.json`` says which steps' outputs the results need. For each file of results, by its path below EXP,
 there are two lists of directories below ``EXP/stages``: ``finished`` are those of the last run that came to
 its end, ``unfinished`` those that a run under way, killed or failed has asked for besides. Together they are
-all that the same command needs to go on; `asr.leftovers` removes the others.
+all that the same command needs to go on; `asr.commands.leftovers` removes the others.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import shutil
 import sys
@@ -43,8 +42,10 @@ from asr.files import (
     write_json,
 )
 from asr.progress import stage
-from asr.version import code_behind
 from foundation.blocks import checkpoints, cpu_elsewhere
+from foundation.errors import listed
+from foundation.files import put_in_place
+from foundation.version import code_behind
 
 RECORD, STAGES, USED = "stage.json", "stages", "used.json"
 
@@ -296,7 +297,7 @@ class StageStore:
 
     def _kept_or_made(self, step: Step) -> StageOutput:
         inputs = {label: self.output(given) for label, given in step.made_from.items()}
-        others = _other_code(step, inputs.values())
+        others = _other_code(step, (given.other_code for given in inputs.values()))
         decisive = step.decisive({label: given.digest for label, given in inputs.items()}, others)
         path = self.directory / f"{step.name}-{key(decisive)}"
         self.used.add(path.name)
@@ -316,40 +317,41 @@ class StageStore:
         A step after one that is to be made counts as to be made, though it may turn out that the bytes it is
         made from are the same as before.
         """
-        found: dict[Step, Outlook] = {}
-        done: dict[Step, StageOutput] = {}
+        found: list[Outlook] = []
+        done: dict[Step, str] = {}  # the digest of its output
+        others: dict[Step, tuple[str, ...]] = {}
         for step in steps:
             inputs = step.made_from
-            others = _other_code(step, (done[given] for given in inputs.values() if given in done))
-            digests = {label: done[given].digest for label, given in inputs.items() if given in done}
-            decisive = step.decisive(digests, others)
+            others[step] = _other_code(step, (others[given] for given in inputs.values()))
+            digests = {label: done[given] for label, given in inputs.items() if given in done}
+            decisive = step.decisive(digests, others[step])
             waits_for = [given.name for given in inputs.values() if given not in done]
             path = self.directory / f"{step.name}-{key(decisive)}"
-            digest = None if waits_for else _recorded(path, "digest")
-            if digest is not None:
-                done[step] = StageOutput(path, str(digest), others)
-                found[step] = Outlook(step, path)
-                continue
-            why = self._change(step, decisive, waits_for)
-            found[step] = Outlook(step, None, why or "not made yet", is_again=bool(why))
-        return list(found.values())
+            if not waits_for and (digest := _record(path).get("digest")) is not None:
+                done[step] = str(digest)
+                found.append(Outlook(step, path))
+            else:
+                why = self._change(step, decisive, waits_for)
+                found.append(Outlook(step, None, why or "not made yet", is_again=bool(why)))
+        return found
 
     def _change(self, step: Step, decisive: Mapping[str, Any], waits_for: Iterable[str] = ()) -> str:
         """Return what has changed since a step of that name was made for these results; empty if none was."""
         before = [
-            record
-            for path in sorted(self.directory.glob(f"{step.name}-*"), key=_when_made)
+            path
+            for path in self.directory.glob(f"{step.name}-*")
             if name_of(path.name) == step.name and self.used.may_be_of_before(path.name)
-            for record in [_record(path)]
         ]
-        return _difference(before[-1], as_plain(decisive), list(waits_for)) if before else ""
+        if not before:
+            return ""
+        return _difference(_record(max(before, key=_when_made)), as_plain(decisive), list(waits_for))
 
     def _kept(self, path: Path, name: str) -> str | None:
         """Return the digest of an earlier run's output if its files are still those that were written."""
         if not path.exists():
             return None
         with storage_errors(path):
-            digest = _recorded(path, "digest")
+            digest = _record(path).get("digest")
             if digest is not None and digest == directory_digest(path, without=RECORD):
                 logger.info("%s: unchanged, kept", name)
                 return str(digest)
@@ -374,7 +376,7 @@ class StageStore:
                 digest = directory_digest(partial, without=RECORD)
                 seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}
                 write_json(partial / RECORD, {**decisive, "digest": digest, "seconds": seconds})
-                os.replace(partial, path)
+                put_in_place(partial, path)
                 shutil.rmtree(unfinished, ignore_errors=True)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -405,7 +407,7 @@ class StageStore:
 
 @contextmanager
 def lock(root: Path) -> Iterator[None]:
-    """Hold an experiment directory; that another process holds it is an error."""
+    """Hold the lock of an experiment directory; raise an error if another process holds it."""
     with storage_errors(root):
         handle = open(root / ".lock", "a+b")  # noqa: SIM115 (it is the lock)
     with handle:
@@ -419,7 +421,7 @@ def lock(root: Path) -> Iterator[None]:
 
 def stage_cpu_s(path: Path) -> float:
     """Return the CPU seconds that a stage's output took when it was made; 0 where no record says so."""
-    seconds = _recorded(path, "seconds")
+    seconds = _record(path).get("seconds")
     cpu = seconds.get("cpu") if isinstance(seconds, dict) else None
     return float(cpu) if isinstance(cpu, int | float) else 0.0
 
@@ -429,10 +431,9 @@ def _processor_seconds() -> float:
     return time.process_time() + cpu_elsewhere()
 
 
-def _other_code(step: Step, inputs: Iterable[StageOutput]) -> tuple[str, ...]:
+def _other_code(step: Step, inputs: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     """Return the other code of a step and that of its inputs, each once."""
-    inherited = (code for given in inputs for code in given.other_code)
-    return tuple(dict.fromkeys([*step.other_code, *inherited]))
+    return tuple(dict.fromkeys(code for codes in (step.other_code, *inputs) for code in codes))
 
 
 def _when_made(path: Path) -> float:
@@ -443,7 +444,7 @@ def _when_made(path: Path) -> float:
 
 
 def _record(path: Path) -> dict[str, Any]:
-    """Return what a step's output was made from, as far as its record can be read."""
+    """Return the record of an output; nothing of one that cannot be read."""
     try:
         record = read_json(path / RECORD)
     except ExperimentError:
@@ -465,9 +466,9 @@ def _difference(before: Mapping[str, Any], now: Mapping[str, Any], waits_for: li
         # A step that is still to be made has no digest yet: its label is in the old record alone.
         gone = [] if waits_for else sorted(old.keys() - new.keys())
         if changed := [*inputs, *gone]:
-            said.append(f"input changed: {_listed(changed)}")
-    if waits_for:
-        said.append(f"made from {_listed(waits_for)}, to be made first")
+            said.append(f"input changed: {listed(changed, _MOST_NAMED)}")
+    if waits_for and not said:
+        return f"made from {listed(waits_for, _MOST_NAMED)}, to be made first"
     return "; ".join(said) or "its files are missing or damaged"
 
 
@@ -487,19 +488,6 @@ def _differing(before: object, now: object, name: str = "") -> list[str]:
         return []
     values = f"{json.dumps(before)} → {json.dumps(now)}"
     return [f"{name} {values}".strip() if len(values) <= _LONGEST_VALUES else name or "all"]
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
-
-
-def _recorded(path: Path, name: str) -> Any:
-    """Return the entry of this name in a stage's record, None if there is no such entry or record."""
-    try:
-        return read_json(path / RECORD)[name]
-    except (ExperimentError, KeyError, TypeError):
-        return None
 
 
 if sys.platform == "win32":

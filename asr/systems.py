@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from acoustic.ways import PRESETS, SCIKIT_LEARN, WAYS, find_way
 from asr.errors import ConfigError
-from asr.version import code_of
 from foundation.errors import did_you_mean
+from foundation.version import code_of
 
 if TYPE_CHECKING:
     from features.frontend import Projection
@@ -63,7 +63,7 @@ _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 
 
 def find_system(name: str, preset: str = "best") -> System:
-    """Return the system of a name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``.
+    """Return the system with this name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``.
 
     Which way of training a name means in a preset stands in `acoustic.ways.WAYS`.
     """
@@ -91,5 +91,5 @@ def find_system(name: str, preset: str = "best") -> System:
 
 
 def other_code(way: str) -> list[str]:
-    """Return which code besides this package's a way of training hybrids runs (see `asr.version.code_of`)."""
+    """Return which other code than ours a way of training runs (`foundation.version.code_of`)."""
     return [code_of(module) for module in sorted(find_way(way).libraries)]

@@ -16,7 +16,7 @@ for them. Recordings are decoded in parallel, in blocks whose results a stage of
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -35,7 +35,7 @@ from asr.spotting.rejection import Judge
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.stream import joined
-from features.audio import audio_blocks, audio_info
+from features.audio import audio_blocks, warn_of_low_rates
 from features.errors import AudioError
 from features.recording import Recording
 from features.samples import why_no_speech
@@ -108,7 +108,7 @@ def transcribe_files(
 
 
 def transcribe(recordings: Sequence[Recording], speakers: Sequence[str], parts: Parts) -> list[Hypothesis]:
-    """Return the words of each recording, given its speaker, as they are written.
+    """Return the words of recordings as people write them; those of one speaker are normalised together.
 
     Where nothing is spoken there are no words, and ``no_speech`` says why.
     """
@@ -152,33 +152,6 @@ def _read_or_error(path: str | Path, model: AcousticModel) -> Recording | AsrErr
         return error if str(path) in str(error) else type(error)(f"{path}: {error}")
     except MemoryError:
         return AudioError(f"{path}: needs more memory than there is; cut it into pieces")
-
-
-def warn_of_low_rates(recordings: Iterable[Path], sample_rate: int) -> None:
-    """Log once how many recordings have fewer samples a second than the front end wants, and the cure."""
-    paths = list(dict.fromkeys(recordings))
-    rates = list(parallel_map(_sample_rate, paths))
-    low = [(rate, path) for rate, path in zip(rates, paths, strict=True) if rate and rate < sample_rate]
-    if not low:
-        return
-    lowest, path = min(low)
-    logger.warning(
-        "%d of %d recordings have fewer samples a second than the front end expects (%d Hz), such as %s "
-        "(%d Hz): nothing is heard above half of that; train with --set sample_rate=%d",
-        len(low),
-        len(paths),
-        sample_rate,
-        path,
-        lowest,
-        lowest,
-    )
-
-
-def _sample_rate(path: Path) -> int | None:
-    try:
-        return audio_info(path).sample_rate
-    except AsrError:
-        return None  # reported when its samples are read
 
 
 # Frames and scores, of the cepstra of a corpus or of recordings that are cut.

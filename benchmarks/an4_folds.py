@@ -33,8 +33,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from asr.stages.models import ModelStages
-from asr.stages.task import TaskStages
+from made_steps import Made
 from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
@@ -43,12 +42,12 @@ from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.decoding.model_directories import MODELS
 from asr.engines.clusters import running_on
+from asr.experiment import Experiment
 from asr.files import as_plain
 from asr.language.grammars import read_grammar
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score
-from asr.store import StageStore
 from asr.systems import SYSTEMS, GrammarName, find_system
 from asr.transcribe import scored_speech
 from benchmarks.papers.layout import write_section
@@ -75,11 +74,11 @@ class Fold:
         write_corpus(corpus.of_speakers(tested), output_dir / "test")
         Lexicon.read(corpus_dir / "etc" / "an4.dic").write(output_dir / "lexicon.txt")
 
-    def stages(self, corpus_dir: Path, work: Path, config: ExperimentConfig) -> TaskStages:
-        """Return the stages of this fold in a directory of its own."""
+    def experiment(self, corpus_dir: Path, work: Path, config: ExperimentConfig) -> Experiment:
+        """Return the experiment of this fold in a directory of its own."""
         source = f"{self}\n{inspect.getsource(sys.modules[__name__])}"
         recipe = LoadedRecipe("an4_folds", Recipe(self.prepare, config), source)
-        return TaskStages(StageStore(work / f"fold-{self.index}"), recipe, corpus_dir, config)
+        return Experiment(recipe, corpus_dir, work / f"fold-{self.index}", config, "best")
 
 
 def pooled(corpus_dir: Path, parts: Sequence[str]) -> Corpus:
@@ -110,23 +109,24 @@ def tuned_configs(
     return found
 
 
-def with_own_settings(task: TaskStages, model: str) -> TaskStages:
-    """Return the task with the options of its own that a model ``NAME@KEY=VALUE`` has."""
+def with_own_settings(fold: Experiment, model: str) -> Experiment:
+    """Return the experiment with the options of its own that a model ``NAME@KEY=VALUE`` has."""
     _, _, setting = model.partition("@")
-    config = with_settings(task.config, [setting] if setting else [])
-    return TaskStages(task.store, task.loaded, task.corpus_dir, config)
+    config = with_settings(fold.config, [setting] if setting else [])
+    return Experiment(fold.loaded, fold.corpus_dir, fold.out, config, fold.preset, fold.store)
 
 
-def decode_fold(task: TaskStages, configs: Mapping[tuple[str, str], Tuned]) -> dict[tuple[str, str], Texts]:
+def decode_fold(fold: Experiment, configs: Mapping[tuple[str, str], Tuned]) -> dict[tuple[str, str], Texts]:
     """Return the words of a fold's test utterances by each model and grammar."""
-    data, grammars = task.data(("test",)), task.grammar_files(("train",))
+    task = Made(fold)
+    data, grammars = task.data("test"), task.path("grammars")
     found: dict[tuple[str, str], Texts] = {}
     for name in dict.fromkeys(name for name, _ in configs):
-        models, system = ModelStages(with_own_settings(task, name)), find_system(name.partition("@")[0])
-        model = load_model(models.acoustic_model(system, ("train",)).path)
+        own = Made(with_own_settings(fold, name), named={"model": find_system(name.partition("@")[0])})
+        model = load_model(own.model("model").path)
         speech = scored_speech(data.cepstra, data.speakers, model)
         for grammar in GRAMMARS:
-            loaded = read_grammar(grammar, grammars.path, task.lexicon)
+            loaded = read_grammar(grammar, grammars, task.lexicon)
             tuned = configs[name, grammar]
             decoder = Decoder(task.lexicon, loaded, model.topology, tuned.decoder)
             first = tuned.first_pass and decoder.with_config(**asdict(tuned.first_pass))
@@ -279,12 +279,13 @@ def compare_models(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         for k in arguments.tested or range(arguments.folds):
             work = arguments.work or Path(temporary)
-            task = Fold(k, arguments.folds, parts).stages(arguments.corpus, work, config)
-            for key, found in decode_fold(task, configs).items():
+            fold = Fold(k, arguments.folds, parts).experiment(arguments.corpus, work, config)
+            for key, found in decode_fold(fold, configs).items():
                 texts[key] |= found
-            folds.append(frozenset(task.corpus("test").ids))
+            folds.append(frozenset(fold.found.corpora["test"].ids))
+            n_speakers = len(fold.found.corpora["test"].speakers)
             print(
-                f"fold {k}: {len(folds[-1])} utterances of {len(task.corpus('test').speakers)} speakers",
+                f"fold {k}: {len(folds[-1])} utterances of {n_speakers} speakers",
                 flush=True,
             )
     wall, cpu = time.perf_counter() - started[0], time.process_time() - started[1]

@@ -26,6 +26,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from made_steps import Made
 from report import argument_parser, markdown_table, write_report
 from stage_costs import MeasuredExperiment
 
@@ -113,7 +114,8 @@ def run_one(task: Task) -> None:
 def row_of(task: Task, experiment: MeasuredExperiment, results: Sequence[Result]) -> dict[str, Any]:
     """Return what is known of one model of one size."""
     shift_s = experiment.config.front_end.shift_ms / 1000
-    data = experiment.task.data(("train",))
+    made = Made(experiment)
+    data = made.data("train")
     description, costs = info(task.experiment, model=task.model), experiment.costs()
     return {
         "corpus": task.recipe,
@@ -125,7 +127,7 @@ def row_of(task: Task, experiment: MeasuredExperiment, results: Sequence[Result]
         "speakers": len(data.corpus.speakers),
         "words": sum(len(u.spoken) for u in data.corpus),
         "different_words": len(data.corpus.vocabulary),
-        "lexicon": len(experiment.task.lexicon),
+        "lexicon": len(made.lexicon),
         "states": description["states"],
         "pairs": description.get("first", description).get("pairs"),
         "cpu_s": round(sum(cost["cpu_s"] for cost in costs.values()), 1),

@@ -16,7 +16,8 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from hybrid_rows import TRAIN, Row, reconfigured, row_of
+from hybrid_rows import Row, reconfigured, row_of
+from made_steps import Made
 from report import markdown_table
 from sklearn.svm import SVC
 
@@ -27,9 +28,11 @@ from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 from acoustic.pairs.train_svm import SvmConfig
 from asr.experiment import Experiment
 from asr.files import read_json, write_json
-from asr.store import StageOutput
+from asr.store import StageOutput, Step
 from asr.systems import HybridSystem
+from asr.training.aligned import chosen_for
 from asr.training.hybrid import hybrid_frames, hybrid_front_end, load_units
+from asr.training.recognition import read_rows
 from foundation.arrays import Ints
 
 matplotlib.use("Agg")
@@ -82,7 +85,10 @@ def chosen_once(experiment: Experiment, name: str) -> Experiment:
     row = row_of(experiment, name)
     if not isinstance(row.system, HybridSystem):
         raise TypeError(f"expected a hybrid to grow, got {name}")
-    config = experiment.models.chosen_config(row.system)
+    choice = f"choice-{row.system.way}"
+    config = experiment.config
+    if choice in row.made.steps:
+        config = chosen_for(config, row.made.path(choice))
     return reconfigured(experiment, replace(config, chosen_on_dev=()))
 
 
@@ -111,28 +117,28 @@ def measure_growth(
 
 
 def _loop_accuracy(row: Row) -> float:
-    results = row.experiment.decoding.rows(row.tuned(), model=row.name, preset="", split="dev")
+    results = read_rows(
+        row.tuned().path, row.made.experiment.found.grammars, model=row.name, preset="", split="dev"
+    )
     return next(r.word_accuracy for r in results if r.grammar == "loop")
 
 
 def pair_sample(experiment: Experiment, name: str) -> StageOutput:
     """Return CPU seconds and centres of a random sample of pairs, the former scaled to all pairs."""
-    models, task, hybrid = experiment.models, experiment.task, experiment.config.hybrid
-    units, own = models.units(TRAIN), experiment.config.of_way(name)
+    made, hybrid = Made(experiment, HybridSystem(name)), experiment.config.hybrid
+    own = experiment.config.of_way(name)
 
-    def compute(directory: Path) -> None:
-        copies = models.training_copies(TRAIN)
-        aligned = load_units(units.path, copies[0])
+    def compute(directory: Path, speech: object) -> None:
+        copies = made.copies("train")
+        aligned = load_units(made.units(), copies[0])
         front_end = hybrid_front_end(copies, aligned, experiment.config.front_end.front_end())
         frames = hybrid_frames(copies, aligned, front_end, hybrid)
         write_json(directory / _SAMPLE_FILE, sampled_cost(name, frames, hybrid, own))
 
-    used = {f"warp {w:g}": task.features("train", w).digest for w in hybrid.warps}
-    return experiment.store.run(
-        f"sample-{name}",
-        compute,
-        inputs={"units": units, **task.digests(TRAIN), **used},
-        config={"hybrid": hybrid, "own": own, "n_sampled": N_SAMPLED},
+    trained = made.steps[f"hybrid-{name}"]
+    config = {"hybrid": hybrid, "own": own, "n_sampled": N_SAMPLED}
+    return experiment.store.output(
+        Step(f"sample-{name}", compute, {"speech": trained.made_from}, config=config)
     )
 
 

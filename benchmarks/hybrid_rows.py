@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from made_steps import Made
 
 from acoustic.emissions.emission_model import uncombined
 from acoustic.emissions.kinds import describe
@@ -16,6 +18,7 @@ from acoustic.ways import train_emissions
 from asr.config import ExperimentConfig
 from asr.experiment import Experiment
 from asr.files import read_json
+from asr.pipeline import on_splits
 from asr.store import RECORD, StageOutput
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 
@@ -44,20 +47,22 @@ class Row:
         """What the model that is tested is trained on."""
         return EVERYTHING if self.experiment.config.retrain_with_dev else TRAIN
 
+    @cached_property
+    def made(self) -> Made:
+        """The steps of the row's model."""
+        return Made(self.experiment, named={self.name: self.system})
+
     def trained(self, splits: Sequence[str]) -> StageOutput:
         """Return the acoustic model trained on some splits."""
-        return self.experiment.models.acoustic_model(self.system, splits)
+        return self.made.model(self.name, splits)
 
     def tuned(self) -> StageOutput:
         """Return weights and scores on dev of the model trained on train alone."""
-        return self.experiment.decoding.tuning(self.name, self.trained(TRAIN))
+        return self.made[f"tuning-{self.name}"]
 
     def tested(self) -> StageOutput:
         """Return words and scores on test of the model that is tested."""
-        decoding, model = self.experiment.decoding, self.trained(self.splits)
-        return decoding.evaluation(
-            self.name, decoding.recognizer(self.name, model, self.tuned(), self.splits)
-        )
+        return self.made[f"test-{self.name}"]
 
 
 def row_of(experiment: Experiment, name: str) -> Row:
@@ -129,7 +134,7 @@ def seconds_of(output: StageOutput) -> float | None:
 def _mixture_seconds(row: Row, system: GmmSystem, splits: Sequence[str]) -> float | None:
     """Return the CPU seconds of all stages from one Gaussian a state on."""
     sizes = [n for n in row.experiment.config.gmm.mixtures if n <= system.n_components]
-    outputs = [row.experiment.models.gmm(replace(system, n_components=n), splits) for n in sizes]
+    outputs = [row.made[on_splits(f"gmm-{system.projection}-{n}", splits)] for n in sizes]
     seconds = [seconds_of(output) for output in outputs]
     return None if None in seconds else sum(s for s in seconds if s is not None)
 
@@ -142,7 +147,7 @@ def n_centers(model: AcousticModel) -> tuple[float, int]:
 
 def scoring_speed(row: Row) -> float:
     """Return the CPU seconds of all scores of a second of test recordings, features given."""
-    model, data = load_model(row.trained(row.splits).path), row.experiment.task.data(("test",))
+    model, data = load_model(row.trained(row.splits).path), row.made.data("test")
     frames = model.front_end.transform(data.cepstra, data.speakers)
     model.emissions.log_likelihoods(frames[0])
     start = time.process_time()

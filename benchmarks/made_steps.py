@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from asr.config import with_settings
@@ -12,7 +12,7 @@ from asr.experiment import Experiment
 from asr.pipeline import aligner_of, on_splits
 from asr.store import StageOutput, Step
 from asr.systems import System, find_system
-from asr.training.task import forget, read_left_out, read_lexicon, read_speech
+from asr.training.speech import forget, read_left_out, read_lexicon, read_speech
 from decoder.lexicon import Lexicon
 
 
@@ -23,14 +23,21 @@ class Made:
     ----------
     experiment : the experiment
     models : names of models, or systems, whose steps are in the list
+    named : further systems by names of their own
     """
 
-    def __init__(self, experiment: Experiment, *models: str | System) -> None:
+    def __init__(
+        self, experiment: Experiment, *models: str | System, named: Mapping[str, System] | None = None
+    ) -> None:
         self.experiment = experiment
         self.config = experiment.config
-        named = {m: find_system(m, experiment.preset) for m in models if isinstance(m, str)}
-        others = {f"model{n}": m for n, m in enumerate(models) if not isinstance(m, str)}
-        systems = {**named, **others} or {"aligner": aligner_of(self.config)}
+        systems: dict[str, System] = dict(named or {})
+        for n, model in enumerate(models):
+            is_name = isinstance(model, str)
+            systems[model if is_name else f"model{n}"] = (
+                find_system(model, experiment.preset) if is_name else model
+            )
+        systems = systems or {"aligner": aligner_of(self.config)}
         forget()
         self.steps: dict[str, Step] = {step.name: step for step in experiment.steps(systems)}
 
@@ -51,6 +58,11 @@ class Made:
     def aligner(self, splits: Sequence[str] = ("train",)) -> Path:
         """Return the directory of the model whose alignment labels frames."""
         return self.path(on_splits(f"gmm-none-{aligner_of(self.config).n_components}", splits))
+
+    def model(self, name: str, splits: Sequence[str] = ("train",)) -> StageOutput:
+        """Return the acoustic model of a name on train, or on the splits of the final models."""
+        step = self.steps[f"tuning-{name}" if tuple(splits) == ("train",) else f"recognizer-{name}"]
+        return self[step.made_from["model"].name]
 
     def units(self, splits: Sequence[str] = ("train",)) -> Path:
         """Return the directory of the states that hybrids tell apart; a hybrid is among the models then."""
@@ -81,6 +93,12 @@ class Made:
         data = self.data(*splits, warp=warp)
         path = self.path(on_splits("fitting", splits))
         return data.without(read_left_out(path))
+
+    def copies(self, *splits: str) -> list[SpeechData]:
+        """Return what hybrids learn from: the fitting recordings, and copies with frequencies warped."""
+        data = self.fitting(*splits)
+        warped = [self.fitting(*splits, warp=warp) for warp in self.config.hybrid.warps]
+        return [data, *(w.without(set(w.corpus.ids) - set(data.corpus.ids)) for w in warped)]
 
     def digests(self, *splits: str) -> dict[str, str]:
         """Return what a step is made from that uses the data of some splits."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from made_steps import Made
 
 from acoustic.emissions.emission_model import StatePriors
 from acoustic.emissions.training import AlignedFrames, aligned_frames, halves
@@ -96,14 +97,17 @@ class OutlookTask:
     @cached_property
     def data(self) -> tuple[SpeechData, SpeechData]:
         """Recordings of train and dev."""
-        task = self.experiment.task
-        return task.data(("train",)), task.data(("dev",))
+        return self._made.fitting("train"), self._made.data("dev")
+
+    @cached_property
+    def _made(self) -> Made:
+        return Made(self.experiment, "npd")
 
     @cached_property
     def _trained(self) -> tuple[FrontEnd, Topology, AlignedFrames]:
         """Front end, states, and the frames that discriminants learn from."""
         config, (data, _) = self.experiment.config, self.data
-        units = load_units(self.experiment.models.units(("train",)).path, data)
+        units = load_units(self._made.units(), data)
         front_end = hybrid_front_end([data], units, config.front_end.front_end())
         frames = front_end.transform(data.cepstra, data.speakers)
         chosen = aligned_frames(
@@ -129,9 +133,8 @@ class OutlookTask:
     @cached_property
     def dev(self) -> tuple[list[Singles], list[Ints]]:
         """The frames (T, D) of each dev recording, and their classes (T,), −1 where unknown."""
-        data, models = self.data[1], self.experiment.models
-        aligner = load_model(models.gmm(models.aligner, ("train",)).path)
-        aligned = own_units(data, aligner, self.experiment.task.lexicon, self.experiment.config.gmm.beam)
+        data, aligner = self.data[1], load_model(self._made.aligner())
+        aligned = own_units(data, aligner, self._made.lexicon, self.experiment.config.gmm.beam)
         classes = np.append(self.train.class_of_state, np.int32(-1))
         frames = self._trained[0].transform(data.cepstra, data.speakers)
         return frames, [classes[labels] for labels in aligned.labels]
@@ -195,10 +198,10 @@ class OutlookTask:
 
     def _texts(self, grammar: GrammarName, scores: Sequence[Singles]) -> dict[str, list[str]]:
         """Return the words of each dev recording, with the weights that make the fewest errors there."""
-        task, config = self.experiment.task, self.experiment.config
-        loaded = read_grammar(grammar, task.grammar_files(("train",)).path, task.lexicon)
+        lexicon, config = self._made.lexicon, self.experiment.config
+        loaded = read_grammar(grammar, self._made.path("grammars"), lexicon)
         options = config.decoder.decoder(config.front_end.shift_ms / 1000)
-        decoder = Decoder(task.lexicon, loaded, self._trained[1], options)
+        decoder = Decoder(lexicon, loaded, self._trained[1], options)
         references = [u.words for u in self.data[1].corpus]
         _, decoded = tune(decoder, scores, references, TUNING, with_lm_scale=has_lm_scale(grammar))
         return {i: list(h.text) for i, h in zip(self.references, decoded, strict=True)}

@@ -1,7 +1,7 @@
 """CPU seconds of training and of scoring machines of pairs on fixed synthetic frames, as JSON.
 
-It is run by `compare_checkouts` with each of two checkouts. The names of what it measures have changed
-between them, so there is one adapter for each, and the first whose names can be imported is taken. Beside the
+It is run by `compare_checkouts` with each of two checkouts. Where names of what it measures have changed
+between them, an adapter for each is needed, and the first whose names can be imported is taken. Beside the
 seconds stands a hash of the outputs: the same bytes from both checkouts, or not.
 """
 
@@ -98,73 +98,7 @@ def of_ways_of_training() -> Adapter:
     return Adapter(train_pairs, train_on_pools, score, score)
 
 
-def of_one_folder() -> Adapter:
-    """Return the adapter of the state before the rooms: all in acoustic.discriminants."""
-    from acoustic.discriminants.forward import ForwardConfig
-    from acoustic.discriminants.kernels import Kernel
-    from acoustic.discriminants.pair_machines import pair_log_posteriors
-    from acoustic.discriminants.pairwise import fit_pairs
-    from acoustic.discriminants.pooled_machines import pooled_log_posteriors
-    from acoustic.discriminants.pools import PoolConfig, fit_pools
-
-    return _of_functions(
-        ForwardConfig, Kernel, fit_pairs, pair_log_posteriors, PoolConfig, fit_pools, pooled_log_posteriors
-    )
-
-
-def of_moved_functions() -> Adapter:
-    """Return the adapter of the same functions in the rooms kernels and pairs."""
-    from acoustic.kernels.forward import ForwardConfig
-    from acoustic.kernels.kernel import Kernel
-    from acoustic.pairs.machines import pair_log_posteriors, pooled_log_posteriors
-    from acoustic.pairs.train_forward import fit_pairs
-    from acoustic.pairs.train_pools import PoolConfig, fit_pools
-
-    return _of_functions(
-        ForwardConfig, Kernel, fit_pairs, pair_log_posteriors, PoolConfig, fit_pools, pooled_log_posteriors
-    )
-
-
-def _of_functions(
-    forward_config: Any,
-    kernel: Any,
-    fit_pairs: Any,
-    pair_log_posteriors: Any,
-    pool_config: Any,
-    fit_pools: Any,
-    pooled_log_posteriors: Any,
-) -> Adapter:
-    """Return the adapter of these functions, wherever they come from."""
-
-    def train_pairs(frames: Frames, is_regularized: bool) -> Machines:
-        config = forward_config(
-            kernel("gaussian", SIGMA), (SIGMA,), N_CENTERS["pair"], epsilon=EPSILON, regularize=is_regularized
-        )
-        n_classes, counts = len(frames.centers), frames.counts
-        return fit_pairs(
-            frames.x,
-            frames.codes,
-            n_classes,
-            config,
-            n_workers=1,
-            calibration="fitted",
-            coupling="gaussian",
-            counts=counts,
-        )
-
-    def train_pools(frames: Frames) -> Machines:
-        config = pool_config(SIGMA, RIDGE, "squared-hinge", calibration="logistic")
-        return fit_pools(frames.x, frames.codes, frames.folds, frames.centers, frames.counts, config, 1)
-
-    return Adapter(
-        train_pairs,
-        train_pools,
-        lambda machines, x: pair_log_posteriors(*machines, x, 1),
-        lambda machines, x: pooled_log_posteriors(*machines, x, 1),
-    )
-
-
-ADAPTERS = (of_ways_of_training, of_moved_functions, of_one_folder)
+ADAPTERS = (of_ways_of_training,)
 
 
 def found_adapter() -> Adapter:

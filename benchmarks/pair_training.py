@@ -12,8 +12,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from asr.stages.models import ModelStages
-from asr.stages.task import TaskStages
+from made_steps import Made
 from report import argument_parser, print_table, write_report
 
 from acoustic.emissions.training import THESIS, AlignedFrames, HybridConfig, aligned_frames, halves
@@ -21,8 +20,8 @@ from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.ways import train_emissions
 from asr.corpora.speech_data import SpeechData
+from asr.experiment import Experiment
 from asr.recipe import load_recipe
-from asr.store import StageStore
 from asr.training.hybrid import Units, hybrid_front_end, load_units
 from foundation.threads import default_workers
 
@@ -40,10 +39,10 @@ RUNS = (
 )
 
 
-def frames_of(data: SpeechData, units: Units, config: HybridConfig, stages: ModelStages) -> AlignedFrames:
+def frames_of(data: SpeechData, units: Units, config: HybridConfig, made: Made) -> AlignedFrames:
     """Return what discriminants of a configuration are trained on."""
     options = replace(
-        stages.config.front_end, normalize="global" if config.input_projection == "none" else "speaker"
+        made.config.front_end, normalize="global" if config.input_projection == "none" else "speaker"
     )
     front_end = hybrid_front_end([data], units, options.front_end(config.input_projection))
     frames = front_end.transform(data.cepstra, data.speakers)
@@ -80,12 +79,12 @@ def main() -> None:
     arguments = parser.parse_args()
     recipe = load_recipe("an4")
     config = replace(recipe.recipe.config, hybrid=BEST)
-    stages = ModelStages(TaskStages(StageStore(arguments.work), recipe, arguments.corpus, config))
-    data = stages.task.data(("train",))
-    units = load_units(stages.units(("train",)).path, data)
+    made = Made(Experiment(recipe, arguments.corpus, arguments.work, config, "best"), "npd")
+    data = made.fitting("train")
+    units = load_units(made.units(), data)
     rows = []
     for name, way, hybrid, own in RUNS:
-        chosen = frames_of(data, units, hybrid, stages)
+        chosen = frames_of(data, units, hybrid, made)
         train_emissions(way, few_of(chosen), hybrid, replace(own, n_centers=2))  # compiles
         rows.append(measure(name, way, hybrid, own, chosen))
         print(rows[-1], flush=True)

@@ -22,13 +22,13 @@ from growth import cut
 from report import argument_parser, markdown_table, write_report
 
 from asr import info
+from asr.commands.sparsity import config_of
 from asr.config import ExperimentConfig, with_preset, with_settings
 from asr.files import read_json
 from asr.planning.plan import ModelPlan, plan_of
 from asr.planning.small_runs import size_of
 from asr.planning.work import GROUPS
 from asr.recipe import LoadedRecipe, load_recipe
-from asr.sparsity import config_of
 from asr.store import RECORD
 from asr.systems import find_system
 from benchmarks.papers.layout import write_section

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from asr.stages.models import ModelStages
-from asr.stages.task import TaskStages
+from made_steps import Made
 from report import argument_parser, markdown_table, print_table, write_report
 
 from acoustic.alignment import align
@@ -42,8 +41,8 @@ from acoustic.pairs.rivals import (
 )
 from acoustic.pairs.train_pools import PoolsConfig, fit_pools, pool_centers
 from asr.corpora.speech_data import SpeechData
+from asr.experiment import Experiment
 from asr.recipe import load_recipe
-from asr.store import StageStore
 from asr.training.hybrid import Units, hybrid_frames, hybrid_front_end, load_units
 from benchmarks.papers.layout import write_section
 from decoder.lexicon import Lexicon
@@ -84,26 +83,26 @@ def dev_states(
         yield align(scores, graph, units.topology).states
 
 
-def prepared(stages: ModelStages) -> tuple[AlignedFrames, HeldOut]:
+def prepared(made: Made) -> tuple[AlignedFrames, HeldOut]:
     """Return the frames that the recommended hybrid is trained on, and those of dev."""
-    hybrid, copies = stages.config.hybrid, stages.training_copies(("train",))
+    hybrid, copies = made.config.hybrid, made.copies("train")
     units, aligner = (
-        load_units(stages.units(("train",)).path, copies[0]),
-        load_model(stages.gmm(stages.aligner, ("train",)).path),
+        load_units(made.units(), copies[0]),
+        load_model(made.aligner()),
     )
-    config = stages.config.front_end.front_end(hybrid.input_projection, keep_cepstra=True)
+    config = made.config.front_end.front_end(hybrid.input_projection, keep_cepstra=True)
     front_end = hybrid_front_end(copies, units, config)
-    trained, spoken = hybrid_frames(copies, units, front_end, hybrid), stages.task.data(("dev",))
+    trained, spoken = hybrid_frames(copies, units, front_end, hybrid), made.data("dev")
     frames = front_end.transform(spoken.cepstra, spoken.speakers)
-    found = np.concatenate(list(dev_states(spoken, aligner, units, frames, stages.task.lexicon)))
+    found = np.concatenate(list(dev_states(spoken, aligner, units, frames, made.lexicon)))
     codes, x = trained.class_of_state[found], np.concatenate(frames)[:, : trained.x.shape[1]]
     kept = np.flatnonzero(codes >= 0)[::EVERY]
     return trained, HeldOut(np.ascontiguousarray(x[kept]), codes[kept])
 
 
-def train_all(frames: AlignedFrames, stages: ModelStages) -> Trained:
+def train_all(frames: AlignedFrames, made: Made) -> Trained:
     """Return the machines of all pairs."""
-    hybrid, own = stages.config.hybrid, PoolsConfig()
+    hybrid, own = made.config.hybrid, PoolsConfig()
     start = time.process_time()
     centers = pool_centers(frames, "npd", own.n_centers, hybrid.sigma, hybrid.seed)
     found = fit_pools(frames, centers, hybrid.sigma, own.ridge, hybrid.calibration, hinge_steps=1)
@@ -159,11 +158,10 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help='page whose section "rivals" is written')
     arguments = parser.parse_args()
     recipe = load_recipe("an4")
-    stages = ModelStages(
-        TaskStages(StageStore(arguments.work), recipe, arguments.corpus, recipe.recipe.config)
-    )
-    frames, dev = prepared(stages)
-    trained = train_all(frames, stages)
+    experiment = Experiment(recipe, arguments.corpus, arguments.work, recipe.recipe.config, "best")
+    made = Made(experiment, "npd")
+    frames, dev = prepared(made)
+    trained = train_all(frames, made)
     rows = [row_of("all pairs", trained.machines, trained.curves, trained, dev)]
     chosen = [(0.0, N_LISTED), *((s, N_LISTED) for s in SHARES)]
     for share, n in [*chosen, *((PoolsConfig().rivals, n) for n in LENGTHS if n != N_LISTED)]:

@@ -15,8 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from asr.stages.models import ModelStages
-from asr.stages.task import TaskStages
+from made_steps import Made
 from pair_training import frames_of
 from report import argument_parser, markdown_table, write_report
 from rm1_frames import NEW, generated_frames
@@ -27,8 +26,8 @@ from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs
 from acoustic.pairs.train_svm import SvmConfig
+from asr.experiment import Experiment
 from asr.recipe import load_recipe
-from asr.store import StageStore
 from asr.training.hybrid import load_units
 from benchmarks.papers.layout import write_section
 from foundation.arrays import Singles
@@ -126,9 +125,9 @@ def an4_frames(corpus: Path, work: Path) -> LabelledFrames:
     """Return AN4's training frames, labelled with monophone states; folds are halves of the speakers."""
     recipe, hybrid = load_recipe("an4"), replace(THESIS, max_frames=_MOST_FRAMES)
     config = replace(recipe.recipe.config, hybrid=hybrid)
-    stages = ModelStages(TaskStages(StageStore(work), recipe, corpus, config))
-    data = stages.task.data(("train",))
-    return frames_of(data, load_units(stages.units(("train",)).path, data), hybrid, stages)
+    made = Made(Experiment(recipe, corpus, work, config, "best"), "npd")
+    data = made.fitting("train")
+    return frames_of(data, load_units(made.units(), data), hybrid, made)
 
 
 def overlap_table(found: Sequence[tuple[str, Overlap]]) -> str:

@@ -51,7 +51,8 @@ from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
 from asr.store import RECORD
-from asr.training.gmm import usable_for_training, utterance_graphs
+from asr.training.gmm import utterance_graphs
+from asr.training.learned_from import usable_for_training
 from asr.transcribe import emission_scores, heard_states
 from decoder.lexicon import Lexicon
 from foundation.threads import parallel_map

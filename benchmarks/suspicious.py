@@ -23,7 +23,8 @@ from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.sound_faults import sound_faults, sounds
 from asr.corpora.speech_data import compute_cepstra
 from asr.training.fit import find_suspicious, fit_curves, hear
-from asr.training.gmm import fit_front_end, start_flat, train_components, usable_for_training
+from asr.training.gmm import fit_front_end, start_flat, train_components
+from asr.training.learned_from import usable_for_training
 from benchmarks.papers.layout import table, write_section
 from decoder.lexicon import Lexicon
 from features.audio import audio_info, read_audio

@@ -23,7 +23,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from asr.stages.models import CHOICE
 from hybrid_growth import (
     SAMPLED,
     SVM,
@@ -51,12 +50,15 @@ from asr.experiment import Experiment
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
 from asr.language.grammars import read_grammar, sentences_outside
+from asr.pipeline import on_splits
 from asr.progress import log_file
 from asr.recipe import load_recipe
 from asr.scoring.results import Result
 from asr.scoring.scoring import compare, score
 from asr.systems import HybridSystem
+from asr.training.aligned import CHOICE
 from asr.training.choice import said_values
+from asr.training.recognition import read_rows
 from benchmarks.papers.layout import write_section
 
 NAMES = ("gmm", "gmm16", SVM, "npd", "orols", "krls", POOLS)
@@ -69,15 +71,16 @@ WORD_PAIR = "word-pair"
 
 def results_of(row: Row) -> list[Result]:
     """Return a row's results on dev and test."""
-    rows, preset = row.experiment.decoding.rows, row.experiment.preset
-    on_dev = rows(row.tuned(), model=row.name, preset=preset, split="dev")
-    return on_dev + rows(row.tested(), model=row.name, preset=preset, split="test")
+    named = {"model": row.name, "preset": row.experiment.preset}
+    grammars = row.made.experiment.found.grammars
+    on_dev = read_rows(row.tuned().path, grammars, split="dev", **named)
+    return on_dev + read_rows(row.tested().path, grammars, split="test", **named)
 
 
 def comparison(baseline: Row, row: Row, grammar: str) -> dict[str, Any]:
     """Return how much better a row is on test than another."""
     first, second = (read_transcripts(r.tested().path / f"{grammar}.txt") for r in (baseline, row))
-    found = compare(row.experiment.task.corpus("test").text, first, second)
+    found = compare(row.made.corpus("test").text, first, second)
     return {
         "model": row.name,
         "against": baseline.name,
@@ -95,18 +98,18 @@ def comparisons_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
         for row in rows
         for baseline in rows
         if baseline.name in BASELINES and baseline.name != row.name
-        for grammar in row.experiment.task.grammars
+        for grammar in row.made.experiment.found.grammars
     ]
 
 
 def allowed_accuracy(row: Row) -> dict[str, float]:
     """Return the word accuracy with word pairs on those sentences of test that the word pairs allow."""
-    task = row.experiment.task
-    if WORD_PAIR not in task.grammars:
+    made = row.made
+    if WORD_PAIR not in made.experiment.found.grammars:
         return {}
-    grammar = read_grammar(WORD_PAIR, task.grammar_files(row.splits).path, task.lexicon)
-    corpus = task.corpus("test")
-    outside = sentences_outside(grammar, task.lexicon, [u.words for u in corpus])
+    grammar = read_grammar(WORD_PAIR, made.path(on_splits("grammars", row.splits)), made.lexicon)
+    corpus = made.corpus("test")
+    outside = sentences_outside(grammar, made.lexicon, [u.words for u in corpus])
     allowed = {u.utterance_id for n, u in enumerate(corpus) if n not in outside}
     reference, found = (
         {name: words for name, words in texts.items() if name in allowed}
@@ -122,8 +125,8 @@ def allowed_accuracy(row: Row) -> dict[str, float]:
 
 def chosen_of(row: Row) -> dict[str, Any] | None:
     """Return what was chosen on dev for a row, and all that was tried."""
-    choice = row.experiment.models.choice(row.system) if isinstance(row.system, HybridSystem) else None
-    return None if choice is None else read_json(choice.path / CHOICE)
+    step = f"choice-{row.system.way}" if isinstance(row.system, HybridSystem) else ""
+    return read_json(row.made.path(step) / CHOICE) if step in row.made.steps else None
 
 
 def accuracy_table(results: Sequence[Result], allowed: Mapping[str, Mapping[str, float]]) -> str:

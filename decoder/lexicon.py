@@ -3,6 +3,7 @@
 A file has one line ``WORD PH PH …`` per pronunciation. Variants repeat the word or number it, ``WORD(2)``.
 A line that ends in ``# guessed`` was made by a model of pronunciations, not by a person.
 Words are compared in Unicode normal form C and are case-sensitive; phones are taken as they are written.
+English words have their pronunciations in the CMU dictionary, if it is installed.
 """
 
 from __future__ import annotations

@@ -168,8 +168,7 @@ def _allows_a_sentence(tables: GrammarTables) -> bool:
 
 
 def _faults_of_repetition(grammar: Grammar, lexicon: Lexicon, first: GrammarTables) -> Iterator[str]:
-    '""Yield what is wrong when the grammar is compiled again, by many threads, from words in another'
-    'order.""'
+    """Yield what is wrong when the grammar is compiled again, in threads, from words in another order."""
 
     def compiled(backwards: bool) -> GrammarTables:
         # A list stands for a set of another process, in which words have another order.

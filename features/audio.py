@@ -7,8 +7,9 @@ is wrong, what was expected, what was got, what to do.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,11 @@ from features.samples import (
     is_usual_rate,
 )
 from foundation.arrays import Singles
+from foundation.errors import AsrError
 from foundation.files import check_regular
+from foundation.threads import parallel_map
+
+logger = logging.getLogger(__name__)
 
 # Tables of segments are rounded to a hundredth of a second or so: that far past the end is not a mistake.
 SEGMENT_SLACK_S = 0.1  # by feel
@@ -295,3 +300,30 @@ def _truncated(path: Path, promised: str, held: str) -> str:
 
 def _line(path: Path, what: str, expected: object, got: object, cure: str) -> str:
     return f"{path}: {what}; expected {expected}; got {got}; {cure}"
+
+
+def warn_of_low_rates(recordings: Iterable[Path], sample_rate: int) -> None:
+    """Log once how many recordings have fewer samples a second than the front end wants, and the cure."""
+    paths = list(dict.fromkeys(recordings))
+    rates = list(parallel_map(_sample_rate, paths))
+    low = [(rate, path) for rate, path in zip(rates, paths, strict=True) if rate and rate < sample_rate]
+    if not low:
+        return
+    lowest, path = min(low)
+    logger.warning(
+        "%d of %d recordings have fewer samples a second than the front end expects (%d Hz), such as %s "
+        "(%d Hz): nothing is heard above half of that; train with --set sample_rate=%d",
+        len(low),
+        len(paths),
+        sample_rate,
+        path,
+        lowest,
+        lowest,
+    )
+
+
+def _sample_rate(path: Path) -> int | None:
+    try:
+        return audio_info(path).sample_rate
+    except AsrError:
+        return None  # reported when its samples are read

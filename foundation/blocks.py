@@ -296,7 +296,7 @@ def block_map(
 
 
 def step(label: str, compute: Callable[[], Result]) -> Result:
-    """Return ``compute()``, or what an earlier run kept of it; the files of what it is made of then go."""
+    """Return ``compute()``, or its result kept by an earlier run; remove the files that led to it."""
     place = _place.get()
     if place is None:
         return compute()

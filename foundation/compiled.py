@@ -134,7 +134,7 @@ class _KeptCode(FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the code of a signature, if the disk lets us."""
+        """Write the code of a signature, if the disk allows it."""
         with _told_of(self._cache_path):
             super().save_overload(sig, data)
 

@@ -13,6 +13,7 @@ import io
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,6 +75,7 @@ def unpacked(content: bytes) -> bytes:
 
 # Files that appear whole or not at all, where they are asked for and nowhere else
 
+_PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5)
 LONGEST_NAME = 255  # bytes, of most file systems
 _OPEN_FILES = ("/dev/fd", "/dev/stdout", "/dev/stderr", "/proc")  # what other programs hold open
 
@@ -135,9 +137,9 @@ def _replaced(path: Path, earlier: os.stat_result | None) -> Iterator[BinaryIO]:
                     os.chmod(partial, stat.S_IMODE(earlier.st_mode))
                 os.fsync(file.fileno())
                 if fcntl is not None:  # before it is unlocked; Windows renames only what is closed
-                    os.replace(partial, target)
+                    put_in_place(partial, target)
             if fcntl is None:
-                os.replace(partial, target)
+                put_in_place(partial, target)
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
@@ -195,6 +197,19 @@ def _is_at(file: BinaryIO, path: Path) -> bool:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
         return False
+
+
+def put_in_place(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Rename a file over another, or a directory to a name that is free, as `os.replace` does.
+
+    Windows refuses that while a scanner looks into what was just written: there it is tried for some seconds.
+    """
+    for pause_s in _PAUSES_S if os.name == "nt" else ():
+        with contextlib.suppress(PermissionError):
+            os.replace(source, target)
+            return
+        time.sleep(pause_s)
+    os.replace(source, target)
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import AsrError
+from foundation.files import put_in_place
 
 ROOMS = frozenset({"acoustic", "asr", "decoder", "features", "foundation"})
 
@@ -91,7 +92,7 @@ def pack(value: object, path: Path, dumps: Dumps = _dumps) -> None:
         with open(partial, "wb") as file:
             file.write(head.ljust(_ALIGNMENT, b"\0"))
             file.writelines(pieces)
-        os.replace(partial, path)
+        put_in_place(partial, path)
     finally:
         partial.unlink(missing_ok=True)
 

@@ -45,6 +45,32 @@ for owner, name in ((os, "replace"), (os, "rename"), (os, "unlink"), (shutil, "r
 from asr.cli import main
 sys.exit(main(sys.argv[1:]))
 """
+# Two runs of one experiment with the locks of Windows, which are of bytes from where a file stands.
+LOCKED_ON_WINDOWS = """
+import importlib, os, sys, types
+from pathlib import Path
+import asr.store
+from asr.errors import ExperimentError
+
+held = set()
+
+def locking(descriptor, mode, n_bytes):
+    place = os.fstat(descriptor).st_ino, os.lseek(descriptor, 0, os.SEEK_CUR)
+    if place in held:
+        raise OSError(36, "Resource deadlock avoided")
+    held.add(place)
+
+sys.modules["msvcrt"] = types.SimpleNamespace(LK_NBLCK=2, locking=locking)
+sys.platform = "win32"
+importlib.reload(asr.store)
+root = Path(sys.argv[1])
+with asr.store.lock(root):
+    try:
+        with asr.store.lock(root):
+            print("two runs")
+    except ExperimentError as error:
+        print(error)
+"""
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("acoustic", "asr", "decoder", "features", "foundation", "recipes")
 OPENERS = ("open", "fdopen", "NamedTemporaryFile", "TemporaryFile", "TextIOWrapper")
@@ -178,6 +204,12 @@ def test_what_some_systems_lack_is_not_used() -> None:
         if f"{node.value.id}.{node.attr}" not in ASKED_FOR.get(name, ())
     ]
     assert found == []
+
+
+def test_one_run_holds_an_experiment_on_windows(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LOCKED_ON_WINDOWS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert b"another run is using this experiment directory" in done.stdout
 
 
 @pytest.mark.slow

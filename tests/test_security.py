@@ -40,7 +40,7 @@ EXCUSED = {
 PICKLE = {
     "foundation/packing.py",
     "foundation/compiled.py",
-    "asr/engines/tasks.py",
+    "asr/engines/dask_engine.py",
     "foundation/conformance.py",
 }
 

@@ -31,6 +31,7 @@ from foundation.arrays import Tensors
 GROUP = "asr.emission_models"
 
 Options = dict[str, Any]
+Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class EmissionKind:
 
     type: type[Any]
     pack: Callable[[Any], tuple[Tensors, Options]]
-    unpack: Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], EmissionModel]
+    unpack: Callable[[Arrays, Mapping[str, Any]], EmissionModel]
     train: Callable[[Any], EmissionModel] | None = None
     describe: Callable[[Any], dict[str, Any]] = lambda model: {}
 
@@ -71,7 +72,7 @@ def kind_of(model: EmissionModel) -> str:
 
 @cache
 def find_kind(name: str) -> EmissionKind:
-    """Return the kind of a name, built in or a plugin's."""
+    """Return the kind of emission model with this name, built in or a plugin's."""
     if name in BUILT_IN:
         return BUILT_IN[name]()
     for entry in entry_points(group=GROUP):
@@ -106,145 +107,116 @@ def plugin_names() -> list[str]:
     return sorted(entry.name for entry in entry_points(group=GROUP))
 
 
-def _pack_gmm(model: GmmModel) -> tuple[Tensors, Options]:
-    return {
-        "gmm.log_weights": model.log_weights,
-        "gmm.means": model.means,
-        "gmm.variances": model.variances,
-    }, {}
-
-
-def _unpack_gmm(tensors: Mapping[str, NDArray[Any]], _: Mapping[str, Any]) -> GmmModel:
-    return GmmModel(tensors["gmm.log_weights"], tensors["gmm.means"], tensors["gmm.variances"])
-
-
-_LAYOUTS: dict[str, tuple[str, type[Machines]]] = {
-    SparseMachines.layout: ("pairs.", SparseMachines),
-    PooledMachines.layout: ("pools.", PooledMachines),
-    RivalMachines.layout: ("rivals.", RivalMachines),
-}
-_DENSE = ("centers", "weights", "biases", "curves")
-
-
-def _pack_states(states: StatePriors) -> tuple[Tensors, Options]:
-    return {"states.class_of_state": states.class_of_state, "states.log_priors": states.log_priors}, {
-        "prior_scale": states.prior_scale,
-        "floor": states.floor,
-    }
-
-
-def _unpack_states(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> StatePriors:
-    return StatePriors(
-        tensors["states.class_of_state"],
-        tensors["states.log_priors"],
-        float(options["prior_scale"]),
-        None if options["floor"] is None else float(options["floor"]),
-    )
-
-
-def _below(prefix: str, tensors: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-
-
-def _pack_pairwise(model: PairwiseDiscriminantModel) -> tuple[Tensors, Options]:
-    machines = model.machines
-    tensors, options = _pack_states(model.states)
-    tensors["pairwise.curves"] = model.curves
-    tensors |= {f"{_LAYOUTS[machines.layout][0]}{name}": t for name, t in machines.tensors().items()}
-    options |= {"coupling": model.coupling, "n_coupled": model.n_coupled, "chosen_by": model.chosen_by}
-    return tensors, options | {"centers": machines.layout, "sigma": machines.sigma}
-
-
-def _unpack_pairwise(
-    tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]
-) -> PairwiseDiscriminantModel:
-    prefix, layout = _LAYOUTS[options["centers"]]
-    machines = layout.from_tensors(_below(prefix, tensors), float(options["sigma"]))
-    states, curves = _unpack_states(tensors, options), tensors["pairwise.curves"]
-    chosen_by = str(options.get("chosen_by", ""))  # older models do not say it
-    return PairwiseDiscriminantModel(
-        machines, curves, states, options["coupling"], int(options["n_coupled"]), chosen_by
-    )
-
-
-def _pack_one_vs_rest(model: OneVsRestModel) -> tuple[Tensors, Options]:
-    tensors, options = _pack_states(model.states)
-    tensors |= {f"one_vs_rest.{name}": getattr(model, name) for name in _DENSE}
-    return tensors, options | {"sigma": model.sigma}
-
-
-def _unpack_one_vs_rest(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> OneVsRestModel:
-    arrays = _below("one_vs_rest.", tensors)
-    return OneVsRestModel(sigma=float(options["sigma"]), states=_unpack_states(tensors, options), **arrays)
-
-
-def _pack_combined(model: CombinedModel) -> tuple[Tensors, Options]:
-    tensors: Tensors = {"combined.second_states": model.second_states}
-    options: Options = {name: getattr(model, name) for name in ("first_stop", "second_start", "weight")}
-    for name, part in (("first", model.first), ("second", model.second)):
-        kind = kind_of(part)
-        arrays, inner = find_kind(kind).pack(part)
-        tensors |= {f"{name}.{key}": array for key, array in arrays.items()}
-        options[name] = {"kind": kind, "options": inner}
-    return tensors, options
-
-
-def _unpack_combined(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> CombinedModel:
-    first, second = (
-        find_kind(options[name]["kind"]).unpack(_below(f"{name}.", tensors), options[name]["options"])
-        for name in ("first", "second")
-    )
-    states = tensors["combined.second_states"]
-    columns = int(options["first_stop"]), int(options["second_start"])
-    return CombinedModel(first, second, *columns, float(options["weight"]), states)
-
-
-def _describe_gmm(model: GmmModel) -> dict[str, Any]:
-    return {"gaussians": int((model.log_weights > -np.inf).sum()), "features": model.n_features}
-
-
-def _describe_pairwise(model: PairwiseDiscriminantModel) -> dict[str, Any]:
-    machines = model.machines
-    return {
-        "classes": machines.n_classes,
-        "pairs": machines.n_pairs,
-        "centers": machines.n_centers,
-        "centers_a_pair": round(machines.centers_a_pair, 1),
-        "centers_are_chosen_for_each": machines.layout,
-        "centers_are_chosen_by": model.chosen_by or "unknown",
-        "sigma": machines.sigma,
-        "coupling": model.coupling,
-    }
-
-
-def _describe_one_vs_rest(model: OneVsRestModel) -> dict[str, Any]:
-    return {"classes": len(model.biases), "centers": len(model.centers), "sigma": model.sigma}
-
-
-def _describe_combined(model: CombinedModel) -> dict[str, Any]:
-    parts = {name: describe(part) for name, part in (("first", model.first), ("second", model.second))}
-    return {**parts, "weight_of_second": model.weight}
-
-
 def describe(model: EmissionModel) -> dict[str, Any]:
     """Return the kind of an emission model and what it is made of."""
     kind = kind_of(model)
     return {"kind": kind, **find_kind(kind).describe(model)}
 
 
-def _checked(unpack: Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], Any]) -> Any:
-    """Return a function that unpacks a model and looks whether its arrays fit each other."""
+@cache
+def _gmm() -> EmissionKind:
+    def pack(model: GmmModel) -> tuple[Tensors, Options]:
+        return {f"gmm.{name}": getattr(model, name) for name in ("log_weights", "means", "variances")}, {}
 
-    def unpacked(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> Any:
-        model = unpack(tensors, options)
-        model.check()
-        return model
+    def unpack(tensors: Arrays, _: Mapping[str, Any]) -> GmmModel:
+        return GmmModel(tensors["gmm.log_weights"], tensors["gmm.means"], tensors["gmm.variances"])
 
-    return unpacked
+    def described(model: GmmModel) -> dict[str, Any]:
+        return {"gaussians": int((model.log_weights > -np.inf).sum()), "features": model.n_features}
+
+    return EmissionKind(GmmModel, pack, _checked(unpack), describe=described)
 
 
+@cache
+def _pairwise() -> EmissionKind:
+    layouts: dict[str, tuple[str, type[Machines]]] = {
+        SparseMachines.layout: ("pairs.", SparseMachines),
+        PooledMachines.layout: ("pools.", PooledMachines),
+        RivalMachines.layout: ("rivals.", RivalMachines),
+    }
+
+    def pack(model: PairwiseDiscriminantModel) -> tuple[Tensors, Options]:
+        machines = model.machines
+        tensors, options = _pack_states(model.states)
+        tensors["pairwise.curves"] = model.curves
+        tensors |= {f"{layouts[machines.layout][0]}{name}": t for name, t in machines.tensors().items()}
+        options |= {"coupling": model.coupling, "n_coupled": model.n_coupled, "chosen_by": model.chosen_by}
+        return tensors, options | {"centers": machines.layout, "sigma": machines.sigma}
+
+    def unpack(tensors: Arrays, options: Mapping[str, Any]) -> PairwiseDiscriminantModel:
+        prefix, layout = layouts[options["centers"]]
+        machines = layout.from_tensors(_below(prefix, tensors), float(options["sigma"]))
+        states, curves = _unpack_states(tensors, options), tensors["pairwise.curves"]
+        chosen_by = str(options.get("chosen_by", ""))  # older models do not say it
+        return PairwiseDiscriminantModel(
+            machines, curves, states, options["coupling"], int(options["n_coupled"]), chosen_by
+        )
+
+    def described(model: PairwiseDiscriminantModel) -> dict[str, Any]:
+        machines = model.machines
+        return {
+            "classes": machines.n_classes,
+            "pairs": machines.n_pairs,
+            "centers": machines.n_centers,
+            "centers_a_pair": round(machines.centers_a_pair, 1),
+            "centers_are_chosen_for_each": machines.layout,
+            "centers_are_chosen_by": model.chosen_by or "unknown",
+            "sigma": machines.sigma,
+            "coupling": model.coupling,
+        }
+
+    return EmissionKind(PairwiseDiscriminantModel, pack, _checked(unpack), describe=described)
+
+
+@cache
+def _one_vs_rest() -> EmissionKind:
+    def pack(model: OneVsRestModel) -> tuple[Tensors, Options]:
+        tensors, options = _pack_states(model.states)
+        for name in ("centers", "weights", "biases", "curves"):
+            tensors[f"one_vs_rest.{name}"] = getattr(model, name)
+        return tensors, options | {"sigma": model.sigma}
+
+    def unpack(tensors: Arrays, options: Mapping[str, Any]) -> OneVsRestModel:
+        arrays, states = _below("one_vs_rest.", tensors), _unpack_states(tensors, options)
+        return OneVsRestModel(sigma=float(options["sigma"]), states=states, **arrays)
+
+    def described(model: OneVsRestModel) -> dict[str, Any]:
+        return {"classes": len(model.biases), "centers": len(model.centers), "sigma": model.sigma}
+
+    return EmissionKind(OneVsRestModel, pack, _checked(unpack), describe=described)
+
+
+@cache
+def _combined() -> EmissionKind:
+    def pack(model: CombinedModel) -> tuple[Tensors, Options]:
+        tensors: Tensors = {"combined.second_states": model.second_states}
+        options: Options = {name: getattr(model, name) for name in ("first_stop", "second_start", "weight")}
+        for name, part in (("first", model.first), ("second", model.second)):
+            kind = kind_of(part)
+            arrays, inner = find_kind(kind).pack(part)
+            tensors |= {f"{name}.{key}": array for key, array in arrays.items()}
+            options[name] = {"kind": kind, "options": inner}
+        return tensors, options
+
+    def unpack(tensors: Arrays, options: Mapping[str, Any]) -> CombinedModel:
+        first, second = (
+            find_kind(options[name]["kind"]).unpack(_below(f"{name}.", tensors), options[name]["options"])
+            for name in ("first", "second")
+        )
+        states = tensors["combined.second_states"]
+        columns = int(options["first_stop"]), int(options["second_start"])
+        return CombinedModel(first, second, *columns, float(options["weight"]), states)
+
+    def described(model: CombinedModel) -> dict[str, Any]:
+        parts = {name: describe(part) for name, part in (("first", model.first), ("second", model.second))}
+        return {**parts, "weight_of_second": model.weight}
+
+    return EmissionKind(CombinedModel, pack, _checked(unpack), describe=described)
+
+
+@cache
 def _sklearn() -> EmissionKind:
-    """Return the kind of scikit-learn's classifiers; no other model loads that package."""
+    # No other kind loads scikit-learn, which takes longer than to decode an utterance.
     from acoustic.discriminants.files import pack_estimator, unpack_estimator
     from acoustic.emissions.sklearn_model import SklearnModel
 
@@ -253,7 +225,7 @@ def _sklearn() -> EmissionKind:
         arrays, description = pack_estimator(model.classifier)
         return tensors | arrays, options | {"estimator": description}
 
-    def unpack(tensors: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> SklearnModel:
+    def unpack(tensors: Arrays, options: Mapping[str, Any]) -> SklearnModel:
         classifier = unpack_estimator(tensors, options["estimator"])
         return SklearnModel(classifier, _unpack_states(tensors, options))
 
@@ -263,20 +235,41 @@ def _sklearn() -> EmissionKind:
     return EmissionKind(SklearnModel, pack, _checked(unpack), describe=described)
 
 
-_GMM = EmissionKind(GmmModel, _pack_gmm, _checked(_unpack_gmm), describe=_describe_gmm)
-_PAIRWISE = EmissionKind(
-    PairwiseDiscriminantModel, _pack_pairwise, _checked(_unpack_pairwise), describe=_describe_pairwise
-)
-_ONE_VS_REST = EmissionKind(
-    OneVsRestModel, _pack_one_vs_rest, _checked(_unpack_one_vs_rest), describe=_describe_one_vs_rest
-)
-_COMBINED = EmissionKind(
-    CombinedModel, _pack_combined, _checked(_unpack_combined), describe=_describe_combined
-)
+def _pack_states(states: StatePriors) -> tuple[Tensors, Options]:
+    return {"states.class_of_state": states.class_of_state, "states.log_priors": states.log_priors}, {
+        "prior_scale": states.prior_scale,
+        "floor": states.floor,
+    }
+
+
+def _unpack_states(tensors: Arrays, options: Mapping[str, Any]) -> StatePriors:
+    return StatePriors(
+        tensors["states.class_of_state"],
+        tensors["states.log_priors"],
+        float(options["prior_scale"]),
+        None if options["floor"] is None else float(options["floor"]),
+    )
+
+
+def _below(prefix: str, tensors: Arrays) -> dict[str, Any]:
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+
+
+def _checked(unpack: Callable[[Arrays, Mapping[str, Any]], Any]) -> Callable[[Any, Any], Any]:
+    """Return a function that unpacks a model and looks whether its arrays fit each other."""
+
+    def unpacked(tensors: Arrays, options: Mapping[str, Any]) -> Any:
+        model = unpack(tensors, options)
+        model.check()
+        return model
+
+    return unpacked
+
+
 BUILT_IN: dict[str, Callable[[], EmissionKind]] = {
-    "gmm": lambda: _GMM,
-    "pairwise": lambda: _PAIRWISE,
-    "one-vs-rest": lambda: _ONE_VS_REST,
-    "combined": lambda: _COMBINED,
-    "sklearn": cache(_sklearn),
+    "gmm": _gmm,
+    "pairwise": _pairwise,
+    "one-vs-rest": _one_vs_rest,
+    "combined": _combined,
+    "sklearn": _sklearn,
 }

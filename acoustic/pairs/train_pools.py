@@ -41,7 +41,7 @@ _FRAMES = 1000  # of the class among which centres are selected; more cost time 
 _FRAMES_A_CENTER = 5  # if that is more; by feel
 # Of the fit of a pair.
 _MORE_RIDGE = 10.0  # factor on the ridge when a Gram matrix is not definite in single precision; by feel
-_MOST_RIDGE = 1.0  # a Gram matrix that is not definite with this has values that are no numbers
+_MOST_RIDGE = 1.0  # a Gram matrix that is not definite with this has values that are no numbers; by feel
 _LEAST_SLACK = 1e-6  # least value of 1 − h in leave-one-out outputs
 # Of the work on all pairs.
 _FEW_CLASSES = 20  # up to so many have machines for all pairs; docs/adr/0014-machines-of-rivals.md

@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 from asr.errors import ExperimentError
 from asr.files import said_size
-from asr.version import DISTRIBUTION, package_version
 from foundation.errors import AsrError
+from foundation.version import DISTRIBUTION, package_version
 
 Severity = Literal["ok", "warning", "error"]
 

@@ -224,7 +224,7 @@ def _takes_sweep(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_sweep(options: argparse.Namespace) -> int:
-    from asr.sweeps import format_sweep, sweep
+    from asr.commands.sweeps import format_sweep, sweep
 
     with _engine(options):
         found = sweep(
@@ -260,7 +260,7 @@ def _takes_sparsity(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_sparsity(options: argparse.Namespace) -> int:
-    from asr.sparsity import format_sparsity, sparsity
+    from asr.commands.sparsity import format_sparsity, sparsity
 
     rows = sparsity(options.experiment, model=options.model, sizes=options.centers, recipe=options.recipe)
     print_result(
@@ -277,7 +277,7 @@ def _takes_clean(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_clean(options: argparse.Namespace) -> int:
-    from asr.leftovers import clean, format_leftovers
+    from asr.commands.leftovers import clean, format_leftovers
 
     leftovers = clean(options.experiment, yes=options.yes)
     print_result(

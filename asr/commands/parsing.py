@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
@@ -136,13 +137,17 @@ class CommandLine:
             description=f"{description}\n\n{table}\n\nasr VERB --help says more, with an example.",
         )
         self.parser.add_argument("--version", action="version", version=version)
-        self.parsers = {name: _parser_of(name, verb) for name, verb in self.verbs.items()}
+
+    @cached_property
+    def parsers(self) -> dict[str, VerbParser]:
+        """The parsers of all verbs, by name."""
+        return {name: _parser_of(name, verb) for name, verb in self.verbs.items()}
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Return the verb and its options; exits for help, the version and what cannot be understood."""
         verb, *rest = arguments or [""]
-        if verb in self.parsers:
-            return self.parsers[verb].parse(rest)
+        if verb in self.verbs:  # what other verbs take is of no matter
+            return _parser_of(verb, self.verbs[verb]).parse(rest)
         if verb in ("-h", "--help", "--version"):
             return self.parser.parse_args([verb])
         return self.parser.error(self._missing(verb))

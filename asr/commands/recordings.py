@@ -351,7 +351,7 @@ def evaluate(
     from asr.decoding.model_directories import model_directory, trained_by
     from asr.recognizer import Recognizer
     from asr.scoring.scoring import accuracy_of
-    from asr.transcribe import warn_of_low_rates
+    from features.audio import warn_of_low_rates
 
     recognizer = Recognizer.load(experiment, model, grammar)
     if reject:

@@ -215,7 +215,7 @@ class DataRecord:
 
     @property
     def training(self) -> Sequence[Amount]:
-        """How much each split holds that it was trained on."""
+        """The amounts of those splits that the model was trained on."""
         return [self.amounts[split] for split in self.trained_on]
 
 

@@ -30,6 +30,7 @@ MODELS = "models"
 DEFAULT_MODEL = "default.json"
 POINTS = "points"  # of a sweep, each with models of its own
 SWEEP = "sweep.json"  # the rows of the table of a sweep
+SPARSITY = "sparsity.json"  # accuracies with other numbers of centres
 
 
 def model_directory(directory: Path, model: str | None) -> Path:
@@ -161,7 +162,7 @@ def write_recognizer(
 
 @dataclass(frozen=True)
 class FitCurves:
-    """How probable it is that a whole transcript, or one word of it, was spoken; None if not to be told."""
+    """Curves that say how probably a transcript, or one word of it, was spoken; None where unknown."""
 
     utterance: FitCurve | None
     word: FitCurve | None

@@ -9,10 +9,9 @@ that were decoded with have made; the weights that are returned have been decode
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from typing import NamedTuple
 
 from asr.config import TuningConfig
@@ -24,6 +23,7 @@ from decoder.search.compiled import Weights as LatticeWeights
 from decoder.search.lattice import WeighedLattice
 from foundation.arrays import Singles
 from foundation.blocks import block_map
+from foundation.coordinate_search import Tuned, Weights, coordinate_search, nearest
 
 LATTICE_BEAM = 100.0  # word ends this much worse than the best path are not in the lattices, in nats; by feel
 MAX_EDGES_PER_FRAME = 50  # of a lattice on average; 1 as a rule. An hour of 50 takes half a GB; by feel
@@ -35,17 +35,7 @@ _MAX_DECODINGS = 3  # docs/results/an4.md, tuning: as good as whole decodings of
 # Share of the errors that weights must promise to save before dev is decoded with them; by feel.
 _WORTHWHILE = 0.02
 
-Weights = dict[str, float]
 Words = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """The best weights found, their word errors on dev or other cost, and all that was tried."""
-
-    weights: Weights
-    errors: float
-    trials: tuple[tuple[Weights, float], ...]
 
 
 class TunedDecoding(NamedTuple):
@@ -151,56 +141,3 @@ def _distance(axes: Mapping[str, Sequence[float]], one: Weights, other: Weights)
     """Return how many steps along the lists of values lie between weights."""
     places = {name: sorted(values).index for name, values in axes.items()}
     return sum(abs(place(one[name]) - place(other[name])) for name, place in places.items())
-
-
-# The search, for whatever has options and a cost.
-
-
-def coordinate_search(
-    cost: Callable[[Weights], float], axes: Mapping[str, Sequence[float]], start: Weights, max_rounds: int
-) -> Tuned:
-    """Return the weights found by minimising along one axis after the other until a round changes nothing.
-
-    >>> axes, start = {"a": (1, 2, 3), "b": (0, 1)}, {"a": 1, "b": 1}
-    >>> coordinate_search(lambda w: abs(w["a"] - 2) + abs(w["b"]), axes, start, max_rounds=3).weights
-    {'a': 2, 'b': 0}
-    """
-    tried: dict[tuple[float, ...], float] = {}
-
-    def cached(weights: Weights) -> float:
-        key = tuple(weights[name] for name in axes)
-        if key not in tried:
-            tried[key] = cost(weights)
-        return tried[key]
-
-    best = dict(start)
-    for _ in range(max_rounds):
-        before = dict(best)
-        for name, values in axes.items():
-            costs = [cached({**best, name: value}) for value in values]
-            best[name] = values[middle_of_best(costs)]
-        if best == before:
-            break
-    trials = tuple((dict(zip(axes, key, strict=True)), errors) for key, errors in tried.items())
-    return Tuned(best, cached(best), trials)
-
-
-def nearest(values: Sequence[float], wanted: float) -> float:
-    """Return the value that is nearest to another, from which a search starts.
-
-    >>> nearest((1, 4, 8), 5)
-    4
-    """
-    return min(values, key=lambda value: abs(value - wanted))
-
-
-def middle_of_best(costs: Sequence[float]) -> int:
-    """Return the middle of the longest run of the lowest cost, since the edge of a plateau may be chance.
-
-    >>> middle_of_best([5, 3, 3, 3, 4, 3])
-    2
-    """
-    lowest = min(costs)
-    runs = [list(run) for is_low, run in groupby(range(len(costs)), lambda i: costs[i] == lowest) if is_low]
-    longest = max(runs, key=len)
-    return longest[(len(longest) - 1) // 2]

@@ -54,7 +54,7 @@ class TaskText:
     forms: WordForms | None = None
 
     def names_of(self, words: Iterable[str]) -> dict[str, str]:
-        """Return the lexicon's names of words that it has in another form only."""
+        """Return the lexicon's words for those that it has in another form only, such as another case."""
         find = self.forms.find if self.forms is not None else lambda word: None
         found = {word: find(word) for word in words if word not in self.lexicon}
         return {word: name for word, name in found.items() if name is not None}

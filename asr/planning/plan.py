@@ -53,13 +53,13 @@ from asr.store import Outlook, Step, stage_cpu_s
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 from asr.training.aligned import align_speech, find_units, train_discriminants
 from asr.training.recognition import assemble_recognizer, decode_test
-from asr.training.task import LEXICON, compute_features, forget
+from asr.training.speech import LEXICON, compute_features, forget
 from decoder.lexicon import Lexicon
 from foundation.errors import AsrError
 from foundation.sequences import IN_MEMORY
 from foundation.threads import default_workers
 
-CENTERS = (50, 100, 200)  # numbers of centres that are planned beside that which is configured
+CENTERS = (50, 100, 200)  # numbers of centres that are planned beside that which is configured; by feel
 
 # Share of the work in threads that holds the interpreter's lock: on Iban, with two idle cores, training of 8
 # Gaussians took 44 s for 84 CPU s (45), the test 14 for 28 (15), judging all transcripts 26 for 46 (26).

@@ -13,7 +13,7 @@ from asr.progress import duration
 
 _LABELS = {"task": "task and grammars", "alignment": "alignment, checks", "missing words": "missing words"}
 _WIDTH, _LABEL, _COLUMN = 100, 24, 19
-_WORTHWHILE = 0.03  # share of the time that a change must save to be named
+_WORTHWHILE = 0.03  # share of the time that a change must save to be named; by feel
 
 
 def plan_json(plan: Plan) -> Any:
@@ -45,9 +45,10 @@ def _steps(plan: Plan) -> Iterator[str]:
         state = "done" if step["done"] else "to do"
         made_from = [name for name in step["from"] if name not in ("task", "words")] or step["from"]
         source = f"  from {', '.join(made_from)}" if made_from else ""
-        why = "" if step["done"] or step["why"] == "not made yet" else f" ({step['why']})"
+        is_told = step["why"] and step["why"] != "not made yet" and not step["why"].startswith("made from")
+        why = f" ({step['why']})" if is_told else ""
         text = f"{state:<5}  {step['name']:<{width}} {duration(step['cpu_s']):>12}{source}{why}"
-        yield from wrap(text, _WIDTH, subsequent_indent=" " * (width + 22), drop_whitespace=True)
+        yield from wrap(text, _WIDTH, subsequent_indent=" " * (width + 22), break_on_hyphens=False)
     done = sum(step["cpu_s"] for step in plan.steps if step["done"])
     if done:
         yield f"of {duration(plan.together_s)} of CPU time {duration(done)} are done"

@@ -44,7 +44,8 @@ from asr.training.gmm import start_mixtures, train_mixtures
 from asr.training.heard_words import MOST_FRAMES, learn_pronunciations
 from asr.training.learned_from import N_HEARD, choose_fitting, find_usable, judge_fit, learn_confidence
 from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
-from asr.training.task import compute_features, find_words, prepare, write_grammars
+from asr.training.speech import compute_features
+from asr.training.task import find_words, prepare, write_grammars
 from decoder.lexicon import Lexicon
 from features.audio import audio_info
 from foundation.arrays import Floats

@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from asr.corpora.corpus import Corpus
+from asr.decoding.model_directories import SPARSITY
 from asr.files import as_train_wrote, read_json
 from asr.reports.finished import Choice, Finished, spoken_in
 from asr.reports.page import LEGEND, Chart, Section, Table, error_bars, interval, p_value, percent, plot_of
@@ -24,7 +25,6 @@ from asr.scoring.scoring import (
     interval_of,
     resample_accuracies,
 )
-from asr.sparsity import FILE as SPARSITY
 
 _MOST_SPEAKERS = 40  # by feel
 _N_RESAMPLES = 2000  # for each speaker; by feel

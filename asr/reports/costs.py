@@ -17,7 +17,7 @@ from asr.store import RECORD
 
 _HISTORY = "history.json"
 _GMM = re.compile(r"gmm-(?P<projection>[a-z]+)-(?P<size>\d+)(?:-(?P<splits>.+))?")
-_MOST_STAGES = 20
+_MOST_STAGES = 20  # by feel
 
 
 def training_section(chosen: Choice) -> Iterator[Section]:

@@ -99,7 +99,7 @@ class Finished:
         return tuple(dict.fromkeys(row.grammar for row in self.results if row.split == split))
 
     def stage(self, name: str) -> Path:
-        """Return the directory of a stage; that it is missing is an error."""
+        """Return the directory of a stage; raise an error if it is missing."""
         if name not in self.stages:
             raise ExperimentError(
                 f"{self.directory}: no output of the stage {name}, expected it among {STAGES}; "

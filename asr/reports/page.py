@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from asr.version import package_version
+from foundation.version import package_version
 
 Cell = str | int | float
 _ASSETS = Path(__file__).with_name("assets")

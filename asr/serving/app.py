@@ -27,9 +27,9 @@ from asr.serving.listening import listening_routes
 from asr.serving.recognition import recognition_routes
 from asr.serving.state import Served, Server
 from asr.serving.studio import studio_routes
-from asr.version import package_version
 from foundation.endings import asked_to_stop
 from foundation.errors import AsrError
+from foundation.version import package_version
 
 logger = logging.getLogger(__name__)
 

@@ -25,6 +25,7 @@ from asr.text.plain import has_digit, has_sign, plain
 from features.audio import read_audio
 from foundation.arrays import Floats, Singles
 from foundation.errors import AsrError
+from foundation.files import put_in_place
 
 PROMPTS = ".prompts.json"
 RATE = 16000  # at which takes are kept
@@ -202,7 +203,7 @@ class Takes:
             try:
                 soundfile.write(partial, np.clip(kept, -1, 1), RATE, subtype="PCM_16", format="WAV")
                 write_text(path.with_suffix(".txt"), prompt + "\n")
-                partial.replace(path)
+                put_in_place(partial, path)
             finally:
                 partial.unlink(missing_ok=True)
         return Take(path.stem, prompt, levels)

@@ -41,7 +41,7 @@ class ScoredSound:
 
     @cached_property
     def any_phones(self) -> Ints:
-        """States (T,) on the best path through any phones; none of fewer frames than a phone has states."""
+        """States (T,) on the best path through any phones; empty if frames are too few for a phone."""
         topology = self.model.topology
         return loop_path(self.scores, loop_graph(topology), topology)
 

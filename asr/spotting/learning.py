@@ -148,7 +148,7 @@ def is_learned(found: ChosenKeywords, recognizer: Recognizer) -> bool:
 
 
 def learned_rule(recognizer: Recognizer, data: SpeechData) -> Keywords | None:
-    """Return the rule for the words of the grammar that transcribed speech teaches; None of too little.
+    """Return the rule for the grammar's words, learned from transcribed speech; None if that is too little.
 
     It is learned from some of the speech, the same backwards, and the same with words withheld.
 

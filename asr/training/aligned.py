@@ -35,7 +35,7 @@ from asr.training.hybrid import (
     train_hybrid,
     with_targets,
 )
-from asr.training.task import Speech, read_lexicon, read_speech
+from asr.training.speech import Speech, read_lexicon, read_speech
 from features.frontend import FrontEndConfig
 
 CHOICE = "choice.json"

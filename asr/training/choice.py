@@ -18,9 +18,9 @@ import numpy as np
 from acoustic.emissions.training import AlignedFrames
 from acoustic.ways import SIGMAS, find_way, train_emissions
 from asr.config import ExperimentConfig
-from asr.decoding.tuning import Tuned, Weights, coordinate_search, nearest
 from asr.progress import progress_bar
 from foundation.arrays import Integers, Ints, Longs, Singles
+from foundation.coordinate_search import Tuned, Weights, coordinate_search, nearest
 
 N_CLASSES = 16  # classes whose pairs are trained to try a value; docs/adr/0009-options-chosen-on-dev.md
 

@@ -32,9 +32,10 @@ from foundation.arrays import Floats, Reals
 from foundation.blocks import block_map
 from foundation.records import record_of
 
-N_WRONG_PAIRS = 600  # enough for a curve
-_MOST_WRONG = 4  # for each utterance
-_N_NEAR = 25  # how many utterances of nearly the same number of phones a wrong transcript is drawn from
+N_WRONG_PAIRS = 600  # enough for a curve; by feel
+_MOST_WRONG = 4  # for each utterance; by feel
+# How many utterances of nearly the same number of phones a wrong transcript is drawn from; by feel.
+_N_NEAR = 25
 
 SUSPICIOUS = "suspicious.json"
 # Probability below which a transcript is not learned from; by feel, what it does: docs/results/suspicious.md.
@@ -48,7 +49,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Heard:
-    """An utterance with its own transcript and with those of others.
+    """How well an utterance fits its own transcript, and those of other utterances.
 
     Attributes
     ----------
@@ -132,7 +133,7 @@ def _evenly(n: int, n_chosen: int | None) -> list[int]:
 
 
 def n_wrong_each(n_utterances: int) -> int:
-    """Return with how many transcripts of others each of some utterances is aligned."""
+    """Return the number of other utterances' transcripts with which each of some utterances is aligned."""
     return min(_MOST_WRONG, -(-N_WRONG_PAIRS // max(n_utterances, 1)))
 
 

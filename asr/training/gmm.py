@@ -30,7 +30,7 @@ from acoustic.model import AcousticModel, load_model, save_model
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.files import write_json
 from asr.progress import step_bar
-from asr.training.task import Speech, read_lexicon, read_speech
+from asr.training.speech import Speech, read_lexicon, read_speech
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer, fit_within_groups

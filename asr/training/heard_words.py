@@ -26,7 +26,7 @@ from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import is_all_unknown, unknown_words
 from asr.language.pronunciations import Filled, guesses_notes, guesses_of
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
-from asr.training.task import LEXICON, Speech, read_speech
+from asr.training.speech import LEXICON, Speech, read_speech
 from decoder.lexicon import Lexicon, Pronunciation
 from features.frontend import FrontEndConfig
 from foundation.arrays import Reals, Singles
@@ -35,14 +35,14 @@ from foundation.errors import listed
 
 logger = logging.getLogger(__name__)
 
-MAX_STRETCHES = 12  # of a word that candidates are tried on
-MOST_FRAMES = 360_000  # that the small model learns from: an hour
+MAX_STRETCHES = 12  # of a word that candidates are tried on; by feel
+MOST_FRAMES = 360_000  # that the small model learns from: an hour; by feel
 N_GUESSES, N_HEARD = 10, 8
-BLOCK_WORDS = 8  # whose results make one file while the stage is under way
-ACOUSTIC_SCALE = 0.1  # neighbouring frames are nearly the same observation ten times
+BLOCK_WORDS = 8  # whose results make one file while the stage is under way; by feel
+ACOUSTIC_SCALE = 0.1  # neighbouring frames are nearly the same observation ten times; by feel
 UNGUESSED = float(np.log(1e-3))  # of a string that is heard and not among the guesses
-WORST = -50.0  # a stretch that a candidate does not fit at all says no more than this
-_N_STAGES = 2  # of the mixtures' growth
+WORST = -50.0  # a stretch that a candidate does not fit at all says no more than this; by feel
+_N_STAGES = 2  # of the mixtures' growth; by feel
 _SILENT = frozenset({SILENCE, SHORT_PAUSE, NOISE})
 
 

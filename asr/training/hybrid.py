@@ -1,4 +1,4 @@
-"""The work of the hybrid training stages: aligned data in, tied units and an acoustic model out."""
+"""Training of hybrids: from aligned data to tied units and an acoustic model."""
 
 from __future__ import annotations
 

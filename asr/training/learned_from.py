@@ -18,7 +18,7 @@ from asr.corpora.wording import (
 )
 from asr.decoding.model_directories import save_curves
 from asr.training.fit import find_suspicious, fit_curves, hear, read_suspicious, write_suspicious
-from asr.training.task import Speech, read_left_out, read_lexicon, read_speech, write_left_out
+from asr.training.speech import Speech, read_left_out, read_lexicon, read_speech, write_left_out
 from decoder.lexicon import Lexicon
 from foundation.errors import listed
 

@@ -24,7 +24,7 @@ from asr.scoring.scoring import accuracy_of
 from asr.spotting.learning import learned_rule
 from asr.spotting.rejection import USUAL_REJECTION, as_kept
 from asr.systems import GrammarName
-from asr.training.task import Speech, read_corpus_of, read_lexicon, read_speech
+from asr.training.speech import Speech, read_corpus_of, read_lexicon, read_speech
 from asr.transcribe import ScoredSpeech, Scores, adapted, scored_speech
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon

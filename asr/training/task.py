@@ -1,10 +1,9 @@
-"""The steps that prepare a task: its data directories, words, cepstra and grammars; and what these hold.
+"""The steps that prepare a task: its data directories, its words, its grammars; and what they have found.
 
 The first two, ``task`` and ``words``, take moments. What they have found, `Found`, decides which further
 steps there are: which splits have utterances, which words the lexicon lacks, which grammars are brought.
 
-What later steps read of the task comes as a `Speech`: the directories of its parts by their names.
-`read_speech` reads each of them once in a run.
+Reading what they wrote, and the cepstra, are in `asr.training.speech`.
 """
 
 from __future__ import annotations
@@ -13,49 +12,38 @@ import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from asr.corpora.corpus import SPLITS, Corpus, read_corpus
+from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, recording_marks, source_marks
-from asr.corpora.speech_data import SpeechData, compute_cepstra, load_cepstra, save_cepstra
 from asr.corpora.wording import (
     check_lexicon_belongs,
     forms_for,
-    read_wording,
     total,
     worded,
     wording_notes,
     write_wording,
 )
 from asr.errors import CorpusError, ExperimentError
-from asr.files import as_stage_wrote, read_json, write_json
 from asr.language.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
 from asr.language.pronunciations import spelled
 from asr.text.forms import EXACT, NOT_WORDS, without_remarks
-from asr.transcribe import warn_of_low_rates
+from asr.training.speech import LEXICON, Speech, corpus_as_prepared, read_corpus_of, read_lexicon
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon, may_be_entry
-from features.frontend import FrontEndConfig
 from foundation.errors import AsrError
 
 if TYPE_CHECKING:
     from asr.recipe import LoadedRecipe
     from asr.systems import GrammarName
 
-LEXICON, LEFT_OUT = "lexicon.txt", "left_out.json"
-
-# The directories of ``task``, ``words``, ``lexicon``, of the features of each split by its name ("train 1.07"
-# for copies with frequencies warped), and of ``left_out``, which says what of these is not learned from.
-Speech: TypeAlias = Mapping[str, Path]
-
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a task comes from.
+    """The recipe and the raw corpus that a task is made from.
 
     Attributes
     ----------
@@ -82,7 +70,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Found:
-    """What the task holds.
+    """What the first two steps have found in a task.
 
     Attributes
     ----------
@@ -139,7 +127,7 @@ def find_words(directory: Path, task: Path, *, text: str) -> None:
         brought = Lexicon.read(task / LEXICON)
         words = brought.words if text == EXACT else without_remarks(brought)  # remarks are no words
         brought = brought if len(words) == len(brought) else brought.restricted_to(words)
-    splits = {split: _as_prepared(task, split) for split in SPLITS}
+    splits = {split: corpus_as_prepared(task, split) for split in SPLITS}
     forms = forms_for(text, brought, splits.values())
     readings = {split: worded(corpus, forms) for split, corpus in splits.items()}
     for line in wording_notes(total(changes for _, changes in readings.values())):
@@ -160,36 +148,6 @@ def found_in(task: Path, words: Path, grammars: Sequence[GrammarName]) -> Found:
     missing = sorted(word for word in heard if word not in known and may_be_entry(word))
     recordings = {split: recording_marks(corpus, task) for split, corpus in corpora.items()}
     return Found(corpora, tuple(missing), grammar_names(grammars, task), recordings)
-
-
-def compute_features(
-    directory: Path,
-    task: Path,
-    *,
-    corpus: Corpus,
-    marks: Marks,
-    source: Source,
-    split: str,
-    label: str,
-    front_end: FrontEndConfig,
-    most_unusable: float,
-) -> None:
-    """Write the cepstra of one split's corpus; ``label`` is the split, with the warp of frequencies if any.
-
-    The marks are those of the recordings when the run began: one that has changed since is an error.
-    """
-    data = compute_cepstra(
-        corpus,
-        front_end,
-        label,
-        most_left_out=most_unusable,
-        marks=marks,
-        tells_silences=label == split,
-    )
-    source.check_unchanged()
-    if label == "train":
-        warn_of_low_rates((u.audio_path for u in data.corpus), front_end.mfcc.sample_rate)
-    save_cepstra(data, directory, split)
 
 
 def write_grammars(
@@ -224,64 +182,6 @@ def _tell_of_sentences_outside(
             len(sentences),
             split,
         )
-
-
-def write_left_out(directory: Path, ids: Iterable[str]) -> None:
-    """Write the ids of utterances that are not learned from."""
-    write_json(directory / LEFT_OUT, sorted(ids))
-
-
-def read_left_out(directory: Path) -> frozenset[str]:
-    """Return the ids that `write_left_out` wrote."""
-    with as_stage_wrote(directory / LEFT_OUT):
-        return frozenset(map(str, read_json(directory / LEFT_OUT)))
-
-
-def read_speech(speech: Speech, warp: float | None = None) -> SpeechData:
-    """Return the utterances and cepstra of all splits together, but for what is not learned from.
-
-    With a ``warp``, the cepstra are those of the copies whose frequencies are warped.
-    """
-    return _read_speech(tuple(speech.items()), warp)
-
-
-@lru_cache(6)
-def _read_speech(parts: tuple[tuple[str, Path], ...], warp: float | None) -> SpeechData:
-    speech, total = dict(parts), SpeechData(Corpus(()), ())
-    for split in (s for s in SPLITS if s in speech):
-        corpus = read_corpus_of(speech["task"], speech["words"], split)
-        features = speech[split if warp is None else f"{split} {warp:g}"]
-        total = total + load_cepstra(corpus, features, split)
-    unwanted = read_left_out(speech["left_out"]) if "left_out" in speech else ()
-    return total.without(unwanted) if unwanted else total
-
-
-def read_lexicon(speech: Speech) -> Lexicon:
-    """Return the task's pronunciations, with those of words of train and dev that the recipe's lacks."""
-    return _lexicon(speech["lexicon"] / LEXICON)
-
-
-@lru_cache(2)
-def _lexicon(path: Path) -> Lexicon:
-    return Lexicon.read(path)
-
-
-@lru_cache(8)
-def read_corpus_of(task: Path, words: Path, split: str) -> Corpus:
-    """Return a split in the words of the lexicon, empty where the task has none."""
-    corpus = _as_prepared(task, split)
-    return read_wording(corpus, words / f"{split}.json") if len(corpus) else corpus
-
-
-def forget() -> None:
-    """Forget what was read of a task, at the end of a run."""
-    for read in (_lexicon, read_corpus_of, _read_speech):
-        read.cache_clear()
-
-
-def _as_prepared(task: Path, split: str) -> Corpus:
-    """Return a split as the recipe wrote it."""
-    return read_corpus(task / split) if (task / split).is_dir() else Corpus(())
 
 
 def _vocabulary(corpora: Iterable[Corpus]) -> set[str]:

@@ -219,8 +219,8 @@ def _renamed(values: Mapping[Ngram, float], names: Mapping[str, str]) -> dict[Ng
 
 # The ARPA text format of backoff n-gram models, base-10 logarithms as in the file.
 #
-# The format is that of the SRI toolkit, http://www.speech.sri.com/projects/srilm/manpages/ngram-
-# format.5.html::
+# The format is that of the SRI toolkit,
+# http://www.speech.sri.com/projects/srilm/manpages/ngram-format.5.html:
 #
 #     \data\
 #     ngram 1=4

@@ -1,4 +1,4 @@
-"""Interpolated n-gram estimates in backoff form.
+"""Interpolated n-gram estimates in backoff form: the n-grams of a text are counted, smoothed and pruned.
 
 All four methods have one form, with counts c, discounts D(c) ≤ c and the shortened history h':
 

@@ -1,5 +1,7 @@
 """Word lattices: the word ends that a search has found, joined wherever times and grammar allow.
 
+From a lattice come the n best sentences, the confidence in a word, and the best sentence under other weights.
+
 Every record of the search becomes a word hypothesis (word, start, end, acoustic score). Hypotheses are joined
 when one ends where the next starts and the grammar allows it, with the exact grammar score of the join. The
 start of a hypothesis is taken not to depend on the words before its grammar context; this is the word-pair

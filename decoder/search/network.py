@@ -3,7 +3,8 @@
 A *chain* is one pronunciation of one word that leads to one grammar context (or an optional silence), laid
 out as a contiguous run of nodes, one for each emission state on its way. Words are shared between all arcs
 that agree on word and next context, so a loop or a bigram needs each pronunciation once, a trigram once for
-each context that ends in the word.
+each context that ends in the word. Where the phone contexts of a model reach across words, a chain leads to a
+context and what may follow it there.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ import pytest
 from acoustic.emissions.kinds import find_kind
 from asr import train
 from asr.cli import main
-from asr.version import code_of
+from foundation.version import code_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MARKED = re.compile(
@@ -121,7 +121,7 @@ def test_what_a_page_says_runs(
     text = (DOCS / page).read_text(encoding="utf-8")
     shutil.copytree(commands, tmp_path / "my_recordings")
     shutil.copytree(commands, tmp_path / "new_recordings")
-    if "--out exp/mine" not in text:
+    if not any("--out exp/mine" in block for _, _, _, block in MARKED.findall(text)):
         shutil.copytree(experiment, tmp_path / "exp" / "mine")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

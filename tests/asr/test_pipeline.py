@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from asr import version
 from asr.config import ExperimentConfig, with_preset, with_settings
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.experiment import Experiment
@@ -17,6 +16,7 @@ from asr.recipe import LoadedRecipe, Recipe, load_recipe
 from asr.store import StageStore, Step
 from asr.systems import find_system
 from decoder.lexicon import Lexicon
+from foundation import version
 
 TASK = ["task", "words", "features-train", "features-dev", "features-test", "grammars"]
 ALIGNER = ["usable", "start-none", "gmm-none-1", "gmm-none-2", "gmm-none-4", "gmm-none-8"]
@@ -168,7 +168,13 @@ class TestCode:
         "module",
         [
             *("asr.serving.app", "asr.serving.page", "asr.reports.report", "asr.reports.page", "asr.cli"),
-            *("asr.leftovers", "asr.sweeps", "asr.planning.plan", "asr.experiment", "asr.pipeline"),
+            *(
+                "asr.commands.leftovers",
+                "asr.commands.sweeps",
+                "asr.planning.plan",
+                "asr.experiment",
+                "asr.pipeline",
+            ),
             "asr.store",
         ],
     )

@@ -11,7 +11,7 @@ import recipes
 from asr import Recipe, read_corpus, train
 from asr.errors import ExperimentError
 from asr.recipe import built_in_recipes, built_in_script, installed_recipes, load_recipe
-from asr.version import code_of
+from foundation.version import code_of
 
 GOOD = '''"""A recipe with what scripts of users have: a dataclass, a future import, two functions."""
 from __future__ import annotations

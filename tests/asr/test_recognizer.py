@@ -89,12 +89,12 @@ class TestTranscribe:
     def test_what_only_fails_together_is_not_hidden(
         self, recognizer: Recognizer, tones: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def heard(self: Recognizer, recordings: list[object], speakers: list[str]) -> list[object]:
+        def transcribed(recordings: list[object], speakers: list[str], parts: object) -> list[object]:
             if len(recordings) > 1:
                 raise DecodingError("together")
             return []
 
-        monkeypatch.setattr(Recognizer, "_heard", heard)
+        monkeypatch.setattr("asr.transcribe.transcribe", transcribed)
         with pytest.raises(DecodingError, match=r"^together$"):
             recognizer.transcribe_all(sorted(tones.glob("speaker 2/*.wav")))
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
+from acoustic.emissions.kinds import BUILT_IN
+from acoustic.ways import WAYS
 from asr.config import (
     HOMES,
     ExperimentConfig,
@@ -17,7 +19,7 @@ from asr.config import (
     with_settings,
 )
 from asr.errors import ConfigError
-from asr.systems import find_system
+from asr.systems import HybridSystem, find_system
 from features.mfcc import MfccConfig
 from foundation.errors import AsrError
 
@@ -215,6 +217,14 @@ class TestHomes:
     )
     def test_the_section_of_a_way_of_training(self, model: str, preset: str, section: str) -> None:
         assert section_of(find_system(model, preset)) == section
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_a_way_of_training_names_a_section_options_and_a_kind_that_there_are(self, way: str) -> None:
+        row, config = WAYS[way], ExperimentConfig()
+        assert config.of_way(way) == getattr(config, row.section)
+        assert {f"{row.section}.{name}" for name in row.values} <= known_keys(config).keys()
+        assert row.kind in BUILT_IN
+        assert {find_system(row.model, preset) for preset in row.presets} == {HybridSystem(way)}
 
     def test_what_all_models_use_has_no_home(self) -> None:
         sections = {key.partition(".")[0] for key in known_keys(ExperimentConfig()) if home_of(key) is None}

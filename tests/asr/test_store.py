@@ -22,7 +22,7 @@ import pytest
 from asr.errors import ExperimentError
 from asr.files import directory_digest, read_json, write_json
 from asr.store import StageOutput, StageStore, Step, Used, key, read_used, stage_cpu_s
-from asr.version import code_behind
+from foundation.version import code_behind
 
 
 def run(
@@ -230,6 +230,17 @@ class TestOutlook:
         store.output(changed[0])
         assert self.whys(tmp_path, changed) == ["", "input changed: one", "made from two, to be made first"]
         assert [each.is_again for each in store.outlook(changed)] == [False, True, True]
+
+    def test_code_of_others_is_that_of_what_it_is_made_from(self, tmp_path: Path) -> None:
+        def steps(n: int) -> list[Step]:
+            model = Step("model", writer("x", []), arguments={"n": n}, other_code=("plugin 1 aa",))
+            return [model, Step("words", writer("y", []), {"model": model})]
+
+        StageStore(tmp_path).run(steps(1))
+        assert self.whys(tmp_path, steps(2)) == [
+            "configuration changed: n 1 → 2",
+            "made from model, to be made first",
+        ]
 
     def test_changed_code_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         StageStore(tmp_path).run(self.steps())

@@ -1,12 +1,14 @@
 """The comparison in folds: a model with an option of its own, and the section of a page."""
 
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
 from an4_folds import page_section, with_own_settings
 
 from asr.config import ExperimentConfig
 from asr.errors import ConfigError
+from asr.experiment import Experiment
+from asr.recipe import load_recipe
 
 
 def row(model: str, grammar: str, accuracy: float) -> dict[str, object]:
@@ -43,8 +45,8 @@ def test_a_page_has_models_then_their_differences() -> None:
     ]
 
 
-def test_a_model_may_have_an_option_of_its_own() -> None:
-    task = SimpleNamespace(store=None, loaded=None, corpus_dir=None, config=ExperimentConfig())
+def test_a_model_may_have_an_option_of_its_own(tmp_path: Path) -> None:
+    task = Experiment(load_recipe("an4"), None, tmp_path, ExperimentConfig(), "best")
     assert with_own_settings(task, "npd").config == ExperimentConfig()
     assert with_own_settings(task, "pools@pools.n_centers=7").config.pools.n_centers == 7
     with pytest.raises(ConfigError, match=r"pools\.n_center: unknown option; did you mean pools\.n_centers"):

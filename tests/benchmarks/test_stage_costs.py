@@ -1,4 +1,4 @@
-"""What a stage is charged with: its own work, and the memory it reached."""
+"""What a step is charged with: its own work, and the memory it reached."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+
+from asr.store import Step
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 
@@ -29,29 +31,23 @@ def test_peak_begins_anew() -> None:
     assert peak_mb() - before < 100
 
 
-def test_a_stage_is_charged_without_the_one_it_makes(tmp_path: Path) -> None:
+def test_a_step_is_charged_with_its_own(tmp_path: Path) -> None:
     store = MeasuringStore(tmp_path)
     reset_peak()
     before = peak_mb()
-
-    def inner(directory: Path) -> None:
-        work(80, 200)
-
-    def outer(directory: Path) -> None:
-        work(1, 20)
-        store.run("inner", inner)
-
-    store.run("outer", outer)
-    assert store.asked_for == ["inner", "outer"]
-    assert store.costs["outer"]["cpu_s"] < store.costs["inner"]["cpu_s"] / 2
-    assert_allclose(store.costs["inner"]["peak_mb"] - before, 200, rtol=0, atol=60)
-    assert_allclose(store.costs["outer"]["peak_mb"] - before, 20, rtol=0, atol=60)
+    large = Step("large", lambda directory: work(80, 200))
+    small = Step("small", lambda directory, large: work(1, 20), {"large": large})
+    store.run([small])
+    assert list(store.asked_for) == ["large", "small"]
+    assert store.costs["small"]["cpu_s"] < store.costs["large"]["cpu_s"] / 2
+    assert_allclose(store.costs["large"]["peak_mb"] - before, 200, rtol=0, atol=60)
+    assert_allclose(store.costs["small"]["peak_mb"] - before, 20, rtol=0, atol=60)
 
 
 def test_costs_of_an_earlier_process_are_kept(tmp_path: Path) -> None:
     first = MeasuringStore(tmp_path)
-    first.run("one", lambda directory: work(1, 1))
+    first.output(Step("one", lambda directory: work(1, 1)))
     again = MeasuringStore(tmp_path)
-    again.run("one", lambda directory: pytest.fail("made again"))
-    assert again.asked_for == ["one"]
+    again.output(Step("one", lambda directory: pytest.fail("made again")))
+    assert list(again.asked_for) == ["one"]
     assert again.costs == first.costs

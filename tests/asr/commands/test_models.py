@@ -11,11 +11,11 @@ import pytest
 
 from asr.cli import main
 from asr.commands.models import results_table
+from asr.commands.sparsity import SparsityRow, format_sparsity, sparsity
 from asr.errors import CorpusError
 from asr.experiment import Experiment
 from asr.recipe import built_in_recipes
 from asr.scoring.results import read_results
-from asr.sparsity import SparsityRow, format_sparsity, sparsity
 from asr.store import StageStore
 from asr.systems import PRESETS, SYSTEMS
 

@@ -12,7 +12,7 @@ from asr.corpora.corpus import Corpus, Utterance, read_corpus
 from asr.corpora.problems import ADVICE
 from asr.corpora.speech_data import compute_cepstra, load_cepstra, save_cepstra, usable_cepstra
 from asr.errors import CorpusError
-from asr.transcribe import warn_of_low_rates
+from features.audio import warn_of_low_rates
 from features.errors import FeatureError
 from features.frontend import FrontEndConfig
 from features.mfcc import MfccConfig

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
-from asr.engines import tasks
 from asr.engines.dask_engine import TASKS_A_WORKER, DaskEngine
 from asr.errors import ClusterError, CorpusError
 from foundation.blocks import BlockError, Shared, Threads, block_map, checkpoints, step, using
 from foundation.sequences import Computed, InFile
 from foundation.threads import single_threaded_libraries
+from foundation.version import own_code
 
 pytestmark = [  # distributed closes its sockets late
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
@@ -220,7 +220,9 @@ class TestFailures:
     def test_a_worker_with_other_code_is_refused(
         self, engine: DaskEngine, work: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(tasks, "own_code", lambda: "asr 0.0.9")
+        here, command = own_code(), threading.current_thread()
+        in_worker = lambda: here if threading.current_thread() is command else "asr 0.0.9"  # noqa: E731
+        monkeypatch.setattr("asr.engines.dask_engine.own_code", in_worker)
         with checkpoints(work), pytest.raises(ClusterError, match=r"a worker runs asr 0\.0\.9, expected asr"):
             list(block_map(calls.noted(), range(4), label="work"))
 

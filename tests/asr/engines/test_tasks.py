@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asr.engines.tasks import FilesForWorkers, compute
+from asr.engines.dask_engine import FilesForWorkers, compute
 from asr.errors import ClusterError
-from asr.version import own_code
 from foundation.blocks import Shared, finished
 from foundation.threads import default_workers
+from foundation.version import own_code
 
 
 def test_a_function_works_on_blocks_with_what_it_holds(tmp_path: Path) -> None:

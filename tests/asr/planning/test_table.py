@@ -35,6 +35,11 @@ AMOUNTS = {"train": Amount(1.5, 6, 12345, 400, 1030), "dev": Amount(0.25, 1, 90,
 PLAN = Plan(
     *("folder", "best", AMOUNTS, 400, 0, 5, 18, ("loop", "bigram"), 3),
     *((GMM, NPD), (FEWER, MORE), 109.0, {"features": 1e-4}),
+    (
+        {"name": "task", "from": [], "done": True, "why": "", "cpu_s": 1.0},
+        {"name": "gmm-1", "from": ["task"], "done": False, "why": "code changed", "cpu_s": 9.0},
+        {"name": "npd", "from": ["task", "gmm-1"], "done": False, "why": "made from gmm-1", "cpu_s": 99.0},
+    ),
 )
 
 
@@ -108,12 +113,19 @@ def test_what_dominates_and_what_saves() -> None:
         f"  {'--model gmm':<38} 1 min 39 s",
         f"  {'--set retrain_with_dev=false':<38} 40 s",
         f"  {'--set pools.n_centers=50':<38} 40 s",
+        "",
+        "the steps, in order, with their CPU time:",
+        f"done   task  {'1.0 s':>12}",
+        f"to do  gmm-1 {'9.0 s':>12}  from task (code changed)",
+        f"to do  npd   {'1 min 39 s':>12}  from gmm-1",
+        "of 1 min 49 s of CPU time 1.0 s are done",
     ]
 
 
 def test_nothing_to_save() -> None:
     alone = replace(PLAN, models=(replace(GMM, savings={}),), others=(), together_s=10.0)
-    assert plan_table(alone).splitlines()[-1] == "gmm: of 10 s of CPU time GMM 90 %, task and grammars 10 %"
+    text = "gmm: of 10 s of CPU time GMM 90 %, task and grammars 10 %\n\nthe steps, in order"
+    assert text in plan_table(alone)
 
 
 def test_a_long_name_and_what_nobody_knows() -> None:

@@ -14,10 +14,14 @@ from typing import Any
 import psutil
 import pytest
 
+from asr.config import with_preset
 from asr.errors import ConfigError
+from asr.experiment import Experiment
+from asr.recipe import load_recipe
 from asr.serving import training as training_module
 from asr.serving.limits import Refusal
-from asr.serving.training import STEPS, Progress, Training, message_of, step_of
+from asr.serving.training import EXPECTED_STAGES, STEPS, Progress, Training, message_of, step_of
+from asr.systems import find_system
 
 HELD = (  # a server that starts a training, tells its process and then hangs
     "import asyncio, sys, time\n"
@@ -137,6 +141,14 @@ def test_a_training_is_cancelled(many_tones: Path, tmp_path: Path) -> None:
     progress, is_there = asyncio.run(main())
     assert (progress.status, is_there) == ("cancelled", False)
     assert progress.step in {step for _, step in STEPS}
+
+
+def test_every_step_of_a_training_has_its_words_and_is_expected(tones: Path, tmp_path: Path) -> None:
+    loaded = load_recipe("folder")
+    experiment = Experiment(loaded, tones, tmp_path, with_preset(loaded.recipe.config, "best"), "best")
+    names = [step.name for step in experiment.steps({"npd": find_system("npd", "best")})]
+    assert [name for name in names if step_of(name) == name] == []
+    assert len(names) == EXPECTED_STAGES
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kills by a signal")

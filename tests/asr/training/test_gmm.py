@@ -12,7 +12,8 @@ from asr.corpora.corpus import Corpus, Utterance
 from asr.corpora.speech_data import SpeechData
 from asr.errors import CorpusError
 from asr.recognizer import Recognizer
-from asr.training.gmm import usable_for_training, warn_of_untrained_phones
+from asr.training.gmm import warn_of_untrained_phones
+from asr.training.learned_from import usable_for_training
 from decoder.lexicon import Lexicon
 
 LEXICON = Lexicon({"YES": [("y", "e", "s")], "NO": [("n", "o")]})

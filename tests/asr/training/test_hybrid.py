@@ -14,13 +14,13 @@ from acoustic.hmm.topology import Topology
 from acoustic.hmm.tying import TyingConfig
 from asr import Recognizer, align, clean, info, sparsity, train
 from asr.cli import main
+from asr.commands.sparsity import config_of
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import ConfigError, ExperimentError
 from asr.files import as_plain
 from asr.scoring.results import read_results
-from asr.sparsity import config_of
 from asr.training.hybrid import Units, context_units, own_units, train_hybrid
 from asr.transcribe import adapted, heard_states, scored_speech
 from features.frontend import FrontEnd, FrontEndConfig

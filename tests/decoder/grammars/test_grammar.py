@@ -1,9 +1,12 @@
 """The tables every grammar is compiled to."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from decoder.grammars.grammar import pack_tables
+from decoder import GrammarError, WordLoop
+from decoder.grammars.grammar import grammar_lines, grammar_text, pack_tables
 
 
 @pytest.fixture
@@ -50,3 +53,29 @@ def test_an_impossible_backoff_is_no_backoff():
     tables = pack_tables(["A"], [[(0, -1.0, 0)], []], [0.0, 0.0], 1, backoffs=[(-1, 0.0), (0, -np.inf)])
     assert (tables.backoff_contexts.tolist(), tables.backoff_log_weights.tolist()) == ([-1, -1], [0.0, 0.0])
     assert tables.follow(1, 0) is None
+
+
+# Every word after every word
+
+
+def test_loop_is_uniform_and_ends_freely():
+    tables = WordLoop(["B", "A", "B", "C"]).compile({"A", "B", "C"})
+    assert tables.words == ("A", "B", "C")
+    np.testing.assert_allclose(tables.sentence_log_prob(["A", "C"]), -2 * np.log(3), rtol=1e-15, atol=0)
+    assert tables.sentence_log_prob([]) == 0.0
+    assert tables.sentence_log_prob(["D"]) == -np.inf
+
+
+def test_an_empty_loop_is_refused():
+    with pytest.raises(GrammarError, match="expected at least one word, got none"):
+        WordLoop([])
+
+
+# The text of grammars' files; their errors are tested with each kind of grammar
+
+
+def test_line_ends_marks_and_comments(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes("\ufeffone\r\n\r\n # two\rthree \n".encode())
+    assert grammar_text(path) == "one\n\n # two\nthree \n"
+    assert list(grammar_lines(path)) == [(1, "one"), (4, "three")]

@@ -6,7 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon
-from decoder.pronouncing.model import Guess, PronunciationModel
+from decoder.pronouncing.model import (
+    MAX_LETTERS,
+    Guess,
+    PronunciationModel,
+    folds_case,
+    known_letters,
+    letters_of,
+)
 
 SYLLABLES = {"ka": "K AA", "shi": "SH IY", "to": "T OW", "nu": "N UW", "xe": "K S EH", "mm": "M"}
 
@@ -99,3 +106,47 @@ def test_silent_letters_alone_are_no_word() -> None:
     assert model.guess("aah")[0] == Guess(("A", "A"), pytest.approx(1.0, abs=1e-6))
     with pytest.raises(LexiconError, match='word "h" has only letters that are silent'):
         model.guess("h")
+
+
+# The plain form of words, and what keeps a word from being guessed
+
+
+ALPHABET = frozenset("abcdef'")
+
+
+@pytest.mark.parametrize(
+    ("word", "letters"),
+    [
+        ("Daylight\u2019s", "daylight's"),
+        ("Re\u2010Do", "re-do"),
+        ("e\u0301t\u00e9", "\u00e9t\u00e9"),  # decomposed, composed
+        ("\ud55c", "\u1112\u1161\u11ab"),  # a Hangul syllable is three letters
+        ("\u0915\u094d\u200d\u0937", "\u0915\u094d\u0937"),  # a joiner is not spoken
+    ],
+)
+def test_letters_are_in_one_plain_form(word: str, letters: str) -> None:
+    assert letters_of(word) == letters
+
+
+def test_case_is_kept_where_it_tells_letters_apart() -> None:
+    assert not folds_case(["kitAb", "qAl", "bayt"])
+    assert folds_case(["Anna", "NATO", "bayt", *["x"] * 40, "McDonald"])
+    assert letters_of("kitAb", fold=False) == "kitAb"
+
+
+@pytest.mark.parametrize(
+    ("word", "letters", "fault"),
+    [
+        ("Bad-Face", "badface", ""),  # a hyphen that nobody taught is silent
+        ("bad's", "", 'has "s", which no word of the lexicon has'),
+        ("dad'", "dad'", ""),
+        ("b2", "", 'has the digit "2"'),
+        ("\u4e00", "", 'has "\u4e00", which no word of the lexicon has'),  # a numeral, but a letter
+        ("\u0434\u0430", "", 'has "\u0434", which no word of the lexicon has'),
+        ("'", "", "has no letters"),
+        ("--", "", "has no letters"),
+        ("a" * (MAX_LETTERS + 1), "", "has 61 letters, more than 60"),
+    ],
+)
+def test_what_cannot_be_guessed_has_a_reason(word: str, letters: str, fault: str) -> None:
+    assert known_letters(word, ALPHABET) == (letters, fault)

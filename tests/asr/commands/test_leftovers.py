@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from asr import clean, train
+from asr.commands.leftovers import format_leftovers
 from asr.errors import ExperimentError
 from asr.files import write_json
-from asr.leftovers import format_leftovers
 from asr.store import StageStore, Step
 
 KEY = "0123456789ab"
@@ -131,10 +131,10 @@ class TestRemove:
                 (path / "stage.json").unlink()
                 raise KeyboardInterrupt("in the middle")
 
-        monkeypatch.setattr("asr.leftovers.shutil.rmtree", killed)
+        monkeypatch.setattr("asr.commands.leftovers.shutil.rmtree", killed)
         with pytest.raises(KeyboardInterrupt, match="in the middle"):
             clean(experiment, yes=True)
-        monkeypatch.setattr("asr.leftovers.shutil.rmtree", rmtree)
+        monkeypatch.setattr("asr.commands.leftovers.shutil.rmtree", rmtree)
         assert names(experiment) > {"kept"}
         clean(experiment, yes=True)
         assert names(experiment) == {"kept"}
@@ -151,7 +151,7 @@ class TestRemove:
         def refused(*paths: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(paths[0]))
 
-        monkeypatch.setattr("asr.leftovers.os.replace", refused)
+        monkeypatch.setattr("asr.commands.leftovers.os.replace", refused)
         with pytest.raises(ExperimentError, match="Permission denied; expected to read and write there"):
             clean(experiment, yes=True)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asr.sweeps import Difference, SweepRow, format_sweep
+from asr.commands.sweeps import Difference, SweepRow, format_sweep
 
 PLACE = Path("exp/sweep.json")
 

@@ -1,4 +1,4 @@
-"""What an experiment directory holds that neither its results nor the same command, run again, need.
+"""``asr clean``: what an experiment directory holds that neither its results nor the same command need.
 
 These are stages that no file of results was made from (`asr.store`), and what killed runs have left:
 ``.partial`` outputs, and ``.blocks`` of stages that were not finished. Only what bears the mark of a stage
@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from asr.decoding.model_directories import DEFAULT_MODEL, MODELS, POINTS, SWEEP
+from asr.decoding.model_directories import DEFAULT_MODEL, MODELS, POINTS, SPARSITY, SWEEP
 from asr.errors import ExperimentError
 from asr.experiment import CONFIG
 from asr.files import read_json, said_size, storage_errors
 from asr.scoring.results import RESULTS
-from asr.sparsity import FILE as SPARSITY
 from asr.store import RECORD, STAGES, USED, Used, lock, name_of, read_used
 from asr.training.fit import SUSPICIOUS
+from foundation.files import put_in_place
 
 _HIDDEN_STAGE = re.compile(r"\.[^.].*-[0-9a-f]{12}\.(?:(?P<partial>partial)|(?P<blocks>blocks))")
 _FILES = (CONFIG, DEFAULT_MODEL, RESULTS, SPARSITY, SUSPICIOUS, SWEEP, USED)
@@ -252,5 +252,5 @@ def _remove(path: Path) -> None:
     partial = path if path.name.startswith(".") else path.with_name(f".{path.name}.partial")
     if partial != path:
         shutil.rmtree(partial, ignore_errors=True)  # of a killed run; it is listed, too
-        os.replace(path, partial)
+        put_in_place(path, partial)
     shutil.rmtree(partial)

@@ -11,13 +11,13 @@ import pytest
 
 from asr import Recognizer, clean, compare, sweep, train
 from asr.commands.data import suspicious
+from asr.commands.sweeps import Sweep
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.experiment import Experiment
 from asr.files import as_plain
 from asr.formats.transcripts import read_transcripts
 from asr.scoring.results import read_results
 from asr.store import StageStore
-from asr.sweeps import Sweep
 
 Digests = Callable[[Path], dict[str, str]]
 FIRST, SECOND = "retrain_with_dev=true", "retrain_with_dev=false"

@@ -1,4 +1,6 @@
-"""The energy of sounds by hand: what speech has, whatever the rate, and what it has not."""
+"""What no recording is like."""
+
+from __future__ import annotations
 
 import re
 from pathlib import Path
@@ -9,7 +11,44 @@ import soundfile
 from numpy.testing import assert_allclose
 
 from features.audio import read_audio
-from features.samples import frame_powers, why_no_speech, why_no_speech_in
+from features.samples import (
+    LOUDEST,
+    describe_sample,
+    first_unusable,
+    frame_powers,
+    is_usual_rate,
+    why_no_speech,
+    why_no_speech_in,
+)
+
+
+@pytest.mark.parametrize(
+    ("samples", "place"),
+    [
+        ([], None),
+        ([0.0, -LOUDEST, LOUDEST], None),
+        ([0.0, 100.5], 1),
+        ([-1e30, np.nan], 0),
+        ([0.0, np.nan, np.inf], 1),
+        ([-np.inf], 0),
+    ],
+)
+def test_first_unusable(samples: list[float], place: int | None) -> None:
+    assert first_unusable(np.array(samples, dtype=np.float32)) == place
+
+
+def test_rates() -> None:
+    rates = [3999, 4000, 8000, 768_000, 768_001, float("nan"), float("inf"), -8000]
+    assert list(map(is_usual_rate, rates)) == [False, True, True, True, False, False, False, False]
+
+
+def test_what_is_expected_of_a_sample() -> None:
+    assert describe_sample(-np.inf) == "a finite number"
+    assert describe_sample(-101.0) == "numbers within ±1, or somewhat above"
+
+
+# The energy of sounds by hand: what speech has, whatever the rate, and what it has not
+
 
 RATE = 16000
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from asr import sparsity
+from asr.commands.sparsity import SparsityRow, config_of, format_sparsity
 from asr.config import ExperimentConfig, with_preset, with_settings
 from asr.errors import AsrError, ConfigError, ExperimentError
 from asr.files import as_plain
 from asr.recipe import built_in_recipes, load_recipe
-from asr.sparsity import SparsityRow, config_of, format_sparsity
 
 SETTINGS = (
     "grammars=loop,bigram",

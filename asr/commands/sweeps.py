@@ -96,7 +96,7 @@ def grid(settings: Sequence[str]) -> tuple[Point, ...]:
 
 
 def find_point(points: Sequence[Point], wanted: str) -> Point:
-    """Return the one point with the given settings, separated by white space; those that decide will do."""
+    """Return the one point with these settings, separated by white space; so many as tell it from others."""
     pairs = map(split_setting, wanted.split())
     values = {(short_key(full_key(key)), value) for key, value in pairs}
     found = [point for point in points if values <= set(map(split_setting, point.settings))]
@@ -133,7 +133,7 @@ def _why_one_point(listed: Mapping[str, Sequence[str]]) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What has become of one point.
+    """The results of one point, or why it failed.
 
     Attributes
     ----------

@@ -8,14 +8,13 @@ finds these modules by reading import statements, also those within functions.
 from __future__ import annotations
 
 import ast
+import hashlib
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
-
-from asr.files import file_digest, text_digest
 
 DISTRIBUTION = "asr-sparse-kernel"
 PACKAGES = ("acoustic", "asr", "decoder", "features", "foundation", "recipes")
@@ -90,13 +89,13 @@ def _reached(modules: Iterable[str]) -> frozenset[str]:
 
 def _digest(modules: Iterable[str], text: str = "") -> str:
     lines = [f"{module} {_source_digest(module)}" for module in sorted(modules)]
-    return text_digest("\n".join([*lines, text]))[:_DIGEST_LENGTH]
+    return _sha256("\n".join([*lines, text]).encode())[:_DIGEST_LENGTH]
 
 
 @cache
 def _source_digest(module: str) -> str:
     path = _source_of(module)
-    return own_code() if path is None else file_digest(path)
+    return own_code() if path is None else _sha256(path.read_bytes())
 
 
 @cache
@@ -159,15 +158,19 @@ def _source_of(module: str) -> Path | None:
     return None
 
 
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def _described(names: Iterable[str], packages: Iterable[str]) -> str:
     lines = [line for package in packages for line in _source_lines(package)]
-    return " ".join([*names, text_digest("\n".join(lines))[:_DIGEST_LENGTH]] if lines else names)
+    return " ".join([*names, _sha256("\n".join(lines).encode())[:_DIGEST_LENGTH]] if lines else names)
 
 
 def _source_lines(package: str) -> list[str]:
     """Return name and digest of each source file of a top-level package or module, none if it has none."""
     return [
-        f"{package} {path.relative_to(root).as_posix()} {file_digest(path)}"
+        f"{package} {path.relative_to(root).as_posix()} {_sha256(path.read_bytes())}"
         for root in _roots(package)
         for path in sorted([root] if root.is_file() else root.rglob("*.py"))
     ]

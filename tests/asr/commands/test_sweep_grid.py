@@ -2,9 +2,9 @@
 
 import pytest
 
+from asr.commands.sweeps import Point, find_point, grid
 from asr.config import ExperimentConfig, known_keys, short_key, with_settings
 from asr.errors import ConfigError
-from asr.sweeps import Point, find_point, grid
 
 
 def texts(*settings: str) -> list[str]:

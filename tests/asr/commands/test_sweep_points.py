@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from asr.commands.sweeps import Outcome, sweep_rows
 from asr.scoring.results import Result
 from asr.scoring.scoring import Transcripts, compare, score
-from asr.sweeps import Outcome, sweep_rows
 
 SAID = {f"u{n}": ("A", "B", "C") for n in range(12)}
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from asr.decoding.tuning import coordinate_search, middle_of_best
+from foundation.coordinate_search import coordinate_search, middle_of_best
 
 
 class TestCoordinateSearch:

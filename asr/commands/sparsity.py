@@ -12,6 +12,7 @@ from acoustic.emissions.emission_model import uncombined
 from acoustic.emissions.kinds import describe
 from acoustic.model import load_model
 from asr.config import ExperimentConfig, known_keys, section_of, with_settings
+from asr.decoding.model_directories import SPARSITY
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment
 from asr.files import as_train_wrote, read_object, storage_errors, write_json
@@ -21,7 +22,7 @@ from asr.store import StageStore
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
 from asr.training.recognition import read_rows
 
-FILE, FIGURE = "sparsity.json", "sparsity.png"
+FIGURE = "sparsity.png"
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,9 @@ def sparsity(
     if not isinstance(system, HybridSystem) or section_of(system) not in ("pools", "forward"):
         raise ConfigError(f'model "{model}" has no number of centres to change; expected npd, orols or pools')
     store, first = StageStore(out), _recorded(out, record, recipe)
-    with store.locked(), storage_errors(out), log_file(out / LOG), store.used.counted_for(out / FILE):
+    with store.locked(), storage_errors(out), log_file(out / LOG), store.used.counted_for(out / SPARSITY):
         rows = tuple(_rows(first, store, model, system, sizes))
-        write_json(out / FILE, {"model": model, "rows": [asdict(row) for row in rows]})
+        write_json(out / SPARSITY, {"model": model, "rows": [asdict(row) for row in rows]})
     _draw(rows, out / FIGURE)
     return rows
 
@@ -83,7 +84,7 @@ def format_sparsity(rows: Sequence[SparsityRow], directory: Path) -> str:
     for n, distinct in dict.fromkeys((row.n_centers, row.distinct_centers) for row in rows):
         found = {row.grammar: row.word_accuracy for row in rows if row.n_centers == n}
         lines.append(f"{n:7d}  {distinct:8d}  " + "  ".join(f"{found[g]:9.2f}" for g in grammars))
-    return "\n".join(["word accuracy on dev, %", *lines, "", str(directory / FILE)])
+    return "\n".join(["word accuracy on dev, %", *lines, "", str(directory / SPARSITY)])
 
 
 def config_of(record: Mapping[str, Any]) -> ExperimentConfig:

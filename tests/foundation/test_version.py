@@ -1,13 +1,14 @@
 """Which code runs: its version, and a digest that any change of its sources changes."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from asr import version as code
+from foundation import version as code
 
 
 @pytest.fixture
@@ -98,3 +99,62 @@ def test_code_without_sources_is_its_name(module: str, monkeypatch: pytest.Monke
     if module == "__main__":
         monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
     assert described(module) == module
+
+
+class TestCodeBehind:
+    """Which of our modules a module runs, found in its import statements."""
+
+    @pytest.fixture
+    def script(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+        """Return a function that makes a module of a text and returns its name."""
+
+        def make(text: str) -> str:
+            path = tmp_path / "some_recipe.py"
+            path.write_text(text)
+            module = ModuleType("some_recipe")
+            module.__file__ = str(path)
+            monkeypatch.setitem(sys.modules, "some_recipe", module)
+            return "some_recipe"
+
+        return make
+
+    @staticmethod
+    def changed(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> bool:
+        """Return whether a change of one of our modules changes what is behind a module."""
+        before, digest = code.code_behind(name), code._source_digest
+        with monkeypatch.context() as patch:
+            patch.setattr(code, "_source_digest", lambda m: "changed" if m == module else digest(m))
+            return code.code_behind(name) != before
+
+    def test_it_follows_imports_at_any_depth(self) -> None:
+        behind = code.modules_behind("asr.training.gmm")
+        assert {"asr.training.gmm", "acoustic.hmm.training", "foundation.blocks", "features.mfcc"} <= behind
+        assert code.code_behind("asr.training.gmm").startswith("asr.training.gmm ")
+        assert code.modules_behind("foundation.errors") == {"foundation.errors"}
+
+    def test_types_alone_do_not_count(self) -> None:
+        assert "asr.recipe" not in code.modules_behind("asr.training.task")  # it is imported for types
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "import asr\nasr.read_corpus('x')\n",
+            "from asr import read_corpus\n",
+            "def prepare(corpus, out):\n    from asr.corpora.corpus import read_corpus\n",
+            "try:\n    from asr.corpora import corpus\nexcept ImportError:\n    corpus = None\n",
+        ],
+    )
+    def test_a_script_counts_with_what_it_uses_of_ours(
+        self, script: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, text: str
+    ) -> None:
+        name = script(text)
+        assert self.changed(name, "asr.corpora.corpus", monkeypatch)
+        assert not self.changed(name, "asr.serving.serve", monkeypatch)
+
+    def test_a_script_counts_itself(self, script: Callable[[str], str]) -> None:
+        first = code.code_behind(script("A = 1\n"))
+        assert code.code_behind(script("A = 2\n")) != first
+        assert code.code_behind(script("A = 1\n")) == first
+
+    def test_where_no_source_is_known_all_counts(self) -> None:
+        assert code.code_behind("nowhere") == f"nowhere {code.own_code()}"
