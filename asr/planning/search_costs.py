@@ -14,12 +14,12 @@ from pathlib import Path
 from acoustic.hmm.topology import Topology
 from acoustic.model import AcousticModel
 from asr.corpora.speech_data import SpeechData
-from asr.decoding.tuning import LATTICE_BEAM, MAX_EDGES_PER_FRAME
 from asr.language.grammars import has_lm_scale, read_grammar
 from asr.planning.sample import size_of
 from asr.planning.timing import least_seconds
 from asr.scoring.edit_distance import align_words, count_errors
 from asr.systems import GrammarName
+from asr.training.tuning import LATTICE_BEAM, MAX_EDGES_PER_FRAME
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.search.compiled import Weights
