@@ -15,7 +15,9 @@ from acoustic.alignment import Alignment, FitCurve, Frames, align_frames, align_
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.viterbi import BLOCK_FRAMES
 from acoustic.model import AcousticModel, load_model
-from asr.decoding.model_directories import (
+from asr.errors import ConfigError, CorpusError, ExperimentError
+from asr.language.grammars import read_grammar
+from asr.model_directories import (
     DECODING,
     LEXICON,
     check_shift,
@@ -24,8 +26,6 @@ from asr.decoding.model_directories import (
     model_directory,
     read_wording,
 )
-from asr.errors import ConfigError, CorpusError, ExperimentError
-from asr.language.grammars import read_grammar
 from asr.spotting.rejection import USUAL, Judge, Keywords, Rejection, read_keywords, read_rule
 from asr.transcribe import (
     Parts,

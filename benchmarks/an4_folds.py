@@ -40,11 +40,11 @@ from scipy import stats
 from acoustic.model import load_model
 from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
-from asr.decoding.model_directories import MODELS
 from asr.engines.clusters import running_on
 from asr.experiment import Experiment
 from asr.files import as_plain
 from asr.language.grammars import read_grammar
+from asr.model_directories import MODELS
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score

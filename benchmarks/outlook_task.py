@@ -27,7 +27,6 @@ from acoustic.hmm.topology import Topology
 from acoustic.model import load_model
 from asr.config import TuningConfig, with_preset, with_settings
 from asr.corpora.speech_data import SpeechData
-from asr.decoding.tuning import tune
 from asr.experiment import Experiment
 from asr.files import write_json
 from asr.language.grammars import has_lm_scale, read_grammar
@@ -35,6 +34,7 @@ from asr.recipe import load_recipe
 from asr.scoring.scoring import compare, score
 from asr.systems import GrammarName
 from asr.training.hybrid import hybrid_front_end, load_units, own_units
+from asr.training.tuning import tune
 from decoder import Decoder
 from features.frontend import FrontEnd
 from foundation.arrays import Ints, Reals, Singles

@@ -46,10 +46,10 @@ from acoustic.model import AcousticModel, load_model
 from acoustic.pairs.coupling import CouplingName, all_pairs
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
-from asr.decoding.model_directories import DECODING, MODELS
 from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json
 from asr.formats.transcripts import read_transcripts
+from asr.model_directories import DECODING, MODELS
 from asr.store import RECORD
 from asr.training.gmm import utterance_graphs
 from asr.training.learned_from import usable_for_training

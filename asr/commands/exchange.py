@@ -23,7 +23,6 @@ from asr.corpora.corpus import Corpus, Utterance, read_parts, write_corpus
 from asr.corpora.layouts.sphinx import write_sphinx
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
-from asr.decoding.model_directories import model_directory, write_recognizer
 from asr.errors import ConfigError, CorpusError
 from asr.files import check_outside, storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
@@ -34,6 +33,7 @@ from asr.formats.outputs import EXPORTS
 from asr.formats.tables import decoded
 from asr.formats.transcripts import write_transcripts
 from asr.language.grammars import check_grammar, read_grammar
+from asr.model_directories import model_directory, write_recognizer
 from asr.recognizer import Recognizer
 from asr.systems import GrammarName
 from asr.text.forms import PLAIN

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from asr.decoding.model_directories import DEFAULT_MODEL, MODELS, POINTS, SPARSITY, SWEEP
 from asr.errors import ExperimentError
 from asr.experiment import CONFIG
 from asr.files import read_json, said_size, storage_errors
+from asr.model_directories import DEFAULT_MODEL, MODELS, POINTS, SPARSITY, SWEEP
 from asr.scoring.results import RESULTS
 from asr.store import RECORD, STAGES, USED, Used, lock, name_of, read_used
 from asr.training.fit import SUSPICIOUS

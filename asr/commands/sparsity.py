@@ -12,10 +12,10 @@ from acoustic.emissions.emission_model import uncombined
 from acoustic.emissions.kinds import describe
 from acoustic.model import load_model
 from asr.config import ExperimentConfig, known_keys, section_of, with_settings
-from asr.decoding.model_directories import SPARSITY
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment
 from asr.files import as_train_wrote, read_object, storage_errors, write_json
+from asr.model_directories import SPARSITY
 from asr.progress import log_file
 from asr.recipe import is_known_recipe, load_recipe
 from asr.store import StageStore

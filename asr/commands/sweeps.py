@@ -26,10 +26,10 @@ from textwrap import wrap
 from typing import TypeAlias
 
 from asr.config import full_key, is_list, short_key, split_setting
-from asr.decoding.model_directories import POINTS, SWEEP
 from asr.errors import ConfigError
 from asr.experiment import LOG, Experiment, experiment_of
 from asr.files import storage_errors, text_digest, write_json
+from asr.model_directories import POINTS, SWEEP
 from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, load_recipe, models_of
 from asr.scoring.results import Result

@@ -8,9 +8,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from asr.decoding.model_directories import model_directory
 from asr.errors import CorpusError
 from asr.files import read_object, write_json
+from asr.model_directories import model_directory
 from asr.recognizer import Recognizer
 from asr.scoring.results import RESULTS
 from asr.spotting.detection import RULE_OF_THREE, OperatingPoint, Wanted

@@ -25,8 +25,8 @@ from asr.corpora.corpus import Corpus, Utterance, is_kaldi_directory, read_corpu
 from asr.corpora.layouts.recordings import folder_speaker, id_of, recordings
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
-from asr.decoding.model_directories import trained_by
 from asr.errors import CorpusError
+from asr.model_directories import trained_by
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
 from asr.spotting.detection import Spoken, hits

@@ -23,9 +23,9 @@ from acoustic.hmm.graph import loop_graph, utterance_graph
 from acoustic.model import AcousticModel
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.corpora.utterances import Utterance
-from asr.decoding.model_directories import FitCurves
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
+from asr.model_directories import FitCurves
 from asr.progress import progress_bar
 from decoder.lexicon import Lexicon
 from foundation.arrays import Floats, Reals

@@ -12,12 +12,11 @@ from acoustic.model import AcousticModel, load_model
 from asr.config import TuningConfig
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.wording import spelling
-from asr.decoding.model_directories import CURVES, TRAINED_ON, write_recognizer
-from asr.decoding.tuning import TunedDecoding, tune
 from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
 from asr.formats.transcripts import write_transcripts
 from asr.language.grammars import has_lm_scale, read_grammar
+from asr.model_directories import CURVES, TRAINED_ON, write_recognizer
 from asr.recognizer import Recognizer
 from asr.scoring.results import Result
 from asr.scoring.scoring import accuracy_of
@@ -25,6 +24,7 @@ from asr.spotting.learning import learned_rule
 from asr.spotting.rejection import USUAL_REJECTION, as_kept
 from asr.systems import GrammarName
 from asr.training.speech import Speech, read_corpus_of, read_lexicon, read_speech
+from asr.training.tuning import TunedDecoding, tune
 from asr.transcribe import ScoredSpeech, Scores, adapted, scored_speech
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
 from decoder.lexicon import Lexicon

@@ -6,8 +6,8 @@ import numpy as np
 
 from acoustic.hmm.topology import Topology
 from asr.config import TuningConfig
-from asr.decoding.tuning import tune
 from asr.scoring.edit_distance import align_words, count_errors
+from asr.training.tuning import tune
 from decoder.decoder import Decoder
 from decoder.grammars.grammar import WordLoop
 from decoder.grammars.ngram import NGram

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from asr.decoding.model_directories import (
+from asr.errors import ConfigError, ExperimentError
+from asr.model_directories import (
     DECODING,
     TRAINED_ON,
     check_shift,
@@ -14,7 +15,6 @@ from asr.decoding.model_directories import (
     model_directory,
     trained_by,
 )
-from asr.errors import ConfigError, ExperimentError
 from decoder.decoder import DecoderConfig
 
 

@@ -1,4 +1,25 @@
-"""The directories of trained models: where a model lies in an experiment, and what lies beside it."""
+"""The directories of trained models: where a model lies in an experiment, and what lies in its directory.
+
+Training assembles ``EXP/models/NAME`` (`asr.training.recognition.assemble_recognizer`, `asr.experiment`), and
+`asr.recognizer.Recognizer.load` reads it. A file is written and read by functions of one module:
+
+=========================  ==================================================  ======================
+file                       holds                                               module
+=========================  ==================================================  ======================
+``model.json``             front end, topology, kind of emissions, options     `acoustic.model`
+``model.safetensors``      their arrays                                        `acoustic.model`
+``lexicon.txt``            pronunciations                                      `decoder.lexicon`
+``*.arpa, *.slf, *.txt``   grammars                                            `asr.language.grammars`
+``decoding.json``          the decoder's options for each grammar              this
+``wording.json``           how transcripts are read, and words written         this
+``fit.json``               how probable words are by how well they fit         this
+``trained_on.json``        ids of the utterances it was trained on             this
+``data.json``              how much it was trained and tested on               `asr.corpora.amounts`
+``usual_rejection.json``   the rule of rejection that training has learned     `asr.spotting.rejection`
+``rejection.json``         the rule that ``asr keywords`` has learned since    `asr.spotting.rejection`
+``keywords.json``          the keywords that were chosen                       `asr.spotting.rejection`
+=========================  ==================================================  ======================
+"""
 
 from __future__ import annotations
 
