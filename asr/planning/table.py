@@ -7,8 +7,8 @@ from textwrap import wrap
 from typing import Any
 
 from asr.files import as_plain
-from asr.planning.records import ModelPlan, Plan
-from asr.planning.walk import GROUPS
+from asr.planning.plan import ModelPlan, Plan
+from asr.planning.work import GROUPS
 from asr.progress import duration
 
 _LABELS = {"task": "task and grammars", "alignment": "alignment, checks", "missing words": "missing words"}
@@ -38,17 +38,20 @@ def plan_table(plan: Plan) -> str:
 
 
 def _steps(plan: Plan) -> Iterator[str]:
-    """Yield the steps in order: done or to do, and from what."""
-    yield "the steps, in order:"
+    """Yield the steps in order: done or to do, how long each takes, and from what."""
+    yield "the steps, in order, with their CPU time:"
     width = max((len(step["name"]) for step in plan.steps), default=0)
     for step in plan.steps:
         state = "done" if step["done"] else "to do"
         made_from = [name for name in step["from"] if name not in ("task", "words")] or step["from"]
-        source = f" from {', '.join(made_from)}" if made_from else ""
+        source = f"  from {', '.join(made_from)}" if made_from else ""
         is_told = step["why"] and step["why"] != "not made yet" and not step["why"].startswith("made from")
         why = f" ({step['why']})" if is_told else ""
-        text = f"{state:<5}  {step['name']:<{width}} {source}{why}"
-        yield from wrap(text, _WIDTH, subsequent_indent=" " * (width + 9), break_on_hyphens=False)
+        text = f"{state:<5}  {step['name']:<{width}} {duration(step['cpu_s']):>12}{source}{why}"
+        yield from wrap(text, _WIDTH, subsequent_indent=" " * (width + 22), break_on_hyphens=False)
+    done = sum(step["cpu_s"] for step in plan.steps if step["done"])
+    if done:
+        yield f"of {duration(plan.together_s)} of CPU time {duration(done)} are done"
 
 
 def _amounts(plan: Plan) -> Iterator[str]:

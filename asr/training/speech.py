@@ -2,7 +2,7 @@
 
 What a step reads comes as a `Speech`: the directories of the task's parts by their names. Each of them is
 read once in a run. Grammars and all that recognises words are elsewhere: a change of how words are found
-trains no model.
+trains no mixtures.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def compute_features(
 ) -> None:
     """Write the cepstra of one split's corpus; ``label`` is the split, with the warp of frequencies if any.
 
-    The marks are those of the recordings when the run began: one that has changed since is an error.
+    Recordings may lie in the task's directory. The marks are those of the others when the run began: one that
+    has changed since is an error.
     """
     data = compute_cepstra(
         corpus,

@@ -171,7 +171,7 @@ class TestCode:
             *(
                 "asr.commands.leftovers",
                 "asr.commands.sweeps",
-                "asr.planning.planner",
+                "asr.planning.plan",
                 "asr.experiment",
                 "asr.pipeline",
             ),

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from asr.corpora.amounts import Amount
-from asr.planning.records import ModelPlan, Plan
+from asr.planning.plan import ModelPlan, Plan
 from asr.planning.table import plan_json, plan_table
-from asr.planning.walk import GROUPS, Group
+from asr.planning.work import GROUPS, Group
 
 
 def seconds_of(**named: float) -> dict[Group, float]:
@@ -20,11 +20,11 @@ def seconds_of(**named: float) -> dict[Group, float]:
 
 
 GMM = ModelPlan(
-    *("gmm", None, 18, 0, 0, 0, 0, {"task": 1.0, "gmm-none-1": 9.0}, seconds_of(task=1.0, GMM=9.0)),
+    *("gmm", None, 18, 0, 0, 0, {"task": 1.0, "gmm-none-1": 9.0}, seconds_of(task=1.0, GMM=9.0)),
     *(10.0, {1: 10.0, 2: 6.0, 3: 5.0}, 300.0, 12.0, 0.5, 0.013, {"retrain_with_dev=false": 4.0}),
 )
 NPD = ModelPlan(
-    *("npd", 100, 1200, 719400, 5000, 2500, 80, {"task": 1.0, "hybrid-npd": 99.0}),
+    *("npd", 100, 1200, 719400, 5000, 2500, {"task": 1.0, "hybrid-npd": 99.0}),
     *(seconds_of(task=1.0, discriminants=99.0), 100.0, {1: 100.0, 2: 60.0, 3: 50.0}),
     *(1500.0, 2000.0, 25.25, 0.25, {"retrain_with_dev=false": 40.0, "grammars=bigram": 3.0}),
     "pools.n_centers",
@@ -35,6 +35,11 @@ AMOUNTS = {"train": Amount(1.5, 6, 12345, 400, 1030), "dev": Amount(0.25, 1, 90,
 PLAN = Plan(
     *("folder", "best", AMOUNTS, 400, 0, 5, 18, ("loop", "bigram"), 3),
     *((GMM, NPD), (FEWER, MORE), 109.0, {"features": 1e-4}),
+    (
+        {"name": "task", "from": [], "done": True, "why": "", "cpu_s": 1.0},
+        {"name": "gmm-1", "from": ["task"], "done": False, "why": "code changed", "cpu_s": 9.0},
+        {"name": "npd", "from": ["task", "gmm-1"], "done": False, "why": "made from gmm-1", "cpu_s": 99.0},
+    ),
 )
 
 
@@ -108,12 +113,19 @@ def test_what_dominates_and_what_saves() -> None:
         f"  {'--model gmm':<38} 1 min 39 s",
         f"  {'--set retrain_with_dev=false':<38} 40 s",
         f"  {'--set pools.n_centers=50':<38} 40 s",
+        "",
+        "the steps, in order, with their CPU time:",
+        f"done   task  {'1.0 s':>12}",
+        f"to do  gmm-1 {'9.0 s':>12}  from task (code changed)",
+        f"to do  npd   {'1 min 39 s':>12}  from gmm-1",
+        "of 1 min 49 s of CPU time 1.0 s are done",
     ]
 
 
 def test_nothing_to_save() -> None:
     alone = replace(PLAN, models=(replace(GMM, savings={}),), others=(), together_s=10.0)
-    assert plan_table(alone).splitlines()[-1] == "gmm: of 10 s of CPU time GMM 90 %, task and grammars 10 %"
+    text = "gmm: of 10 s of CPU time GMM 90 %, task and grammars 10 %\n\nthe steps, in order"
+    assert text in plan_table(alone)
 
 
 def test_a_long_name_and_what_nobody_knows() -> None:
