@@ -1,9 +1,20 @@
 """Fixtures every package's tests may use."""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Escape what is no UTF-8 in captured output: pytest-xdist cannot send it from one process to another."""
+    report = yield
+    report.sections = [
+        (name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections
+    ]
+    return report
 
 
 @pytest.fixture(scope="session")
