@@ -16,9 +16,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from acoustic.emissions.aligned_frames import AlignedFrames, HybridConfig
     from acoustic.emissions.emission_model import EmissionModel, PairwiseDiscriminantModel
     from acoustic.emissions.one_vs_rest import KrlsConfig
-    from acoustic.emissions.training import AlignedFrames, HybridConfig
     from acoustic.pairs.machines import Machines
     from acoustic.pairs.train_forward import PairForwardConfig
     from acoustic.pairs.train_pools import Choice, PoolsConfig
@@ -42,13 +42,13 @@ class Way:
 
     Attributes
     ----------
-    model : name that ``asr train --model`` takes
+    model : name that ``asr train --model`` takes; two ways may share one, in different presets
     section : name of its own configuration in an experiment's configuration; empty if it has none
     kind : kind of emission model that it trains and that files hold, see `acoustic.emissions.kinds`
     train : function (aligned frames, options of all hybrids, its own configuration, number of threads, watch)
         -> emission model
     check : function (options of all hybrids) that raises an error if they do not fit
-    values : values that are tried for options of its own where they are chosen on the dev set
+    values : what is tried for options of its own section where they are chosen on the dev set
     presets : presets in which the model's name means this way
     libraries : modules of other packages whose code it runs
     """
@@ -141,7 +141,7 @@ def _pools(
 ) -> EmissionModel:
     from acoustic.pairs import train_pools
 
-    if config.coupling != "price" or config.floor is None:  # these couple the log odds of all pairs
+    if config.coupling != "price" or config.floor is None:  # other couplings need the log odds of all pairs
         own = replace(own, rivals=1.0)
     found = train_pools.fit(
         data,
@@ -222,7 +222,8 @@ SIGMAS = (4.0, 5.0, 6.5, 8.0)  # values of hybrid.sigma, which all rows have, tr
 _OF_PAIRS = {"n_centers": (50, 100, 200), "tol": (0.25, 0.5, 1.0), "epsilon": (1e-3, 1e-2, 1e-1)}
 
 WAYS: dict[str, Way] = {
-    # Each pair has centres of its own, by thesis Algorithm 1 and Algorithm 2, whose tolerance is one of λ.
+    # Each pair has centres of its own, by thesis Algorithm 1 and Algorithm 2. The `tol` of the second is the
+    # relative change of λ at which it stops, so other values are tried for it.
     "npd": Way(
         "npd",
         "forward",

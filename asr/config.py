@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from acoustic.emissions.aligned_frames import THESIS, HybridConfig
 from acoustic.emissions.one_vs_rest import KrlsConfig
-from acoustic.emissions.training import THESIS, HybridConfig
 from acoustic.hmm.training import GmmConfig
 from acoustic.hmm.tying import TyingConfig
 from acoustic.pairs.train_forward import PairForwardConfig
@@ -365,7 +365,9 @@ def _listed(names: Iterable[str]) -> str:
 
 _MODELS = [*dict.fromkeys(way.model for way in WAYS.values())]
 _PROJECTED = Home("gmm-lda, and hybrids with hybrid.input_projection=lda", _is_projected)
-_OUR_OWN = Home(_listed(_MODELS), lambda system, config: section_of(system) != "")
+_OUR_OWN = Home(
+    _listed(_MODELS), lambda system, config: isinstance(system, HybridSystem) and system.way in WAYS
+)
 
 # An option has the home of the longest name here that it begins with; others belong to all models.
 HOMES: dict[str, Home] = {

@@ -1,5 +1,20 @@
 """The training as a list of steps, in the order in which they happen.
 
+With train, dev and test, the default model ``npd`` has these::
+
+    task, words                                     # what the recipe prepares
+    features-train, features-dev, features-test, grammars
+    usable, start-none                              # what can be learned from; one Gaussian for all
+    gmm-none-1, gmm-none-2, gmm-none-4, gmm-none-8  # mixtures, which align
+    fit-8, fitting                                  # without texts that are far off what is heard
+    units-context                                   # tied states, and the state of each frame
+    features-train-warp-0.93, features-train-warp-1.07
+    hybrid-npd-pools, adapting-hybrid-npd-pools     # discriminants; where the states' frames lie
+    tuning-npd                                      # weights of the decoder, on dev
+
+then all from ``usable`` to ``adapting-hybrid-npd-pools`` again on train and dev together (``usable-dev`` …),
+and at last ``confidence-npd``, ``grammars-dev``, ``recognizer-npd`` and ``test-npd``.
+
 `beginning` returns the first two steps, which prepare the task. They take moments, and what they find
 (`asr.training.task.Found`) decides what else there is to do: which splits have utterances, whether the
 lexicon lacks words, which grammars the corpus brings. So the list is made in two parts, and `pipeline` adds
@@ -39,6 +54,7 @@ from asr.training.learned_from import choose_fitting, find_usable, judge_fit, le
 from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
 from asr.training.speech import compute_features
 from asr.training.task import Found, Source, find_words, prepare, write_grammars
+from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Projection
 from foundation.version import code_behind
 
@@ -59,7 +75,7 @@ def beginning(
         "task",
         prepare,
         arguments={"source": source},
-        config={"corpus": corpus, "recipe": loaded.source},
+        decided_by={"corpus": corpus, "recipe": loaded.source},
         other_code=(code_behind(getattr(loaded.recipe.prepare, "__module__", "")),),
         says="recordings and transcripts, sorted into train, dev and test by the recipe",
     )
@@ -99,13 +115,16 @@ def pipeline(
     training.grammars(TRAIN)
     final = final_splits(found, config)
     for name, system in systems.items():
+        # On train alone, so that dev can tune the decoder.
         tried = training.acoustic_model(system, TRAIN)
         tuning = training.tuning(name, tried, learns_rejection=learns_rejection)
+        # On all there is, with the weights that were tuned.
         model = training.acoustic_model(system, final)
         confidence = training.confidence(name, model, final)
         recognizer = training.recognizer(name, model, tuning, final, confidence)
         if "test" in found.splits:
             training.test(name, recognizer)
+    # Which utterances are suspicious; hybrids have had this step made before their units.
     training.fit(judge_of(systems.values(), config), final)
     return list(training.steps.values())
 
@@ -122,7 +141,10 @@ def aligner_of(config: ExperimentConfig) -> GmmSystem:
 
 
 def judge_of(systems: Iterable[System], config: ExperimentConfig) -> GmmSystem:
-    """Return the model that says which utterances are suspicious: the aligner, or the largest GMM below."""
+    """Return the model that says which utterances are suspicious.
+
+    It is the aligner; where all models are mixtures with fewer Gaussians than that, the largest of them.
+    """
     most = aligner_of(config).n_components
     largest = max(system.n_components if isinstance(system, GmmSystem) else most for system in systems)
     return GmmSystem(min(largest, most))
@@ -168,7 +190,8 @@ class _Training:
                     "most_unusable": self.config.most_unusable,
                 },
                 f"cepstra of {split}" + ("" if warp == 1.0 else f", frequencies × {warp:g}"),
-                config={
+                # Where the recordings lie, and what the front end makes of cepstra later, decide no cepstra.
+                decided_by={
                     "mfcc": front_end.mfcc,
                     "unusable": self.config.most_unusable,
                     "recordings": self.found.marks_of(split),
@@ -190,12 +213,15 @@ class _Training:
                 {"speech": {"task": self.task, "words": self.words, **heard}},
                 {"missing": self.found.missing, "front_end": front_end, "gmm": gmm},
                 f"pronunciations of {len(self.found.missing)} words that the lexicon lacks",
-                config={"front_end": front_end, "gmm": gmm},
+                decided_by={"front_end": front_end, "gmm": gmm},  # the words that lack are those of `words`
             )
         )
 
-    def speech(self, splits: Splits, left_out: Step | None = None) -> dict[str, Step]:
-        """Return what a step is made from that uses the data of some splits, and the lexicon."""
+    def speech(self, splits: Splits, *, left_out: Step | None = None) -> dict[str, Step]:
+        """Return what a step is made from that uses the data of some splits, and the lexicon.
+
+        A step ``left_out`` names the utterances that are not used.
+        """
         text = {"task": self.task, "words": self.words, "lexicon": self.lexicon()}
         cepstra = {split: self.features(split) for split in splits if split in self.found.splits}
         return {**text, **cepstra, **({} if left_out is None else {"left_out": left_out})}
@@ -223,7 +249,7 @@ class _Training:
             Step(
                 on_splits("usable", splits),
                 find_usable,
-                {"speech": self.speech((split,), base)},
+                {"speech": self.speech((split,), left_out=base)},
                 {"split": split, "most_unusable": self.config.most_unusable},
                 f"utterances of {_said(splits)} that can be learned from",
             )
@@ -235,7 +261,10 @@ class _Training:
             Step(
                 on_splits(f"fit-{system.n_components}", splits),
                 judge_fit,
-                {"speech": self.speech(splits, self.usable(splits)), "model": self.gmm(system, splits)},
+                {
+                    "speech": self.speech(splits, left_out=self.usable(splits)),
+                    "model": self.gmm(system, splits),
+                },
                 {"beam": self.config.gmm.beam, "shift_s": self.config.front_end.shift_ms / 1000},
                 f"how well the texts of {_said(splits)} fit",
             )
@@ -264,7 +293,7 @@ class _Training:
             # What does not fit is known as soon as the aligner is trained.
             is_known = system.projection != "none" or n_components > most
             n_iterations = gmm.iterations[min(stage, len(gmm.iterations) - 1)]
-            data = self.speech(splits, self.fitting(splits) if is_known else self.usable(splits))
+            data = self.speech(splits, left_out=self.fitting(splits) if is_known else self.usable(splits))
             model = self.add(
                 Step(
                     on_splits(f"gmm-{system.projection}-{n_components}", splits),
@@ -273,7 +302,8 @@ class _Training:
                     {"n_components": n_components, "n_iterations": n_iterations, "gmm": gmm},
                     f"mixtures of {n_components} Gaussian{'s' * (n_components > 1)} a state "
                     f"on {_said(splits)}{_on(system.projection)}",
-                    config={**asdict(gmm), "mixtures": n_components, "iterations": n_iterations},
+                    # The rest of the schedule decides other steps.
+                    decided_by={**asdict(gmm), "mixtures": n_components, "iterations": n_iterations},
                 )
             )
         return model
@@ -283,7 +313,7 @@ class _Training:
         name = on_splits(f"start-{projection}", splits)
         front_end = self.config.front_end.front_end(projection)
         if projection == "none":
-            data = self.speech(splits, self.usable(splits))
+            data = self.speech(splits, left_out=self.usable(splits))
             says = f"one Gaussian for all states on {_said(splits)}"
             return self.add(Step(name, start_mixtures, {"speech": data}, {"front_end": front_end}, says))
         aligner = aligner_of(self.config)
@@ -292,7 +322,7 @@ class _Training:
                 name,
                 start_with_projection,
                 {
-                    "speech": self.speech(splits, self.fitting(splits)),
+                    "speech": self.speech(splits, left_out=self.fitting(splits)),
                     "aligner": self.gmm(aligner, splits),
                     "alignment": self.alignment(aligner, splits),
                 },
@@ -307,7 +337,10 @@ class _Training:
             Step(
                 on_splits(f"alignment-{system.n_components}", splits),
                 align_speech,
-                {"speech": self.speech(splits, self.fitting(splits)), "model": self.gmm(system, splits)},
+                {
+                    "speech": self.speech(splits, left_out=self.fitting(splits)),
+                    "model": self.gmm(system, splits),
+                },
                 {"beam": self.config.gmm.beam},
                 f"alignment of {_said(splits)}",
             )
@@ -317,7 +350,15 @@ class _Training:
 
     def acoustic_model(self, system: System, splits: Splits) -> Step:
         """The acoustic model of a system, with adaptation to speakers if it adapts."""
+        self.usable(splits)
         if isinstance(system, HybridSystem):
+            # Mixtures align; what does not fit its transcript is left out; units are tied; discriminants
+            # learn from the frames of each unit, of warped copies, too.
+            aligner = aligner_of(self.config)
+            self.gmm(aligner, splits)
+            self.fit(aligner, splits)
+            self.fitting(splits)
+            self.units(splits)
             model, adapts = self.hybrid(system, splits), self.config.hybrid.adaptation != "none"
             labels = self.units(splits) if adapts else None
         else:
@@ -329,7 +370,11 @@ class _Training:
             Step(
                 f"adapting-{model.name}",
                 add_adaptation,
-                {"speech": self.speech(splits, self.fitting(splits)), "model": model, "labels": labels},
+                {
+                    "speech": self.speech(splits, left_out=self.fitting(splits)),
+                    "model": model,
+                    "labels": labels,
+                },
                 says=f"where the frames of the states of {model.name} lie, for adaptation to speakers",
             )
         )
@@ -343,7 +388,7 @@ class _Training:
                 on_splits(f"units-{units}", splits),
                 find_units,
                 {
-                    "speech": self.speech(splits, self.fitting(splits)),
+                    "speech": self.speech(splits, left_out=self.fitting(splits)),
                     "model": self.gmm(aligner_of(self.config), splits),
                 },
                 {"units": units, "beam": self.config.gmm.beam, "tying": tying},
@@ -355,7 +400,7 @@ class _Training:
         """Discriminants of the states of aligned frames, before they adapt."""
         way, hybrid, own = system.way, self.config.hybrid, self.config.of_way(system.way)
         units, aligner = self.units(splits), self.gmm(aligner_of(self.config), splits)
-        data = self.speech(splits, self.fitting(splits))
+        data = self.speech(splits, left_out=self.fitting(splits))
         copies = {
             f"{split} {warp:g}": self.features(split, warp)
             for warp in hybrid.warps
@@ -389,7 +434,7 @@ class _Training:
                 f"choice-{way}",
                 choose_options,
                 {
-                    "speech": self.speech(TRAIN, self.fitting(TRAIN)),
+                    "speech": self.speech(TRAIN, left_out=self.fitting(TRAIN)),
                     "dev": self.speech(("dev",)),
                     "units": self.units(TRAIN),
                     "aligner": self.gmm(aligner_of(self.config), TRAIN),
@@ -430,7 +475,7 @@ class _Training:
                 {"dev": self.speech(("dev",)), "model": model, "grammars": self.grammars(TRAIN)},
                 {"name": name, **options},
                 f"weights of the decoder with {name}, tuned on dev",
-                config=options,
+                decided_by=options,  # the name is for messages
             )
         )
 
@@ -440,15 +485,15 @@ class _Training:
             Step(
                 f"confidence-{name}",
                 learn_confidence,
-                {"speech": self.speech(splits, self.usable(splits)), "model": model},
+                {"speech": self.speech(splits, left_out=self.usable(splits)), "model": model},
                 {"beam": self.config.gmm.beam},
                 f"how probable aligned words are with {name}",
             )
         )
 
-    def recognizer(self, name: str, model: Step, tuning: Step, splits: Splits, fit: Step) -> Step:
+    def recognizer(self, name: str, model: Step, tuning: Step, splits: Splits, confidence: Step) -> Step:
         """All that decoding needs, in one directory."""
-        made_from = {"model": model, "tuning": tuning, "grammars": self.grammars(splits), "fit": fit}
+        made_from = {"model": model, "tuning": tuning, "grammars": self.grammars(splits), "fit": confidence}
         return self.add(
             Step(
                 f"recognizer-{name}",
@@ -472,7 +517,7 @@ class _Training:
         )
 
     @property
-    def decoder(self) -> object:
+    def decoder(self) -> DecoderConfig:
         """The decoder's configuration before its weights are tuned."""
         return self.config.decoder.decoder(self.config.front_end.shift_ms / 1000)
 

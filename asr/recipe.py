@@ -25,7 +25,7 @@ from foundation.errors import did_you_mean
 from foundation.version import code_of
 
 if TYPE_CHECKING:  # the command line reads the names of recipes, and should not wait for the models
-    from acoustic.emissions.training import HybridConfig
+    from acoustic.emissions.aligned_frames import HybridConfig
     from asr.config import ExperimentConfig
 
 BUILT_IN_PACKAGE = "recipes"
@@ -39,7 +39,7 @@ def _defaults() -> ExperimentConfig:
 
 
 def _hybrid_of_thesis() -> HybridConfig:
-    from acoustic.emissions.training import THESIS
+    from acoustic.emissions.aligned_frames import THESIS
 
     return THESIS
 

@@ -69,7 +69,8 @@ class Step:
         parameter, which then gets a mapping of directories by these names
     arguments : what else ``make`` gets
     says : what it does, for people
-    config : what of the arguments decides the output; all of them by default
+    decided_by : what of the arguments decides the output, if not all of them do; who adds an argument that
+        decides adds it here, too, or old outputs pass for new ones
     other_code : code that decides the output and that ``make`` does not import, such as a plugin's
     """
 
@@ -78,7 +79,7 @@ class Step:
     inputs: Mapping[str, Step | Mapping[str, Step]] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)
     says: str = ""
-    config: Any = None
+    decided_by: Any = None
     other_code: tuple[str, ...] = ()
 
     @property
@@ -108,7 +109,7 @@ class Step:
         return {
             "stage": self.name,
             "code": [code_behind(self.make.__module__), *other_code],
-            "config": as_plain(self.arguments if self.config is None else self.config),
+            "config": as_plain(self.arguments if self.decided_by is None else self.decided_by),
             "inputs": dict(digests),
         }
 

@@ -2,11 +2,15 @@
 
 ::
 
-    read → cut → frames → scores → first pass → adapt → scores → second pass → judge → write
+    read → any speech? → cut → frames → scores
+         → first pass → adapt → scores          (models that adapt to speakers)
+         → second pass, its words judged → join → spell as people write
 
 `transcribe_files` reads recordings and `transcribe` takes the other steps. Whoever begins or ends elsewhere
 calls the steps: training, evaluation and exports begin with the cepstra of a corpus (`scored_speech`), adapt
-(`adapted`) and decode (`decode_all`); a stream (`asr.live.stream`) takes them block by block.
+(`adapted`) and decode (`decode_all`); a stream (`asr.live.stream`) takes them block by block. Words of a
+corpus with transcripts are counted, so all of its utterances are decoded: they are neither cut nor asked
+whether anybody speaks in them, and their words stay as the lexicon spells them.
 
 A long recording is cut where it is quiet (`features.recording`), so that any length fits into memory: its
 stretches count as recordings of one speaker, and their frames and scores are computed whenever a pass asks
@@ -166,7 +170,7 @@ class ScoredSpeech:
     frames : frames (T, D) of each recording
     speakers : speaker of each recording
     scores : emission scores (T, S) of each recording
-    names : what errors call each recording; their numbers by default
+    names : what errors call each recording; if there are none, errors name no recording
     """
 
     frames: Sequence[Singles]
@@ -305,7 +309,7 @@ def decode_all(
     """
     if judged is None:
         return _each(decoder.decode, scores, "decoding", names)
-    return _each(lambda found: judged(decoder.decode(found), found), scores, "decoding", names)
+    return _each(lambda of_one: judged(decoder.decode(of_one), of_one), scores, "decoding", names)
 
 
 def _each(
@@ -319,7 +323,8 @@ def _each(
         except AsrError as error:
             raise type(error)(f"{names[n]}: {error}" if names else str(error)) from error
 
-    found = block_map(one, range(len(scores)), _BLOCK_RECORDINGS, label=label, names=_number)
+    called = names.__getitem__ if names else _number
+    found = block_map(one, range(len(scores)), _BLOCK_RECORDINGS, label=label, names=called)
     return list(progress_bar(found, len(scores), label))
 
 

@@ -21,7 +21,7 @@ from made_steps import Made
 from report import markdown_table
 from sklearn.svm import SVC
 
-from acoustic.emissions.training import AlignedFrames, HybridConfig
+from acoustic.emissions.aligned_frames import AlignedFrames, HybridConfig
 from acoustic.pairs.class_frames import ClassFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from made_steps import Made
 
+from acoustic.emissions.aligned_frames import aligned_frames, halves
 from acoustic.emissions.emission_model import uncombined
 from acoustic.emissions.kinds import describe
-from acoustic.emissions.training import aligned_frames, halves
 from acoustic.model import TENSORS_NAME, AcousticModel, load_model
 from acoustic.ways import train_emissions
 from asr.config import ExperimentConfig

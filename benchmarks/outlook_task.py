@@ -21,8 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 from made_steps import Made
 
+from acoustic.emissions.aligned_frames import AlignedFrames, aligned_frames, halves
 from acoustic.emissions.emission_model import StatePriors
-from acoustic.emissions.training import AlignedFrames, aligned_frames, halves
 from acoustic.hmm.topology import Topology
 from acoustic.model import load_model
 from asr.config import TuningConfig, with_preset, with_settings

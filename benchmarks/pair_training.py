@@ -15,7 +15,7 @@ from pathlib import Path
 from made_steps import Made
 from report import argument_parser, print_table, write_report
 
-from acoustic.emissions.training import THESIS, AlignedFrames, HybridConfig, aligned_frames, halves
+from acoustic.emissions.aligned_frames import THESIS, AlignedFrames, HybridConfig, aligned_frames, halves
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.ways import train_emissions

@@ -25,7 +25,7 @@ from made_steps import Made
 from report import argument_parser, markdown_table, print_table, write_report
 
 from acoustic.alignment import align
-from acoustic.emissions.training import AlignedFrames
+from acoustic.emissions.aligned_frames import AlignedFrames
 from acoustic.hmm.graph import utterance_graph
 from acoustic.hmm.tying import base_states
 from acoustic.model import AcousticModel, load_model

@@ -17,7 +17,7 @@ from rm1_frames import N_STATES, NEW, generated_frames
 from safetensors.numpy import load_file, save_file
 from sklearn.svm import SVC
 
-from acoustic.emissions.training import THESIS, HybridConfig
+from acoustic.emissions.aligned_frames import THESIS, HybridConfig
 from acoustic.pairs import train_pools
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs

@@ -21,7 +21,7 @@ from report import argument_parser, markdown_table, write_report
 from rm1_frames import NEW, generated_frames
 from sklearn.svm import SVC
 
-from acoustic.emissions.training import THESIS
+from acoustic.emissions.aligned_frames import THESIS
 from acoustic.pairs.class_frames import LabelledFrames
 from acoustic.pairs.coupling import all_pairs
 from acoustic.pairs.train_forward import PairForwardConfig, fit_pairs

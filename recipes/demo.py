@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acoustic.emissions.training import HybridConfig
+from acoustic.emissions.aligned_frames import HybridConfig
 from asr.config import ExperimentConfig
 from asr.recipe import Recipe
 from recipes.demo_corpus import CommandTask, write_demo_corpus

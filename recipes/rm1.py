@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from acoustic.emissions.training import THESIS
+from acoustic.emissions.aligned_frames import THESIS
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import Corpus, Utterance, write_corpus
 from asr.errors import CorpusError

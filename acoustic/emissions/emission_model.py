@@ -1,7 +1,7 @@
 """Emission models: what scores frames against the states of an HMM.
 
 `EmissionModel` is the interface that decoding and alignment know. `PairwiseDiscriminantModel` is the hybrid
-of the thesis: the outputs of discriminants of all pairs become log odds, the log odds posteriors of classes,
+of the thesis: the outputs of discriminants of pairs become log odds, the log odds posteriors of classes,
 and these, over the priors of the states (`StatePriors`), scores. `CombinedModel` adds a mixture model's.
 
 Axes: T frames, D features, S states, K classes, P pairs.
@@ -45,7 +45,7 @@ class PairwiseDiscriminantModel:
 
     Attributes
     ----------
-    machines : discriminants of all pairs of classes
+    machines : discriminants of all pairs of classes, or of those alone that compete (`Machines`)
     curves : (P, 3) from their outputs to log odds
     states : the emission states that the classes stand for
     coupling : how log odds are coupled to posteriors

@@ -43,7 +43,7 @@ class EmissionKind:
     type : class of the models
     pack : function from a model to its tensors and its options as JSON can hold them
     unpack : function from tensors and options to the model
-    train : function from aligned frames (`acoustic.emissions.training.AlignedFrames`) to a model; None
+    train : function from aligned frames (`acoustic.emissions.aligned_frames.AlignedFrames`) to a model; None
         for kinds that this package trains by itself
     describe : function from a model to a dictionary that describes it to people
     """

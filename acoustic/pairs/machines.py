@@ -35,6 +35,10 @@ _SPARSE_TENSORS = ("pairs", "centers", "sigmas", "center_rows", "slots", "weight
 class Machines(Protocol):
     """The discriminants q_ij of pairs of classes, positive for i.
 
+    `PooledMachines` and `SparseMachines` have one for each pair, `acoustic.pairs.rivals.RivalMachines` only
+    for pairs that compete. Which it is, the module that trains decides (`train_pools`, `train_forward`,
+    `train_svm`).
+
     Attributes
     ----------
     layout : name, in model files, of the way in which centres and weights are stored
@@ -71,7 +75,7 @@ class Machines(Protocol):
         ...
 
     def log_posteriors(self, curves: Floats, frames: Reals, n_workers: int | None = None) -> Singles:
-        """Return log P(class | frame) by Price's coupling, (T, K) float32; needs machines of all pairs i < j.
+        """Return log P(class | frame) by Price's coupling of the pairs that there are, (T, K) float32.
 
         Parameters
         ----------

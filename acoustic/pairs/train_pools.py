@@ -61,7 +61,8 @@ class PoolsConfig:
     loss : ``squared`` is least squares on targets ±1 (thesis); ``squared-hinge`` takes one Newton step from
         there towards the least squared hinge loss
     rivals : which pairs of states have a machine: the fewest that make this share of the meetings of two
-        states among the ten that come nearest to a frame; 1 gives every pair one
+        states among the ten that come nearest to a frame; 1 gives every pair one, and so does a
+        ``hybrid.coupling`` other than ``price`` or ``hybrid.floor=none``, whatever stands here
     """
 
     n_centers: int = 100

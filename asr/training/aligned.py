@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acoustic.emissions.training import HybridConfig
+from acoustic.emissions.aligned_frames import HybridConfig
 from acoustic.hmm.tying import TyingConfig
 from acoustic.model import load_model, save_model
 from acoustic.ways import WAYS

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from acoustic.emissions.training import AlignedFrames
-from acoustic.ways import SIGMAS, find_way, train_emissions
+from acoustic.emissions.aligned_frames import AlignedFrames
+from acoustic.ways import SIGMAS, WAYS, train_emissions
 from asr.config import ExperimentConfig
 from asr.progress import progress_bar
 from foundation.arrays import Integers, Ints, Longs, Singles
@@ -77,10 +77,10 @@ def choose(way: str, data: AlignedFrames, dev: DevFrames, config: ExperimentConf
 
 def values_of(way: str, config: ExperimentConfig) -> dict[str, Sequence[float]]:
     """Return the values that are tried for a way of training, by the full names of their options."""
-    row = find_way(way)
-    if not row.section:
+    if way not in WAYS:
         return {}
-    known = {"hybrid.sigma": SIGMAS, **{f"{row.section}.{name}": found for name, found in row.values.items()}}
+    own = {f"{WAYS[way].section}.{name}": values for name, values in WAYS[way].values.items()}
+    known = {"hybrid.sigma": SIGMAS, **own}
     return {name: known[name] for name in config.chosen_on_dev if name in known}
 
 

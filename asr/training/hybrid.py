@@ -11,8 +11,8 @@ import numpy as np
 
 from acoustic.alignment import Alignment
 from acoustic.emissions.adaptation import fit_targets
+from acoustic.emissions.aligned_frames import AlignedFrames, HybridConfig, aligned_frames, halves
 from acoustic.emissions.emission_model import CombinedModel
-from acoustic.emissions.training import AlignedFrames, HybridConfig, aligned_frames, halves
 from acoustic.hmm.topology import Context, Topology, all_contexts
 from acoustic.hmm.tying import (
     Key,

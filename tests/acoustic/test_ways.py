@@ -19,10 +19,10 @@ from acoustic import (
     save_model,
 )
 from acoustic.emissions import kinds
+from acoustic.emissions.aligned_frames import THESIS, AlignedFrames, HybridConfig, aligned_frames, halves
 from acoustic.emissions.emission_model import CombinedModel, uncombined
 from acoustic.emissions.kinds import EmissionKind
 from acoustic.emissions.one_vs_rest import KrlsConfig
-from acoustic.emissions.training import THESIS, AlignedFrames, HybridConfig, aligned_frames, halves
 from acoustic.hmm.gmm import single_gaussian
 from acoustic.kernels.kernel import CenteredGaussian
 from acoustic.pairs.calibration import Calibration

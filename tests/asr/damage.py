@@ -25,10 +25,10 @@ from safetensors.numpy import load, save
 from acoustic import AcousticModel, Topology
 from acoustic.alignment import FitCurve
 from acoustic.emissions.adaptation import fit_targets
+from acoustic.emissions.aligned_frames import HybridConfig, aligned_frames
 from acoustic.emissions.emission_model import CombinedModel, EmissionModel
 from acoustic.emissions.one_vs_rest import KrlsConfig
 from acoustic.emissions.sklearn_model import PREFIX
-from acoustic.emissions.training import HybridConfig, aligned_frames
 from acoustic.hmm.gmm import GmmModel
 from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.train_forward import PairForwardConfig

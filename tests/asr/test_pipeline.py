@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from asr import pipeline
 from asr.config import ExperimentConfig, with_preset, with_settings
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.experiment import Experiment
@@ -78,6 +79,14 @@ class TestOrder:
             "adapting-hybrid-npd-pools-dev",
             *("confidence-npd", "grammars-dev", "recognizer-npd", "test-npd"),
         ]
+
+    def test_the_head_of_the_module_lists_them(self, steps_of: Callable[..., list[Step]]) -> None:
+        assert pipeline.__doc__
+        listed = pipeline.__doc__.partition("::\n")[2].partition("\nthen all")[0].splitlines()
+        said = [name.strip() for line in listed for name in line.partition("#")[0].split(",") if name.strip()]
+        found = names(steps_of("npd"))
+        assert said == found[: len(said)]
+        assert said[-1] == "tuning-npd"
 
     def test_of_the_thesis(self, steps_of: Callable[..., list[Step]]) -> None:
         """σ is chosen on dev, and models are trained on train alone."""

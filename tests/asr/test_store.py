@@ -190,7 +190,7 @@ class TestInputs:
         """Arguments that decide nothing, such as the label of a bar, are in no key."""
         calls: list[str] = []
         for label in ("a", "b"):
-            step = Step("s", writer("x", calls), arguments={"label": label}, config={"n": 1})
+            step = Step("s", writer("x", calls), arguments={"label": label}, decided_by={"n": 1})
             StageStore(tmp_path).output(step)
         assert calls == ["x"]
 
@@ -347,7 +347,7 @@ class Options:
 def decisive(**changes: Any) -> dict[str, Any]:
     given: dict[str, Any] = {"name": "train", "config": Options(), "inputs": {"x": "1", "y": "2"}}
     given |= {"other_code": ("plugin 1.0",), **changes}
-    step = Step(given["name"], writer("x", []), arguments={"n": 1}, config=given["config"])
+    step = Step(given["name"], writer("x", []), arguments={"n": 1}, decided_by=given["config"])
     return step.decisive(given["inputs"], given["other_code"])
 
 

@@ -9,7 +9,7 @@ from hybrid_growth import SAMPLED, Size, growth_tables, power, powers, sampled_c
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from acoustic.emissions.training import THESIS, AlignedFrames
+from acoustic.emissions.aligned_frames import THESIS, AlignedFrames
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_svm import SvmConfig
 

@@ -14,10 +14,10 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
+from acoustic.emissions.aligned_frames import THESIS, AlignedFrames, HybridConfig, aligned_frames
 from acoustic.emissions.emission_model import StatePriors
 from acoustic.emissions.one_vs_rest import KrlsConfig
 from acoustic.emissions.sklearn_model import SklearnModel
-from acoustic.emissions.training import THESIS, AlignedFrames, HybridConfig, aligned_frames
 from acoustic.hmm.gmm import GmmModel
 from acoustic.pairs.calibration import quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from acoustic.emissions.training import aligned_frames, halves
+from acoustic.emissions.aligned_frames import aligned_frames, halves
 from acoustic.errors import TrainingError
 
 

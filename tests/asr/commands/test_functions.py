@@ -11,7 +11,7 @@ import pytest
 import soundfile
 from numpy.testing import assert_array_equal
 
-from acoustic.emissions.training import THESIS
+from acoustic.emissions.aligned_frames import THESIS
 from asr import AsrError, Recognizer, align, align_corpus, decode, info, lm, train
 from asr.commands.data import make_lexicon
 from asr.config import ExperimentConfig, with_preset

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from acoustic.emissions.training import THESIS, AlignedFrames, aligned_frames, halves
+from acoustic.emissions.aligned_frames import THESIS, AlignedFrames, aligned_frames, halves
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.ways import SIGMAS, WAYS, train_emissions
 from asr.config import ExperimentConfig

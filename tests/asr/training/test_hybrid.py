@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from acoustic.emissions.training import HybridConfig
+from acoustic.emissions.aligned_frames import HybridConfig
 from acoustic.hmm.topology import Topology
 from acoustic.hmm.tying import TyingConfig
 from asr import Recognizer, align, clean, info, sparsity, train
