@@ -29,7 +29,7 @@ from asr.planning.plan import ModelPlan, plan_of
 from asr.planning.small_runs import size_of
 from asr.planning.work import GROUPS
 from asr.recipe import LoadedRecipe, load_recipe
-from asr.store import RECORD
+from asr.store import RECORD, stage_cpu_s
 from asr.systems import find_system
 from benchmarks.papers.layout import write_section
 
@@ -82,12 +82,12 @@ def row_of(experiment: Path, planned: ModelPlan, group_of: dict[str, str]) -> Ro
     growth = experiment / f"growth-{planned.model}.json"
     measured = read_json(growth)["stages"] if growth.is_file() else {}
     seconds = {
-        name: measured[name]["cpu_s"] if name in measured else read_json(path / RECORD)["seconds"]["cpu"]
+        name: measured[name]["cpu_s"] if name in measured else stage_cpu_s(path)
         for name, path in made.items()
         if path
     }
     described = info(experiment, model=planned.model)
-    description: dict[str, Any] = described.get("first", described)  # type: ignore[assignment]
+    description: dict[str, Any] = described.get("first", described)
     model = experiment / "models" / planned.model
     kept = sum(size_of(path) for path in made.values() if path) + size_of(model)
     return {

@@ -307,7 +307,9 @@ VERBS: Mapping[str, Verb] = {
             "models": "of each model asked for its costs, in seconds, bytes and numbers of states and pairs",
             "others": "the same of the last hybrid with other numbers of centres",
             "together_s": "CPU seconds of all models, whose common stages are made once",
-            "unit_costs": "what was measured",
+            "unit_costs": "CPU seconds of a unit of each step's work, as measured",
+            "steps": "the list of steps: `name`, `says`, `from`, `done`, `why`, `group`, `units` of work, "
+            "what a `unit` is, `cpu_s`",
         },
     ),
     "train": Verb(

@@ -322,11 +322,11 @@ class _Planner:
         sizes = {step.name: self._bytes(step, usual, n_centers) for step in steps}
         model_bytes = next(sizes[step.name] for step in steps if step.make is assemble_recognizer)
         unpriced = [step.name for step in steps if step.name not in self.outlook or not self._is_known(step)]
-        is_hybrid, own = isinstance(system, HybridSystem), n_centers if n_centers is not None else usual
+        is_others = isinstance(system, HybridSystem) and system.way not in WAYS
         others = f"{name}, another package's classifier, is taken to grow with the frames of all classes"
         return ModelPlan(
             name,
-            own,
+            usual if n_centers is None else n_centers,
             size.states if size else self.amounts.monophones.n_states,
             size.all_pairs if size else 0,
             size.pairs if size else 0,
@@ -346,7 +346,7 @@ class _Planner:
             f"{section_of(system)}.n_centers" if usual is not None else "",
             "; ".join(
                 [
-                    *([others] if is_hybrid and system.way not in WAYS else []),
+                    *([others] if is_others else []),
                     *([f"{', '.join(unpriced)}, not in the small trainings"] if unpriced else []),
                 ]
             ),

@@ -159,8 +159,9 @@ class SmallTask:
             hybrid = hybrid_behind(step)
             if step is hybrid:
                 run.hybrids[step.name] = self._size(step)
+            size = None if hybrid is None else run.hybrids[hybrid.name]
             run.cpu_s[step.name] = stage_cpu_s(path)
-            run.work[step.name] = work_of(step, self.amounts, hybrid and run.hybrids[hybrid.name])
+            run.work[step.name] = work_of(step, self.amounts, size)
             run.sizes[step.name] = float(size_of(path))
             run.peak_mb[step.name] = peak_mb()
             if step.make is find_units:

@@ -65,6 +65,9 @@ _N_POSITIONS = 3  # states of a phone
 # Deviation of the logarithm of a state's frames: of at most 4,000 frames a state, AN4 has 2,075, FSDD 2,621.
 _SPREAD = 0.5
 _PAIRS_POWER = 1.5  # of rivals: 5,742 pairs of AN4's 225 states, 1,721 of FSDD's 96, 14,062 of Iban's 400
+# The scores of an utterance and its search through any phones cost as much as so many of its transcripts:
+# AN4 6, FSDD 9.
+_ANY_PHONES = 6.0
 _SVM_POWER = 1.32  # libsvm's time by the frames of a pair: docs/results/an4.md, table 4.2, three sizes
 
 
@@ -125,17 +128,11 @@ class Amounts:
     def n_frames_with(self, words: Iterable[str]) -> int:
         """Return the number of frames of the utterances of train and dev that have one of some words."""
         wanted = frozenset(words)
-        return round(
-            sum(
-                seconds
-                for split in ("train", "dev")
-                for utterance, seconds in zip(
-                    self.corpora.get(split, ()), self.seconds.get(split, np.zeros(0)).tolist(), strict=True
-                )
-                if wanted.intersection(utterance.words)
-            )
-            / self.shift_s
-        )
+        found = 0.0
+        for split in (s for s in ("train", "dev") if s in self.corpora):
+            has_any = [bool(wanted.intersection(u.words)) for u in self.corpora[split]]
+            found += float(self.seconds[split][has_any].sum())
+        return round(found / self.shift_s)
 
 
 def amounts_of(
@@ -367,21 +364,21 @@ def _passes(step: Step, amounts: Amounts, size: HybridSize | None) -> Work:
 def _judged(step: Step, amounts: Amounts, size: HybridSize | None) -> Work:
     """Each utterance with its own transcript, after any phones, and some with those of others."""
     splits = splits_of(step)
-    return _with_others(amounts.n_frames(splits), amounts.n_utterances(splits), 1.0)
+    return _with_others(amounts.n_frames(splits), amounts.n_utterances(splits))
 
 
 def _judged_some(step: Step, amounts: Amounts, size: HybridSize | None) -> Work:
     splits = splits_of(step)
     n = amounts.n_utterances(splits)
     n_heard = min(n, N_HEARD)
-    work = _with_others(amounts.n_frames(splits) * n_heard / max(n, 1), n_heard, 1.0)
+    work = _with_others(amounts.n_frames(splits) * n_heard / max(n, 1), n_heard)
     return Work(work.units * _scored(size))
 
 
-def _with_others(n_frames: float, n: int, own: float) -> Work:
-    """Frames, each counted for the search through any phones, and for each transcript."""
+def _with_others(n_frames: float, n: int) -> Work:
+    """Frames, each counted for the search through any phones, for its transcript, and for those of others."""
     n_others = min(n, N_WRONG_PAIRS) * n_wrong_each(n) / max(n, 1)
-    return Work(n_frames * (1.0 + own + n_others))
+    return Work(n_frames * (_ANY_PHONES + 1 + n_others))
 
 
 def _pairs(step: Step, amounts: Amounts, size: HybridSize | None) -> Work:

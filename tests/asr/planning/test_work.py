@@ -143,7 +143,7 @@ class TestWork:
             "grammars": 100,  # words of train
             "grammars-dev": 140,
             "usable": 50,
-            "fit-2-dev": 12_000 * (1 + 1 + 4),  # any phones, its own transcript, and four others each
+            "fit-2-dev": 12_000 * (6 + 1 + 4),  # any phones, its own transcript, four others
             "tuning-gmm2": 2_000 * (2 + 1),  # two grammars, and the words that were not spoken
             "test-gmm2": 3_000 * 2,
             "recognizer-gmm2": 0,
@@ -170,9 +170,9 @@ class TestWork:
     def test_of_many_utterances_some_are_judged_by_other_transcripts(self, steps_of: Steps) -> None:
         many = made_up({"train": [1.0] * 6000, "dev": [1.0] * 20, "test": [1.0]})
         steps = steps_of("gmm2")
-        assert work_of(steps["fit-2-dev"], many, None).units == pytest.approx(602_000 * (2 + 600 / 6020))
+        assert work_of(steps["fit-2-dev"], many, None).units == pytest.approx(602_000 * (7 + 600 / 6020))
         heard = work_of(steps["confidence-gmm2"], many, None)
-        assert_allclose(heard.units, 602_000 * 100 / 6020 * (2 + 4), rtol=1e-9, atol=0)
+        assert_allclose(heard.units, 602_000 * 100 / 6020 * (7 + 4), rtol=1e-9, atol=0)
 
     def test_every_step_is_known_and_knows_its_hybrid(self, steps_of: Steps) -> None:
         steps = steps_of("gmm2", "npd", "gmm-lda2-cmllr", "svm", "sklearn:naive_bayes.GaussianNB")
