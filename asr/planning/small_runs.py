@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -244,7 +245,8 @@ def quietly() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
-        with silence():
+        with silence(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other packages' classifiers
             yield
     finally:
         logging.disable(before)

@@ -223,7 +223,8 @@ class TestSecondRun:
     ) -> None:
         new_stages(tones, trained, tmp_path / "exp", (*settings, "gmm.variance_floor=0.1"))
         (line,) = [text for text in caplog.messages if "steps are made again" in text]
-        assert "gmm-none-1, gmm-none-1-dev (configuration changed: variance_floor 0.01 → 0.1); " in line
+        changed = "gmm-none-1, gmm-none-2, gmm-none-1-dev, gmm-none-2-dev"
+        assert f"{changed} (configuration changed: variance_floor 0.01 → 0.1); " in line
         assert "that follow from them, unless these come out as before" in line
         assert "gmm-none-1: made again: configuration changed: variance_floor 0.01 → 0.1" in caplog.text
 
