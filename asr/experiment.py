@@ -20,8 +20,8 @@ from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.files import file_digest, read_object, storage_errors, write_json
+from asr.formats.model_directories import DEFAULT_MODEL, MODELS
 from asr.formats.transcripts import read_transcripts
-from asr.model_directories import DEFAULT_MODEL, MODELS
 from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pipeline
 from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, check_corpus

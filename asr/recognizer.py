@@ -16,8 +16,7 @@ from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.viterbi import BLOCK_FRAMES
 from acoustic.model import AcousticModel, load_model
 from asr.errors import ConfigError, CorpusError, ExperimentError
-from asr.language.grammars import read_grammar
-from asr.model_directories import (
+from asr.formats.model_directories import (
     DECODING,
     LEXICON,
     check_shift,
@@ -26,6 +25,7 @@ from asr.model_directories import (
     model_directory,
     read_wording,
 )
+from asr.language.grammars import read_grammar
 from asr.spotting.rejection import USUAL, Judge, Keywords, Rejection, read_keywords, read_rule
 from asr.transcribe import (
     Parts,

@@ -43,8 +43,8 @@ from asr.corpora.corpus import Corpus, write_corpus
 from asr.engines.clusters import running_on
 from asr.experiment import Experiment
 from asr.files import as_plain
+from asr.formats.model_directories import MODELS
 from asr.language.grammars import read_grammar
-from asr.model_directories import MODELS
 from asr.recipe import LoadedRecipe, Recipe
 from asr.recognizer import Recognizer
 from asr.scoring.scoring import WordAccuracy, compare, score

@@ -21,7 +21,7 @@ from acoustic.emissions.emission_model import uncombined
 from acoustic.model import TENSORS_NAME, AcousticModel, load_model
 from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import load_cepstra
-from asr.model_directories import MODELS
+from asr.formats.model_directories import MODELS
 from foundation.threads import default_workers, parallel_map, single_threaded_libraries
 
 BLOCK = 128

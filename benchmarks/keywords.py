@@ -21,7 +21,7 @@ from report import argument_parser, print_table, write_report
 
 from asr import Recognizer, keywords
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
-from asr.model_directories import model_directory
+from asr.formats.model_directories import model_directory
 from asr.spotting.detection import Wanted, operating_point
 from asr.spotting.learning import log_odds_of
 from asr.spotting.pieces import find_words, pieces_of_corpus, pieces_of_others, withheld

@@ -48,8 +48,8 @@ from asr.corpora.corpus import read_corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json
+from asr.formats.model_directories import DECODING, MODELS
 from asr.formats.transcripts import read_transcripts
-from asr.model_directories import DECODING, MODELS
 from asr.store import RECORD
 from asr.training.gmm import utterance_graphs
 from asr.training.learned_from import usable_for_training

@@ -28,12 +28,12 @@ from asr.files import check_outside, storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
 from asr.formats.htk import front_end_config, read_dictionary, write_models
 from asr.formats.intervals import Passage
+from asr.formats.model_directories import model_directory, write_recognizer
 from asr.formats.nist import to_stm
 from asr.formats.outputs import EXPORTS
 from asr.formats.tables import decoded
 from asr.formats.transcripts import write_transcripts
 from asr.language.grammars import check_grammar, read_grammar
-from asr.model_directories import model_directory, write_recognizer
 from asr.recognizer import Recognizer
 from asr.systems import GrammarName
 from asr.text.forms import PLAIN

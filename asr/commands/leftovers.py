@@ -17,7 +17,7 @@ from pathlib import Path
 from asr.errors import ExperimentError
 from asr.experiment import CONFIG
 from asr.files import read_json, said_size, storage_errors
-from asr.model_directories import DEFAULT_MODEL, MODELS, POINTS, SPARSITY, SWEEP
+from asr.formats.model_directories import DEFAULT_MODEL, MODELS, POINTS, SPARSITY, SWEEP
 from asr.scoring.results import RESULTS
 from asr.store import RECORD, STAGES, USED, Used, lock, name_of, read_used
 from asr.training.fit import SUSPICIOUS

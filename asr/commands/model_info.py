@@ -13,7 +13,7 @@ from acoustic.emissions.kinds import describe
 from acoustic.hmm.topology import base_phone
 from asr.corpora.amounts import Amount, DataRecord, read_data, said_duration
 from asr.files import read_object, said_size
-from asr.model_directories import DECODING, MODELS, model_directory
+from asr.formats.model_directories import DECODING, MODELS, model_directory
 from asr.recognizer import Recognizer
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.store import STAGES, USED, name_of, read_used, stage_cpu_s

@@ -348,7 +348,7 @@ def evaluate(
     from asr.corpora.corpus import read_corpus
     from asr.corpora.speech_data import usable_cepstra
     from asr.corpora.wording import unknown_test_words_note, worded
-    from asr.model_directories import model_directory, trained_by
+    from asr.formats.model_directories import model_directory, trained_by
     from asr.recognizer import Recognizer
     from asr.scoring.scoring import accuracy_of
     from features.audio import warn_of_low_rates

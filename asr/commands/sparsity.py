@@ -15,7 +15,7 @@ from asr.config import ExperimentConfig, known_keys, section_of, with_settings
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment
 from asr.files import as_train_wrote, read_object, storage_errors, write_json
-from asr.model_directories import SPARSITY
+from asr.formats.model_directories import SPARSITY
 from asr.progress import log_file
 from asr.recipe import is_known_recipe, load_recipe
 from asr.store import StageStore

@@ -29,7 +29,7 @@ from asr.config import full_key, is_list, short_key, split_setting
 from asr.errors import ConfigError
 from asr.experiment import LOG, Experiment, experiment_of
 from asr.files import storage_errors, text_digest, write_json
-from asr.model_directories import POINTS, SWEEP
+from asr.formats.model_directories import POINTS, SWEEP
 from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, load_recipe, models_of
 from asr.scoring.results import Result

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from asr.corpora.corpus import Corpus
 from asr.files import as_train_wrote, read_json
-from asr.model_directories import SPARSITY
+from asr.formats.model_directories import SPARSITY
 from asr.reports.finished import Choice, Finished, spoken_in
 from asr.reports.page import LEGEND, Chart, Section, Table, error_bars, interval, p_value, percent, plot_of
 from asr.scoring.results import Result

@@ -19,8 +19,8 @@ from asr.corpora.wording import read_wording
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import CONFIG
 from asr.files import as_train_wrote, read_json, read_object
+from asr.formats.model_directories import DEFAULT_MODEL
 from asr.formats.transcripts import read_transcripts
-from asr.model_directories import DEFAULT_MODEL
 from asr.scoring.edit_distance import WordPair
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.scoring.scoring import Transcripts, WordAccuracy, score

@@ -20,7 +20,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from asr.errors import ConfigError
-from asr.model_directories import model_directory
+from asr.formats.model_directories import model_directory
 from asr.serving.gate import BoundedBodies, Gate, is_loopback, is_unspecified
 from asr.serving.limits import NOT_FOUND, TOO_SLOW, UNUSABLE, Limits, Refusal
 from asr.serving.listening import listening_routes

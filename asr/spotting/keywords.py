@@ -10,7 +10,7 @@ from typing import Any
 
 from asr.errors import CorpusError
 from asr.files import read_object, write_json
-from asr.model_directories import model_directory
+from asr.formats.model_directories import model_directory
 from asr.recognizer import Recognizer
 from asr.scoring.results import RESULTS
 from asr.spotting.detection import RULE_OF_THREE, OperatingPoint, Wanted

@@ -26,7 +26,7 @@ from asr.corpora.layouts.recordings import folder_speaker, id_of, recordings
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
 from asr.errors import CorpusError
-from asr.model_directories import trained_by
+from asr.formats.model_directories import trained_by
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
 from asr.spotting.detection import Spoken, hits

@@ -25,7 +25,7 @@ from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.corpora.utterances import Utterance
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
-from asr.model_directories import FitCurves
+from asr.formats.model_directories import FitCurves
 from asr.progress import progress_bar
 from decoder.lexicon import Lexicon
 from foundation.arrays import Floats, Reals

@@ -16,7 +16,7 @@ from asr.corpora.wording import (
     unknown_words,
     unknown_words_note,
 )
-from asr.model_directories import save_curves
+from asr.formats.model_directories import save_curves
 from asr.training.fit import find_suspicious, fit_curves, hear, read_suspicious, write_suspicious
 from asr.training.speech import Speech, read_left_out, read_lexicon, read_speech, write_left_out
 from decoder.lexicon import Lexicon

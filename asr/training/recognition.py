@@ -14,9 +14,9 @@ from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.wording import spelling
 from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
+from asr.formats.model_directories import CURVES, TRAINED_ON, write_recognizer
 from asr.formats.transcripts import write_transcripts
 from asr.language.grammars import has_lm_scale, read_grammar
-from asr.model_directories import CURVES, TRAINED_ON, write_recognizer
 from asr.recognizer import Recognizer
 from asr.scoring.results import Result
 from asr.scoring.scoring import accuracy_of

@@ -37,7 +37,7 @@ from acoustic.pairs.train_svm import SvmConfig
 from acoustic.ways import train_emissions
 from asr.commands.model_info import info
 from asr.errors import AsrError
-from asr.model_directories import FitCurves, save_curves, write_recognizer
+from asr.formats.model_directories import FitCurves, save_curves, write_recognizer
 from asr.recognizer import Recognizer
 from decoder import DecoderConfig, Lexicon
 from features import LinearProjection, Standardizer

@@ -15,7 +15,7 @@ from acoustic import Topology
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.mmf import HtkModel, format_mmf
 from acoustic.model import AcousticModel
-from asr.model_directories import write_recognizer
+from asr.formats.model_directories import write_recognizer
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.htk import HEADER, kind_code, write_htk

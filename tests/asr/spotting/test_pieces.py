@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from asr import Recognizer
 from asr.corpora.tones import RATE, speak
 from asr.errors import CorpusError, ExperimentError
-from asr.model_directories import TRAINED_ON, model_directory
+from asr.formats.model_directories import TRAINED_ON, model_directory
 from asr.spotting.pieces import Piece, find_words, pieces_of_corpus, pieces_of_others, withheld
 from decoder import Lexicon
 

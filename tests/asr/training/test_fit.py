@@ -10,7 +10,7 @@ from acoustic.alignment import FitCurve, Margins
 from asr import Recognizer
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
-from asr.model_directories import FitCurves, load_curves, save_curves
+from asr.formats.model_directories import FitCurves, load_curves, save_curves
 from asr.training.fit import Heard, _partners, fit_curves, hear, n_wrong_each
 from decoder.lexicon import Lexicon
 

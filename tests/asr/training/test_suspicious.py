@@ -9,7 +9,7 @@ from acoustic.alignment import Alignment, FitCurve, Margins, Segment
 from asr.corpora.corpus import Corpus, Utterance
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ExperimentError
-from asr.model_directories import FitCurves
+from asr.formats.model_directories import FitCurves
 from asr.training.fit import Heard, Suspicious, find_suspicious, read_suspicious, write_suspicious
 
 CURVES = FitCurves(FitCurve(2.0, 6.0), FitCurve(2.0, 6.0))  # one half at -3 nats

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asr.errors import ConfigError, ExperimentError
-from asr.model_directories import (
+from asr.formats.model_directories import (
     DECODING,
     TRAINED_ON,
     check_shift,
