@@ -2,7 +2,7 @@
 
 A step's CPU seconds are taken to be ``a × once + b × units``: what it takes once, and what grows with the
 corpus. The units are counted from transcripts, lexicon and the headers of recordings (`Amounts`), and from
-the step itself, which says what it is made from; `asr.planning.sample` finds a and b.
+the step itself, which says what it is made from; `asr.planning.small_runs` finds a and b.
 
 What only a training knows is estimated (`expected_size`): the states that trees tie, by how often each phone
 in context is said; their frames, by dividing those of speech among them; the pairs that have machines, by
