@@ -139,9 +139,8 @@ class Experiment:
         self._warn_of_another_corpus()
         self._write_config(models)
         self.begin()
-        outlook = self.outlook(systems)
         if not briefly:
-            tell_of_changes(outlook, self.store.root)
+            tell_of_changes(self.outlook(systems), self.store.root)
         steps = {step.name: step for step in self.steps(systems)}
         # 1. The task: what is wrong with recordings or grammars is known before hours of training.
         names = list(steps)
