@@ -19,13 +19,14 @@ from scipy.linalg import solve_triangular
 
 from acoustic.errors import ParameterError
 from acoustic.kernels.kernel import Kernel, check_not_negative, check_whole, is_basis_better_sparse
-from acoustic.kernels.ridge import basis_left_out_residuals, gcv_score, settled_ridge
+from acoustic.kernels.ridge import basis_left_out_residuals, gcv_score, printed_ridge, settled_ridge
 from acoustic.kernels.selection import OrthogonalBasis, error_reductions, greedy_order, select_greedily
 from foundation.arrays import Flags, Floats, Longs, Reals
 from foundation.records import check_choices
 
 Selection = Literal["residual", "error_reduction", "random"]
 Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]
+Algorithm = Literal["stable", "thesis"]
 
 _CANDIDATES_PER_CENTER = 4  # candidates drawn for each centre of a block; by feel
 _GIVEN_AT_ONCE = 32  # block size where the centres are given and need not be selected; by feel
@@ -56,6 +57,7 @@ class ForwardConfig:
         of each other
     n_candidates : number of random points that ``error_reduction`` compares for each centre
     regularize : whether λ is re-estimated (OROLS) or stays 0 (NPD)
+    algorithm : ``thesis`` is Algorithm 1 or 2 as printed, for blocks of one; a column that vanishes ends it
     """
 
     kernel: Kernel
@@ -69,6 +71,7 @@ class ForwardConfig:
     block_size: int = 1
     n_candidates: int = 60
     regularize: bool = False
+    algorithm: Algorithm = "stable"
 
     def __post_init__(self) -> None:
         check_choices(self, ParameterError)
@@ -79,6 +82,11 @@ class ForwardConfig:
         if self.stopping == "lambda" and not self.regularize:
             raise ParameterError(
                 'stopping is "lambda", but NPD has no λ; use OROLS, or another of the stopping rules'
+            )
+        if self.algorithm == "thesis" and self.block_size > 1:
+            raise ParameterError(
+                f'block_size is {self.block_size}, expected 1 with algorithm="thesis", which adds one centre '
+                'at a time; leave it out, or give algorithm="stable"'
             )
 
 
@@ -136,6 +144,7 @@ def forward_selection(
     *,
     sample_weight: Floats | None = None,
     rng: np.random.Generator | None = None,
+    held_out: Longs | None = None,
 ) -> ForwardPath:
     """Return the path of models found by adding centres one block after the other.
 
@@ -148,8 +157,10 @@ def forward_selection(
         problem are scaled by the square roots of the weights, and so is the residual by which centres are
         selected
     rng : generator of the random choices
+    held_out : (n,) points that never become centres; the leave-one-out outputs at these are not spoiled by
+        the choice of the centres
     """
-    scorer = _Forward(x, targets, config, sample_weight, rng or np.random.default_rng(0))
+    scorer = _Forward(x, targets, config, sample_weight, rng or np.random.default_rng(0), held_out)
     return scorer.path(select_greedily(scorer, scorer.basis, scorer.n_most))
 
 
@@ -220,16 +231,26 @@ class _Forward:
         config: ForwardConfig,
         sample_weight: Floats | None,
         rng: np.random.Generator,
+        held_out: Longs | None = None,
     ) -> None:
         n = len(x)
         self.x, self.config, self.rng = x, config, rng
+        self.is_thesis = config.algorithm == "thesis"
+        self.is_ill_conditioned = False
         self.is_weighted = sample_weight is not None
         self.root = np.ones(n) if sample_weight is None else np.sqrt(sample_weight / np.mean(sample_weight))
         self.targets = (targets * self.root[:, None]).astype(x.dtype)
-        self.n_most = min(config.max_centers, n)
-        is_sparse = has_sparse_columns(x, config)
-        self.basis = OrthogonalBasis(n, 1 + self.n_most, x.dtype, is_sparse=is_sparse)
         self.unselected = np.ones(n, dtype=bool)
+        if held_out is not None:
+            self.unselected[held_out] = False
+        self.n_most = min(config.max_centers, int(self.unselected.sum()))
+        self.basis = OrthogonalBasis(
+            n,
+            1 + self.n_most,
+            x.dtype,
+            is_sparse=has_sparse_columns(x, config),
+            reorthogonalizes=not self.is_thesis,
+        )
         self.order = self.rng.permutation(n) if config.selection == "random" else np.arange(n)
         self.chosen_sigmas, self.sigmas = np.empty(0), np.empty(0)  # of the last block; of all
         self.ridge = 0.0
@@ -273,10 +294,14 @@ class _Forward:
         self.sigmas = np.append(self.sigmas, self.chosen_sigmas[added])
         if added.any():
             self._update(self.basis.size - int(added.sum()))
+        elif self.is_thesis:
+            self.is_ill_conditioned = True
 
     def is_done(self) -> bool:
         """Return whether the stopping rule ends the selection."""
         config = self.config
+        if self.is_ill_conditioned:
+            return True
         if config.stopping == "tol":
             return bool((np.abs(self.residual).max(axis=1) <= config.tol * self.root).all())
         if config.stopping == "lambda":
@@ -292,9 +317,9 @@ class _Forward:
         """Return the models of all sizes on the selected points (C,)."""
         size, basis = self._best_size(), self.basis
         n, ridge, residual = size + 1, self.ridges[size], self.residual
-        if n < basis.size:
-            orthogonal = self.products[:n] / (basis.kappa[:n] + ridge)[:, None]
-            residual = self.targets - basis.columns.combine(orthogonal)
+        if n < basis.size or self.is_thesis:
+            weights = self.products[:n] / (basis.kappa[:n] + ridge)[:, None]
+            residual = self.targets - basis.columns.combine(weights)
         state = basis.kappa[:n], self.products[:n], ridge
         left_out = [basis_left_out_residuals(q, *state, residual[rows]) for rows, q in basis.columns.parts(n)]
         root = self.root[:, None]
@@ -345,7 +370,8 @@ class _Forward:
         new, kappa = basis.columns.newest(before), basis.kappa
         # qᵀe equals qᵀy, since q is orthogonal to what earlier columns explain, and loses less to
         # cancellation.
-        products = np.asarray(new.T @ self.unregularized, dtype=np.float64)
+        onto = self.targets if self.is_thesis else self.unregularized
+        products = np.asarray(new.T @ onto, dtype=np.float64)
         self.products[before:n] = products
         step = products / kappa[before:, None]
         self.unregularized = self.unregularized - new @ step.astype(self.x.dtype)  # thesis (3.64)
@@ -354,19 +380,34 @@ class _Forward:
         unexplained = float(np.sum(self.unregularized**2, dtype=np.float64)) + later
         for size, error in enumerate(unexplained, before + 1):
             self._score(size, float(error))
-        self.residual = self.unregularized
-        if self.ridge > 0:
-            # (3.82) holds only while λ is fixed, so the share of each column that λ holds back is added anew.
-            held = self.products[:n] * (self.ridge / (kappa * (kappa + self.ridge)))[:, None]
-            self.residual = self.unregularized + basis.columns.combine(held)
+        if self.is_thesis:
+            share = products / (kappa[before:, None] + self.ridge)
+            self.residual = self.residual - new @ share.astype(self.x.dtype)  # thesis (3.82)
+        else:
+            self.residual = self._residual_of(n, self.ridge)
         if self.config.stopping == "loo":
             self.press += [np.inf] * (n - before - 1) + [self._press()]  # only whole blocks can be the best
+
+    def _residual_of(self, n_columns: int, ridge: float) -> Reals:
+        """Return the residual of the model of the first columns for a λ; all that there are unless as printed."""
+        if self.is_thesis:
+            weights = self.products[:n_columns] / (self.basis.kappa[:n_columns] + ridge)[:, None]
+            return np.asarray(self.targets - self.basis.columns.combine(weights))
+        if not ridge:
+            return self.unregularized
+        # (3.82) holds only while λ is fixed, so the share of each column that λ holds back is added anew.
+        kappa = self.basis.kappa[:, None]
+        held = self.products[:n_columns] * (ridge / (kappa * (kappa + ridge)))
+        return np.asarray(self.unregularized + self.basis.columns.combine(held))
 
     def _score(self, size: int, unexplained: float) -> None:
         """Note λ and the GCV score of the model with ``size`` columns."""
         state = self.basis.kappa[:size], self.products[:size], unexplained, len(self.x)
-        if self.config.regularize:
+        if self.config.regularize and not self.is_thesis:
             self.ridge = settled_ridge(*state, self.ridge)
+        elif self.config.regularize and size > 1:  # Algorithm 2 updates λ after a centre was added
+            error = float(np.sum(self._residual_of(size, self.ridge) ** 2, dtype=np.float64))
+            self.ridge = printed_ridge(*state[:2], error, len(self.x), self.ridge)
         self.ridges.append(self.ridge)
         self.gcv.append(gcv_score(*state, self.ridge))
 
@@ -374,7 +415,8 @@ class _Forward:
         """Return the squared leave-one-out error of the present model."""
         basis = self.basis
         products = self.products[: basis.size]
-        errors = basis_left_out_residuals(basis.q, basis.kappa, products, self.ridge, self.residual)
+        residual = self._residual_of(basis.size, self.ridge) if self.is_thesis else self.residual
+        errors = basis_left_out_residuals(basis.q, basis.kappa, products, self.ridge, residual)
         return float(np.sum(errors**2))
 
     def _best_size(self) -> int:

@@ -84,6 +84,21 @@ def next_ridge(kappa: Floats, products: Floats, unexplained: float, n_points: in
     return new if new <= kappa.max() else ridge
 
 
+def printed_ridge(kappa: Floats, products: Floats, error: float, n_points: int, ridge: float) -> float:
+    """Return λ re-estimated once as thesis (3.88) is printed, without any guard but against division by 0.
+
+    Parameters
+    ----------
+    kappa, products, n_points, ridge : see `gcv_score`
+    error : ‖P̃y‖², the squared error for the present λ
+    """
+    total = kappa + ridge
+    trace = n_points - float(np.sum(kappa / total))
+    denominator = trace * float(np.sum(_squares(products) / total**3))
+    new = float(np.sum(kappa / total**2)) * error / denominator if denominator else np.inf
+    return new if np.isfinite(new) else ridge
+
+
 def log_evidence(kappa: Floats, products: Floats, unexplained: float, n_points: int, ridge: float) -> float:
     """Return log p(y | λ) with the noise variance s² that is best for this λ > 0; MacKay 1992.
 

@@ -180,6 +180,8 @@ class OrthogonalBasis:
     least_share : a column is added only if at least this share of its length lies outside the span of the
         columns before it; by default a share just above rounding error
     is_sparse : whether few entries of the columns are not 0, and `SparseColumns` keeps them
+    reorthogonalizes : whether a column that orthogonalising shortens by half is orthogonalised once more; the
+        papers do not
 
     Attributes
     ----------
@@ -193,7 +195,9 @@ class OrthogonalBasis:
         dtype: np.dtype[np.floating],
         least_share: float | None = None,
         is_sparse: bool = False,
+        reorthogonalizes: bool = True,
     ) -> None:
+        self._shortest = _REORTHOGONALIZE if reorthogonalizes else 0.0
         self._least_share = _VANISHED * np.finfo(dtype).eps if least_share is None else least_share
         self.columns = (SparseColumns if is_sparse else DenseColumns)(n_rows, capacity, dtype)
         self._u = np.zeros((capacity, capacity))
@@ -233,7 +237,7 @@ class OrthogonalBasis:
                 "standardise the features or change sigma or kernel_params"
             )
         coefficients = self._remove(block)
-        short = _lengths(block) < _REORTHOGONALIZE * lengths
+        short = _lengths(block) < self._shortest * lengths
         if short.any():
             again = np.asfortranarray(block[:, short])
             coefficients[:, short] += self._remove(again)
