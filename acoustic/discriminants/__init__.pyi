@@ -5,6 +5,7 @@ from .linear import HoKashyapClassifier, LinearDiscriminant, LMSClassifier, MSEC
 from .loo_forward import LOOForwardClassifier
 from .npd_orols import NPDClassifier, NPDRegressor, OROLSClassifier, OROLSRegressor
 from .ols import OLSClassifier, OLSRegressor
+from .residual_sampled import ResidualSampledClassifier, ResidualSampledRegressor
 
 __all__ = [
     "Calibration",
@@ -25,4 +26,6 @@ __all__ = [
     "OLSRegressor",
     "OROLSClassifier",
     "OROLSRegressor",
+    "ResidualSampledClassifier",
+    "ResidualSampledRegressor",
 ]

@@ -1,9 +1,9 @@
 """Fitted estimators as arrays and JSON, without pickle.
 
 The attributes of an estimator are written: arrays, numbers, texts, lists, dictionaries and further
-estimators. ``loo_decision_`` is left out, as it has the size of the training set and predictions do not need
-it; random generators among the parameters become None. An estimator with other objects, for example trees
-compiled in C, cannot be stored and raises an error.
+estimators. ``optimistic_loo_decision_`` is left out: it has the size of the training set and predictions do
+not need it; random generators among the parameters become None. An estimator with other objects, for example
+trees compiled in C, cannot be stored and raises an error.
 
 Reading makes objects of the classes on two lists, `OWN` and `SCIKIT_LEARN`, and of no others: a file can
 neither have another module imported nor anything executed. Of scikit-learn the list has estimators that
@@ -35,7 +35,7 @@ Tensors = dict[str, NDArray[Any]]
 MOST_FEATURES = 100_000  # by feel
 _PLAIN = (bool, int, float, str, np.ndarray, np.generic, tuple, list, dict, BaseEstimator)
 _GENERATORS = (np.random.RandomState, np.random.Generator)
-_AS_LARGE_AS_THE_TRAINING_SET = "loo_decision_"
+_LARGE = ("loo_decision_", "optimistic_loo_decision_")  # they have the size of the training set
 _HEADER = "estimator"
 
 # Files call our classes by the module that they stood in when the format was made, here without "acoustic.".
@@ -60,6 +60,8 @@ OWN: Mapping[str, str] = {
     "discriminants.npd_orols.OROLSRegressor": "acoustic.discriminants.npd_orols",
     "discriminants.ols.OLSClassifier": "acoustic.discriminants.ols",
     "discriminants.ols.OLSRegressor": "acoustic.discriminants.ols",
+    "discriminants.residual_sampled.ResidualSampledClassifier": "acoustic.discriminants.residual_sampled",
+    "discriminants.residual_sampled.ResidualSampledRegressor": "acoustic.discriminants.residual_sampled",
     "kernels.forward.ForwardPath": "acoustic.kernels.forward",
     "kernels.kernel.Kernel": "acoustic.kernels.kernel",
     "pairs.calibration.Calibration": "acoustic.pairs.calibration",
@@ -212,7 +214,7 @@ def _described(value: Any, tensors: Tensors, where: str) -> Any:
 
 def _is_kept(name: str, value: Any) -> bool:
     """Return whether prediction may need an attribute; it does not need random generators and optimisers."""
-    return name != _AS_LARGE_AS_THE_TRAINING_SET and (not name.startswith("_") or isinstance(value, _PLAIN))
+    return name not in _LARGE and (not name.startswith("_") or isinstance(value, _PLAIN))
 
 
 def _restored(value: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:

@@ -1,54 +1,61 @@
-"""The machines that NPD and OROLS estimators consist of, and how the estimators' arguments make them.
+"""What estimators of forward selection share: their machines, and several classes in pairs.
 
-`plan_of` says what the arguments mean for a training set where they leave something to it: widths, ε, numbers
-of centres, block sizes. `Machine` is one selected expansion; `ForwardMachines` are the attributes of an
-estimator that are made from its machines.
+`Machine` is one selected expansion; `ForwardMachines` are the attributes of an estimator that are made from
+its machines. With ``multiclass="ovo"`` a classifier has one machine for each pair of classes
+(`fit_one_vs_one`): machines, the models of every size, curves and leave-one-out outputs then come from
+`fit_pairs`. NPD and OROLS (`npd_orols`) and the residual-sampled estimators (`residual_sampled`) say how
+centres are chosen.
 
-Axes: M training points, D features, R targets or rows of weights, C distinct centres of all machines.
+Axes: M training points, D features, R targets or rows of weights, C distinct centres of all machines, K
+classes, P pairs.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from acoustic.discriminants.base import warn_without_effect
-from acoustic.errors import ParameterError
-from acoustic.kernels.forward import ForwardConfig, ForwardPath, forward_selection
-from acoustic.kernels.kernel import Kernel, check_not_negative, check_whole, make_kernel, widths
-from acoustic.kernels.quick_forward import Refinement, is_quick, quick_selection
-from acoustic.kernels.width import (
-    EPSILONS,
-    FACTORS,
-    left_out_setting,
-    median_width,
-    n_small_centers,
-    neighbours,
-    scale_width,
+from acoustic.discriminants.base import (
+    DTYPES,
+    Curve,
+    DiscriminantClassifier,
+    QuadraticCurve,
+    checked_weight,
+    coefficients_of,
+    logistic_curve,
+    predicted_codes,
+    quadratic_curves,
 )
-from foundation.arrays import Floats, Longs
+from acoustic.errors import ParameterError
+from acoustic.kernels.forward import ForwardConfig, ForwardPath
+from acoustic.kernels.kernel import Kernel, check_not_negative, check_whole, widths
+from acoustic.kernels.residual_sampling import SamplingConfig
+from acoustic.kernels.ridge import FARTHEST, within_reach
+from acoustic.kernels.width import FACTORS, median_width, neighbours, scale_width
+from acoustic.pairs.calibration import Calibration, quadratics
+from acoustic.pairs.coupling import coupled_log_posteriors
+from acoustic.pairs.machines import SparseMachines
+from acoustic.pairs.train_forward import ENOUGH_FOR_CURVES, fit_pairs
+from foundation.arrays import Flags, Floats, Integers, Longs, Reals, Singles
 
+Auto = Literal["auto"]
+Multiclass = Literal["auto", "shared", "ovr", "ovo"]
 SigmaName = Literal["loo", "scale", "median"]
 
-PATIENCE = 20  # centres without improvement before a stopping rule of the estimators takes effect; by feel
-N_CANDIDATES = 60  # for selection="error_reduction"; with probability 0.95 one is among the best 5 %
-PAPERS_EPSILON, PAPERS_CENTERS = 1e-6, 100  # what a given block_size leaves open
-# Up to this max_centers block_size="auto" is the papers' algorithm (ADR 10).
-FEW_CENTERS = 50
 PAIR_CENTERS = 150  # of each pair of classes with max_centers="auto"
-MANY_CLASSES = 12  # above it multiclass="auto" is one-vs-one; ADR 10
-_MUCH_LARGER = 5.0  # by feel
-_BLOCK = 16  # where neither the fast path nor the compiled selection does what is asked for
-_FLAT = 1e-6  # kernel values below it count as 0, above 1 minus it as 1; by feel
-_NEARLY_ALL = 0.9  # share of the points; by feel
 PREDICT_BLOCK = 2048  # points whose kernel block is held at once
+_MOST_HELD_OUT = 1000  # points; by feel
+_FLAT = 1e-6  # kernel values below it count as 0, above 1 minus it as 1; by feel
 
 
 @dataclass(frozen=True)
@@ -111,14 +118,17 @@ class ForwardMachines:
     center_sigmas_ : (C,) width of each; a point that has two widths is two centres
     machine_center_indices_ : list of the centres of each machine, in the order of their selection
     intercept_ : (R,)
-    loo_decision_ : leave-one-out value of ``decision_function`` at each training point of non-zero weight,
-        always with a second axis; for regressors the leave-one-out values (M, R)
+    optimistic_loo_decision_ : leave-one-out value of ``decision_function`` at each training point of non-zero
+        weight, always with a second axis; for regressors the leave-one-out values (M, R). The centres are
+        kept, though a point left out may have been chosen as one for its large residual: the more so, the
+        better these values look. ``loo_decision_`` is their former name
+    held_out_indices_ : (n,) rows of X that were held out from candidacy, if any
+    left_out_decision_ : leave-one-out values at these rows, whose labels chose no centre; (n, ·)
     n_distinct_centers_ : number of different points among the centres
     sigma_ : width of the kernel, or a tuple of several
     epsilon_ : ε
     """
 
-    _regularize: bool
     sigma_: float | tuple[float, ...]
     epsilon_: float
     machines_: list[Machine]
@@ -127,8 +137,15 @@ class ForwardMachines:
     center_sigmas_: Floats
     machine_center_indices_: list[Longs]
     intercept_: Floats
-    loo_decision_: Floats
+    optimistic_loo_decision_: Floats
+    held_out_indices_: Longs
+    left_out_decision_: Floats
     n_distinct_centers_: int
+
+    @property
+    def loo_decision_(self) -> Floats:
+        """The former name of ``optimistic_loo_decision_``."""
+        return self.optimistic_loo_decision_
 
     @property
     def dual_coef_(self) -> Floats:
@@ -143,39 +160,9 @@ class ForwardMachines:
             first += len(machine.biases)
         return found
 
-    @property
-    def ridge_(self) -> Floats:
-        """(R,) λ of the OROLS machine that each row of weights belongs to."""
-        if not self._regularize:
-            raise AttributeError(f"{type(self).__name__} has no ridge_: only OROLS learns λ")
-        ridges = [m.path.ridges[m.path.size] for m in self.machines_]
-        return np.repeat(ridges, [len(m.biases) for m in self.machines_])
-
-    def _plan(
-        self, x: NDArray[Any], targets: Floats, sample_weight: Floats | None, *, is_pairwise: bool = False
-    ) -> Plan:
-        """Return how centres are selected, from the estimator's parameters and what is left to the data."""
-        plan = plan_of(
-            self.get_params(deep=False),  # type: ignore[attr-defined]
-            x,
-            targets,
-            sample_weight,
-            regularize=self._regularize,
-            is_pairwise=is_pairwise,
-        )
-        self._keep_setting(plan.config)
-        if plan.config.stopping not in ("tol", "lambda"):
-            warn_without_effect(self, ["tol"], f'stopping="{plan.config.stopping}"')
-        return plan
-
-    def _keep_setting(self, config: ForwardConfig) -> None:
-        """Set what was learned of the kernel."""
-        self.sigma_ = config.sigmas[0] if len(config.sigmas) == 1 else config.sigmas
-        self.epsilon_ = config.epsilon
-
     def _keep(self, machines: list[Machine], loo_decision: Floats) -> None:
         """Set the attributes that are made from the machines."""
-        self.machines_, self.loo_decision_ = machines, loo_decision
+        self.machines_, self.optimistic_loo_decision_ = machines, loo_decision
         self.machine_center_indices_ = [m.chosen for m in machines]
         rows = np.concatenate(self.machine_center_indices_)
         sigmas = np.concatenate([m.path.sigmas[: len(m.chosen)] for m in machines])
@@ -197,47 +184,280 @@ class ForwardMachines:
         return np.concatenate([m.outputs(x, a) for m, a in zip(self.machines_, asked, strict=True)], axis=2)
 
 
-def selected_paths(
-    x: NDArray[Any],
-    columns: Sequence[Floats],
-    plan: Plan,
-    sample_weight: Floats | None,
-    random_state: int | np.random.RandomState | None,
-) -> tuple[list[ForwardPath], ForwardConfig]:
-    """Return the path of a forward selection for each group of columns of targets (M, R).
+class ForwardClassifier(ForwardMachines, DiscriminantClassifier):
+    """Base of the classifiers: a subclass learns the machines in ``_fit_outputs``.
 
-    The configuration is returned, too, as the fast selection of a single group may change width and ε.
+    Attributes
+    ----------
+    left_out_accuracy_ : share of the points held out from candidacy that the model without each of them names
+        rightly
+    pairwise_ : with ``ovo`` all machines, ready to be evaluated together
     """
-    config = plan.config
-    if not plan.is_quick:
-        rng = generator(random_state)
-        paths = [forward_selection(x, y, config, sample_weight=sample_weight, rng=rng) for y in columns]
-        if plan.gives_advice:
-            _warn_of_unsettled_ridge(paths, config, len(x))
-        return paths, config
-    # Without a seed the draws are the same in every fit, so that a fit can be repeated.
-    rng = np.random.default_rng(0) if random_state is None else generator(random_state)
-    refinement = plan.refinement if len(columns) == 1 else None
-    found = [
-        quick_selection(x, y, config, sample_weight=sample_weight, rng=rng, refinement=refinement)
-        for y in columns
-    ]
-    kernel = replace(config.kernel, sigma=found[0].sigma)
-    return [quick.path for quick in found], replace(
-        config, kernel=kernel, sigmas=(found[0].sigma,), epsilon=found[0].epsilon
-    )
+
+    multiclass: Multiclass
+    calibration: Calibration | None
+    left_out_accuracy_: float
+    pairwise_: SparseMachines
+
+    def path_predict(self, X: ArrayLike, sizes: Sequence[int]) -> NDArray[Any]:
+        """Return the labels (len(sizes), M) by models of these sizes, or of all centres if there are fewer.
+
+        The curves by which ``ovo`` couples pairs are those of the chosen size.
+        """
+        check_is_fitted(self)
+        outputs = self._machine_outputs(validate_data(self, X, dtype=DTYPES, reset=False), sizes)
+        if self._is_pairwise():
+            outputs = np.array([coupled(q, self.curves_, len(self.classes_)) for q in outputs])  # type: ignore[arg-type]
+        return self.classes_[predicted_codes(outputs)]
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return P(class | x), (M, K), by the curves from outputs to log odds.
+
+        One-vs-one posteriors are coupled; all else is as in `DiscriminantClassifier.predict_proba`.
+        """
+        if self._is_pairwise():
+            return softmax(self._checked_outputs(X), axis=1)
+        return super().predict_proba(X)
+
+    def _is_pairwise(self) -> bool:
+        """Return whether there is a machine for each pair of more than two classes."""
+        check_is_fitted(self, "classes_")
+        return hasattr(self, "pairwise_")
+
+    def _forget(self) -> None:
+        """Delete what only some fits set, and an earlier one may have left."""
+        for name in ("pairwise_", "held_out_indices_", "left_out_decision_", "left_out_accuracy_"):
+            if name in vars(self):
+                delattr(self, name)
+
+    def _check_multiclass(self) -> None:
+        if self.multiclass not in get_args(Multiclass):
+            allowed = ", ".join(get_args(Multiclass))
+            raise ParameterError(f'multiclass is "{self.multiclass}", expected one of: {allowed}')
+
+    def _keep_shared(
+        self,
+        paths: Sequence[ForwardPath],
+        x: NDArray[Any],
+        kernels: Sequence[Kernel],
+        targets: Floats,
+        weight: Floats | None,
+        held: HeldOut,
+    ) -> None:
+        """Set the machines of some paths, and the curves of their outputs.
+
+        The curves are fitted to the outputs at the points held out, if there are enough of either side.
+        """
+        machines = [machine_of(p, x, kernel, self._rows) for p, kernel in zip(paths, kernels, strict=True)]
+        self._keep(machines, np.concatenate([path.leave_one_out for path in paths], axis=1))
+        self._keep_held_out(held, targets)
+        calibration = self._checked_calibration()
+        outputs = np.concatenate([path.fitted for path in paths], axis=1)
+        if calibration.outputs == "loo":
+            outputs = within_reach(self.optimistic_loo_decision_, targets)
+        honest = within_reach(held.decision, targets) if len(held.points) else held.decision
+        self.curves_ = []
+        for r, target in enumerate(targets.T):
+            known = target[held.points] > 0
+            enough = min(known.sum(), np.sum(~known)) >= ENOUGH_FOR_CURVES
+            if calibration.outputs == "loo" and enough:
+                own = None if weight is None else weight[held.points]
+                self.curves_.append(self._fit_curve(honest[:, r], known, own))
+            else:
+                self.curves_.append(self._fit_curve(outputs[:, r], target > 0, weight))
+
+    def _fit_curve(self, outputs: Floats, is_positive: Flags, weight: Floats | None) -> Curve:
+        if self._checked_calibration().curve == "logistic":
+            return logistic_curve(outputs, is_positive, weight)
+        return super()._fit_curve(outputs, is_positive, weight)
+
+    def _keep_pairs(self, found: OneVsOne, targets: Floats, held_out: Longs) -> None:
+        """Set the machines of pairs and their curves."""
+        self._keep(found.machines, found.left_out)
+        self.pairwise_, self.curves_ = found.pairwise, list(found.curves)
+        self._keep_held_out(HeldOut(held_out, found.left_out[held_out]), targets)
+
+    def _keep_held_out(self, held: HeldOut, targets: Floats) -> None:
+        if len(held.points):
+            self.held_out_indices_, self.left_out_decision_ = self._rows[held.points], held.decision
+            self.left_out_accuracy_ = held.accuracy(targets)
+
+    def _outputs(self, X: NDArray[Any]) -> Floats:
+        """Return the outputs (M, R), or the coupled log posteriors (M, K) of pairs."""
+        if not self._is_pairwise():
+            return np.asarray(self._machine_outputs(X)[0])
+        found = np.empty((len(X), len(self.classes_)))
+        for start in range(0, len(X), PREDICT_BLOCK):
+            rows = slice(start, start + PREDICT_BLOCK)
+            found[rows] = coupled(self.pairwise_.outputs(X[rows]), self.curves_, len(self.classes_))  # type: ignore[arg-type]
+        return found
+
+    def _checked_calibration(self, *, is_pairwise: bool = False) -> Calibration:
+        """Return the rule by which curves are fitted."""
+        # Pairs by default, unlike those that were asked for, get the curves of fewer errors.
+        is_own = self.multiclass == "auto" and is_pairwise
+        own = Calibration("loo", "logistic" if is_own else "gaussian")
+        found = own if self.calibration is None else self.calibration
+        if not isinstance(found, Calibration):
+            raise ParameterError(
+                f"calibration is {found!r}, expected a Calibration or None; give "
+                'Calibration(outputs="loo", curve="logistic"), for example'
+            )
+        if found.outputs == "held-out":
+            raise ParameterError(
+                'calibration has outputs "held-out", expected "fitted" or "loo"; wrap the estimator in '
+                'scikit-learn\'s CalibratedClassifierCV for held-out outputs, or take "loo"'
+            )
+        return found
 
 
-def _warn_of_unsettled_ridge(paths: list[ForwardPath], config: ForwardConfig, n_points: int) -> None:
-    """Warn if the rule ``lambda`` let nearly all points become centres."""
-    most = max(path.size for path in paths)
-    if config.stopping == "lambda" and most >= _NEARLY_ALL * n_points:
-        warnings.warn(
-            f'stopping="lambda" took {most} of {n_points} points as centres, expected λ to settle before; '
-            'give stopping="loo" or "gcv", or a smaller max_centers',
-            UserWarning,
-            stacklevel=4,
+class ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the regressors: a subclass learns the machine in ``_fit_values``."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from points (M, D) and values (M,) or (M, R)."""
+        x, values = validate_data(self, X, y, dtype=DTYPES, multi_output=True, y_numeric=True)
+        weight = checked_weight(sample_weight, x)
+        # Points of weight 0 are left out.
+        rows = np.arange(len(x)) if weight is None else np.flatnonzero(weight)
+        targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
+        self._is_flat = bool(values.ndim == 1)
+        self._fit_values(x[rows], targets[rows], None if weight is None else weight[rows], rows)
+        return self
+
+    def _fit_values(self, x: NDArray[Any], targets: Floats, weight: Floats | None, rows: Longs) -> None:
+        """Learn targets (M, R) of points, which are these rows of X."""
+        raise NotImplementedError
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the values (M,) or (M, R)."""
+        check_is_fitted(self)
+        outputs = self._machine_outputs(validate_data(self, X, dtype=DTYPES, reset=False))[0]
+        return np.asarray(outputs[:, 0] if self._is_flat else outputs)
+
+    def path_predict(self, X: ArrayLike, sizes: Sequence[int]) -> Floats:
+        """Return the values (len(sizes), M, R) by models of these sizes, at most of all centres."""
+        check_is_fitted(self)
+        return self._machine_outputs(validate_data(self, X, dtype=DTYPES, reset=False), sizes)
+
+
+class HeldOut(NamedTuple):
+    """Points that were held out from candidacy (n,), and the leave-one-out outputs (n, R) there."""
+
+    points: Longs
+    decision: Floats
+
+    def accuracy(self, targets: Floats) -> float:
+        """Return the share of the points that are named rightly, of ±1 targets (M, R)."""
+        truth = predicted_codes(targets[self.points])
+        return float(np.mean(predicted_codes(self.decision) == truth))
+
+
+def held_out_points(codes: Integers, share: Any, rng: np.random.Generator) -> Longs:
+    """Return a share of the points of each class, by their codes (M,); at most a thousand in all."""
+    if not isinstance(share, int | float) or not 0 <= share < 1:
+        raise ParameterError(
+            f"held_out is {share!r}, expected a number of at least 0 and below 1: the share of the points "
+            "that do not become centres"
         )
+    counts = np.bincount(codes)
+    wanted = np.floor(share * min(1.0, _MOST_HELD_OUT / max(share * len(codes), 1e-9)) * counts).astype(int)
+    order = rng.permutation(len(codes))
+    parts = [order[codes[order] == k][:n] for k, n in enumerate(wanted) if n]
+    return np.sort(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
+
+
+class OneVsOne(NamedTuple):
+    """The machines of all pairs and their leave-one-out posteriors.
+
+    Attributes
+    ----------
+    pairwise : the machines, ready to be evaluated together
+    machines : a machine for each pair, with models of every size
+    curves : a curve from outputs to log odds for each pair
+    left_out : (M, K) coupled log posteriors at each training point, for which the pairs of the point's own
+        class give their leave-one-out outputs
+    """
+
+    pairwise: SparseMachines
+    machines: list[Machine]
+    curves: list[QuadraticCurve]
+    left_out: Floats
+
+
+def fit_one_vs_one(
+    x: Reals,
+    codes: Longs,
+    rows: Longs,
+    n_classes: int,
+    config: ForwardConfig | SamplingConfig,
+    calibration: Calibration,
+    sample_weight: Floats | None,
+    seed: int,
+    held_out: Longs | None = None,
+) -> OneVsOne:
+    """Return the machines of all pairs of classes.
+
+    Parameters
+    ----------
+    x : (M, D) points
+    codes : (M,) classes of the points, 0 … K − 1
+    rows : (M,) rows of the points in the estimator's X
+    n_classes : K
+    config : how centres are selected, or drawn
+    calibration : how curves are fitted
+    sample_weight : (M,) above 0
+    seed : seed of random selection
+    held_out : (n,) points that become no centres
+    """
+    left_out = np.full((len(x), n_classes * (n_classes - 1) // 2), np.nan, dtype=np.float32)
+    paths: list[ForwardPath] = []
+    pairwise, coefficients = fit_pairs(
+        x,
+        codes,
+        n_classes,
+        config,
+        calibration=calibration,
+        sample_weight=sample_weight,
+        seed=seed,
+        left_out=left_out,
+        paths=paths,
+        held_out=held_out,
+    )
+    singles = np.asarray(x, dtype=np.float32)
+    machines = [
+        Machine(
+            replace(path, indices=rows[path.indices]),
+            singles[path.indices],
+            pairwise.kernel,
+            pairwise.weights[p, : path.size, None],
+            pairwise.biases[p : p + 1],
+        )
+        for p, path in enumerate(paths)
+    ]
+    decision = _left_out_decision(pairwise, coefficients, singles, left_out)
+    named = replace(pairwise, center_rows=rows[pairwise.center_rows].astype(np.int32))
+    return OneVsOne(named, machines, quadratic_curves(coefficients), decision)
+
+
+def coupled(outputs: Reals, curves: list[QuadraticCurve], n_classes: int) -> Floats:
+    """Return the coupled log posteriors (M, K) of outputs (M, P)."""
+    return coupled_log_posteriors(quadratics(outputs, coefficients_of(curves)), n_classes)
+
+
+def _left_out_decision(pairwise: SparseMachines, curves: Floats, x: Singles, left_out: Singles) -> Floats:
+    """Return coupled log posteriors (M, K) that use the leave-one-out outputs ``left_out`` (M, P).
+
+    These are NaN where a point is in neither class of a pair; there the pair's ordinary output is used. They
+    are clipped to ±`FARTHEST`, as for the fit of curves.
+    """
+    found = np.empty((len(x), pairwise.n_classes))
+    held = np.clip(left_out, -FARTHEST, FARTHEST)
+    for start in range(0, len(x), PREDICT_BLOCK):
+        rows = slice(start, start + PREDICT_BLOCK)
+        outputs = np.where(np.isnan(held[rows]), pairwise.outputs(x[rows]), held[rows])
+        found[rows] = coupled_log_posteriors(quadratics(outputs, curves), pairwise.n_classes)
+    return found
 
 
 def generator(random_state: int | np.random.RandomState | None) -> np.random.Generator:
@@ -245,100 +465,7 @@ def generator(random_state: int | np.random.RandomState | None) -> np.random.Gen
     return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-class Plan(NamedTuple):
-    """How centres are selected.
-
-    Attributes
-    ----------
-    config : for `forward_selection` or `quick_selection`
-    is_quick : which of the two
-    refinement : what `quick_selection` may still change
-    gives_advice : whether to warn of settings that seldom make sense; who asks for the papers' algorithm by a
-        ``block_size`` may want them
-    """
-
-    config: ForwardConfig
-    is_quick: bool
-    refinement: Refinement = Refinement()
-    gives_advice: bool = True
-
-
-def plan_of(
-    parameters: Mapping[str, Any],
-    x: NDArray[Any],
-    targets: Floats,
-    sample_weight: Floats | None,
-    *,
-    regularize: bool,
-    is_pairwise: bool = False,
-) -> Plan:
-    """Return how centres are selected among points (M, D) for targets (M, R).
-
-    Parameters
-    ----------
-    parameters : arguments of an estimator of NPD or OROLS
-    x, targets, sample_weight : the training set
-    regularize : whether λ is estimated (OROLS)
-    is_pairwise : whether there will be a machine for each pair of classes
-    """
-    given = _given_widths(parameters["sigma"], x)
-    kernel = make_kernel(parameters["kernel"], given[0], parameters["kernel_params"])
-    block_size = _checked_block_size(parameters["block_size"])
-    is_papers = block_size is not None
-    n_centers = _number_of_centers(parameters["max_centers"], len(x), is_pairwise, is_papers)
-    stopping = parameters["stopping"]
-    if _is(stopping, "auto"):
-        is_free = _is(parameters["max_centers"], "auto") and not (is_papers or is_pairwise)
-        stopping = "loo" if is_free else "size"
-    epsilon = parameters["epsilon"]
-    if _is(epsilon, "auto"):
-        epsilon = PAPERS_EPSILON if is_papers else "loo"
-    config = ForwardConfig(
-        kernel,
-        given,
-        n_centers,
-        parameters["selection"],
-        stopping,
-        parameters["tol"],
-        PATIENCE,
-        _checked_epsilon(epsilon),
-        block_size or 1,
-        N_CANDIDATES,
-        regularize,
-    )
-    searches = Searches(_is(parameters["sigma"], "loo"), _is(epsilon, "loo"))
-    config = _with_searched(config, searches, x, targets, sample_weight)
-    if not isinstance(parameters["sigma"], str) and not is_papers:
-        _warn_of_extreme_width(config, x)
-    few = not _is(parameters["max_centers"], "auto") and n_centers <= FEW_CENTERS
-    if is_papers or is_pairwise or few:
-        return Plan(config, False, gives_advice=not is_papers)
-    if not is_quick(config):
-        return Plan(replace(config, block_size=_BLOCK), False)
-    return Plan(config, True, _refinement(searches, n_centers, len(x)))
-
-
-class Searches(NamedTuple):
-    """Which of the settings the leave-one-out error chooses."""
-
-    width: bool
-    epsilon: bool
-
-
-def _refinement(searches: Searches, n_centers: int, n_points: int) -> Refinement:
-    """Return what the fast selection may still change of what the search found with small models.
-
-    With few centres a wide kernel fits best, so that small models find too large a width for large ones. A
-    small model with nearly as many centres has found what need not be changed.
-    """
-    if n_centers <= _MUCH_LARGER * n_small_centers(n_points):
-        return Refinement()
-    return Refinement(
-        (1.0, 0.5) if searches.width else (1.0,), (0.1, 1.0, 10.0) if searches.epsilon else (1.0,)
-    )
-
-
-def _is(value: Any, word: str) -> bool:
+def named(value: Any, word: str) -> bool:
     """Return whether an argument, which may be an array, is this word."""
     return isinstance(value, str) and value == word
 
@@ -352,7 +479,7 @@ def automatic_centers(n_points: int) -> int:
     return min(max(n_points // 3, 50), max(500, round(6 * math.sqrt(n_points))))
 
 
-def _given_widths(sigma: Any, x: NDArray[Any]) -> tuple[float, ...]:
+def given_widths(sigma: Any, x: NDArray[Any]) -> tuple[float, ...]:
     """Return the widths that an argument names; those to be searched where it is ``loo``."""
     if not isinstance(sigma, str):
         return widths(sigma)
@@ -367,25 +494,15 @@ def _given_widths(sigma: Any, x: NDArray[Any]) -> tuple[float, ...]:
     return (scale,) if sigma == "scale" else tuple(factor * scale for factor in FACTORS)
 
 
-def _number_of_centers(max_centers: Any, n_points: int, is_pairwise: bool, is_papers: bool) -> int:
+def number_of_centers(max_centers: Any, automatic: int) -> int:
     """Return the largest number of centres of a machine."""
-    if _is(max_centers, "auto"):
-        if is_papers:
-            return PAPERS_CENTERS
-        return PAIR_CENTERS if is_pairwise else automatic_centers(n_points)
+    if named(max_centers, "auto"):
+        return automatic
     check_whole("max_centers", max_centers, ', or "auto"')
     return int(max_centers)
 
 
-def _checked_block_size(block_size: Any) -> int | None:
-    """Return the number of centres added at once, None if it was left open."""
-    if _is(block_size, "auto"):
-        return None
-    check_whole("block_size", block_size, ', or "auto"')
-    return int(block_size)
-
-
-def _checked_epsilon(epsilon: Any) -> float:
+def checked_epsilon(epsilon: Any) -> float:
     """Return ε, or 0 as long as it is to be searched."""
     if isinstance(epsilon, str):
         if epsilon != "loo":
@@ -395,30 +512,12 @@ def _checked_epsilon(epsilon: Any) -> float:
     return float(epsilon)
 
 
-def _with_searched(
-    config: ForwardConfig,
-    searches: Searches,
-    x: NDArray[Any],
-    targets: Floats,
-    sample_weight: Floats | None,
-) -> ForwardConfig:
-    """Return the configuration with the width and the ε that have the least leave-one-out error."""
-    if not any(searches):
-        return config
-    epsilons = EPSILONS if searches.epsilon else np.array([config.epsilon])
-    found = left_out_setting(x, targets, config.kernel, np.sort(config.sigmas), epsilons, sample_weight)
-    sigmas = (found.sigma,) if searches.width else config.sigmas
-    return replace(
-        config, sigmas=sigmas, kernel=replace(config.kernel, sigma=sigmas[0]), epsilon=found.epsilon
-    )
-
-
-def _warn_of_extreme_width(config: ForwardConfig, x: NDArray[Any]) -> None:
+def warn_of_extreme_width(kernel: Kernel, sigmas: tuple[float, ...], x: NDArray[Any]) -> None:
     """Warn of a kernel that is 0 between different points, or 1 between all of them."""
-    if config.kernel.name not in ("gaussian", "compact") or len(x) < 2:
+    if kernel.name not in ("gaussian", "compact") or len(x) < 2:
         return
-    nearest = neighbours(x, config.kernel, max(config.sigmas))[:-1]
-    least = neighbours(x, config.kernel, min(config.sigmas))[-1]
+    nearest = neighbours(x, kernel, max(sigmas))[:-1]
+    least = neighbours(x, kernel, min(sigmas))[-1]
     if float(np.median(nearest)) < _FLAT:
         fault, cure = (
             "0 between a point and its nearest neighbours: it can only learn points by heart",
@@ -429,7 +528,7 @@ def _warn_of_extreme_width(config: ForwardConfig, x: NDArray[Any]) -> None:
     else:
         return
     warnings.warn(
-        f"sigma is {config.sigmas[0] if len(config.sigmas) == 1 else config.sigmas}, for which the kernel is "
+        f"sigma is {sigmas[0] if len(sigmas) == 1 else sigmas}, for which the kernel is "
         f'nearly {fault}; expected something like {scale_width(x):.3g}; give sigma="loo", "scale" or a '
         f"{cure} number, or standardise the features",
         UserWarning,

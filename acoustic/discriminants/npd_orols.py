@@ -1,70 +1,129 @@
-"""NPD and OROLS as scikit-learn estimators over `forward_selection` and `quick_selection`.
+"""NPD and OROLS as scikit-learn estimators: thesis Algorithms 1 and 2, over `forward_selection`.
 
-With ``multiclass="ovo"`` a classifier has one machine for each pair of classes (`fit_one_vs_one`): machines,
-the models of every size, curves and leave-one-out outputs then come from `fit_pairs`.
+What the arguments leave open for a training set, `plan_of` decides.
 
-Axes: M training points, D features, P pairs, K classes, C centres.
+Axes: M training points, D features, R targets or rows of weights, K classes, C centres.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import NDArray
 
-from acoustic.discriminants.base import (
-    DTYPES,
-    Curve,
-    DiscriminantClassifier,
-    QuadraticCurve,
-    checked_weight,
-    coefficients_of,
-    logistic_curve,
-    predicted_codes,
-    quadratic_curves,
-)
+from acoustic.discriminants.base import warn_without_effect
 from acoustic.discriminants.forward_machine import (
-    MANY_CLASSES,
-    PREDICT_BLOCK,
+    PAIR_CENTERS,
+    Auto,
+    ForwardClassifier,
     ForwardMachines,
-    Machine,
+    ForwardRegressor,
+    HeldOut,
+    Multiclass,
     SigmaName,
+    automatic_centers,
+    checked_epsilon,
+    fit_one_vs_one,
     generator,
+    given_widths,
+    held_out_points,
     machine_of,
-    selected_paths,
+    named,
+    number_of_centers,
+    warn_of_extreme_width,
 )
-from acoustic.errors import ParameterError
-from acoustic.kernels.forward import ForwardConfig, ForwardPath, Selection, Stopping
-from acoustic.kernels.kernel import KernelName
-from acoustic.kernels.ridge import FARTHEST, within_reach
-from acoustic.pairs.calibration import Calibration, quadratics
-from acoustic.pairs.coupling import coupled_log_posteriors
-from acoustic.pairs.machines import SparseMachines
-from acoustic.pairs.train_forward import fit_pairs
-from foundation.arrays import Flags, Floats, Longs, Reals, Singles
+from acoustic.kernels.forward import (
+    Algorithm,
+    ForwardConfig,
+    ForwardPath,
+    Selection,
+    Stopping,
+    forward_selection,
+)
+from acoustic.kernels.kernel import KernelName, check_whole, make_kernel
+from acoustic.kernels.width import EPSILONS, left_out_setting
+from acoustic.pairs.calibration import Calibration
+from foundation.arrays import Floats, Longs
 
-Multiclass = Literal["auto", "shared", "ovr", "ovo"]
-Auto = Literal["auto"]
 EpsilonName = Literal["auto", "loo"]
 
+PATIENCE = 20  # centres without improvement before a stopping rule of the estimators takes effect; by feel
+N_CANDIDATES = 60  # for selection="error_reduction"; with probability 0.95 one is among the best 5 %
+THESIS_EPSILON = 1e-6  # of Algorithm 1, for which the thesis names no value
+MANY_CLASSES = 12  # above it multiclass="auto" is one-vs-one; ADR 10
+_NEARLY_ALL = 0.9  # share of the points; by feel
 
-class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
+
+class _Algorithm(ForwardMachines):
+    """What the classifiers and regressors of both algorithms have in common."""
+
+    _regularize: bool
+    # Files written by earlier versions have estimators without these arguments.
+    algorithm: Algorithm = "stable"
+    held_out: float = 0.0
+
+    @property
+    def ridge_(self) -> Floats:
+        """(R,) λ of the OROLS machine that each row of weights belongs to."""
+        if not self._regularize:
+            raise AttributeError(f"{type(self).__name__} has no ridge_: only OROLS learns λ")
+        ridges = [m.path.ridges[m.path.size] for m in self.machines_]
+        return np.repeat(ridges, [len(m.biases) for m in self.machines_])
+
+    def _plan(
+        self, x: NDArray[Any], targets: Floats, sample_weight: Floats | None, *, is_pairwise: bool = False
+    ) -> ForwardConfig:
+        """Return how centres are selected, from the estimator's parameters and what is left to the data."""
+        config = plan_of(
+            self.get_params(deep=False),  # type: ignore[attr-defined]
+            x,
+            targets,
+            sample_weight,
+            regularize=self._regularize,
+            is_pairwise=is_pairwise,
+        )
+        self.sigma_ = config.sigmas[0] if len(config.sigmas) == 1 else config.sigmas
+        self.epsilon_ = config.epsilon
+        if config.stopping not in ("tol", "lambda"):
+            warn_without_effect(self, ["tol"], f'stopping="{config.stopping}"')  # type: ignore[arg-type]
+        return config
+
+    def _paths(
+        self,
+        x: NDArray[Any],
+        columns: Sequence[Floats],
+        config: ForwardConfig,
+        sample_weight: Floats | None,
+        held_out: Longs,
+    ) -> list[ForwardPath]:
+        """Return the path of a forward selection for each group of columns of targets (M, R)."""
+        rng = generator(self.random_state)  # type: ignore[attr-defined]
+        paths = [
+            forward_selection(x, y, config, sample_weight=sample_weight, rng=rng, held_out=held_out)
+            for y in columns
+        ]
+        if config.algorithm == "stable":  # who asks for the algorithm as printed may want this
+            _warn_of_unsettled_ridge(paths, config, len(x))
+        return paths
+
+
+class _Classifier(_Algorithm, ForwardClassifier):
     def __init__(
         self,
         sigma: float | Sequence[float] | SigmaName = "loo",
         max_centers: int | Auto = "auto",
         *,
+        algorithm: Algorithm = "stable",
         epsilon: float | EpsilonName = "auto",
         selection: Selection = "residual",
         stopping: Stopping | Auto = "auto",
         tol: float = 1e-3,
-        block_size: int | Auto = "auto",
+        block_size: int = 1,
+        held_out: float = 0.0,
         kernel: KernelName = "gaussian",
         kernel_params: dict[str, Any] | None = None,
         multiclass: Multiclass = "auto",
@@ -73,209 +132,130 @@ class _ForwardClassifier(ForwardMachines, DiscriminantClassifier):
     ) -> None:
         self.sigma = sigma
         self.max_centers = max_centers
+        self.algorithm = algorithm
         self.epsilon = epsilon
         self.selection = selection
         self.stopping = stopping
         self.tol = tol
         self.block_size = block_size
+        self.held_out = held_out
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.multiclass = multiclass
         self.calibration = calibration
         self.random_state = random_state
 
-    def path_predict(self, X: ArrayLike, sizes: Sequence[int]) -> NDArray[Any]:
-        """Return the labels (len(sizes), M) by models of these sizes, or of all centres if there are fewer.
-
-        The curves by which ``ovo`` couples pairs are those of the chosen size.
-        """
-        check_is_fitted(self)
-        outputs = self._machine_outputs(validate_data(self, X, dtype=DTYPES, reset=False), sizes)
-        if self._is_pairwise():
-            outputs = np.array([coupled(q, self.curves_, len(self.classes_)) for q in outputs])  # type: ignore[arg-type]
-        return self.classes_[predicted_codes(outputs)]
-
-    def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return P(class | x), (M, K), by the curves from outputs to log odds.
-
-        One-vs-one posteriors are coupled; all else is as in `DiscriminantClassifier.predict_proba`.
-        """
-        if self._is_pairwise():
-            return softmax(self._checked_outputs(X), axis=1)
-        return super().predict_proba(X)
-
-    def _is_pairwise(self) -> bool:
-        """Return whether there is a machine for each pair of more than two classes."""
-        check_is_fitted(self, "classes_")
-        if self.multiclass == "auto":
-            return len(self.classes_) > MANY_CLASSES and self.block_size == "auto"
-        return self.multiclass == "ovo" and len(self.classes_) > 2
-
-    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> Floats | None:
-        if self.multiclass not in get_args(Multiclass):
-            allowed = ", ".join(get_args(Multiclass))
-            raise ParameterError(f'multiclass is "{self.multiclass}", expected one of: {allowed}')
-        calibration = self._checked_calibration()
-        plan = self._plan(X, targets, sample_weight, is_pairwise=self._is_pairwise())
-        if self._is_pairwise():
-            self._fit_pairs(X, targets.argmax(axis=1), sample_weight, plan.config)
-            return None
-        columns = np.hsplit(targets, targets.shape[1]) if self.multiclass == "ovr" else [targets]
-        paths, config = selected_paths(X, columns, plan, sample_weight, self.random_state)
-        self._keep_setting(config)
-        machines = [machine_of(path, X, config.kernel, self._rows) for path in paths]
-        self._keep(machines, np.concatenate([path.leave_one_out for path in paths], axis=1))
-        if calibration.outputs == "loo":
-            return within_reach(self.loo_decision_, targets)
-        return np.concatenate([path.fitted for path in paths], axis=1)
-
-    def _fit_curve(self, outputs: Floats, is_positive: Flags, weight: Floats | None) -> Curve:
-        if self._checked_calibration().curve == "logistic":
-            return logistic_curve(outputs, is_positive, weight)
-        return super()._fit_curve(outputs, is_positive, weight)
-
-    def _fit_pairs(
-        self, X: NDArray[Any], codes: Longs, sample_weight: Floats | None, config: ForwardConfig
-    ) -> None:
-        """Learn a machine for each pair of classes."""
-        found = fit_one_vs_one(
-            X,
-            codes,
-            self._rows,
-            len(self.classes_),
-            config,
-            self._checked_calibration(),
-            sample_weight,
-            int(generator(self.random_state).integers(2**31)),
-        )
-        self._keep(found.machines, found.left_out)
-        self.pairwise_, self.curves_ = found.pairwise, list(found.curves)
-
-    def _outputs(self, X: NDArray[Any]) -> Floats:
-        """Return the outputs (M, R), or the coupled log posteriors (M, K) of pairs."""
-        if not self._is_pairwise():
-            return np.asarray(self._machine_outputs(X)[0])
-        found = np.empty((len(X), len(self.classes_)))
-        for start in range(0, len(X), PREDICT_BLOCK):
-            rows = slice(start, start + PREDICT_BLOCK)
-            found[rows] = coupled(self.pairwise_.outputs(X[rows]), self.curves_, len(self.classes_))  # type: ignore[arg-type]
-        return found
-
-    def _checked_calibration(self) -> Calibration:
-        """Return the rule by which curves are fitted."""
-        # Pairs by default, unlike those that were asked for, get the curves of fewer errors.
-        is_own = self.multiclass == "auto" and self._is_pairwise()
-        own = Calibration("loo", "logistic" if is_own else "gaussian")
-        found = own if self.calibration is None else self.calibration
-        if not isinstance(found, Calibration):
-            raise ParameterError(
-                f"calibration is {found!r}, expected a Calibration or None; give "
-                'Calibration(outputs="loo", curve="logistic"), for example'
+    def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> None:
+        self._check_multiclass()
+        self._forget()
+        several = targets.shape[1] > 1
+        multiclass = self.multiclass
+        if multiclass == "auto":
+            many = targets.shape[1] > MANY_CLASSES
+            multiclass = "ovr" if self.algorithm == "thesis" else "ovo" if many else "shared"
+        is_pairwise = several and multiclass == "ovo"
+        calibration = self._checked_calibration(is_pairwise=is_pairwise)
+        config = self._plan(X, targets, sample_weight, is_pairwise=is_pairwise)
+        codes = targets.argmax(axis=1) if several else (targets[:, 0] > 0).astype(np.int64)
+        held_out = held_out_points(codes, self.held_out, np.random.default_rng(0))
+        if is_pairwise:
+            seed = int(generator(self.random_state).integers(2**31))
+            n_classes = targets.shape[1]
+            found = fit_one_vs_one(
+                X, codes, self._rows, n_classes, config, calibration, sample_weight, seed, held_out
             )
-        if found.outputs == "held-out":
-            raise ParameterError(
-                'calibration has outputs "held-out", expected "fitted" or "loo"; wrap the estimator in '
-                'scikit-learn\'s CalibratedClassifierCV for held-out outputs, or take "loo"'
-            )
-        return found
+            self._keep_pairs(found, targets, held_out)
+            return
+        columns = np.hsplit(targets, targets.shape[1]) if multiclass == "ovr" else [targets]
+        paths = self._paths(X, columns, config, sample_weight, held_out)
+        left_out = np.concatenate([path.leave_one_out[held_out] for path in paths], axis=1)
+        held = HeldOut(held_out, left_out)
+        self._keep_shared(paths, X, len(paths) * [config.kernel], targets, sample_weight, held)
 
 
-class _ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class _Regressor(_Algorithm, ForwardRegressor):
     def __init__(
         self,
         sigma: float | Sequence[float] | SigmaName = "loo",
         max_centers: int | Auto = "auto",
         *,
+        algorithm: Algorithm = "stable",
         epsilon: float | EpsilonName = "auto",
         selection: Selection = "residual",
         stopping: Stopping | Auto = "auto",
         tol: float = 1e-3,
-        block_size: int | Auto = "auto",
+        block_size: int = 1,
+        held_out: float = 0.0,
         kernel: KernelName = "gaussian",
         kernel_params: dict[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.sigma = sigma
         self.max_centers = max_centers
+        self.algorithm = algorithm
         self.epsilon = epsilon
         self.selection = selection
         self.stopping = stopping
         self.tol = tol
         self.block_size = block_size
+        self.held_out = held_out
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from points (M, D) and values (M,) or (M, R)."""
-        x, values = validate_data(self, X, y, dtype=DTYPES, multi_output=True, y_numeric=True)
-        weight = checked_weight(sample_weight, x)
-        # Points of weight 0 are left out.
-        rows = np.arange(len(x)) if weight is None else np.flatnonzero(weight)
-        targets = np.asarray(values, dtype=np.float64).reshape(len(x), -1)
-        self._is_flat = bool(values.ndim == 1)
-        used = None if weight is None else weight[rows]
-        points, values = x[rows], targets[rows]
-        plan = self._plan(points, values, used)
-        (path,), config = selected_paths(points, [values], plan, used, self.random_state)
-        self._keep_setting(config)
-        self._keep([machine_of(path, points, config.kernel, rows)], path.leave_one_out)
-        return self
-
-    def predict(self, X: ArrayLike) -> Floats:
-        """Return the values (M,) or (M, R)."""
-        check_is_fitted(self)
-        outputs = self._machine_outputs(validate_data(self, X, dtype=DTYPES, reset=False))[0]
-        return np.asarray(outputs[:, 0] if self._is_flat else outputs)
-
-    def path_predict(self, X: ArrayLike, sizes: Sequence[int]) -> Floats:
-        """Return the values (len(sizes), M, R) by models of these sizes, at most of all centres."""
-        check_is_fitted(self)
-        return self._machine_outputs(validate_data(self, X, dtype=DTYPES, reset=False), sizes)
+    def _fit_values(self, x: NDArray[Any], targets: Floats, weight: Floats | None, rows: Longs) -> None:
+        config = self._plan(x, targets, weight)
+        nobody = np.zeros(len(x), dtype=np.int64)
+        held_out = held_out_points(nobody, self.held_out, np.random.default_rng(0))
+        (path,) = self._paths(x, [targets], config, weight, held_out)
+        self._keep([machine_of(path, x, config.kernel, rows)], path.leave_one_out)
+        self.held_out_indices_, self.left_out_decision_ = rows[held_out], path.leave_one_out[held_out]
 
 
-class NPDClassifier(_ForwardClassifier):
+class NPDClassifier(_Classifier):
     """Nonlinear pseudodiscriminant: sparse least squares in feature space on ±1 targets, thesis Algorithm 1.
 
-    Without arguments the width, ε and the number of centres come from leave-one-out errors. With a
-    ``block_size`` it is the thesis's algorithm, and what is left out has the values ``epsilon`` 1e-6,
-    ``max_centers`` 100, ``stopping`` ``size`` and ``multiclass`` ``shared``.
+    Centres are selected one after the other, each the point with the largest |residual|, whatever their
+    number. `ResidualSampledClassifier` takes a fraction of the time and mostly errs less.
 
     Parameters
     ----------
     sigma : width of the kernel. ``loo`` takes, of ¼ to 2 times ``scale``, the width of the least
-        leave-one-out error of small models, and half of it if that is better with half the centres;
-        ``scale`` is √(D var(X)/2), the width that ``SVC(gamma="scale")`` has; ``median`` is the median
-        distance of training points. Of several numbers each centre gets the one that reduces the error most
+        leave-one-out error of small models; ``scale`` is √(D var(X)/2), the width that ``SVC(gamma="scale")``
+        has; ``median`` is the median distance of training points. Of several numbers each centre gets the one
+        that reduces the error most
     max_centers : largest number of centres of each machine; ``auto`` is a third of the points, but at most
-        500, or 6 √M if that is more; it is 150 for a pair of classes
+        500, or 6 √M if that is more; it is 150 for a pair of classes. As printed, OROLS has no limit
+    algorithm : ``thesis`` is the algorithm as printed; ``stable`` orthogonalises columns again where rounding
+        demands it, and for OROLS lets λ take steps until it has about settled, never above the largest κ,
+        with the residual of the present λ. The two select the same centres as long as their columns are far
+        from dependent (NPD) and λ is small (OROLS)
     epsilon : number added to the diagonal of the Gram matrix; ``loo`` takes the one of the least
-        leave-one-out error; ``auto`` is ``loo``, but 1e-6 with a given ``block_size``
+        leave-one-out error; ``auto`` is ``loo``, and as printed 1e-6 for NPD and 0 for OROLS
     selection : rule for the next centre: ``residual`` takes the training point with the largest |residual|
         (thesis), ``error_reduction`` the one of `N_CANDIDATES` random points that reduces the squared error
         most, ``random`` a random point
     stopping : rule for the end: ``size`` stops at ``max_centers``; ``tol`` when no |residual| exceeds
         ``tol``; ``gcv`` and ``loo`` when the generalised cross-validation score or the leave-one-out squared
         error has not fallen for `PATIENCE` centres, and the best size is taken; ``lambda`` (only OROLS) when
-        λ has changed by a share of less than ``tol`` for `PATIENCE` centres; ``auto`` is ``loo`` if
-        ``max_centers`` is left to ``auto``, otherwise ``size``. The fast selection takes the smallest of 12
-        sizes whose leave-one-out error is about the least
+        λ has changed by a share of less than ``tol`` for `PATIENCE` centres, as printed for one. ``auto`` is
+        ``size`` if ``max_centers`` is given; if not, it is ``loo``, and as printed ``tol`` for NPD and
+        ``lambda`` for OROLS
     tol : threshold of the stopping rules ``tol`` and ``lambda``
-    block_size : number of centres added at once; 1 is the thesis's algorithm; larger blocks are selected by
-        the thesis's algorithm among points drawn with probability ∝ residual². ``auto`` is 1 for up to 50
-        given ``max_centers`` and for pairs of classes, which a compiled function selects for. Otherwise
-        centres are drawn in two or three large blocks with probability ∝ residual², and all is matrix
-        products, see `acoustic.kernels.quick_forward`
+    block_size : number of centres added at once; more than one are selected by the algorithm among points
+        drawn with probability ∝ residual²
+    held_out : share of the points of each class, at most a thousand, that never become centres. Their
+        leave-one-out outputs are not spoiled by the choice of centres: they give ``left_out_accuracy_`` and
+        the curves of ``predict_proba``
     kernel : ``gaussian``, ``polynomial``, ``sigmoid`` or ``compact``, see `Kernel`
     kernel_params : further parameters of the kernel, see `make_kernel`
     multiclass : how more than two classes are told apart: ``shared`` has one set of centres for all classes,
         ``ovr`` a machine for each class against the rest, ``ovo`` a machine for each pair of classes;
-        ``auto`` is ``shared`` for up to 12 classes, ``ovo`` for more
+        ``auto`` is ``shared`` for up to 12 classes, ``ovo`` for more, and as printed ``ovr`` (thesis 5.1.1)
     calibration : rule by which the curves from outputs to log odds are fitted, which ``predict_proba`` and,
         with ``ovo``, ``predict`` use; None is ``Calibration("loo", "gaussian")``, and with pairs that
-        ``multiclass="auto"`` chose ``Calibration("loo", "logistic")``, which gives fewer errors in most
-        settings of ``benchmarks/discriminants_tables.py``
-    random_state : seed of the random choices; the fast selection draws the same in every fit if it is None
+        ``multiclass="auto"`` chose ``Calibration("loo", "logistic")``
+    random_state : seed of the random choices
 
     Attributes
     ----------
@@ -291,23 +271,25 @@ class NPDClassifier(_ForwardClassifier):
     machine_center_indices_ : list of the centres of each machine; ``shared`` has one machine, the others have
         R
     ridge_ : (R,) λ (only OROLS)
-    loo_decision_ : leave-one-out value of ``decision_function`` at each of the M training points of non-zero
-        weight, (M, 1) for two classes, else (M, K). The centres, their basis, λ and the curves are kept
+    optimistic_loo_decision_ : leave-one-out value of ``decision_function`` at each of the M training points
+        of non-zero weight, (M, 1) for two classes, else (M, K). The centres are kept, though the point left
+        out may be one because its residual was large: errors counted from these values are too few
+    held_out_indices_, left_out_decision_, left_out_accuracy_ : with ``held_out``, the rows held out, their
+        leave-one-out values, and the share of them that these name rightly
     curves_ : list of R curves from outputs to log odds
     n_distinct_centers_ : number of different points among the centres
     pairwise_ : with ``ovo`` all machines, ready to be evaluated together
 
     Notes
     -----
-    With float32 data the papers' algorithm computes in float32, which is twice as fast; centres are then
-    accepted up to a condition number of about 1e5. The fast selection takes only the kernel values in
-    float32. ``ovo`` always computes in float32.
+    With float32 data the algorithm computes in float32, which is twice as fast; centres are then accepted up
+    to a condition number of about 1e5. ``ovo`` always computes in float32, by a compiled selection.
     """
 
     _regularize = False
 
 
-class NPDRegressor(_ForwardRegressor):
+class NPDRegressor(_Regressor):
     """NPD on real targets; several columns of targets share their centres.
 
     Parameters and attributes are those of `NPDClassifier` without those that concern classes.
@@ -316,7 +298,7 @@ class NPDRegressor(_ForwardRegressor):
     _regularize = False
 
 
-class OROLSClassifier(_ForwardClassifier):
+class OROLSClassifier(_Classifier):
     """Order-recursive orthogonal least squares, λ by generalised cross-validation, thesis Algorithm 2.
 
     Parameters and attributes are those of `NPDClassifier`.
@@ -335,109 +317,90 @@ class OROLSClassifier(_ForwardClassifier):
 
     Where there is little noise, λ alone prevents the harm of too many centres. Where there is more noise,
     ``gcv`` and, with fewer centres, ``loo`` prevent it; ``lambda`` hardly ever stops, and takes nearly all
-    points of a small set. These are the rules of the papers' algorithm (``block_size=1``), where ``loo``
-    takes a third more time for each centre. The fast selection chooses λ, as ε, by the leave-one-out error.
+    points of a small set. ``loo`` takes a third more time for each centre.
     """
 
     _regularize = True
 
 
-class OROLSRegressor(_ForwardRegressor):
+class OROLSRegressor(_Regressor):
     """OROLS on real targets; several columns of targets share their centres and λ.
 
     Parameters and attributes are those of `NPDClassifier` without those that concern classes. On 50 noisy
-    points of sinc the RMSE of the papers' algorithm is 0.052 with ``stopping`` ``size`` (49 centres) or
-    ``lambda`` (37), and 0.056 with ``gcv`` (9) or ``loo`` (8).
+    points of sinc the RMSE is 0.052 with ``stopping`` ``size`` (49 centres) or ``lambda`` (37), and 0.056
+    with ``gcv`` (9) or ``loo`` (8).
     """
 
     _regularize = True
 
 
-class OneVsOne(NamedTuple):
-    """The machines of all pairs and their leave-one-out posteriors.
-
-    Attributes
-    ----------
-    pairwise : the machines, ready to be evaluated together
-    machines : a machine for each pair, with models of every size
-    curves : a curve from outputs to log odds for each pair
-    left_out : (M, K) coupled log posteriors at each training point, for which the pairs of the point's own
-        class give their leave-one-out outputs
-    """
-
-    pairwise: SparseMachines
-    machines: list[Machine]
-    curves: list[QuadraticCurve]
-    left_out: Floats
+def _warn_of_unsettled_ridge(paths: list[ForwardPath], config: ForwardConfig, n_points: int) -> None:
+    """Warn if the rule ``lambda`` let nearly all points become centres."""
+    most = max(path.size for path in paths)
+    if config.stopping == "lambda" and most >= _NEARLY_ALL * n_points:
+        warnings.warn(
+            f'stopping="lambda" took {most} of {n_points} points as centres, expected λ to settle before; '
+            'give stopping="loo" or "gcv", or a smaller max_centers',
+            UserWarning,
+            stacklevel=5,
+        )
 
 
-def fit_one_vs_one(
-    x: Reals,
-    codes: Longs,
-    rows: Longs,
-    n_classes: int,
-    config: ForwardConfig,
-    calibration: Calibration,
+def plan_of(
+    parameters: Mapping[str, Any],
+    x: NDArray[Any],
+    targets: Floats,
     sample_weight: Floats | None,
-    seed: int,
-) -> OneVsOne:
-    """Return the machines of all pairs of classes.
+    *,
+    regularize: bool,
+    is_pairwise: bool = False,
+) -> ForwardConfig:
+    """Return how centres are selected among points (M, D) for targets (M, R).
 
     Parameters
     ----------
-    x : (M, D) points
-    codes : (M,) classes of the points, 0 … K − 1
-    rows : (M,) rows of the points in the estimator's X
-    n_classes : K
-    config : how centres are selected
-    calibration : how curves are fitted
-    sample_weight : (M,) above 0
-    seed : seed of random selection
+    parameters : arguments of an estimator of NPD or OROLS
+    x, targets, sample_weight : the training set
+    regularize : whether λ is estimated (OROLS)
+    is_pairwise : whether there will be a machine for each pair of classes
     """
-    left_out = np.full((len(x), n_classes * (n_classes - 1) // 2), np.nan, dtype=np.float32)
-    paths: list[ForwardPath] = []
-    pairwise, coefficients = fit_pairs(
-        x,
-        codes,
-        n_classes,
-        config,
-        calibration=calibration,
-        sample_weight=sample_weight,
-        seed=seed,
-        left_out=left_out,
-        paths=paths,
+    is_thesis = parameters["algorithm"] == "thesis"
+    given = given_widths(parameters["sigma"], x)
+    is_free = named(parameters["max_centers"], "auto")
+    automatic = len(x) if is_thesis and regularize else automatic_centers(len(x))
+    automatic = PAIR_CENTERS if is_pairwise else automatic
+    n_centers = number_of_centers(parameters["max_centers"], automatic)
+    stopping = parameters["stopping"]
+    if named(stopping, "auto"):
+        own: Stopping = "lambda" if regularize else "tol"
+        free: Stopping = own if is_thesis else "size" if is_pairwise else "loo"
+        stopping = free if is_free else "size"
+    epsilon = parameters["epsilon"]
+    if named(epsilon, "auto"):
+        epsilon = (0.0 if regularize else THESIS_EPSILON) if is_thesis else "loo"
+    block_size = 1 if named(parameters["block_size"], "auto") else parameters["block_size"]  # of older files
+    check_whole("block_size", block_size)
+    config = ForwardConfig(
+        make_kernel(parameters["kernel"], given[0], parameters["kernel_params"]),
+        given,
+        n_centers,
+        parameters["selection"],
+        stopping,
+        parameters["tol"],
+        1 if is_thesis else PATIENCE,
+        checked_epsilon(epsilon),
+        block_size,
+        N_CANDIDATES,
+        regularize,
+        parameters["algorithm"],
     )
-    singles = np.asarray(x, dtype=np.float32)
-    machines = [
-        Machine(
-            replace(path, indices=rows[path.indices]),
-            singles[path.indices],
-            pairwise.kernel,
-            pairwise.weights[p, : path.size, None],
-            pairwise.biases[p : p + 1],
-        )
-        for p, path in enumerate(paths)
-    ]
-    decision = _left_out_decision(pairwise, coefficients, singles, left_out)
-    named = replace(pairwise, center_rows=rows[pairwise.center_rows].astype(np.int32))
-    return OneVsOne(named, machines, quadratic_curves(coefficients), decision)
-
-
-def coupled(outputs: Reals, curves: list[QuadraticCurve], n_classes: int) -> Floats:
-    """Return the coupled log posteriors (M, K) of outputs (M, P)."""
-    return coupled_log_posteriors(quadratics(outputs, coefficients_of(curves)), n_classes)
-
-
-def _left_out_decision(pairwise: SparseMachines, curves: Floats, x: Singles, left_out: Singles) -> Floats:
-    """Return coupled log posteriors (M, K) that use the leave-one-out outputs ``left_out`` (M, P).
-
-    These are NaN where a point is in neither class of a pair; there the pair's ordinary output is used. They
-    are clipped to ±`FARTHEST`, as for the fit of curves.
-    """
-    found = np.empty((len(x), pairwise.n_classes))
-    held = np.clip(left_out, -FARTHEST, FARTHEST)
-    for start in range(0, len(x), PREDICT_BLOCK):
-        rows = slice(start, start + PREDICT_BLOCK)
-        outputs = np.where(np.isnan(held[rows]), pairwise.outputs(x[rows]), held[rows])
-        found[rows] = coupled_log_posteriors(quadratics(outputs, curves), pairwise.n_classes)
-    return found
+    searches_width, searches_epsilon = named(parameters["sigma"], "loo"), named(epsilon, "loo")
+    if searches_width or searches_epsilon:
+        epsilons = EPSILONS if searches_epsilon else np.array([config.epsilon])
+        found = left_out_setting(x, targets, config.kernel, np.sort(config.sigmas), epsilons, sample_weight)
+        sigmas = (found.sigma,) if searches_width else config.sigmas
+        kernel = replace(config.kernel, sigma=sigmas[0])
+        config = replace(config, sigmas=sigmas, kernel=kernel, epsilon=found.epsilon)
+    if not isinstance(parameters["sigma"], str):
+        warn_of_extreme_width(config.kernel, config.sigmas, x)
+    return config

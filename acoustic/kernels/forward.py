@@ -16,10 +16,18 @@ from typing import Literal
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.special import gammaln
 
 from acoustic.errors import ParameterError
 from acoustic.kernels.kernel import Kernel, check_not_negative, check_whole, is_basis_better_sparse
-from acoustic.kernels.ridge import basis_left_out_residuals, gcv_score, printed_ridge, settled_ridge
+from acoustic.kernels.ridge import (
+    basis_left_out_residuals,
+    evidence_ridge,
+    gcv_score,
+    log_evidence,
+    printed_ridge,
+    settled_ridge,
+)
 from acoustic.kernels.selection import OrthogonalBasis, error_reductions, greedy_order, select_greedily
 from foundation.arrays import Flags, Floats, Longs, Reals
 from foundation.records import check_choices
@@ -29,6 +37,7 @@ Stopping = Literal["size", "tol", "gcv", "lambda", "loo"]
 Algorithm = Literal["stable", "thesis"]
 
 _CANDIDATES_PER_CENTER = 4  # candidates drawn for each centre of a block; by feel
+_LEAST_ERROR = 1e-15  # share of ‖y‖² below which an error is rounding error
 _GIVEN_AT_ONCE = 32  # block size where the centres are given and need not be selected; by feel
 
 
@@ -389,7 +398,7 @@ class _Forward:
             self.press += [np.inf] * (n - before - 1) + [self._press()]  # only whole blocks can be the best
 
     def _residual_of(self, n_columns: int, ridge: float) -> Reals:
-        """Return the residual of the model of the first columns for a λ; all that there are unless as printed."""
+        """Return the residual for a λ of the model of the first columns, which are all unless as printed."""
         if self.is_thesis:
             weights = self.products[:n_columns] / (self.basis.kappa[:n_columns] + ridge)[:, None]
             return np.asarray(self.targets - self.basis.columns.combine(weights))
@@ -423,3 +432,93 @@ class _Forward:
         """Return the number of centres of the chosen model."""
         scores = {"gcv": self.gcv, "loo": self.press}.get(self.config.stopping)
         return self.basis.size - 1 if scores is None else int(np.argmin(scores))
+
+
+def unexplained_errors(path: ForwardPath, energy: float) -> Floats:
+    """Return the squared errors of all sizes for λ = 0, ‖y‖² − Σ (q_iᵀy)²/κ_i, (C + 1,).
+
+    Parameters
+    ----------
+    path : models of all sizes
+    energy : ‖y‖², summed over the targets
+    """
+    explained = np.sum(path.products**2, axis=1) / path.kappa
+    return np.asarray(np.maximum(energy - np.cumsum(explained), _LEAST_ERROR * energy))
+
+
+def bayesian_information(path: ForwardPath, energy: float, n_points: int) -> Floats:
+    """Return the Bayesian information criterion of all sizes, (C + 1,); the least is the best. Schwarz 1978.
+
+    MR log(‖e‖²/MR) + γR log M, with the noise variance that fits best. γ = Σ κ_i/(κ_i + λ) is the number of
+    weights of each target, less what λ holds back.
+
+    Parameters
+    ----------
+    path : models of all sizes
+    energy : ‖y‖², summed over the targets
+    n_points : M
+    """
+    n_targets = path.products.shape[1]
+    sizes = range(1, len(path.kappa) + 1)
+    n_weights = np.array([np.sum(path.kappa[:n] / (path.kappa[:n] + path.ridges[n - 1])) for n in sizes])
+    count = n_points * n_targets
+    errors = _errors(path, energy)
+    return np.asarray(count * np.log(errors / count) + n_weights * n_targets * np.log(n_points))
+
+
+def description_length(path: ForwardPath, energy: float, n_points: int) -> Floats:
+    """Return the description length of targets, weights and centres in nats, (C + 1,); Rissanen 1983.
+
+    The first two parts are half of `bayesian_information`. The third, log(M over C), says which of the points
+    are centres: without it the minimum description length would choose the same size as Schwarz.
+
+    Parameters
+    ----------
+    path, energy, n_points : see `bayesian_information`
+    """
+    sizes = np.arange(len(path.kappa))
+    naming = gammaln(n_points + 1) - gammaln(sizes + 1) - gammaln(n_points - sizes + 1)
+    return np.asarray(0.5 * bayesian_information(path, energy, n_points) + naming)
+
+
+def log_evidences(path: ForwardPath, energy: float, n_points: int) -> Floats:
+    """Return log p(y | λ) of all sizes with their λ > 0, (C + 1,); the largest is the best.
+
+    Parameters
+    ----------
+    path, energy, n_points : see `bayesian_information`
+    """
+    states = _states(path, energy, n_points)
+    return np.array([log_evidence(*state, ridge) for state, ridge in zip(states, path.ridges, strict=True)])
+
+
+def with_evidence_ridges(path: ForwardPath, energy: float, n_points: int) -> ForwardPath:
+    """Return the models of the same centres with the λ of the largest evidence in place of GCV's.
+
+    ``fitted`` and ``leave_one_out``, which belong to the old λ, are left out.
+
+    Parameters
+    ----------
+    path, energy, n_points : see `bayesian_information`
+    """
+    states = _states(path, energy, n_points)
+    ridges = np.array([evidence_ridge(*state) for state in states])
+    gcv = np.array([gcv_score(*state, ridge) for state, ridge in zip(states, ridges, strict=True)])
+    nothing = np.empty((0, path.products.shape[1]))
+    return replace(path, ridges=ridges, gcv=gcv, fitted=nothing, leave_one_out=nothing)
+
+
+def _states(path: ForwardPath, energy: float, n_points: int) -> list[tuple[Floats, Floats, float, int]]:
+    """Return κ, products, error for λ = 0 and M of each size, as `gcv_score` takes them."""
+    errors = unexplained_errors(path, energy)
+    return [
+        (path.kappa[:n], path.products[:n], float(error), n_points) for n, error in enumerate(errors, start=1)
+    ]
+
+
+def _errors(path: ForwardPath, energy: float) -> Floats:
+    """Return the squared errors ‖y − Qα̃‖² of all sizes with their λ, (C + 1,)."""
+    explained = np.sum(path.products**2, axis=1) / path.kappa
+    shares = [path.ridges[n] / (path.kappa[: n + 1] + path.ridges[n]) for n in range(len(path.kappa))]
+    held = np.array([explained[: len(share)] @ share**2 for share in shares])
+    return np.asarray(unexplained_errors(path, energy) + held)

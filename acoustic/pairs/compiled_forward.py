@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.arrays import Floats, Ints, Singles
+from foundation.arrays import Flags, Floats, Ints, Singles
 from foundation.compiled import njit
 
 Single = np.float32
@@ -49,6 +49,7 @@ def fit_pair(
     xt: Singles,
     root: Singles,
     targets: Singles,
+    is_open: Flags,
     scale: Single,
     epsilon: Single,
     tol: Single,
@@ -71,6 +72,7 @@ def fit_pair(
     xt : (D, M) points
     root : (M,) roots of the points' weights
     targets : (M,) labels times the roots
+    is_open : (M,) which points may become centres; at least C of them
     scale : −1/2σ²
     epsilon : added to the diagonal of the Gram matrix
     tol : the selection stops when no |residual| exceeds it; with a negative number it never does
@@ -90,6 +92,10 @@ def fit_pair(
     plain, taken, score = targets.copy(), np.zeros(n_points, Single), np.empty(n_points, Single)
     residual = plain.copy() if regularize else plain  # plain is the residual for λ = 0
     ridge, n_taken = 0.0, 0
+    for r in range(n_points):
+        if not is_open[r]:
+            taken[r] = _TAKEN
+            n_taken += 1
     q[0] = root  # the bias column, thesis Alg. 1
     kappa[0], u[0, 0] = _dot(root, root), 1.0
     size, n_done = 1, 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from acoustic.errors import ModelError, ParameterError
 from acoustic.kernels.forward import ForwardConfig, ForwardPath, Stopping, forward_selection
 from acoustic.kernels.kernel import Kernel, check_not_negative, check_whole, inverse_square
+from acoustic.kernels.residual_sampling import SamplingConfig, sample_regressors
 from acoustic.kernels.ridge import FARTHEST
 from acoustic.pairs.calibration import Calibration, fit_curve
 from acoustic.pairs.class_frames import PAIRS_AT_ONCE, ClassFrames, LabelledFrames, pair_name
@@ -28,6 +29,7 @@ from foundation.threads import Watch, unwatched
 _STEEPEST = np.float32(1e25)  # largest 1/σ² of compiled kernels, finite times squared distances
 _PATIENCE = 10  # centres for which λ must have changed little
 _LEAVE_ONE_OUT = Calibration()
+ENOUGH_FOR_CURVES = 30  # held-out frames on either side of a curve; with fewer all give it; by feel
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def fit_pairs(
     x: Reals,
     codes: ArrayLike,
     n_classes: int,
-    config: ForwardConfig,
+    config: ForwardConfig | SamplingConfig,
     pairs: ArrayLike | None = None,
     n_workers: int | None = None,
     *,
@@ -118,6 +120,7 @@ def fit_pairs(
     seed: int = 0,
     left_out: Reals | None = None,
     paths: list[ForwardPath] | None = None,
+    held_out: Longs | None = None,
     watch: Watch = unwatched,
 ) -> tuple[SparseMachines, Floats]:
     """Return a discriminant for every pair of classes, and the curves (P, 3) from outputs to log odds.
@@ -125,15 +128,15 @@ def fit_pairs(
     The centres of a pair are selected forward among the frames of its two classes, in single precision; of
     equal residuals the first in the order of classes is taken. The papers' algorithms (Gaussian kernel of one
     width, selection by residual, blocks of one, stopping by size, tol or lambda) run compiled. All others run
-    through `forward_selection`, so that larger blocks are slower here. The result is the same for any number
-    of workers.
+    through `forward_selection`, so that larger blocks are slower here, or `sample_regressors`. The result is
+    the same for any number of workers.
 
     Parameters
     ----------
     x : (M, D) frames
     codes : (M,) class of each frame, 0 … K − 1
     n_classes : K
-    config : how centres are selected
+    config : how centres are selected, or drawn
     pairs : (P, 2) pairs of classes; all i < j by default
     n_workers : threads; one a core by default
     calibration : how curves are fitted; leave-one-out outputs and Gaussians by default
@@ -145,6 +148,8 @@ def fit_pairs(
     left_out : (M, P) array to fill with leave-one-out outputs; entries of frames of other classes stay as
         they are
     paths : list to fill with the models of all sizes of each pair; their ``indices`` are rows of x
+    held_out : (n,) frames that become no centres. Where a pair has enough of them on either side, its curve
+        is fitted to their leave-one-out outputs, which the choice of the centres does not spoil
     watch : shows how many groups of pairs are done
     """
     frames = ClassFrames(x, codes, n_classes, sample_weight, folds)
@@ -152,7 +157,13 @@ def fit_pairs(
     if calibration.outputs == "held-out" and folds is None:
         raise ModelError('calibration.outputs is "held-out", expected folds of the frames with it; give them')
     wanted = _Wanted(left_out is not None, paths is not None)
-    trainer = _Trainer(frames, config, calibration, _checked_counts(counts, frames, asked), seed, wanted)
+    is_open = np.ones(len(x), dtype=bool)
+    if held_out is not None:
+        is_open[held_out] = False
+    is_open = is_open[frames.order]
+    trainer = _Trainer(
+        frames, config, calibration, _checked_counts(counts, frames, asked), seed, wanted, is_open
+    )
     starts = range(0, len(asked), PAIRS_AT_ONCE)
     parts = [list(enumerate(asked))[a : a + PAIRS_AT_ONCE] for a in starts]
 
@@ -222,11 +233,12 @@ class _Trainer:
     """Fits pairs one after the other; threads may share it."""
 
     frames: ClassFrames
-    config: ForwardConfig
+    config: ForwardConfig | SamplingConfig
     calibration: Calibration
     counts: Floats
     seed: int
     wanted: _Wanted
+    is_open: Flags
 
     def room(self, pairs: list[Ints]) -> Singles:
         """Return the work space of the compiled selection for the largest of some pairs."""
@@ -244,10 +256,23 @@ class _Trainer:
         first, second = self.counts[pair]
         weight, name = frames.weight[rows], self.calibration.curve
         reach = np.inf if self.calibration.outputs == "fitted" else FARTHEST  # the thesis clips nothing
+        if self.calibration.outputs == "loo":
+            outputs, weight, n_first = self._judged(outputs, weight, rows, n_first)
         curve = fit_curve(outputs, n_first, (first, second), name, weight, reach=reach)
         return _FittedPair(
             machine, curve, loo if self.wanted.left_out else None, path if self.wanted.path else None
         )
+
+    def _judged(self, outputs: Reals, weight: Floats, rows: Longs, n_first: int) -> tuple[Reals, Floats, int]:
+        """Return outputs, weights and the number of the first class of the frames that were held out.
+
+        If there are too few of a class, all frames are returned.
+        """
+        is_held_out = ~self.is_open[rows]
+        n_held_first = int(is_held_out[:n_first].sum())
+        if min(n_held_first, int(is_held_out.sum()) - n_held_first) < ENOUGH_FOR_CURVES:
+            return outputs, weight, n_first
+        return outputs[is_held_out], weight[is_held_out], n_held_first
 
     def _held_out(self, pair: Ints, rows: Longs, n_first: int, fitted: Reals, room: Singles) -> Floats:
         """Return the outputs (n,) at the frames of each fold of a machine trained on the other folds.
@@ -278,30 +303,32 @@ class _Trainer:
         εα at the centres.
         """
         if _is_fast(self.config):
-            return _fit_compiled(self.frames, rows, n_first, self.config, room)
+            return _fit_compiled(self.frames, rows, n_first, self.is_open[rows], self.config, room)
         rng = np.random.default_rng((self.seed, *map(int, pair)))
-        return _fit_general(self.frames, rows, n_first, self.config, rng)
+        return _fit_general(self.frames, rows, n_first, self.is_open[rows], self.config, rng)
 
 
-def _is_fast(config: ForwardConfig) -> bool:
+def _is_fast(config: ForwardConfig | SamplingConfig) -> TypeGuard[ForwardConfig]:
     """Return whether the compiled selection implements this configuration."""
     return (
-        config.kernel.name == "gaussian"
+        isinstance(config, ForwardConfig)
+        and config.kernel.name == "gaussian"
         and len(config.sigmas) == 1
         and config.selection == "residual"
         and config.block_size == 1
+        and config.algorithm == "stable"
         and config.stopping in ("size", "tol", "lambda")
     )
 
 
 def _fit_compiled(
-    frames: ClassFrames, rows: Longs, n_first: int, config: ForwardConfig, room: Singles
+    frames: ClassFrames, rows: Longs, n_first: int, is_open: Flags, config: ForwardConfig, room: Singles
 ) -> tuple[_Machine, ForwardPath, Singles, Singles]:
     """Return machine, models of all sizes, fitted and leave-one-out outputs by the compiled selection."""
     n = len(rows)
     weight = frames.weight[rows]
     root = np.sqrt(weight / weight.mean()).astype(np.float32)
-    capacity = min(config.max_centers, n)
+    capacity = min(config.max_centers, int(is_open.sum()))
     chosen, weights = np.empty(capacity, dtype=np.int32), np.zeros(capacity)
     outputs = np.empty((2, n), dtype=np.float32)
     u = np.zeros((1 + capacity, 1 + capacity))
@@ -310,6 +337,7 @@ def _fit_compiled(
         np.ascontiguousarray(frames.x[rows].T),
         root,
         np.where(np.arange(n) < n_first, root, -root),
+        is_open,
         np.float32(-0.5) * np.minimum(inverse_square(config.sigmas, np.float32), _STEEPEST)[0],
         np.float32(config.epsilon),
         np.float32(config.tol if config.stopping == "tol" else -1.0),
@@ -345,22 +373,36 @@ def _fit_compiled(
 
 
 def _fit_general(
-    frames: ClassFrames, rows: Longs, n_first: int, config: ForwardConfig, rng: np.random.Generator
+    frames: ClassFrames,
+    rows: Longs,
+    n_first: int,
+    is_open: Flags,
+    config: ForwardConfig | SamplingConfig,
+    rng: np.random.Generator,
 ) -> tuple[_Machine, ForwardPath, Floats, Floats]:
-    """Return machine, models of all sizes, fitted and leave-one-out outputs by `forward_selection`."""
+    """Return machine, models of all sizes, fitted and leave-one-out outputs in float64."""
     targets = np.where(np.arange(len(rows)) < n_first, 1.0, -1.0)[:, None]
     weight = frames.weight[rows] if frames.is_weighted else None
-    path = forward_selection(frames.x[rows], targets, config, sample_weight=weight, rng=rng)
+    held_out = np.flatnonzero(~is_open)
+    if isinstance(config, SamplingConfig):
+        path = sample_regressors(
+            frames.x[rows], targets, config, held_out=held_out, sample_weight=weight, rng=rng
+        ).path
+    else:
+        path = forward_selection(
+            frames.x[rows], targets, config, sample_weight=weight, rng=rng, held_out=held_out
+        )
     alpha, bias = path.weights()
     chosen = slice(path.size)
     machine = _Machine(rows[path.indices[chosen]], path.sigmas[chosen], alpha[:, 0], float(bias[0]))
     fitted = path.fitted[:, 0].copy()
-    fitted[path.indices[chosen]] -= config.epsilon * alpha[:, 0]
+    if isinstance(config, ForwardConfig):
+        fitted[path.indices[chosen]] -= config.epsilon * alpha[:, 0]
     return machine, path.without_points(frames.order[rows]), fitted, path.leave_one_out[:, 0]
 
 
 def _gather(
-    frames: ClassFrames, pairs: Ints, config: ForwardConfig, fitted: list[_FittedPair]
+    frames: ClassFrames, pairs: Ints, config: ForwardConfig | SamplingConfig, fitted: list[_FittedPair]
 ) -> SparseMachines:
     """Return the machines over their distinct centres, which are sorted class by class."""
     most = min(config.max_centers, int(np.sort(frames.counts)[-2:].sum()))  # centres of any pair

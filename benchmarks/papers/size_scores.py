@@ -15,14 +15,16 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from acoustic.discriminants.forward_machine import machine_of
-from acoustic.kernels.forward import ForwardConfig, ForwardPath, forward_selection
-from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.quick_forward import (
+from acoustic.kernels.forward import (
+    ForwardConfig,
+    ForwardPath,
     bayesian_information,
     description_length,
+    forward_selection,
     log_evidences,
     with_evidence_ridges,
 )
+from acoustic.kernels.kernel import Kernel
 from benchmarks.papers.datasets import Split, is_there, partitions, sinc_runs
 from benchmarks.papers.layout import table
 from benchmarks.papers.parts import Part, Request

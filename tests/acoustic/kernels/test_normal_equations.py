@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from acoustic.kernels.quick_forward import NormalEquations
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import ModelError
 from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.quick_forward import NormalEquations
 
 KERNEL = Kernel(sigma=0.8)
 EPSILON = 0.03

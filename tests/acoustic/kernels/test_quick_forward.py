@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from acoustic.kernels.quick_forward import Refinement, is_quick, quick_selection
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.kernels.forward import ForwardConfig
 from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.quick_forward import Refinement, is_quick, quick_selection
 
 CONFIG = ForwardConfig(Kernel(sigma=0.7), (0.7,), 24, epsilon=0.02)
 
