@@ -42,9 +42,9 @@ from foundation.arrays import Floats, Longs
 
 _WIDTHS, _SHARES = (1.0, 0.5, 0.25), (0.1, 1.0, 10.0)  # of σ and ε, compared on the way
 # Shared centres and pairs are compared on so many points at least, and so many of a class; by feel.
-_COMPARED, _COMPARED_OF_A_CLASS = 2000, 150
+_COMPARED, _COMPARED_OF_A_CLASS = 1000, 100
 # The first number of centres may be raised to all points up to so many, beyond that by a half; by feel.
-_ALL_POINTS, _MORE = 1000, 1.5
+_ALL_POINTS, _MORE = 500, 1.25
 
 
 class _ResidualSampled(ForwardMachines):

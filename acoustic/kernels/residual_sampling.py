@@ -30,7 +30,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 from acoustic.errors import ParameterError
 from acoustic.kernels.forward import ForwardPath
 from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.ridge import basis_leverages, left_out_residuals
+from acoustic.kernels.ridge import left_out_residuals
 from foundation.arrays import Flags, Floats, Longs, Reals
 from foundation.threads import single_threaded_libraries
 
@@ -41,7 +41,7 @@ GROWTH = (0.25, 0.5, 1.0)  # shares of the centres that there are after each blo
 _SMALL = 256  # so many centres or fewer are drawn in two blocks; by feel
 _WORTH_THREADS = 1e9  # M C² from which matrix products are worth more than one thread
 _ENOUGH_HELD_OUT = 150  # points for their errors to decide; with fewer, those of all points do; by feel
-_SCORED = 600  # rows whose leave-one-out errors then decide; by feel
+_SCORED = 400  # rows whose leave-one-out errors decide, of those held out or of all; by feel
 _CHECKPOINTS = 12  # sizes whose leave-one-out error is computed; by feel
 _ENOUGH = 1.002  # the smallest model whose leave-one-out error is at most this many times the least; by feel
 _WORTH_MORE = 0.99  # share to which twice the centres must bring the error down; by feel
@@ -64,6 +64,7 @@ class SamplingConfig:
     chooses_size : whether the smallest size with about the least error is taken, of twelve, or all centres
     has_classes : whether targets are ±1 labels: errors then are mostly the rate of wrong labels
     selection : ``residual`` draws with probability ∝ residual², ``random`` uniformly
+    leaves_all_out : whether leave-one-out outputs are wanted at all points, or at those held out only
     """
 
     sigma: float
@@ -75,6 +76,12 @@ class SamplingConfig:
     chooses_size: bool = True
     has_classes: bool = False
     selection: Literal["residual", "random"] = "residual"
+    leaves_all_out: bool = True
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether there is nothing to choose on the way but centres."""
+        return len(self.widths) * len(self.epsilons) == 1 and self.max_centers >= self.most_centers
 
     @property
     def kernel(self) -> Kernel:
@@ -226,11 +233,16 @@ class NormalEquations:
     def left_out(self, factor: Factor, rows: Longs) -> Floats:
         """Return the outputs (n, R) at rows (n,) of the model without each of them; the centres are kept.
 
-        A leverage of 1 counts as just below 1.
+        The model may have the first columns only.
         """
-        q, targets = factor.orthonormal(self.columns[rows]), self.targets[rows]
-        slack = np.maximum(1.0 - np.einsum("ij,ij->i", q, q), _LEAST_SLACK)
-        misses = (targets - q @ factor.products) / slack[:, None]
+        q, targets = factor.orthonormal(self.columns[rows, : len(factor.r)]), self.targets[rows]
+        kappa = np.square(factor.r.diagonal())
+
+        def limit(points: Longs) -> tuple[Floats, Floats]:
+            return q[points] @ (factor.products / kappa[:, None]), np.square(q[points]) @ (1.0 / kappa)
+
+        leverages = np.einsum("ij,ij->i", q, q)
+        misses = left_out_residuals(targets - q @ factor.products, leverages, limit)
         return np.asarray((targets - misses) / self.root[rows, None])
 
     def outside_the_span(self, factor: Factor) -> Flags:
@@ -266,24 +278,32 @@ class _Sampler:
         self.is_free = np.ones(n, dtype=bool)
         self.is_free[held_out] = False
         self.n_candidates = n - len(held_out)
-        self.rows = held_out
-        if len(held_out) < _ENOUGH_HELD_OUT:
-            self.rows = np.arange(n) if n <= _SCORED else np.sort(rng.choice(n, _SCORED, replace=False))
+        deciding = held_out if len(held_out) >= _ENOUGH_HELD_OUT else np.arange(n)
+        self.rows = deciding
+        if len(deciding) > _SCORED:
+            self.rows = np.sort(rng.choice(deciding, _SCORED, replace=False))
 
     def sampled(self) -> Sampled:
         """Draw the centres and return the models."""
         error = self._draw_the_first()
         last_gain = self._draw_more(error)
         factor = self._finished(self.config.epsilons)
-        left_out = self.equations.left_out(factor, self.held_out)
-        if 2 * len(self.equations.centers) > self.n_candidates and self._admit_the_held_out():
-            factor = self._finished()
-        path = _path(self.equations, factor, self.rows, chooses_size=self.config.chooses_size)
+        left_out = None
+        if 2 * len(self.equations.centers) > self.n_candidates:
+            left_out = self.equations.left_out(factor, self.held_out)
+            if self._admit_the_held_out():
+                factor = self._finished()
+        path = self._path(factor)
+        if left_out is None:
+            left_out = path.leave_one_out[self.held_out]
         return Sampled(path, self.equations.kernel.sigma, self.epsilon, left_out, last_gain)
 
     def _draw_the_first(self) -> float:
         """Draw ``max_centers``, choosing width and ε on the way; return the error with half of them."""
         wanted, error = min(self.config.max_centers, self.n_candidates), np.inf
+        if wanted == self.n_candidates and self.config.is_settled:
+            self._draw(wanted)
+            return error
         for size in _sizes(wanted):
             n_now = len(self.equations.centers)
             if n_now and 2 * n_now >= wanted:
@@ -370,6 +390,34 @@ class _Sampler:
             return squared
         return float(np.mean(_codes(outputs) != _codes(targets))) + _SQUARES * squared
 
+    def _path(self, factor: Factor) -> ForwardPath:
+        """Return the models of all sizes."""
+        equations = self.equations
+        diagonal = factor.r.diagonal().copy()
+        size = len(diagonal) - 1
+        if self.config.chooses_size and size:
+            q = factor.orthonormal(equations.columns[self.rows])
+            size = _best_size(q, factor.products, equations.targets[self.rows])
+        used = slice(1 + size)
+        chosen = Factor(np.asfortranarray(factor.r[used, used]), factor.products[used])
+        root = equations.root[:, None]
+        outputs = equations.columns[:, used] @ chosen.weights / root
+        left_out = np.full(outputs.shape, np.nan)
+        rows = np.arange(len(outputs)) if self.config.leaves_all_out else self.held_out
+        left_out[rows] = equations.left_out(chosen, rows)
+        return ForwardPath(
+            equations.centers,
+            np.full(len(equations.centers), equations.kernel.sigma),
+            factor.r / diagonal[:, None],
+            np.square(diagonal),
+            factor.products * diagonal[:, None],
+            np.zeros(len(diagonal)),
+            np.full(len(diagonal), np.nan),
+            size,
+            outputs,
+            left_out,
+        )
+
 
 def _codes(outputs: Floats) -> Longs:
     """Return the class of each row of outputs (n, R) on ±1 targets."""
@@ -380,38 +428,6 @@ def _sizes(n_most: int) -> Longs:
     """Return the numbers of centres after each block."""
     growth = GROWTH if n_most > _SMALL else GROWTH[1:]
     return np.unique(np.ceil(np.array(growth) * n_most).astype(int))
-
-
-def _path(equations: NormalEquations, factor: Factor, rows: Longs, *, chooses_size: bool) -> ForwardPath:
-    """Return the models of all sizes."""
-    diagonal = factor.r.diagonal().copy()
-    kappa = np.square(diagonal)
-    q = factor.orthonormal(equations.columns)  # of unit length, but for ε
-    size = len(kappa) - 1
-    if chooses_size and size:
-        size = _best_size(q[rows], factor.products, equations.targets[rows])
-    used = slice(1 + size)
-    products = factor.products[used]
-    residual = equations.targets - q[:, used] @ products
-
-    def limit(points: Longs) -> tuple[Floats, Floats]:
-        inside, shares = q[points, used], 1.0 / kappa[used]
-        return inside @ (shares[:, None] * products), np.square(inside) @ shares
-
-    left_out = left_out_residuals(residual, basis_leverages(q[:, used], np.ones(1 + size)), limit)
-    root = equations.root[:, None]
-    return ForwardPath(
-        equations.centers,
-        np.full(len(equations.centers), equations.kernel.sigma),
-        factor.r / diagonal[:, None],
-        kappa,
-        factor.products * diagonal[:, None],
-        np.zeros(len(kappa)),
-        np.full(len(kappa), np.nan),
-        size,
-        (equations.targets - residual) / root,
-        (equations.targets - left_out) / root,
-    )
 
 
 def _best_size(q: Floats, products: Floats, targets: Floats) -> int:
