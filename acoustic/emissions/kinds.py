@@ -157,15 +157,16 @@ def _pairwise() -> EmissionKind:
 
     def described(model: PairwiseDiscriminantModel) -> dict[str, Any]:
         machines = model.machines
-        shared = isinstance(machines, PooledMachines | RivalMachines)
-        most = {"centers_a_class": int(np.diff(machines.starts).max())} if shared else {}
+        most, each = {}, "pair"
+        if isinstance(machines, PooledMachines | RivalMachines):
+            most, each = {"centers_a_class": int(np.diff(machines.starts).max())}, "state"
         return {
             "classes": machines.n_classes,
             "pairs": machines.n_pairs,
             "centers": machines.n_centers,
             "centers_a_pair": round(machines.centers_a_pair, 1),
             **most,
-            "centers_are_chosen_for_each": "state" if shared else "pair",
+            "centers_are_chosen_for_each": each,
             "centers_are_chosen_by": model.chosen_by or "unknown",
             "loss": model.loss or "unknown",
             "sigma": machines.sigma,

@@ -155,10 +155,10 @@ def results_table(results: Sequence[Result], directory: Path) -> str:
     from asr.formats.model_directories import MODELS, trained_in_words
     from asr.scoring.results import RESULTS, format_results, is_synthetic
 
-    models = dict.fromkeys(row.model for row in results)
+    models = {row.model: directory / MODELS / row.model for row in results}
     blocks = [
         format_results(results, synthetic=is_synthetic(directory)),
-        "\n".join(f"{name}: {trained_in_words(directory / MODELS / name)}" for name in models),
+        "\n".join(f"{name}: {trained_in_words(place)}" for name, place in models.items() if place.is_dir()),
         str(directory / RESULTS),
     ]
     return "\n\n".join(filter(None, blocks))

@@ -84,7 +84,8 @@ class Finished:
 
     def in_words(self, model: str) -> str:
         """Return what a model is."""
-        return trained_in_words(self.directory / MODELS / model)
+        place = self.directory / MODELS / model
+        return trained_in_words(place) if place.is_dir() else "its directory is gone"
 
     def _best_model(self) -> str:
         """Return the model that was best on dev, the first one where nothing says which it was."""
