@@ -252,12 +252,8 @@ def main() -> None:
     parser.add_argument(
         "--weights-of", metavar="MODEL", help="whose weights models have that are not in the experiment"
     )
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        default=[name for name in SYSTEMS if meant(name, "best") == name],
-        help=f"among {', '.join(SYSTEMS)}",
-    )
+    known = [name for name in SYSTEMS if meant(name, "best") == name]
+    parser.add_argument("--models", nargs="+", default=known, help=f"among {', '.join(known)}")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument(
         "--tested", type=int, nargs="+", metavar="FOLD", help="folds that are run; all by default"
