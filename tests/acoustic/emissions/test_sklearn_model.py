@@ -67,6 +67,15 @@ def test_classifiers_by_name_have_their_own_defaults(name, expected):
     assert found.get_params() == expected().get_params()
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["sklearn:svm.SVC", "sklearn:ensemble.RandomForestClassifier", "sklearn:neighbors.KNeighborsClassifier"],
+)
+def test_what_no_file_may_hold_is_refused(name):
+    with pytest.raises(ModelError, match=r"expected a classifier (with predict_proba|that a model file may)"):
+        make_classifier(name)
+
+
 @pytest.mark.parametrize("name", ["sklearn:svm.SVR", "sklearn:svm.LinearSVC"])
 def test_a_classifier_must_have_posteriors(name):
     with pytest.raises(ModelError, match=r"expected a classifier with predict_proba, got .*; choose another"):

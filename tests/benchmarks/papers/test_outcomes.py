@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from acoustic.discriminants import OROLSClassifier
 from benchmarks.papers.cross_validation import Choice
 from benchmarks.papers.datasets import Split
-from benchmarks.papers.outcomes import Result, evaluate
+from benchmarks.papers.outcomes import Result, corrected_standard_error, evaluate
 
 Blobs = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
 
@@ -40,3 +40,12 @@ def test_a_cell_is_mean_deviation_and_the_papers_error() -> None:
     result = Result(Choice(1.0, 1.0, 0.1, 5.0, 0.2), (10.0, 12.0), (5.0, 5.0))
     assert result.cell(11.5) == "11.0 ± 1.0 (11.5)"
     assert result.cell() == "11.0 ± 1.0"
+
+
+def test_the_standard_error_of_resplits_counts_what_they_share():
+    errors = [10.0, 12.0, 11.0, 13.0]
+    independent = np.std(errors, ddof=1) / 2
+    np.testing.assert_allclose(corrected_standard_error(errors, 200, 0), independent, rtol=1e-12, atol=0)
+    # 4 resplits with a quarter as many test points: twice the variance of a mean of independent draws
+    found = corrected_standard_error(errors, 200, 50)
+    np.testing.assert_allclose(found, independent * np.sqrt(2), rtol=1e-12, atol=0)
