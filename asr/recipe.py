@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 from acoustic.ways import meant, note_on
 from asr.errors import ConfigError, ExperimentError
 from asr.files import check_outside
-from asr.progress import say
 from foundation.errors import did_you_mean
 from foundation.version import code_of
 
@@ -182,6 +181,8 @@ def models_of(loaded: LoadedRecipe, models: str | Sequence[str], preset: str) ->
 
     A name that means another model in the preset is replaced by that one's, and a line says so.
     """
+    from asr.progress import say  # not for the names of recipes
+
     asked = dict.fromkeys(([models] if isinstance(models, str) else models) or loaded.recipe.models)
     for note in filter(None, (note_on(name, preset) for name in asked)):
         say(note)

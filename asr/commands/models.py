@@ -74,7 +74,13 @@ def _add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", type=Path, help="directory of the raw corpus")
     parser.add_argument("--out", type=Path, required=True, help="experiment directory")
     parser.add_argument(
-        "--model", action="append", default=[], help=f"one of {', '.join(SYSTEMS)}; may be repeated"
+        "--model",
+        action="append",
+        default=[],
+        help=f"one of {', '.join(SYSTEMS)}; may be repeated. npd and orols are the thesis's with --preset "
+        "thesis, otherwise other names of pools. Also a plugin's name, gmmN with N Gaussians a state, or "
+        "sklearn:module.Class, a classifier with predict_proba that a model file may hold (not SVC, trees or "
+        "nearest neighbours; any other name gets the list)",
     )
     parser.add_argument(
         "--preset", choices=PRESETS, default="best", help="best (default), or as in the thesis"

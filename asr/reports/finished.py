@@ -78,7 +78,8 @@ class Finished:
     def model(self, asked: str | None) -> str:
         """Return the model that is asked for; by default the one that was best on dev."""
         if asked is not None and asked not in self.models:
-            asked = meant(asked, str(self.config.get("preset")))
+            other = meant(asked, str(self.config.get("preset")))
+            asked = other if other in self.models else asked
         default = self._best_model() if asked is None else asked
         return _one_of(self.directory, "model", asked, self.models, default)
 
