@@ -278,7 +278,7 @@ class TestProcess:
         done = asr_command("train", "folder", "--corpus", corpus, "--out", tmp_path / "exp", env=env)
         begun, error = done.stderr.splitlines()
         assert done.returncode == 2
-        assert begun == f"gmm, npd by the recipe folder; the log is {tmp_path / 'exp' / 'log.txt'}"
+        assert begun == f"gmm, pools by the recipe folder; the log is {tmp_path / 'exp' / 'log.txt'}"
         assert "is not UTF-8, expected names and words in UTF-8" in error
         assert "set PYTHONUTF8=1 where the locale is not UTF-8" in error
         assert re.search(r"[0-9a-f]{40}", error) is None  # the digest of a file

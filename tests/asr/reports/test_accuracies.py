@@ -129,7 +129,7 @@ def test_sparsity_has_a_line_a_grammar() -> None:
         }
         for g, n, a in [("loop", 25, 70.0), ("loop", 50, 80.0), ("bigram", 25, 90.0)]
     ]
-    found = sparsity_chart(rows, "npd")
+    found = sparsity_chart(rows, "pools")
     assert [(t["name"], list(t["x"]), list(t["y"])) for t in found.plot["data"]] == [
         ("loop", [25, 50], [70.0, 80.0]),
         ("bigram", [25], [90.0]),
