@@ -34,6 +34,8 @@ from acoustic.discriminants import (
     OLSRegressor,
     OROLSRegressor,
 )
+from acoustic.discriminants.forward_machine import machine_of
+from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.ridge import gcv_score
 from benchmarks.papers.datasets import Split, fixed_split, partitions, sinc, two_spirals
@@ -228,6 +230,54 @@ def ridge_or_epsilon(tables: Path, n_runs: int) -> tuple[str, str]:
         "40 centres on 100 points of sinc, 120 on Boston; NPD and OROLS (λ) with ε = 1e-6, NPD with ε by "
         "5-fold cross-validation; ± is the standard error over draws (Boston: resplits of the same points)",
         "test RMSE: " + "; ".join(parts),
+    )
+
+
+def settled_size(ridges: NDArray[np.float64], share: float, n_centers: int) -> int:
+    """Return the size at which λ has changed by no more than a share of itself for so many centres."""
+    for size in range(n_centers, len(ridges)):
+        recent = ridges[size - n_centers : size + 1]
+        if recent.min() > 0 and np.ptp(recent) <= share * recent.max():
+            return size
+    return len(ridges) - 1
+
+
+def settling_of_lambda(tables: Path, n_runs: int) -> tuple[str, str]:
+    """Where λ 'stops changing significantly', by what is called significant."""
+    rules = [(0.5, 1), (0.5, 5), (0.1, 1), (0.1, 10), (0.01, 10), (0.001, 20)]
+    banana = list(partitions(tables, "ida_banana", 400, 4900, n_runs, seed=0))
+    german = list(partitions(tables, "ida_german", 700, 300, n_runs, seed=0))
+    sets = {
+        "banana, 400 points": (banana, 0.35 * median_distance(banana[0].x, 0)),
+        "German credit, 700": (german, 1.41 * median_distance(german[0].x, 0)),
+        "sinc, 50": (runs_of_sinc(n_runs, 50), SIGMA),
+    }
+    parts = []
+    for name, (splits, sigma) in sets.items():
+        found = []
+        for split in splits:
+            is_regression = name.startswith("sinc")
+            y = split.y if is_regression else np.where(split.y == np.max(split.y), 1.0, -1.0)
+            kernel = Kernel("gaussian", sigma)
+            config = ForwardConfig(kernel, (sigma,), len(y) - 1, regularize=True)
+            path = forward_selection(split.x, y[:, None], config)
+            sizes = [settled_size(path.ridges, *rule) for rule in rules] + [int(np.argmin(path.gcv))]
+            machine = machine_of(path, split.x, kernel, np.arange(len(y)))
+            outputs = machine.outputs(split.x_test, sizes)[..., 0]
+            if is_regression:
+                errors = [rmse(one, split.y_test) for one in outputs]
+            else:
+                truth = split.y_test == np.max(split.y)
+                errors = [100 * float(np.mean((one > 0) != truth)) for one in outputs]
+            found.append([sizes, errors])
+        means = np.mean(found, axis=0)
+        cells = [f"{size:.0f} ({error:.3g})" for size, error in means.T]
+        parts.append(f"{name}: {', '.join(cells)}")
+    said = ", ".join(f"{100 * share:g} % for {n}" for share, n in rules)
+    return (
+        f"OROLS one by one, {n_runs} partitions or draws, σ as cross-validated; centres (test error in %, of "
+        f"sinc RMSE) where λ has changed by at most {said} centres; last, of the least GCV score",
+        "; ".join(parts),
     )
 
 
@@ -427,6 +477,7 @@ def main() -> None:
             ["fit error = noise, thesis (3.44)", *interpolation_error(n)],
             ["GCV finds the best λ, thesis (3.85)", *gcv_against_best(n)],
             ["ridge against outliers, thesis 3.3.1", *outliers(n)],
+            ["λ that settles, thesis (3.89)", *settling_of_lambda(arguments.tables, min(n, 10))],
             ["whole Gram matrix, thesis 3.4.2", *whole_gram_matrix()],
             ["other ways to sparsity, thesis 3.4", *other_ways_to_sparsity(n)],
             ["λ or ε, thesis page 90", *ridge_or_epsilon(arguments.tables, min(n, 20))],
