@@ -16,6 +16,7 @@ def row(n: int, grammar: str = "loop", **changes: object) -> SweepRow:
         "settings": {"gmm.beam": f"{n}", "mixtures": "1,2,4"},
         "model": "gmm2",
         "grammar": grammar,
+        "what": "",
         "dev": 90.0 + n,
         "dev_interval": (80.0, 99.0),
         "test": 95.125,
