@@ -89,7 +89,7 @@ class _Algorithm(ForwardMachines):
         self.sigma_ = config.sigmas[0] if len(config.sigmas) == 1 else config.sigmas
         self.epsilon_ = config.epsilon
         if config.stopping not in ("tol", "lambda"):
-            warn_without_effect(self, ["tol"], f'stopping="{config.stopping}"')  # type: ignore[arg-type]
+            warn_without_effect(self, ["tol"], f'stopping="{config.stopping}"')
         return config
 
     def _paths(

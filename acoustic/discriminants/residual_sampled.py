@@ -34,6 +34,7 @@ from acoustic.discriminants.forward_machine import (
     warn_of_extreme_width,
 )
 from acoustic.errors import ParameterError
+from acoustic.kernels.forward import ForwardConfig
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.residual_sampling import STILL_FALLING, Sampled, SamplingConfig, sample_regressors
 from acoustic.kernels.width import EPSILONS, left_out_setting
@@ -44,7 +45,8 @@ _WIDTHS, _SHARES = (1.0, 0.5, 0.25), (0.1, 1.0, 10.0)  # of σ and ε, compared 
 # Shared centres and pairs are compared on so many points at least, and so many of a class; by feel.
 _COMPARED, _COMPARED_OF_A_CLASS = 1000, 100
 # The first number of centres may be raised to all points up to so many, beyond that by a half; by feel.
-_ALL_POINTS, _MORE = 500, 1.25
+_ALL_POINTS, _MORE = 800, 1.5
+_MANY_CANDIDATES = 3  # for each centre of a pair, from which Algorithm 1 selects them; by feel
 
 
 class _ResidualSampled(ForwardMachines):
@@ -109,7 +111,7 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         the centres; ``scale`` is √(D var(X)/2), the width that ``SVC(gamma="scale")`` has; ``median`` is the
         median distance of training points
     max_centers : largest number of centres. ``auto`` begins with a third of the points, but at most 500, or 6
-        √M if that is more, and adds more while the left-out error falls: up to all of a thousand points, else
+        √M if that is more, and adds more while the left-out error falls: up to all of 800 points, else
         half as many again; a warning says if it still falls then. It is 150 for a pair of classes
     epsilon : weight 2ε of the penalty αᵀPα, where P is the Gram matrix of the centres; ``loo`` takes the one
         of the least left-out error
@@ -119,8 +121,9 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
     selection : ``residual`` draws with probability ∝ residual², ``random`` uniformly
     multiclass : how more than two classes are told apart: ``shared`` has one set of centres for all classes,
         ``ovr`` one for each class against the rest, ``ovo`` one for each pair of classes, whose outputs are
-        coupled as in the thesis; ``auto`` takes ``shared`` or ``ovo``, whichever errs less on the points
-        held out. Of many points a part decides
+        coupled as in the thesis; centres of pairs with many points are not drawn but selected by Algorithm 1,
+        which makes more of few centres; ``auto`` takes ``shared`` or ``ovo``, whichever errs less on the
+        points held out. Of many points a part decides
     calibration : rule by which the curves from outputs to log odds are fitted, which ``predict_proba`` and,
         with ``ovo``, ``predict`` use; None is ``Calibration("loo", "gaussian")``, and with pairs that
         ``multiclass="auto"`` chose ``Calibration("loo", "logistic")``
@@ -197,7 +200,9 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         if self.multiclass != "auto":
             return self.multiclass, config, None
         few = problem.part(max(_COMPARED, _COMPARED_OF_A_CLASS * problem.n_classes))
-        shared, pairs = few.sampled(few.targets, config), self._pairs(few, config)
+        shared = few.sampled(few.targets, config)
+        config = replace(config, sigma=shared.sigma, epsilon=shared.epsilon, widths=(1.0,))
+        pairs = self._pairs(few, config)
         errors = [
             HeldOut(few.held_out, left_out).accuracy(few.targets)
             for left_out in (shared.left_out, pairs.left_out[few.held_out])
@@ -206,12 +211,14 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
             return "ovo", config, pairs if few is problem else None
         if few is problem:
             return "shared", config, shared
-        return "shared", replace(config, sigma=shared.sigma, widths=(1.0,)), None
+        return "shared", config, None
 
     def _pairs(self, problem: _Problem, config: SamplingConfig) -> OneVsOne:
         """Return a machine for each pair of classes."""
         n_centers = number_of_centers(self.max_centers, PAIR_CENTERS)
-        pair = replace(
+        n_candidates = 2 * (len(problem.x) - len(problem.held_out)) / problem.n_classes
+        is_greedy = self.selection == "residual" and n_candidates >= _MANY_CANDIDATES * n_centers
+        pair: ForwardConfig | SamplingConfig = replace(
             config,
             max_centers=n_centers,
             most_centers=n_centers,
@@ -219,6 +226,8 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
             epsilons=(1.0,),
             chooses_size=False,
         )
+        if is_greedy:
+            pair = ForwardConfig(config.kernel, (config.sigma,), n_centers, epsilon=config.epsilon)
         return fit_one_vs_one(
             problem.x,
             problem.targets.argmax(axis=1),
@@ -303,7 +312,7 @@ class _Problem:
     @property
     def n_classes(self) -> int:
         """Number K of classes, where targets are labels."""
-        return max(self.targets.shape[1], 2)
+        return int(max(self.targets.shape[1], 2))
 
     def sampled(self, targets: Floats, config: SamplingConfig) -> Sampled:
         """Return the models on centres drawn for targets (M, R)."""
