@@ -1,7 +1,7 @@
 """Fitted estimators as arrays and JSON, without pickle.
 
 The attributes of an estimator are written: arrays, numbers, texts, lists, dictionaries and further
-estimators. ``optimistic_loo_decision_`` is left out: it has the size of the training set and predictions do
+estimators. ``biased_loo_decision_`` is left out: it has the size of the training set and predictions do
 not need it; random generators among the parameters become None. An estimator with other objects, for example
 trees compiled in C, cannot be stored and raises an error.
 
@@ -35,7 +35,7 @@ Tensors = dict[str, NDArray[Any]]
 MOST_FEATURES = 100_000  # by feel
 _PLAIN = (bool, int, float, str, np.ndarray, np.generic, tuple, list, dict, BaseEstimator)
 _GENERATORS = (np.random.RandomState, np.random.Generator)
-_LARGE = ("loo_decision_", "optimistic_loo_decision_")  # they have the size of the training set
+_LARGE = ("loo_decision_", "biased_loo_decision_")  # they have the size of the training set
 _HEADER = "estimator"
 
 # Files call our classes by the module that they stood in when the format was made, here without "acoustic.".

@@ -54,7 +54,7 @@ SigmaName = Literal["loo", "scale", "median"]
 
 PAIR_CENTERS = 150  # of each pair of classes with max_centers="auto"
 PREDICT_BLOCK = 2048  # points whose kernel block is held at once
-_MOST_HELD_OUT = 1000  # points; by feel
+_MOST_HELD_OUT = 2000  # points; by feel
 _FLAT = 1e-6  # kernel values below it count as 0, above 1 minus it as 1; by feel
 
 
@@ -118,10 +118,10 @@ class ForwardMachines:
     center_sigmas_ : (C,) width of each; a point that has two widths is two centres
     machine_center_indices_ : list of the centres of each machine, in the order of their selection
     intercept_ : (R,)
-    optimistic_loo_decision_ : leave-one-out value of ``decision_function`` at each training point of non-zero
+    biased_loo_decision_ : leave-one-out value of ``decision_function`` at each training point of non-zero
         weight, always with a second axis; for regressors the leave-one-out values (M, R). The centres are
-        kept, though a point left out may have been chosen as one for its large residual: the more so, the
-        better these values look. ``loo_decision_`` is their former name
+        kept, though the point left out may have been made one for its label's sake: errors counted from
+        these values are biased, mostly too few. ``loo_decision_`` is their former name
     held_out_indices_ : (n,) rows of X that were held out from candidacy, if any
     left_out_decision_ : leave-one-out values at these rows, whose labels chose no centre; (n, ·)
     n_distinct_centers_ : number of different points among the centres
@@ -137,15 +137,15 @@ class ForwardMachines:
     center_sigmas_: Floats
     machine_center_indices_: list[Longs]
     intercept_: Floats
-    optimistic_loo_decision_: Floats
+    biased_loo_decision_: Floats
     held_out_indices_: Longs
     left_out_decision_: Floats
     n_distinct_centers_: int
 
     @property
     def loo_decision_(self) -> Floats:
-        """The former name of ``optimistic_loo_decision_``."""
-        return self.optimistic_loo_decision_
+        """The former name of ``biased_loo_decision_``."""
+        return self.biased_loo_decision_
 
     @property
     def dual_coef_(self) -> Floats:
@@ -162,7 +162,7 @@ class ForwardMachines:
 
     def _keep(self, machines: list[Machine], loo_decision: Floats) -> None:
         """Set the attributes that are made from the machines."""
-        self.machines_, self.optimistic_loo_decision_ = machines, loo_decision
+        self.machines_, self.biased_loo_decision_ = machines, loo_decision
         self.machine_center_indices_ = [m.chosen for m in machines]
         rows = np.concatenate(self.machine_center_indices_)
         sigmas = np.concatenate([m.path.sigmas[: len(m.chosen)] for m in machines])
@@ -254,7 +254,7 @@ class ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         calibration = self._checked_calibration()
         outputs = np.concatenate([path.fitted for path in paths], axis=1)
         if calibration.outputs == "loo":
-            outputs = within_reach(self.optimistic_loo_decision_, targets)
+            outputs = within_reach(self.biased_loo_decision_, targets)
         honest = within_reach(held.decision, targets) if len(held.points) else held.decision
         self.curves_ = []
         for r, target in enumerate(targets.T):
@@ -354,7 +354,7 @@ class HeldOut(NamedTuple):
 
 
 def held_out_points(codes: Integers, share: Any, rng: np.random.Generator) -> Longs:
-    """Return a share of the points of each class, by their codes (M,); at most a thousand in all."""
+    """Return a share of the points of each class, by their codes (M,); at most two thousand in all."""
     if not isinstance(share, int | float) or not 0 <= share < 1:
         raise ParameterError(
             f"held_out is {share!r}, expected a number of at least 0 and below 1: the share of the points "

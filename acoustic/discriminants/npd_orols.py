@@ -244,7 +244,7 @@ class NPDClassifier(_Classifier):
     tol : threshold of the stopping rules ``tol`` and ``lambda``
     block_size : number of centres added at once; more than one are selected by the algorithm among points
         drawn with probability ∝ residual²
-    held_out : share of the points of each class, at most a thousand, that never become centres. Their
+    held_out : share of the points of each class, at most 2,000, that never become centres. Their
         leave-one-out outputs are not spoiled by the choice of centres: they give ``left_out_accuracy_`` and
         the curves of ``predict_proba``
     kernel : ``gaussian``, ``polynomial``, ``sigmoid`` or ``compact``, see `Kernel`
@@ -271,9 +271,9 @@ class NPDClassifier(_Classifier):
     machine_center_indices_ : list of the centres of each machine; ``shared`` has one machine, the others have
         R
     ridge_ : (R,) λ (only OROLS)
-    optimistic_loo_decision_ : leave-one-out value of ``decision_function`` at each of the M training points
+    biased_loo_decision_ : leave-one-out value of ``decision_function`` at each of the M training points
         of non-zero weight, (M, 1) for two classes, else (M, K). The centres are kept, though the point left
-        out may be one because its residual was large: errors counted from these values are too few
+        out may be one for its label's sake: errors counted from these values are biased, mostly too few
     held_out_indices_, left_out_decision_, left_out_accuracy_ : with ``held_out``, the rows held out, their
         leave-one-out values, and the share of them that these name rightly
     curves_ : list of R curves from outputs to log odds

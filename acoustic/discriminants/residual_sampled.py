@@ -115,7 +115,7 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         half as many again; a warning says if it still falls then. It is 150 for a pair of classes
     epsilon : weight 2ε of the penalty αᵀPα, where P is the Gram matrix of the centres; ``loo`` takes the one
         of the least left-out error
-    held_out : share of the points of each class, at most a thousand, that are held out from candidacy
+    held_out : share of the points of each class, at most 2,000, that are held out from candidacy
     stopping : ``loo`` keeps the smallest of 12 sizes whose left-out error is about the least; ``size``, and a
         given ``max_centers``, keep all centres
     selection : ``residual`` draws with probability ∝ residual², ``random`` uniformly
@@ -136,7 +136,7 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         estimate of the accuracy on new points of the same kind
     held_out_indices_, left_out_decision_ : rows of the points held out, and their leave-one-out values
     classes_, sigma_, epsilon_, center_indices_, centers_, center_sigmas_, dual_coef_, intercept_,
-    machine_center_indices_, optimistic_loo_decision_, curves_, n_distinct_centers_, pairwise_ : see
+    machine_center_indices_, biased_loo_decision_, curves_, n_distinct_centers_, pairwise_ : see
         `NPDClassifier`
     """
 

@@ -64,7 +64,6 @@ class SamplingConfig:
     chooses_size : whether the smallest size with about the least error is taken, of twelve, or all centres
     has_classes : whether targets are ±1 labels: errors then are mostly the rate of wrong labels
     selection : ``residual`` draws with probability ∝ residual², ``random`` uniformly
-    leaves_all_out : whether leave-one-out outputs are wanted at all points, or at those held out only
     """
 
     sigma: float
@@ -76,7 +75,6 @@ class SamplingConfig:
     chooses_size: bool = True
     has_classes: bool = False
     selection: Literal["residual", "random"] = "residual"
-    leaves_all_out: bool = True
 
     @property
     def is_settled(self) -> bool:
@@ -402,9 +400,6 @@ class _Sampler:
         chosen = Factor(np.asfortranarray(factor.r[used, used]), factor.products[used])
         root = equations.root[:, None]
         outputs = equations.columns[:, used] @ chosen.weights / root
-        left_out = np.full(outputs.shape, np.nan)
-        rows = np.arange(len(outputs)) if self.config.leaves_all_out else self.held_out
-        left_out[rows] = equations.left_out(chosen, rows)
         return ForwardPath(
             equations.centers,
             np.full(len(equations.centers), equations.kernel.sigma),
@@ -415,7 +410,7 @@ class _Sampler:
             np.full(len(diagonal), np.nan),
             size,
             outputs,
-            left_out,
+            equations.left_out(chosen, np.arange(len(outputs))),
         )
 
 
