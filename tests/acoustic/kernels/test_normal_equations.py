@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from acoustic.kernels.quick_forward import NormalEquations
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import ModelError
 from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.residual_sampling import NormalEquations
 
 KERNEL = Kernel(sigma=0.8)
 EPSILON = 0.03
@@ -20,7 +20,7 @@ def problem(n=60, seed=0):
 
 def equations_of(centers, kernel=KERNEL):
     x, y, root = problem()
-    found = NormalEquations(x, y, root, kernel, 20)
+    found = NormalEquations(x, y, root, kernel)
     found.add(np.array(centers[:5]))
     found.add(np.array(centers[5:]))
     return found
@@ -61,7 +61,7 @@ def test_the_factor_makes_columns_and_penalty_orthonormal_together():
 def test_with_all_points_it_is_the_gram_matrix_with_a_larger_diagonal():
     """Without a bias, (K + 2εI)α = y is solved; weights of the bias are taken out of the targets."""
     x, y, _ = problem(15)
-    found = NormalEquations(x, y, np.ones(15), KERNEL, 15)
+    found = NormalEquations(x, y, np.ones(15), KERNEL)
     found.add(np.arange(15))
     bias, *alpha = found.factor(EPSILON).weights
     gram = KERNEL.block(x, x)
@@ -86,7 +86,7 @@ def test_another_width_has_the_same_centres():
 def test_a_repeated_point_lies_in_the_span():
     x, y, root = problem()
     x[12] = x[7]
-    found = NormalEquations(x, y, root, KERNEL, 20)
+    found = NormalEquations(x, y, root, KERNEL)
     found.add(np.array(CENTERS))
     kept = found.outside_the_span(found.factor(1e-12))
     assert_array_equal(np.array(CENTERS)[~kept], [12])
@@ -94,6 +94,20 @@ def test_a_repeated_point_lies_in_the_span():
 
 def test_overflow_is_named():
     x, y, root = problem()
-    found = NormalEquations(1e60 * x, y, root, Kernel("polynomial"), 20)
+    found = NormalEquations(1e60 * x, y, root, Kernel("polynomial"))
     with pytest.raises(ModelError, match="kernel columns are not finite"):
         found.add(np.array([0, 1]))
+
+
+def test_left_out_outputs_are_those_of_fits_without_the_point():
+    x, y, root = problem()
+    found = equations_of(CENTERS)
+    factor, rows = found.factor(EPSILON), np.array([7, 12, 2, 31])  # two of them are centres
+    penalty = np.zeros((9, 9))
+    penalty[1:, 1:] = KERNEL.block(x[CENTERS], x[CENTERS])
+    columns = np.column_stack([np.ones(len(x)), KERNEL.block(x, x[CENTERS])])
+    for i, outputs in zip(rows, found.left_out(factor, rows), strict=True):
+        weight = root**2 * (np.arange(len(x)) != i)
+        gram = columns.T @ (weight[:, None] * columns) + 2 * EPSILON * penalty
+        alpha = np.linalg.solve(gram, columns.T @ (weight[:, None] * y))
+        assert_allclose(outputs, columns[i] @ alpha, rtol=0, atol=1e-6)

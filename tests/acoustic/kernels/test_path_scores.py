@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from acoustic.kernels import quick_forward as path_scores
+from acoustic.kernels import forward as path_scores
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.ridge import evidence_ridge, log_evidence, next_evidence_ridge
