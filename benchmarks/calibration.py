@@ -87,7 +87,7 @@ def best_sigma(problem: Problem, classifier: type[Classifier]) -> float:
     split = problem.splits[0]
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     search = GridSearchCV(
-        classifier(max_centers=problem.n_centers, block_size=1), {"sigma": SIGMAS}, cv=folds
+        classifier(max_centers=problem.n_centers, epsilon=1e-6), {"sigma": SIGMAS}, cv=folds
     )
     return float(search.fit(split.x, split.y).best_params_["sigma"])
 
@@ -96,7 +96,11 @@ def gaussian_curves(model: Classifier, split: Split) -> dict[str, GaussianCurve]
     """Return the Gaussians of a fitted model's outputs from each source."""
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     held_out = cross_val_predict(model, split.x, split.y, cv=folds, method="decision_function")
-    outputs = (model.decision_function(split.x), np.clip(model.loo_decision_[:, 0], -3.0, 3.0), held_out)
+    outputs = (
+        model.decision_function(split.x),
+        np.clip(model.biased_loo_decision_[:, 0], -3.0, 3.0),
+        held_out,
+    )
     is_positive = split.y == model.classes_[1]
     return {
         source: GaussianCurve().fit(values, is_positive)
@@ -108,7 +112,7 @@ def measure(problem: Problem, classifier: type[Classifier]) -> Measured:
     """Return the probabilities by all sources for the test points of all partitions."""
     sigma, found, happened = best_sigma(problem, classifier), [], []
     for split in problem.splits:
-        model = classifier(sigma, problem.n_centers, block_size=1).fit(split.x, split.y)
+        model = classifier(sigma, problem.n_centers, epsilon=1e-6).fit(split.x, split.y)
         outputs = model.decision_function(split.x_test)
         found.append((outputs, gaussian_curves(model, split)))
         happened.append(split.y_test == model.classes_[1])

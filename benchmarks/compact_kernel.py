@@ -56,7 +56,15 @@ class Task:
         """Return the estimator that is measured."""
         form = OROLSRegressor if self.is_regression else OROLSClassifier
         params = {"radius": RADIUS} if kernel == "compact" else None
-        return form(sigma, n_centers, stopping="size", block_size=16, kernel=kernel, kernel_params=params)
+        return form(
+            sigma,
+            n_centers,
+            stopping="size",
+            block_size=16,
+            epsilon=1e-6,
+            kernel=kernel,
+            kernel_params=params,
+        )
 
     def error(self, found: NDArray[Any], truth: NDArray[Any]) -> float:
         """Return the errors in %, for regression the root mean square error."""

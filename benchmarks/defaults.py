@@ -1,4 +1,4 @@
-"""NPD and OROLS without any argument against a cross-validated SVC: error, fit and predict time.
+"""Estimators without any argument against a cross-validated SVC: error, fit and predict time.
 
     python benchmarks/defaults.py --tables ../shared/data/tables --page docs/results/discriminants.md
 
@@ -10,6 +10,11 @@ points; the search is not counted. Our estimators get no argument; whatever they
 the time that is counted. Sets of scikit-learn follow as a check; for them `SVC` is chosen on the first
 partition. Seconds are CPU seconds with one BLAS thread, medians of up to three fits in
 turn.
+
+``--choices`` makes another table, of what the residual-sampled estimator chooses on sets of more than two
+classes: beside its own best choice, that of the least test error among several widths, numbers of centres and
+ways of telling classes apart; and the left-out accuracy beside the error on test points and, since these may
+be of other writers, on training points that a second fit did not see.
 
 ``--kept FILE`` holds the searches and results of each set, so that a run that was stopped goes on where it
 was; a set is run again after it is taken out of the file.
@@ -32,7 +37,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from acoustic.discriminants import NPDClassifier, OROLSClassifier
+from acoustic.discriminants import ResidualSampledClassifier
 from acoustic.kernels.width import scale_width
 from benchmarks.papers.layout import table, write_section
 from benchmarks.papers.published import BENCHMARKS
@@ -44,8 +49,11 @@ N_PARTITIONS, N_OWN_PARTITIONS = 5, 3
 OFFICIAL = ("synth", "optdigits", "pendigits", "satimage", "usps", "letter")
 FROM_SPLITS = tuple(name for name in BENCHMARKS if name != "ringnorm")  # not among the files
 TARGET_ERROR, TARGET_TIME = 0.3, 1.5
-OURS = {"NPD": NPDClassifier, "OROLS": OROLSClassifier}
-SECTION = "defaults"
+RSS = "residual-sampled"
+OURS = {RSS: ResidualSampledClassifier}
+SECTION, CHOICES = "defaults", "choices"
+MULTICLASS = ("usps", "satimage", "letter", "optdigits", "pendigits")
+N_UNSEEN = 1500  # training points at most that the second fit does not see
 
 Points = NDArray[np.float64]
 Labels = NDArray[Any]
@@ -116,6 +124,10 @@ def own_sets() -> dict[str, Callable[[], tuple[Points, Labels]]]:
             flip_y=0.2,
             random_state=1,
         ),
+        "iris": lambda: datasets.load_iris(return_X_y=True),
+        "digits of 0 to 16, a third": lambda: tuple(
+            part[::3] for part in datasets.load_digits(return_X_y=True)
+        ),
         "18 features, 7 classes": lambda: datasets.make_classification(
             2300, 18, n_informative=10, n_classes=7, n_clusters_per_class=2, class_sep=2.0, random_state=2
         ),
@@ -179,6 +191,83 @@ def n_centers(model: Any) -> float:
     return float(len(model.support_) if isinstance(model, SVC) else model.n_distinct_centers_)
 
 
+class Choice(NamedTuple):
+    """What the estimator chose on a set, beside its own best choice; errors in %."""
+
+    chosen: str
+    error: float
+    best: str
+    best_error: float
+    n_test: int
+    left_out: float
+    unseen: float
+    svc: float
+    fit_ratio: float
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the best error."""
+        share = self.best_error / 100
+        return float(100 * np.sqrt(max(share * (1 - share), 1e-9) / self.n_test))
+
+
+def choice_of(data: Partition) -> Choice:
+    """Return what the estimator chooses, and what would have been best on the test points."""
+    svc, svc_time = timed(lambda: SVC().fit(data.x, data.y))
+    model, fit = timed(lambda: ResidualSampledClassifier().fit(data.x, data.y))
+
+    def error(one: Any) -> float:
+        return float(100 * np.mean(one.predict(data.test) != data.truth))
+
+    found = {"as chosen": error(model)}
+    n_more = 2 * len(model.centers_)
+    for multiclass in ("shared", "ovo"):
+        for factor in (0.5, 1.0, 2.0):
+            for centers in ("auto", 1000, n_more) if multiclass == "shared" else ("auto",):
+                n_centers = centers if isinstance(centers, str) else min(centers, len(data.x))
+                other = ResidualSampledClassifier(factor * model.sigma_, n_centers, multiclass=multiclass)
+                found[f"{multiclass}, {factor:g} σ, {n_centers}"] = error(other.fit(data.x, data.y))
+    best = min(found, key=lambda name: found[name])
+    unseen = np.random.default_rng(0).permutation(len(data.x))[: min(N_UNSEEN, len(data.x) // 5)]
+    seen = np.setdiff1d(np.arange(len(data.x)), unseen)
+    again = ResidualSampledClassifier().fit(data.x[seen], data.y[seen])
+    return Choice(
+        f"{model.multiclass_}, {model.n_distinct_centers_}",
+        found["as chosen"],
+        best,
+        found[best],
+        len(data.test),
+        100 - 100 * model.left_out_accuracy_,
+        float(100 * np.mean(again.predict(data.x[unseen]) != data.y[unseen])),
+        error(svc),
+        fit.cpu / svc_time.cpu,
+    )
+
+
+def choices_section(found: dict[str, Choice]) -> str:
+    """Return the section about what was chosen."""
+    head = ["set", "chosen, centres", "error", "own best choice", "its error", "2 s.e.", "left out"]
+    head += ["unseen", "SVC()", "fit ÷ SVC()"]
+    rows = []
+    for name, c in found.items():
+        row = [name, c.chosen, f"{c.error:.2f}", c.best, f"{c.best_error:.2f}"]
+        row += [f"{2 * c.standard_error:.2f}", f"{c.left_out:.2f}", f"{c.unseen:.2f}", f"{c.svc:.2f}"]
+        rows.append([*row, f"{c.fit_ratio:.1f}"])
+    far = [n for n, c in found.items() if c.error > c.best_error + 2 * c.standard_error]
+    biases = [abs(c.left_out - c.unseen) for c in found.values()]
+    lines = [
+        table("Errors in % on sets of more than two classes, first partition", head, rows),
+        f"- farther than two standard errors from the own best choice: {', '.join(far) or 'none'}",
+        f"- left-out errors and errors on unseen points of the same file: {np.mean(biases):.2f} points apart "
+        f"on average, {max(biases):.2f} at most",
+        f"- mean error {np.mean([c.error for c in found.values()]):.2f}, own best choices "
+        f"{np.mean([c.best_error for c in found.values()]):.2f}, `SVC()` "
+        f"{np.mean([c.svc for c in found.values()]):.2f} %; geometric mean of fit ÷ `SVC()` "
+        f"{geometric_mean([c.fit_ratio for c in found.values()]):.1f}",
+    ]
+    return "\n".join([lines[0], "", *lines[1:]])
+
+
 def geometric_mean(ratios: list[float]) -> float:
     return float(np.exp(np.mean(np.log(ratios))))
 
@@ -219,12 +308,12 @@ def rows_of(results: dict[str, dict[str, Measured]]) -> list[list[str]]:
         for model in ("SVC", *OURS):
             cells.append(f"{result[model].error:.2f} ({result[model].n_centers:.0f})")
         cells += [f"{1000 * result[model].fit_s:.1f}" for model in ("SVC", *OURS)]
-        cells += [f"{1000 * result[model].predict_s:.1f}" for model in ("SVC", "NPD")]
+        cells += [f"{1000 * result[model].predict_s:.1f}" for model in ("SVC", RSS)]
         found.append(cells)
     return found
 
 
-HEAD = ["set", "SVC", *OURS, "fit ms: SVC", *OURS, "predict ms: SVC", "NPD"]
+HEAD = ["set", "SVC", *OURS, "fit ms: SVC", *OURS, "predict ms: SVC", RSS]
 
 
 def verdicts(results: dict[str, dict[str, Measured]]) -> list[str]:
@@ -300,9 +389,19 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="page to write the section into")
     parser.add_argument("--names", nargs="+", default=[*FROM_SPLITS, *OFFICIAL], help="sets of the papers")
     parser.add_argument("--own", nargs="*", default=list(own_sets()), help="sets of scikit-learn")
+    parser.add_argument("--choices", action="store_true", help="only the table of what is chosen")
     arguments = parser.parse_args()
     with threadpool_limits(limits=1, user_api="blas"):
         warm_up()
+        if arguments.choices:
+            some = {name: next(partitions(arguments.tables, name)) for name in MULTICLASS}
+            several = {name: next(own_partitions(make)) for name, make in own_sets().items()}
+            some |= {name: data for name, data in several.items() if len(np.unique(data.y)) > 2}
+            section = choices_section({name: choice_of(data) for name, data in some.items()})
+            print(section)
+            if arguments.page:
+                write_section(arguments.page, CHOICES, section)
+            return
         kept, papers, own = Kept(arguments.kept), {}, {}
         for name in arguments.names:
             papers[name] = kept.result(name, partitions(arguments.tables, name), None)

@@ -60,7 +60,7 @@ def rmse(found: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
 
 def sized(form: type, size: int, **options: object) -> NPDRegressor:
     """Return an estimator of the papers' exact algorithm with so many centres."""
-    return form(SIGMA, size, stopping="size", block_size=1, **options)
+    return form(SIGMA, size, stopping="size", **({"epsilon": 1e-6} | options))
 
 
 def interpolation_error(n_runs: int) -> tuple[str, str]:
@@ -209,7 +209,7 @@ def ridge_or_epsilon(tables: Path, n_runs: int) -> tuple[str, str]:
     for name, (splits, sigma, size) in sets.items():
         errors = []
         for split in splits:
-            options = {"stopping": "size", "block_size": 1}
+            options = {"stopping": "size", "epsilon": 1e-6}
             searched = GridSearchCV(
                 NPDRegressor(sigma, size, **options),
                 {"epsilon": [1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0]},
@@ -323,7 +323,7 @@ def spirals() -> tuple[str, str]:
     x, y = two_spirals()
     parts = []
     for size, sigma in ((90, 0.86), (120, 0.72)):  # σ as chosen in docs/results/tables.md
-        model = NPDClassifier(sigma, size, stopping="size", block_size=1).fit(x, y)
+        model = NPDClassifier(sigma, size, stopping="size", epsilon=1e-6).fit(x, y)
         first, least, second, least_2 = margins(model.decision_function)
         parts.append(
             f"NPD {size} centres: {np.mean(model.predict(x) != y):.0%} wrong, mean distance {first:.2f} and "
@@ -351,7 +351,7 @@ def normal_outputs(tables: Path) -> tuple[str, str]:
     for i, first in enumerate(classes):
         for second in classes[i + 1 :]:
             train, test = (np.isin(y, [first, second]) for y in (split.y, split.y_test))
-            model = NPDClassifier(0.5, 50, stopping="size", block_size=1)
+            model = NPDClassifier(0.5, 50, stopping="size", epsilon=1e-6)
             model.fit(split.x[train], split.y[train])
             for side in (first, second):
                 outputs = model.decision_function(split.x_test[test & (split.y_test == side)])
@@ -417,7 +417,7 @@ def one_against_the_rest() -> tuple[str, str]:
         x = (rng.normal(size=(n_frames, 39)) + rng.normal(size=(y.max() + 1, 39))[y]).astype(np.float32)
         y = y == 0 if options["block_size"] == 1 else y
         tracemalloc.start()
-        model = NPDClassifier(8.0, size, stopping="size", **options)
+        model = NPDClassifier(8.0, size, stopping="size", epsilon=1e-6, **options)
         _, seconds = timed(lambda model=model, x=x, y=y: model.fit(x, y))
         megabytes = tracemalloc.get_traced_memory()[1] / 1e6
         tracemalloc.stop()

@@ -129,10 +129,10 @@ def main() -> None:
     arguments = parser.parse_args()
 
     def classifier(sigma: float, rule: str) -> OROLSClassifier:
-        return OROLSClassifier(sigma, arguments.max_centers, stopping=rule, block_size=1, multiclass="shared")
+        return OROLSClassifier(sigma, arguments.max_centers, stopping=rule, epsilon=1e-6, multiclass="shared")
 
     def regressor(sigma: float, rule: str) -> OROLSRegressor:
-        return OROLSRegressor(sigma, arguments.max_centers, stopping=rule, block_size=1)
+        return OROLSRegressor(sigma, arguments.max_centers, stopping=rule, epsilon=1e-6)
 
     report: dict[str, object] = {"max_centers": arguments.max_centers, "runs": arguments.runs}
     with threadpool_limits(limits=1, user_api="blas"):

@@ -23,7 +23,7 @@ ALL = (100.0,)  # of the training points are centres, or the method decides
 
 
 # The papers' algorithms, centre by centre, whatever the estimators' defaults are.
-AS_IN_PAPERS: dict[str, Any] = {"selection": "residual", "stopping": "size", "block_size": 1}
+AS_IN_PAPERS: dict[str, Any] = {"selection": "residual", "stopping": "size"}
 
 
 def npd(shares: tuple[float, ...] = SHARES, **options: Any) -> Method:

@@ -103,12 +103,12 @@ def _supervised(split: Split, sigma: float) -> dict[str, Coordinates]:
     """Return coordinates whose number follows from that of the classes."""
     linear = LinearDiscriminantAnalysis(solver="eigen", shrinkage=1e-3).fit(split.x, split.y)
     n_centers = max(1, len(split.x) * _OUTPUT_PERCENT // 100)
-    machine = OROLSClassifier(sigma, n_centers, block_size=1, multiclass="shared").fit(split.x, split.y)
+    machine = OROLSClassifier(sigma, n_centers, epsilon=1e-6, multiclass="shared").fit(split.x, split.y)
     return {
         "all features": (split.x, split.x_test),
         "linear discriminants": (linear.transform(split.x), linear.transform(split.x_test)),
         f"outputs of OROLS, {_OUTPUT_PERCENT} % centres": (
-            machine.loo_decision_,  # fitted outputs are nearer to the targets than those at new points
+            machine.biased_loo_decision_,  # fitted outputs are nearer to the targets than those at new points
             machine.decision_function(split.x_test),
         ),
     }

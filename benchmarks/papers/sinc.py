@@ -114,7 +114,7 @@ def _sinc_variants() -> list[list[Variant]]:
 
 
 def _stopped(selection: str, stopping: str, sigma: float, n_train: int) -> Any:
-    options: dict[str, Any] = {"selection": selection, "stopping": stopping, "block_size": 1}
+    options: dict[str, Any] = {"selection": selection, "stopping": stopping, "epsilon": 1e-6}
     return OROLSRegressor(sigma, n_train, **options, random_state=0)
 
 

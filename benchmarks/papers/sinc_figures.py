@@ -114,7 +114,7 @@ def tuned_runs(splits: Sequence[Split], search: Search, **options: Any) -> Runs:
     search : how σ is searched
     options : of the estimator; by default it stops by GCV
     """
-    given: dict[str, Any] = {"max_centers": len(splits[0].x), "stopping": "gcv", "block_size": 1} | options
+    given: dict[str, Any] = {"max_centers": len(splits[0].x), "stopping": "gcv", "epsilon": 1e-6} | options
     width = choose_width(
         lambda sigma, _: OROLSRegressor(sigma, **given), [(s.x, s.y) for s in splits[:N_TUNED]], search
     )
@@ -139,7 +139,7 @@ def _root_error(estimator: OROLSRegressor, split: Split) -> tuple[float, int]:
 def _draw_fit(split: Split, runs: Runs, error: float, path: Path) -> None:
     from matplotlib.figure import Figure
 
-    model = OROLSRegressor(runs.sigma, FIT_CENTERS, block_size=1).fit(split.x, split.y)
+    model = OROLSRegressor(runs.sigma, FIT_CENTERS, epsilon=1e-6).fit(split.x, split.y)
     across = np.linspace(-10, 10, 500)
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()

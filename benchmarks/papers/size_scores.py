@@ -2,7 +2,7 @@
 
 The thesis names the Bayesian information criterion and the minimum description length as other ways to the
 number of centres (3.4.1), and the Bayesian evidence as another way to λ (3.4.2). All rules here judge one and
-the same path of models; see `acoustic.kernels.quick_forward`.
+the same path of models; see `acoustic.kernels.forward`.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Variant:
 
 def path_of(estimator: type[Any], options: dict[str, Any], sigma: float, epsilon: float, n: int) -> Any:
     """Return the papers' algorithm for a width, an ε and a size; a `MakePath` once two are bound."""
-    return estimator(sigma, n, epsilon=epsilon, block_size=1, **options)
+    return estimator(sigma, n, epsilon=epsilon, **options)
 
 
 def chosen_estimator(variant: Variant, choice: Choice, n_train: int) -> Any:

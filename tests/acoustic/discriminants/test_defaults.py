@@ -1,15 +1,14 @@
-"""What arguments mean for a training set, the warnings about them, and how far the defaults reach."""
+"""What arguments of NPD and OROLS mean for a training set, and the warnings about them."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits, load_wine, make_classification, make_moons
-from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.svm import SVC
+from sklearn.datasets import load_digits, make_moons
 
 from acoustic.discriminants import NPDClassifier, NPDRegressor, OROLSClassifier, OROLSRegressor
 from acoustic.discriminants.files import load_estimator, save_estimator
-from acoustic.discriminants.forward_machine import automatic_centers, plan_of
+from acoustic.discriminants.forward_machine import automatic_centers
+from acoustic.discriminants.npd_orols import THESIS_EPSILON, plan_of
 from acoustic.kernels.width import EPSILONS, FACTORS, median_width, scale_width
 
 CLASSIFIERS = [NPDClassifier, OROLSClassifier]
@@ -20,10 +19,10 @@ def moons(n=400):
     return make_moons(n, noise=0.3, random_state=0)
 
 
-def plan(x, y, pairwise=False, **arguments):
+def plan(x, y, pairwise=False, regularize=False, **arguments):
     parameters = NPDClassifier(**arguments).get_params(deep=False)
     targets = np.where(y == 1, 1.0, -1.0)[:, None]
-    return plan_of(parameters, x, targets, None, regularize=False, is_pairwise=pairwise)
+    return plan_of(parameters, x, targets, None, regularize=regularize, is_pairwise=pairwise)
 
 
 @pytest.mark.parametrize(
@@ -33,49 +32,59 @@ def test_the_number_of_centres_follows_the_number_of_points(n_points, expected):
     assert automatic_centers(n_points) == expected
 
 
-def test_without_arguments_all_is_chosen_by_leaving_out():
+@pytest.mark.parametrize("regularize", [False, True])
+def test_without_arguments_all_is_chosen_by_leaving_out(regularize):
     x, y = moons()
-    found = plan(x, y)
-    assert found.is_quick
-    assert found.config.stopping == "loo"
-    assert found.config.max_centers == 133
-    assert found.config.epsilon in EPSILONS
-    assert_allclose(found.config.sigmas[0] / scale_width(x) / np.array(FACTORS) - 1, 0, atol=4)
-    assert min(abs(found.config.sigmas[0] / scale_width(x) - f) for f in FACTORS) < 1e-9
-    assert found.config.kernel.sigma == found.config.sigmas[0]
-
-
-def test_a_block_size_is_the_papers_algorithm():
-    x, y = moons()
-    found = plan(x, y, sigma=0.5, block_size=1)
-    assert not found.is_quick
-    values = found.config.epsilon, found.config.max_centers, found.config.stopping, found.config.block_size
-    assert values == (1e-6, 100, "size", 1)
-    given = plan(x, y, sigma=0.5, block_size=8, epsilon=0.1, max_centers=7, stopping="loo").config
-    assert (given.epsilon, given.max_centers, given.stopping, given.block_size) == (0.1, 7, "loo", 8)
+    found = plan(x, y, regularize=regularize)
+    assert (found.algorithm, found.selection, found.block_size) == ("stable", "residual", 1)
+    assert (found.stopping, found.max_centers, found.regularize) == ("loo", 133, regularize)
+    assert found.epsilon in EPSILONS
+    assert min(abs(found.sigmas[0] / scale_width(x) - f) for f in FACTORS) < 1e-9
+    assert found.kernel.sigma == found.sigmas[0]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "is_quick", "block_size"),
-    [
-        ({"max_centers": 50}, False, 1),
-        ({"max_centers": 51}, True, 1),
-        ({"stopping": "gcv"}, False, 16),
-        ({"sigma": (0.3, 1.0)}, False, 16),
-        ({"kernel": "polynomial", "sigma": 1.0}, False, 16),
-        ({"selection": "random"}, True, 1),
-    ],
+    ("regularize", "epsilon", "stopping", "n_centers"),
+    [(False, THESIS_EPSILON, "tol", 133), (True, 0.0, "lambda", 400)],
 )
-def test_which_selection_is_run(arguments, is_quick, block_size):
-    found = plan(*moons(), **arguments)
-    assert (found.is_quick, found.config.block_size) == (is_quick, block_size)
+def test_the_algorithms_as_printed_have_their_own_rules(regularize, epsilon, stopping, n_centers):
+    x, y = moons()
+    found = plan(x, y, algorithm="thesis", regularize=regularize)
+    assert (found.epsilon, found.stopping, found.max_centers) == (epsilon, stopping, n_centers)
+    assert (found.algorithm, found.patience, found.block_size) == ("thesis", 1, 1)
+    given = plan(x, y, algorithm="thesis", regularize=regularize, max_centers=7, epsilon=0.1, sigma=0.5)
+    assert (given.epsilon, given.stopping, given.max_centers, given.sigmas) == (0.1, "size", 7, (0.5,))
+    # ε of neither is searched, but the width is
+    assert min(abs(found.sigmas[0] / scale_width(x) - f) for f in FACTORS) < 1e-9
+
+
+def test_all_that_is_given_is_taken():
+    x, y = moons()
+    found = plan(x, y, sigma=0.5, block_size=8, epsilon=0.1, max_centers=7, stopping="loo")
+    values = found.epsilon, found.max_centers, found.stopping, found.block_size, found.sigmas
+    assert values == (0.1, 7, "loo", 8, (0.5,))
+    assert plan(x, y, sigma=(0.3, 1.0)).sigmas == (0.3, 1.0)
+    assert plan(x, y, kernel="polynomial", sigma=1.0).kernel.name == "polynomial"
+    assert plan(x, y, stopping="gcv").stopping == "gcv"
+    assert plan(x, y, epsilon="loo").epsilon == plan(x, y).epsilon
+
+
+def test_the_block_size_of_older_files_is_one():
+    assert plan(*moons(), block_size="auto").block_size == 1
+
+
+def test_blocks_are_not_as_printed():
+    with pytest.raises(ValueError, match='block_size is 8, expected 1 with algorithm="thesis"'):
+        NPDClassifier(0.5, 10, algorithm="thesis", block_size=8).fit(*moons())
 
 
 def test_a_given_number_of_centres_is_used_up():
     x, y = moons()
-    assert plan(x, y, max_centers=60).config.stopping == "size"
+    assert plan(x, y, max_centers=60).stopping == "size"
     assert len(NPDClassifier(0.3, 60).fit(x, y).centers_) == 60
-    assert plan(x, y, pairwise=True).config.max_centers == 150
+    assert plan(x, y, pairwise=True).max_centers == 150
+    assert plan(x, y, pairwise=True).stopping == "size"
+    assert plan(x, y, pairwise=True, max_centers=9).max_centers == 9
 
 
 @pytest.mark.parametrize(("sigma", "expected"), [("scale", scale_width), ("median", median_width)])
@@ -108,34 +117,6 @@ def test_fits_can_be_repeated_without_a_seed(estimator, tmp_path):
     assert (again.sigma_, again.epsilon_) == (one.sigma_, one.epsilon_)
 
 
-@pytest.mark.parametrize("estimator", CLASSIFIERS)
-@pytest.mark.parametrize(
-    ("make", "slack"),
-    [
-        (lambda: moons(1000), 0.015),
-        (lambda: load_digits(return_X_y=True), 0.01),
-        (lambda: load_wine(return_X_y=True), 0.03),
-        (
-            lambda: make_classification(
-                2000, 5, n_informative=5, n_redundant=0, n_clusters_per_class=8, flip_y=0.2, random_state=1
-            ),
-            0.04,
-        ),
-    ],
-    ids=["moons", "digits", "wine", "noise"],
-)
-def test_defaults_err_no_more_than_a_searched_support_vector_machine(estimator, make, slack):
-    x, y = make()
-    deviation = x.std(axis=0)
-    train, test, y_train, y_test = train_test_split(
-        x / np.where(deviation > 0, deviation, 1.0), y, random_state=0, stratify=y
-    )
-    gamma = 1.0 / (2 * scale_width(train) ** 2)
-    grid = {"C": [1.0, 10.0, 100.0], "gamma": [gamma / 4, gamma, 4 * gamma]}
-    searched = GridSearchCV(SVC(), grid, cv=3).fit(train, y_train)
-    assert estimator().fit(train, y_train).score(test, y_test) >= searched.score(test, y_test) - slack
-
-
 def test_many_classes_get_a_machine_for_each_pair():
     rng = np.random.default_rng(0)
     codes = np.arange(520) % 13
@@ -145,7 +126,8 @@ def test_many_classes_get_a_machine_for_each_pair():
     assert model.curves_[0].square == 0.0  # logistic
     assert model.score(x, codes) > 0.9
     assert len(NPDClassifier().fit(x, codes % 12).machine_center_indices_) == 1
-    assert len(NPDClassifier(2.0, 40, block_size=1).fit(x, codes).machine_center_indices_) == 1
+    as_printed = NPDClassifier(2.0, 20, algorithm="thesis").fit(x, codes)
+    assert len(as_printed.machine_center_indices_) == len(as_printed.dual_coef_) == 13  # thesis 5.1.1
 
 
 @pytest.mark.parametrize("estimator", [NPDRegressor, OROLSRegressor])
@@ -176,10 +158,8 @@ class TestWarnings:
 
     def test_the_papers_algorithm_comes_without_advice(self):
         x, y = moons(120)
-        model = OROLSClassifier(0.2, 119, stopping="lambda", block_size=1).fit(x, y)
-        assert model.score(x, y) > 0.9  # of 119 centres
-        outputs = NPDClassifier(1e-4, 20, block_size=1).fit(x, y).decision_function(x + 0.5)
-        assert_array_equal(outputs, np.full(120, outputs[0]))
+        model = OROLSClassifier(0.2, 119, stopping="lambda", tol=0.0, algorithm="thesis").fit(x, y)
+        assert len(model.centers_) > 0.9 * 119
 
     @pytest.mark.parametrize("sigma", ["loo", "scale", "median", 0.3, (0.1, 1.0)])
     def test_useful_widths_pass(self, sigma):
@@ -194,12 +174,12 @@ class TestWarnings:
         ({"sigma": "best"}, "sigma is 'best', expected a finite number above 0, or several, or one of: loo"),
         ({"max_centers": "all"}, "max_centers is 'all', expected a whole number of at least 1, or \"auto\""),
         ({"max_centers": 0}, "max_centers is 0, expected a whole number of at least 1"),
+        ({"algorithm": "own"}, 'algorithm is "own", expected one of: stable, thesis'),
+        ({"held_out": 1.0}, "held_out is 1.0, expected a number of at least 0 and below 1"),
+        ({"held_out": "some"}, "held_out is 'some', expected a number of at least 0 and below 1"),
         ({"epsilon": "gcv"}, 'epsilon is "gcv", expected a finite number of at least 0, or "loo"'),
         ({"epsilon": -1.0}, "epsilon is -1.0, expected a finite number of at least 0"),
-        (
-            {"block_size": "large"},
-            "block_size is 'large', expected a whole number of at least 1, or \"auto\"",
-        ),
+        ({"block_size": "large"}, "block_size is 'large', expected a whole number of at least 1"),
         ({"stopping": "soon"}, 'stopping is "soon", expected one of: size'),
     ],
     ids=str,

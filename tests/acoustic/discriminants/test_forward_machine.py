@@ -5,14 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.discriminants import forward_machine
-from acoustic.discriminants.forward_machine import (
-    ForwardMachines,
-    Plan,
-    generator,
-    machine_of,
-    selected_paths,
-)
-from acoustic.kernels.forward import ForwardConfig
+from acoustic.discriminants.forward_machine import generator, held_out_points, machine_of
+from acoustic.discriminants.npd_orols import OROLSRegressor
+from acoustic.errors import ParameterError
+from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 
 CONFIG = ForwardConfig(Kernel(), (0.5, 2.0), 6, regularize=True)
@@ -23,15 +19,13 @@ ROWS = 10 * np.arange(50)
 def machines(problem):
     """Two machines of one and two columns of targets, on rows 0, 10, … of an estimator's points."""
     x, y = problem(50, n_targets=3)
-    paths, config = selected_paths(x, [y[:, :1], y[:, 1:]], Plan(CONFIG, False), None, 0)
-    assert config is CONFIG
+    paths = [forward_selection(x, columns, CONFIG) for columns in (y[:, :1], y[:, 1:])]
     return x, [machine_of(path, x, CONFIG.kernel, ROWS) for path in paths]
 
 
 def shown(machines):
     """Return what an estimator shows of the machines."""
-    found = ForwardMachines()
-    found._regularize = True
+    found = OROLSRegressor()
     found._keep(machines, np.zeros((50, 3)))
     return found
 
@@ -89,3 +83,27 @@ def test_generator_follows_random_state():
     assert generator(3).random() == generator(3).random() != generator(4).random()
     state = np.random.RandomState(0)
     assert generator(state).random() != generator(state).random()
+
+
+class TestHeldOutPoints:
+    CODES = np.repeat([0, 1, 2], [40, 100, 7])
+
+    def test_they_are_a_share_of_every_class(self):
+        found = held_out_points(self.CODES, 0.25, np.random.default_rng(0))
+        assert_array_equal(found, np.unique(found))
+        assert_array_equal(np.bincount(self.CODES[found]), [10, 25, 1])
+
+    def test_of_many_points_there_are_enough(self):
+        codes = np.repeat([0, 1], [40_000, 10_000])
+        counts = np.bincount(codes[held_out_points(codes, 0.25, np.random.default_rng(0))])
+        assert counts.sum() in (1000, 2000)
+        assert counts[0] == 4 * counts[1]
+
+    @pytest.mark.parametrize("share", [0, 0.0, 0.1])
+    def test_there_may_be_none(self, share):
+        assert_array_equal(held_out_points(np.array([0, 1, 1, 0]), share, np.random.default_rng(0)), [])
+
+    @pytest.mark.parametrize("share", [-0.1, 1, "all", None, np.nan])
+    def test_impossible_shares_are_named(self, share):
+        with pytest.raises(ParameterError, match="expected a number of at least 0 and below 1"):
+            held_out_points(self.CODES, share, np.random.default_rng(0))

@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from acoustic.discriminants import Calibration, NPDClassifier, OROLSClassifier
 from acoustic.discriminants.base import coefficients_of
-from acoustic.discriminants.npd_orols import coupled
+from acoustic.discriminants.forward_machine import coupled
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
 from acoustic.pairs.calibration import quadratics
@@ -39,7 +39,7 @@ def paths_of_pairs(x, codes, config, size):
 def test_decisions_are_those_of_fit_pairs(overlapping, estimator, curve):
     x, codes = sounds(overlapping)
     labels = np.array(["ah", "eh", "ih", "oh"])[codes]
-    model = estimator(SIGMA, 20, block_size=1, multiclass="ovo", calibration=Calibration("loo", curve)).fit(
+    model = estimator(SIGMA, 20, epsilon=1e-6, multiclass="ovo", calibration=Calibration("loo", curve)).fit(
         x, labels
     )
     config = replace(CONFIG, regularize=estimator is OROLSClassifier)
@@ -56,7 +56,7 @@ def test_decisions_are_those_of_fit_pairs(overlapping, estimator, curve):
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_dense_weights_are_the_machines_of_all_pairs(overlapping, estimator):
     x, codes = sounds(overlapping)
-    model = estimator(SIGMA, 20, block_size=1, multiclass="ovo").fit(x, codes)
+    model = estimator(SIGMA, 20, epsilon=1e-6, multiclass="ovo").fit(x, codes)
     assert model.dual_coef_.shape == (6, len(model.center_indices_))
     assert_array_equal(model.centers_, x[model.center_indices_])
     outputs = CONFIG.kernel.block(x.astype(float), model.centers_.astype(float)) @ model.dual_coef_.T
@@ -68,7 +68,7 @@ def test_dense_weights_are_the_machines_of_all_pairs(overlapping, estimator):
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_paths_and_ridges_are_those_of_separate_selections(overlapping, estimator):
     x, codes = sounds(overlapping)
-    model = estimator(SIGMA, 20, block_size=1, multiclass="ovo").fit(x, codes)
+    model = estimator(SIGMA, 20, epsilon=1e-6, multiclass="ovo").fit(x, codes)
     config = replace(CONFIG, regularize=estimator is OROLSClassifier)
     for size in (3, 20):
         outputs = np.empty((len(x), 6))
@@ -89,7 +89,7 @@ def test_paths_and_ridges_are_those_of_separate_selections(overlapping, estimato
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_left_out_decisions_have_the_left_out_outputs_of_each_points_own_pairs(overlapping, estimator):
     x, codes = sounds(overlapping)
-    model = estimator(SIGMA, 20, block_size=1, multiclass="ovo").fit(x, codes)
+    model = estimator(SIGMA, 20, epsilon=1e-6, multiclass="ovo").fit(x, codes)
     outputs = model.pairwise_.outputs(x).astype(float)
     config = replace(CONFIG, regularize=estimator is OROLSClassifier)
     for p, (rows, path) in enumerate(paths_of_pairs(x, codes, config, 20)):
@@ -102,7 +102,7 @@ def test_left_out_decisions_have_the_left_out_outputs_of_each_points_own_pairs(o
 
 def test_left_out_decisions_err_more_than_those_of_points_seen(overlapping):
     x, codes = overlapping([30, 30, 30], spread=0.4)
-    model = NPDClassifier(1.5, 25, block_size=1, multiclass="ovo").fit(x, codes)
+    model = NPDClassifier(1.5, 25, epsilon=1e-6, multiclass="ovo").fit(x, codes)
     decisions = model.loo_decision_, model.decision_function(x)
     left_out, seen = (np.mean(decision.argmax(axis=1) == codes) for decision in decisions)
     assert left_out < seen
@@ -112,7 +112,7 @@ def test_left_out_decisions_err_more_than_those_of_points_seen(overlapping):
 def test_general_selections_too(overlapping, options):
     x, codes = sounds(overlapping)
     model = OROLSClassifier(
-        **{"sigma": SIGMA, "max_centers": 30, "block_size": 1, "multiclass": "ovo"} | options
+        **{"sigma": SIGMA, "max_centers": 30, "epsilon": 1e-6, "multiclass": "ovo"} | options
     )
     model.set_params(random_state=0).fit(x, codes)
     widths = np.unique(model.center_sigmas_)

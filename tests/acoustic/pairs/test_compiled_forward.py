@@ -33,6 +33,7 @@ def test_the_basis_is_orthogonal(kind, sigma, regularize):
         np.ascontiguousarray(x.T),
         np.ones(n_frames, dtype=np.float32),
         y,
+        np.ones(n_frames, dtype=bool),
         np.float32(-0.5 / sigma**2),
         np.float32(1e-6),
         np.float32(-1.0),
