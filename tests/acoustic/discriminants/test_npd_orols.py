@@ -116,7 +116,8 @@ class TestClassifiers:
     def test_calibration_from_left_out_outputs_is_less_sure(self):
         x, y = moons(80, seed=3)
         sure, modest = (
-            NPDClassifier(0.2, 60, calibration=Calibration(c)).fit(x, y) for c in ("fitted", "loo")
+            NPDClassifier(0.2, 60, epsilon=1e-6, calibration=Calibration(c)).fit(x, y)
+            for c in ("fitted", "loo")
         )
         assert np.ptp(sure.curves_[0].means_) > np.ptp(modest.curves_[0].means_)
 
@@ -194,9 +195,9 @@ class TestRegressors:
     def test_gcv_stops_before_noise_is_learned(self):
         x, y = waves(noise := 150, 1)
         y = y + np.random.default_rng(1).normal(size=(noise, 1))
-        model = OROLSRegressor(0.7, 150, stopping="gcv", block_size=1).fit(x, y[:, 0])
+        model = OROLSRegressor(0.7, 150, stopping="gcv", epsilon=1e-6).fit(x, y[:, 0])
         truth = waves(2000, 1, seed=9)
-        full = NPDRegressor(0.7, 150, block_size=1).fit(x, y[:, 0])
+        full = NPDRegressor(0.7, 150, epsilon=1e-6).fit(x, y[:, 0])
         assert len(model.centers_) < 100
         assert model.score(truth[0], truth[1][:, 0]) > full.score(truth[0], truth[1][:, 0])
 
@@ -393,7 +394,7 @@ class TestAll:
 
     def test_arguments_are_those_of_the_path_and_of_a_classifier(self, estimator):
         of_path = {"sigma", "max_centers", "epsilon", "kernel", "kernel_params", "block_size"}
-        of_path |= {"selection", "stopping", "tol", "random_state"}
+        of_path |= {"selection", "stopping", "tol", "random_state", "algorithm", "held_out"}
         of_classes = {"multiclass", "calibration"} if is_classifier(estimator()) else set()
         assert estimator().get_params().keys() == of_path | of_classes
 
@@ -484,7 +485,7 @@ class TestCalibration:
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_conventions_are_those_of_every_multiclass(estimator, multiclass):
     x, y = blobs()
-    model = estimator((0.7, 1.5), 10, block_size=1, multiclass=multiclass).fit(x, y)
+    model = estimator((0.7, 1.5), 10, epsilon=1e-6, multiclass=multiclass).fit(x, y)
     n_outputs = 6 if multiclass == "ovo" else 4
     assert model.dual_coef_.shape == (n_outputs, len(model.center_indices_))
     assert len(model.intercept_) == len(model.curves_) == n_outputs

@@ -24,6 +24,7 @@ WRONG = {
     "epsilon": [-1.0, np.nan, None, "small"],
     "ridge": [-1.0, np.nan, None, "small"],
     "nu": [0.0, -1.0, np.nan, None],
+    "held_out": [-0.1, 1.0, np.nan, None, "some"],
 }
 WRONG_OF_KERNELS = {
     ("polynomial", "theta"): [np.nan, np.inf, None],
@@ -70,9 +71,11 @@ def test_kernel_parameters_are_those_of_the_kernel(estimator, kernel, params, me
         estimator(kernel=kernel, kernel_params=params).fit(*points())
 
 
-def test_at_most_twelve_arguments():
-    kernel, greedy = "kernel kernel_params sigma", "max_centers epsilon block_size selection stopping tol"
-    path, ols = f"{kernel} {greedy} random_state", f"{kernel} algorithm epsilon max_centers stopping tol"
+def test_at_most_fourteen_arguments():
+    kernel, ols = "kernel kernel_params sigma", "algorithm epsilon max_centers stopping tol"
+    path = f"{kernel} {ols} block_size held_out random_state selection"
+    sampled = "epsilon held_out max_centers random_state selection sigma stopping"
+    ols = f"{kernel} {ols}"
     pairs, krls = f"{path} calibration multiclass", f"{kernel} max_centers nu"
     expected = {
         "HoKashyapClassifier": "eta max_iter tol",
@@ -92,10 +95,12 @@ def test_at_most_twelve_arguments():
         "OLSRegressor": ols,
         "OROLSClassifier": pairs,
         "OROLSRegressor": path,
+        "ResidualSampledClassifier": f"{sampled} calibration multiclass",
+        "ResidualSampledRegressor": sampled,
     }
     found = {estimator.__name__: sorted(estimator().get_params()) for estimator in ESTIMATORS}
     assert found == {name: sorted(arguments.split()) for name, arguments in expected.items()}
-    assert max(map(len, found.values())) == 12
+    assert max(map(len, found.values())) == 14
 
 
 @pytest.mark.parametrize("name", ["OROLSClassifier", "KRLSClassifier", "LOOForwardClassifier"])

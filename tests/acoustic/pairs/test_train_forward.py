@@ -98,7 +98,7 @@ def test_the_paths_are_those_of_the_binary_estimator(overlapping):
     for p, (i, j) in enumerate(machines.pairs):
         rows = rows_of(codes, i, j)
         # the estimator's +1 is its second label: −codes makes that class i
-        binary = NPDClassifier(SIGMA, 20, block_size=1).fit(x[rows], -codes[rows])
+        binary = NPDClassifier(SIGMA, 20, epsilon=1e-6).fit(x[rows], -codes[rows])
         assert_array_equal(rows[binary.center_indices_], machines.center_indices[p])
         assert_allclose(binary.decision_function(x), outputs[:, p], rtol=0, atol=2e-4)
 

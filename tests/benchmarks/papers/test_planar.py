@@ -94,6 +94,6 @@ def test_spirals(tmp_path: Path) -> None:
     rows = rows_of(planar.spirals(Request(tmp_path, figures=tmp_path)))
     x, y = two_spirals()
     for row, n_centers in zip(rows, planar.SPIRAL_CENTERS, strict=True):
-        n_wrong = np.sum(NPDClassifier(1.0, n_centers, block_size=1).fit(x, y).predict(x) != y)
+        n_wrong = np.sum(NPDClassifier(1.0, n_centers, epsilon=1e-6).fit(x, y).predict(x) != y)
         assert row == [str(n_centers), "0", str(n_wrong), "1.00", "25.0"]
     assert (tmp_path / "two_spirals.png").read_bytes().startswith(b"\x89PNG")

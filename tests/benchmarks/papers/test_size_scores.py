@@ -20,7 +20,7 @@ def test_rules_of_the_estimators_give_the_estimators_errors(
 ) -> None:
     (split,) = sinc_runs(1, 3, 50, 0.1, 400)
     judged = judge(split, SIGMA, 40.0, is_root=True)[ridge, rule]
-    model = make(SIGMA, 20, stopping=stopping, block_size=1).fit(split.x, split.y - split.y.mean())
+    model = make(SIGMA, 20, stopping=stopping, epsilon=1e-6).fit(split.x, split.y - split.y.mean())
     expected = np.sqrt(np.mean((model.predict(split.x_test) + split.y.mean() - split.y_test) ** 2))
     assert judged.error == pytest.approx(expected, rel=1e-6)
     assert judged.n_centers == len(model.center_indices_)
