@@ -168,7 +168,7 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
     def _fit_outputs(self, X: NDArray[Any], targets: Floats, sample_weight: Floats | None) -> None:
         self._check_multiclass()
         self._forget()
-        config = replace(self._setting(X, targets, sample_weight), has_classes=True)
+        config = self._setting(X, targets, sample_weight)
         problem = _Problem.of(X, targets, sample_weight, self)
         multiclass, config, known = self._chosen(problem, config)
         self.multiclass_ = multiclass

@@ -40,13 +40,12 @@ _IN_SPAN = 1e-9  # share of its squared length that a column must have outside t
 GROWTH = (0.25, 0.5, 1.0)  # shares of the centres that there are after each block; by feel
 _SMALL = 256  # so many centres or fewer are drawn in two blocks; by feel
 _WORTH_THREADS = 1e9  # M C² from which matrix products are worth more than one thread
-_ENOUGH_HELD_OUT = 150  # points for their errors to decide; with fewer, those of all points do; by feel
+_ENOUGH_HELD_OUT = 300  # points for their errors to decide; with fewer, those of all points do; by feel
 _SCORED = 400  # rows whose leave-one-out errors decide, of those held out or of all; by feel
 _CHECKPOINTS = 12  # sizes whose leave-one-out error is computed; by feel
 _ENOUGH = 1.002  # the smallest model whose leave-one-out error is at most this many times the least; by feel
 _WORTH_MORE = 0.99  # share to which twice the centres must bring the error down; by feel
 STILL_FALLING = 0.97  # share below which the last centres have brought the error down markedly; by feel
-_SQUARES = 0.1  # weight of the squared error beside the error rate of classes; by feel
 _LEAST_SLACK = 1e-6  # least value of 1 − h where errors are compared
 
 
@@ -62,7 +61,6 @@ class SamplingConfig:
     most_centers : number that they may be raised to, each time to twice as many, while the error falls
     widths, epsilons : factors of σ and ε that are compared
     chooses_size : whether the smallest size with about the least error is taken, of twelve, or all centres
-    has_classes : whether targets are ±1 labels: errors then are mostly the rate of wrong labels
     selection : ``residual`` draws with probability ∝ residual², ``random`` uniformly
     """
 
@@ -73,7 +71,6 @@ class SamplingConfig:
     widths: tuple[float, ...] = (1.0,)
     epsilons: tuple[float, ...] = (1.0,)
     chooses_size: bool = True
-    has_classes: bool = False
     selection: Literal["residual", "random"] = "residual"
 
     @property
@@ -379,14 +376,10 @@ class _Sampler:
         return factor
 
     def _error(self, equations: NormalEquations, factor: Factor) -> float:
-        """Return the leave-one-out error at the rows that decide."""
+        """Return the squared leave-one-out error at the rows that decide."""
         targets = equations.targets[self.rows] / equations.root[self.rows, None]
-        outputs = equations.left_out(factor, self.rows)
-        misses = equations.root[self.rows, None] * (targets - outputs)
-        squared = float(np.sum(np.square(misses))) / max(len(targets), 1)
-        if not self.config.has_classes:
-            return squared
-        return float(np.mean(_codes(outputs) != _codes(targets))) + _SQUARES * squared
+        misses = equations.root[self.rows, None] * (targets - equations.left_out(factor, self.rows))
+        return float(np.sum(np.square(misses)))
 
     def _path(self, factor: Factor) -> ForwardPath:
         """Return the models of all sizes."""
@@ -412,11 +405,6 @@ class _Sampler:
             outputs,
             equations.left_out(chosen, np.arange(len(outputs))),
         )
-
-
-def _codes(outputs: Floats) -> Longs:
-    """Return the class of each row of outputs (n, R) on ±1 targets."""
-    return (outputs[:, 0] > 0).astype(np.int64) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
 
 
 def _sizes(n_most: int) -> Longs:
