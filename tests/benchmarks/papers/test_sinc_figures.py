@@ -23,7 +23,7 @@ def fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_runs_are_those_of_the_estimator() -> None:
     splits = sinc_runs(4, 0, 50, 0.1, 300)
     found = sinc_figures.tuned_runs(splits, QUICK)
-    models = [OROLSRegressor(2.5, 50, stopping="gcv", block_size=1).fit(s.x, s.y) for s in splits]
+    models = [OROLSRegressor(2.5, 50, stopping="gcv", epsilon=1e-6).fit(s.x, s.y) for s in splits]
     expected = [
         np.sqrt(np.mean((m.predict(s.x_test) - s.y_test) ** 2)) for m, s in zip(models, splits, strict=True)
     ]
