@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.datasets import make_blobs
 
 import acoustic.discriminants as discriminants
@@ -81,3 +81,23 @@ def test_a_file_that_is_none(tmp_path):
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ModelError, match="check the path or restore it"):
         load_estimator(path)
+
+
+@pytest.mark.parametrize("cls", ["NPDClassifier", "NPDRegressor", "OROLSClassifier", "OROLSRegressor"])
+@pytest.mark.parametrize("multiclass", ["shared", "ovr", "ovo"])
+def test_files_from_before_there_were_algorithms_as_printed(cls, multiclass):
+    """They lack two arguments, and their block size may be a word."""
+    x, y = make_blobs(80, 3, centers=3, random_state=0)
+    cls = getattr(discriminants, cls)
+    options = {"multiclass": multiclass} if is_classifier(cls()) else {}
+    model = cls(max_centers=10, block_size="auto", **options).fit(x, y)
+    tensors, description = pack_estimator(model)
+    for name in ("algorithm", "held_out"):
+        del description["state"][name]
+    again = unpack_estimator(tensors, description)
+    assert_array_equal(again.predict(x), model.predict(x))
+    assert again.get_params() == model.get_params()
+    assert (again.algorithm, again.held_out) == ("stable", 0.0)
+    assert_array_equal(clone(again).fit(x, y).predict(x), model.predict(x))
+    assert_array_equal(again.fit(x, y).predict(x), model.predict(x))
+    assert pack_estimator(again)[1]["class"] == description["class"]
