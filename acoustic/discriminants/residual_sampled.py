@@ -45,7 +45,8 @@ _WIDTHS, _SHARES = (1.0, 0.5, 0.25), (0.1, 1.0, 10.0)  # of σ and ε, compared 
 # Shared centres and pairs are compared on so many points at least, and so many of a class; by feel.
 _COMPARED, _COMPARED_OF_A_CLASS = 1000, 100
 # The first number of centres may be raised to all points up to so many, beyond that by a half; by feel.
-_ALL_POINTS, _MORE = 800, 1.5
+_ALL_POINTS, _MORE = 500, 1.5
+_ENOUGH_TO_JUDGE = 100  # points held out; with fewer, all points judge shared centres and pairs; by feel
 _MANY_CANDIDATES = 3  # for each centre of a pair, from which Algorithm 1 selects them; by feel
 
 
@@ -111,7 +112,7 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         the centres; ``scale`` is √(D var(X)/2), the width that ``SVC(gamma="scale")`` has; ``median`` is the
         median distance of training points
     max_centers : largest number of centres. ``auto`` begins with a third of the points, but at most 500, or 6
-        √M if that is more, and adds more while the left-out error falls: up to all of 800 points, else
+        √M if that is more, and adds more while the left-out error falls: up to all of 500 points, else
         half as many again; a warning says if it still falls then. It is 150 for a pair of classes
     epsilon : weight 2ε of the penalty αᵀPα, where P is the Gram matrix of the centres; ``loo`` takes the one
         of the least left-out error
@@ -203,15 +204,15 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         shared = few.sampled(few.targets, config)
         config = replace(config, sigma=shared.sigma, epsilon=shared.epsilon, widths=(1.0,))
         pairs = self._pairs(few, config)
-        errors = [
-            HeldOut(few.held_out, left_out).accuracy(few.targets)
-            for left_out in (shared.left_out, pairs.left_out[few.held_out])
+        judged, left_out = few.held_out, shared.left_out
+        if len(judged) < _ENOUGH_TO_JUDGE:
+            judged, left_out = np.arange(len(few.x)), shared.path.leave_one_out
+        accuracies = [
+            HeldOut(judged, outputs).accuracy(few.targets) for outputs in (left_out, pairs.left_out[judged])
         ]
-        if errors[1] > errors[0]:
-            return "ovo", config, pairs if few is problem else None
-        if few is problem:
-            return "shared", config, shared
-        return "shared", config, None
+        chosen: Multiclass = "ovo" if accuracies[1] > accuracies[0] else "shared"
+        known = pairs if chosen == "ovo" else shared
+        return chosen, config, known if few is problem else None
 
     def _pairs(self, problem: _Problem, config: SamplingConfig) -> OneVsOne:
         """Return a machine for each pair of classes."""
@@ -335,7 +336,7 @@ class _Problem:
 
 
 def _codes(targets: Floats) -> Longs:
-    """Return the classes (M,) of ±1 targets (M, R); 0 for real targets of one column."""
+    """Return the classes (M,) of ±1 targets (M, R); of real targets any."""
     if targets.shape[1] > 1:
         return np.asarray(targets.argmax(axis=1))
     return (targets[:, 0] > 0).astype(np.int64)

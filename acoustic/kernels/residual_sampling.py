@@ -9,8 +9,7 @@ Girosi 1990). To first order this is what adding ε to the diagonal of the Gram 
 
 Some of the points may be held out from candidacy: they count in the least squares but never become centres,
 so that their leave-one-out errors tell what new points meet. These errors choose the width and ε when the
-model has half of its centres, whether more centres are worth while, and ε and the size of the model at the
-end. The triangular factor RᵀR = KᵀK + 2εP gives all that an orthogonal basis gives: R = D^½ U with the U of
+model has half of its centres, whether more centres are worth while, and the size of the model at the end. The triangular factor RᵀR = KᵀK + 2εP gives all that an orthogonal basis gives: R = D^½ U with the U of
 K_m = Q_m U_m, thesis (3.76), and Q_m D^-½ = K_m R⁻¹ by one matrix product. The result so has the form of the
 papers' algorithms, `forward.ForwardPath`, with the models of all sizes.
 
@@ -282,7 +281,7 @@ class _Sampler:
         """Draw the centres and return the models."""
         error = self._draw_the_first()
         last_gain = self._draw_more(error)
-        factor = self._finished(self.config.epsilons)
+        factor = self._finished()
         left_out = None
         if 2 * len(self.equations.centers) > self.n_candidates:
             left_out = self.equations.left_out(factor, self.held_out)
@@ -361,18 +360,12 @@ class _Sampler:
         self._draw(wanted)
         return True
 
-    def _finished(self, shares: tuple[float, ...] = (1.0,)) -> Factor:
-        """Return the factor for the ε of the least error, without columns that others span."""
-        equations = self.equations
-        found = []
-        for share in shares:
-            factor = equations.factor(share * self.epsilon)
-            found.append((self._error(equations, factor) if len(shares) > 1 else 0.0, share, factor))
-        _, share, factor = min(found, key=lambda one: one[0])
-        self.epsilon *= share
-        if not (is_kept := equations.outside_the_span(factor)).all():
-            equations.drop(is_kept)
-            factor = equations.factor(self.epsilon)
+    def _finished(self) -> Factor:
+        """Return the factor without columns that others span."""
+        factor = self.equations.factor(self.epsilon)
+        if not (is_kept := self.equations.outside_the_span(factor)).all():
+            self.equations.drop(is_kept)
+            factor = self.equations.factor(self.epsilon)
         return factor
 
     def _error(self, equations: NormalEquations, factor: Factor) -> float:
