@@ -11,6 +11,7 @@ from acoustic.discriminants import NPDClassifier
 from acoustic.errors import ModelError
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
+from acoustic.kernels.residual_sampling import SamplingConfig, sample_regressors
 from acoustic.kernels.ridge import FARTHEST
 from acoustic.pairs import train_forward
 from acoustic.pairs.calibration import Calibration, fit_curve, quadratics
@@ -295,6 +296,112 @@ def test_some_pairs_are_those_of_all(overlapping):
         assert_array_equal(some.weights[p], everything.weights[whole])
         assert_array_equal(some.center_indices[p], everything.center_indices[whole])
         assert_array_equal(some_curves[p], curves[whole])
+
+
+class TestHeldOutFrames:
+    """Frames that become no centres; with enough of them in a pair, its curve is that of theirs alone."""
+
+    @pytest.mark.parametrize(
+        "change",
+        [{}, {"regularize": True}, {"block_size": 4}, {"algorithm": "thesis"}, {"selection": "random"}],
+        ids=str,
+    )
+    @pytest.mark.parametrize("is_weighted", [False, True])
+    def test_each_pair_is_a_separate_selection_among_the_others(self, overlapping, change, is_weighted):
+        x, codes = overlapping([160, 45, 180], spread=1.5)
+        held_out = np.sort(np.random.default_rng(3).permutation(385)[:140])
+        weight = np.random.default_rng(1).uniform(0.5, 2.0, 385) if is_weighted else None
+        config, own = replace(CONFIG, **change), np.bincount(codes, weight)
+        left_out = np.full((385, 3), np.nan, dtype=np.float32)
+        machines, curves = fit_pairs(
+            x, codes, 3, config, sample_weight=weight, held_out=held_out, left_out=left_out
+        )
+        assert not np.isin(machines.center_indices, held_out).any()
+        for p, (i, j) in enumerate(machines.pairs):
+            rows = rows_of(codes, i, j)
+            is_held_out = np.isin(rows, held_out)
+            path = forward_selection(
+                x[rows],
+                np.where(codes[rows] == i, 1.0, -1.0)[:, None],
+                config,
+                sample_weight=None if weight is None else weight[rows],
+                rng=np.random.default_rng((0, i, j)),
+                held_out=np.flatnonzero(is_held_out),
+            )
+            assert_array_equal(machines.center_indices[p], rows[path.indices])
+            alpha, _ = path.weights()
+            assert_allclose(machines.weights[p], alpha[:, 0], rtol=5e-3, atol=5e-3)
+            assert_allclose(left_out[rows, p], path.leave_one_out[:, 0], rtol=5e-3, atol=5e-3)
+            judging = is_held_out
+            if min(np.sum(codes[rows][is_held_out] == k) for k in (i, j)) < 30:
+                judging = np.full(len(rows), True)
+            assert judging.all() == (1 in (i, j))  # the small class has too few
+            expected = fit_curve(
+                path.leave_one_out[judging, 0],
+                np.sum(codes[rows][judging] == i),
+                (own[i], own[j]),
+                "gaussian",
+                None if weight is None else weight[rows][judging],
+            )
+            assert_allclose(curves[p], expected, rtol=1e-2, atol=1e-2)
+
+    @pytest.mark.parametrize("change", [{}, {"block_size": 4}], ids=str)
+    def test_other_curves_look_at_all_frames(self, overlapping, change):
+        x, codes = overlapping([160, 180], spread=1.5)
+        config, held_out = replace(CONFIG, **change), np.arange(0, 340, 2)
+        machines, curves = fit_pairs(
+            x, codes, 2, config, calibration=Calibration("fitted"), held_out=held_out
+        )
+        outputs = machines.outputs(x[rows_of(codes, 0, 1)])[:, 0]
+        expected = fit_curve(outputs, 160, (160, 180), "gaussian", reach=np.inf)
+        assert_allclose(curves[0], expected, rtol=1e-2, atol=1e-2)
+
+    @pytest.mark.parametrize("change", [{}, {"block_size": 4}], ids=str)
+    def test_of_a_class_or_a_pair_all_frames_may_be_held_out(self, overlapping, change):
+        x, codes = overlapping([40, 50, 60], spread=1.5)
+        held_out = np.flatnonzero(codes < 2)
+        machines, curves = fit_pairs(x, codes, 3, replace(CONFIG, **change), held_out=held_out)
+        assert_array_equal(np.sum(machines.slots >= 0, axis=1), [0, 20, 20])
+        chosen = machines.center_indices
+        assert (codes[chosen[chosen >= 0]] == 2).all()
+        assert_allclose(machines.biases[0], (40 - 50) / 90, rtol=1e-5, atol=0)
+        assert np.isfinite(quadratics(machines.outputs(x), curves)).all()
+
+    def test_none_is_as_if_nothing_was_said(self, overlapping):
+        x, codes = overlapping([60, 45, 80])
+        machines, curves = fit_pairs(x, codes, 3, CONFIG)
+        other, same = fit_pairs(x, codes, 3, CONFIG, held_out=np.zeros(0, dtype=np.int64))
+        assert_array_equal(machines.weights, other.weights)
+        assert_array_equal(curves, same)
+
+
+@pytest.mark.parametrize("selection", ["residual", "random"])
+@pytest.mark.parametrize("n_held_out", [0, 90])
+def test_centres_of_pairs_may_be_drawn(overlapping, n_held_out, selection):
+    x, codes = overlapping([60, 45, 80, 70], spread=1.5)
+    held_out = np.arange(0, 2 * n_held_out, 2)
+    config = SamplingConfig(SIGMA, 0.01, 20, 20, chooses_size=False, selection=selection)
+    left_out, paths = np.full((255, 6), np.nan, dtype=np.float32), []
+    machines, curves = fit_pairs(
+        x, codes, 4, config, held_out=held_out, left_out=left_out, paths=paths, seed=5
+    )
+    outputs = machines.outputs(x)
+    for p, (i, j) in enumerate(machines.pairs):
+        rows = rows_of(codes, i, j)
+        found = sample_regressors(
+            x[rows],
+            np.where(codes[rows] == i, 1.0, -1.0)[:, None],
+            config,
+            held_out=np.flatnonzero(np.isin(rows, held_out)),
+            rng=np.random.default_rng((5, i, j)),
+        )
+        assert_array_equal(machines.center_indices[p], rows[found.path.indices])
+        assert_array_equal(paths[p].indices, rows[found.path.indices])
+        assert_allclose(machines.weights[p], found.path.weights()[0][:, 0], rtol=1e-6, atol=1e-9)
+        assert_allclose(outputs[rows, p], found.path.fitted[:, 0], rtol=0, atol=1e-3)
+        assert_allclose(left_out[rows, p], found.path.leave_one_out[:, 0], rtol=1e-4, atol=1e-5)
+    assert np.isfinite(curves).all()
+    assert not np.isin(machines.center_indices, held_out).any()
 
 
 def test_duplicated_frames(overlapping):
