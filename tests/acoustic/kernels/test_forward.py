@@ -110,7 +110,51 @@ CONFIGS = {
     "random": replace(NPD, selection="random", block_size=3),
     "error reduction": replace(NPD, selection="error_reduction", block_size=2, n_candidates=9),
     "widths": replace(NPD, sigmas=(0.5, 1.0, 2.0)),
+    "npd as printed": replace(NPD, algorithm="thesis"),
+    "orols as printed": replace(OROLS, algorithm="thesis"),
 }
+
+
+class TestHeldOut:
+    HELD_OUT = np.arange(0, 80, 3)
+
+    @pytest.mark.parametrize("name", CONFIGS)
+    def test_no_point_becomes_a_centre(self, problem, name):
+        x, y = problem(n_targets=2)
+        path = forward_selection(x, y, replace(CONFIGS[name], max_centers=30), held_out=self.HELD_OUT)
+        assert len(path.indices) == 30
+        assert not np.isin(path.indices, self.HELD_OUT).any()
+
+    @pytest.mark.parametrize("algorithm", ["stable", "thesis"])
+    def test_next_centre_has_the_largest_residual_of_the_others(self, problem, design, algorithm):
+        x, y = problem(n_targets=2)
+        config = replace(NPD, algorithm=algorithm)
+        path = forward_selection(x, y, config, held_out=self.HELD_OUT)
+        for size in range(15):
+            k = design(x, path, config, size)
+            residual = np.sum((y - k @ np.linalg.lstsq(k, y, rcond=None)[0]) ** 2, axis=1)
+            residual[path.indices[:size]] = residual[self.HELD_OUT] = -1.0
+            assert residual.argmax() == path.indices[size]
+
+    def test_weights_are_least_squares_at_all_points(self, problem, design):
+        x, y = problem()
+        path = forward_selection(x, y, NPD, held_out=self.HELD_OUT)
+        k = design(x, path, NPD)
+        weights, bias = path.weights()
+        expected = np.linalg.lstsq(k, y, rcond=None)[0]
+        assert_allclose(np.vstack([bias, weights]), expected, rtol=1e-7, atol=1e-8)
+        for i in self.HELD_OUT[:5]:
+            others = np.delete(np.arange(len(x)), i)
+            without = np.linalg.lstsq(k[others], y[others], rcond=None)[0]
+            assert_allclose(path.leave_one_out[i], k[i] @ without, rtol=0, atol=1e-7)
+
+    def test_all_others_and_none_may_be_taken(self, problem):
+        x, y = problem()
+        found = forward_selection(x, y, replace(NPD, max_centers=500), held_out=self.HELD_OUT)
+        assert_array_equal(np.sort(found.indices), np.setdiff1d(np.arange(80), self.HELD_OUT))
+        nobody = forward_selection(x, y, NPD, held_out=np.arange(80))
+        assert len(nobody.indices) == 0
+        assert_allclose(nobody.fitted, np.full((80, 1), y.mean()), rtol=1e-12, atol=0)
 
 
 class TestPath:

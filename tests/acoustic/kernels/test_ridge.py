@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from acoustic.kernels.forward import ForwardConfig, forward_selection
 from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.ridge import gcv_score, next_ridge, settled_ridge
+from acoustic.kernels.ridge import gcv_score, next_ridge, printed_ridge, settled_ridge
 
 GAUSSIAN = Kernel("gaussian", 1.0)
 NPD = ForwardConfig(GAUSSIAN, (1.0,), 15)
@@ -61,6 +61,26 @@ def test_ridge_follows_the_printed_formula(problem, design, orthogonal):
     unexplained = np.sum(y**2) - np.sum(path.products**2 / path.kappa[:, None])
     found = next_ridge(path.kappa, path.products, unexplained, len(x), ridge)
     assert_allclose(found, expected, rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.37, 60.0])
+def test_ridge_as_printed_is_the_formula_without_guard(problem, design, orthogonal, ridge):
+    x, y = problem()
+    path = forward_selection(x, y, OROLS)
+    q, _ = orthogonal(design(x, path, OROLS))
+    kappa, products = np.sum(q**2, axis=0), q.T @ y
+    p = np.eye(len(x)) - q @ np.diag(1 / (kappa + ridge)) @ q.T  # (3.81)
+    alpha = products[:, 0] / (kappa + ridge)  # (3.83)
+    slope = np.sum(kappa / (kappa + ridge) ** 2)
+    expected = slope * np.sum((p @ y) ** 2) / (np.trace(p) * np.sum(alpha**2 / (kappa + ridge)))
+    found = printed_ridge(kappa, products, float(np.sum((p @ y) ** 2)), len(x), ridge)
+    assert_allclose(found, expected, rtol=1e-9, atol=0)
+
+
+def test_ridge_as_printed_may_run_away_but_stays_finite():
+    kappa = np.array([50.0, 2.0])
+    assert printed_ridge(kappa, np.array([[1e-3], [1e-4]]), 50.0, 50, 0.25) > 1e3
+    assert printed_ridge(kappa, np.zeros((2, 1)), 50.0, 50, 0.25) == 0.25
 
 
 def test_ridge_that_runs_away_is_refused():
