@@ -37,14 +37,17 @@ from foundation.errors import AsrError
 PARTS: dict[str, Part] = {
     **planar.PARTS,
     **characters.PARTS,
+    "printed-characters": printed.PARTS["printed-characters"],
     **benchmarks.PARTS,
-    **printed.PARTS,
+    "printed-benchmarks": printed.PARTS["printed-benchmarks"],
     **equal_centers.PARTS,
     **leave_one_out.PARTS,
     **kernel_choices.PARTS,
     **sinc.PARTS,
     **sinc_figures.PARTS,
+    "printed-sinc": printed.PARTS["printed-sinc"],
     **regression.PARTS,
+    "printed-regression": printed.PARTS["printed-regression"],
     **size_scores.PARTS,
     **reduction.PARTS,
 }

@@ -17,7 +17,6 @@ from acoustic.discriminants import OROLSRegressor
 from benchmarks.papers.datasets import Split, sinc_runs
 from benchmarks.papers.layout import table
 from benchmarks.papers.parts import Part, Request
-from benchmarks.papers.printed import FEW_RULES, ROOT_ERROR, Stopped, by_rules
 from benchmarks.papers.width_search import Search, choose_width
 from foundation.arrays import Floats
 from foundation.threads import single_threaded_libraries
@@ -31,7 +30,6 @@ NOISES = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4)  # of figure 5.4
 NOISE_POINTS = 100  # training points of figure 5.4
 _RATIO = 0.3  # growth of the RMSE with the noise that the thesis states
 _DPI = 110
-_PRINTED_HEADER = tuple(f"as printed, {rule}" for rule in FEW_RULES)
 
 
 @dataclass(frozen=True)
@@ -69,16 +67,16 @@ def fit(request: Request) -> str:
 def sizes(request: Request) -> str:
     """Draw figure 5.3; return the error for each number of training points."""
     points = SIZES[1:4:2] if request.is_quick else SIZES
-    draws = [sinc_runs(_n_runs(request), request.search.seed, n, NOISE) for n in points]
-    found = [tuned_runs(splits, request.search) for splits in draws]
-    printed = [_printed(splits, request) for splits in draws]
-    if request.figures:
-        _draw_curve(points, found, printed, "training points", request.figures / "sinc_sizes.png")
-    rows = [
-        (str(n), runs.text, f"{runs.n_centers:.1f}", f"{runs.sigma:.2f}", *_printed_cells(stopped, n))
-        for n, runs, stopped in zip(points, found, printed, strict=True)
+    found = [
+        tuned_runs(sinc_runs(_n_runs(request), request.search.seed, n, NOISE), request.search) for n in points
     ]
-    header = ("training points", "RMSE", "centres", "σ", *_PRINTED_HEADER)
+    if request.figures:
+        _draw_curve(points, found, "training points", request.figures / "sinc_sizes.png")
+    rows = [
+        (str(n), runs.text, f"{runs.n_centers:.1f}", f"{runs.sigma:.2f}")
+        for n, runs in zip(points, found, strict=True)
+    ]
+    header = ("training points", "RMSE", "centres", "σ")
     text = table(f"RMSE ± deviation over {_n_runs(request)} runs, noise {NOISE}", header, rows)
     return f"{text}\n\n{request.picture('sinc_sizes.png', 'RMSE over training points')}".strip()
 
@@ -86,28 +84,23 @@ def sizes(request: Request) -> str:
 def noises(request: Request) -> str:
     """Draw figure 5.4; return the error for each level of noise and its growth."""
     levels = NOISES[1:4:2] if request.is_quick else NOISES
-    draws = [sinc_runs(_n_runs(request), request.search.seed, NOISE_POINTS, noise) for noise in levels]
-    found = [tuned_runs(splits, request.search) for splits in draws]
-    printed = [_printed(splits, request) for splits in draws]
-    slope = float(np.polyfit(levels, [runs.errors.mean() for runs in found], 1)[0])
-    printed_slopes = [
-        f"{np.polyfit(levels, [np.mean(stopped[r].errors) for stopped in printed], 1)[0]:.2f}"
-        for r in range(len(FEW_RULES))
+    found = [
+        tuned_runs(sinc_runs(_n_runs(request), request.search.seed, NOISE_POINTS, noise), request.search)
+        for noise in levels
     ]
+    slope = float(np.polyfit(levels, [runs.errors.mean() for runs in found], 1)[0])
     if request.figures:
-        _draw_curve(levels, found, printed, "noise", request.figures / "sinc_noise.png", slope=_RATIO)
+        _draw_curve(levels, found, "noise", request.figures / "sinc_noise.png", slope=_RATIO)
     rows = [
-        (f"{noise:g}", runs.text, f"{runs.n_centers:.1f}", f"{runs.sigma:.2f}",
-         *_printed_cells(stopped, NOISE_POINTS))
-        for noise, runs, stopped in zip(levels, found, printed, strict=True)
-    ]  # fmt: skip
-    header = ("noise", "RMSE", "centres", "σ", *_PRINTED_HEADER)
+        (f"{noise:g}", runs.text, f"{runs.n_centers:.1f}", f"{runs.sigma:.2f}")
+        for noise, runs in zip(levels, found, strict=True)
+    ]
+    header = ("noise", "RMSE", "centres", "σ")
     text = table(
         f"RMSE ± deviation over {_n_runs(request)} runs, {NOISE_POINTS} training points", header, rows
     )
     growth = (
-        f"A straight line through these errors has the slope {slope:.2f}, as printed "
-        f"{' and '.join(printed_slopes)}; the thesis says about {_RATIO}."
+        f"A straight line through these errors has the slope {slope:.2f}; the thesis says about {_RATIO}."
     )
     return f"{text}\n\n{growth}\n\n{request.picture('sinc_noise.png', 'RMSE over noise')}".strip()
 
@@ -130,19 +123,6 @@ def tuned_runs(splits: Sequence[Split], search: Search, **options: Any) -> Runs:
     )
     errors, n_centers = np.array(found).T
     return Runs(width.sigma, errors, float(n_centers.mean()))
-
-
-def _printed(splits: Sequence[Split], request: Request) -> list[Stopped]:
-    """Return the runs of Algorithm 2 as printed, which stops when λ settles."""
-    tuned = [(s.x, s.y) for s in splits[:N_TUNED]]
-    return by_rules(splits, tuned, ROOT_ERROR, len(splits[0].x), request, rules=FEW_RULES)
-
-
-def _printed_cells(stopped: Sequence[Stopped], n_points: int) -> list[str]:
-    return [
-        f"{np.mean(s.errors):.4f} ± {np.std(s.errors):.4f} ({np.mean(s.centers) * n_points / 100:.1f})"
-        for s in stopped
-    ]
 
 
 def _n_runs(request: Request) -> int:
@@ -176,29 +156,20 @@ def _draw_fit(split: Split, runs: Runs, error: float, path: Path) -> None:
 
 
 def _draw_curve(
-    across: Sequence[float],
-    found: Sequence[Runs],
-    printed: Sequence[Sequence[Stopped]],
-    label: str,
-    path: Path,
-    slope: float | None = None,
+    across: Sequence[float], found: Sequence[Runs], label: str, path: Path, slope: float | None = None
 ) -> None:
-    """Draw the mean error and its deviation over runs, the means as printed, and the thesis's slope."""
+    """Draw the mean error and its deviation over runs, and a line of the thesis's slope."""
     from matplotlib.figure import Figure
 
     means, deviations = (np.array([f(runs.errors) for runs in found]) for f in (np.mean, np.std))
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     axes.fill_between(across, means - deviations, means + deviations, color="#1b9e77", alpha=0.2, lw=0)
-    axes.plot(across, means, color="#1b9e77", marker="o", ms=4, label="stops by GCV, mean ± deviation")
-    for r, (rule, style) in enumerate(zip(FEW_RULES, ("#d95f02", "#7570b3"), strict=True)):
-        own = [float(np.mean(stopped[r].errors)) for stopped in printed]
-        axes.plot(across, own, color=style, marker=".", lw=1, label=f"as printed, {rule}")
+    axes.plot(across, means, color="#1b9e77", marker="o", ms=4, label="mean ± deviation over runs")
     if slope is not None:
         line = means[0] + slope * (np.array(across) - across[0])
         axes.plot(across, line, color="0.4", ls="--", label=f"slope {slope} (thesis)")
-    most = 1.6 * float((means + deviations)[1:].max())
-    axes.set(xlabel=label, ylabel="RMSE", ylim=(0, max(most, float(means[0]))))
+    axes.set(xlabel=label, ylabel="RMSE", ylim=(0, None))
     axes.legend()
     _save(figure, path)
 
@@ -219,8 +190,7 @@ PARTS = {
     ),
     "sinc-sizes": Part(
         "The error over the number of points (thesis figure 5.3, OROLS figure 2)",
-        "OROLS that stops by GCV, σ chosen for each number of points as above; beside it Algorithm 2 line by "
-        "line, which stops when λ settles (number of centres in brackets). The thesis: the error "
+        "OROLS that stops by GCV, σ chosen for each number of points as above. The thesis: the error "
         "“decreases rapidly with increasing number of training instance and converges to a highly confident "
         "value”.",
         sizes,
@@ -228,8 +198,7 @@ PARTS = {
     ),
     "sinc-noise": Part(
         "The error over the noise (thesis figure 5.4, OROLS figure 3)",
-        "OROLS that stops by GCV, σ chosen for each level of noise as above; beside it Algorithm 2 line by "
-        "line, which stops when λ settles (number of centres in brackets). The thesis: the error "
+        "OROLS that stops by GCV, σ chosen for each level of noise as above. The thesis: the error "
         "“increases only in a ratio of about 0.3 with respect to the noise standard deviation”.",
         noises,
         draws=True,
