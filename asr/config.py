@@ -22,7 +22,7 @@ from acoustic.hmm.tying import TyingConfig
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
-from acoustic.ways import PRESETS, WAYS, find_way
+from acoustic.ways import PRESETS, WAYS, find_way, in_words, meant, promised
 from asr.errors import ConfigError
 from asr.systems import GmmSystem, GrammarName, HybridSystem, System
 from decoder.decoder import DecoderConfig
@@ -328,6 +328,20 @@ def section_of(system: System) -> str:
     return find_way(system.way).section if isinstance(system, HybridSystem) else ""
 
 
+def trained_in_words(system: System, config: ExperimentConfig) -> str:
+    """Return what a system will be with a configuration, in words.
+
+    >>> trained_in_words(HybridSystem("pools"), ExperimentConfig())[:51]
+    'pairs of states share up to 100 centres a state, ch'
+    """
+    if isinstance(system, GmmSystem):
+        return in_words({"kind": "gmm", "gaussians_a_state": system.n_components})
+    found = promised(system.way, config.of_way(system.way))
+    if not config.hybrid.gmm_weight:
+        return in_words(found)
+    return in_words({"kind": "combined", "first": found, "second": {"kind": "gmm"}})
+
+
 def _is_tied(system: System, config: ExperimentConfig) -> bool:
     return _is_hybrid(system, config) and config.hybrid.units != "phone"
 
@@ -345,25 +359,26 @@ def _of_kinds(*kinds: str) -> Callable[[System, ExperimentConfig], bool]:
 
 def _of_section(section: str) -> Home:
     """Return the home of a section: the models whose way of training has it."""
-    rows = [way for way in WAYS.values() if way.section == section]
-    said = [_listed(way.model for way in rows if way.presets == PRESETS)]
+    names = [name for name, way in WAYS.items() if way.section == section]
+    in_all = [name for name in names if all(meant(name, preset) == name for preset in PRESETS)]
+    said = [_listed(in_all)]
     for preset in PRESETS:
-        if models := _listed(way.model for way in rows if way.presets == (preset,)):
-            said.append(f"{models} of the preset {preset}")
+        if own := [name for name in names if name not in in_all and meant(name, preset) == name]:
+            said.append(f"{_listed(own)} of the preset {preset}")
     return Home(", and ".join(filter(None, said)), lambda system, config: section_of(system) == section)
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Return different names as a person lists them.
+    """Return names as a person lists them.
 
-    >>> _listed(["npd", "orols", "npd", "svm"])
+    >>> _listed(["npd", "orols", "svm"])
     'npd, orols and svm'
     """
-    *first, last = [*dict.fromkeys(names)] or [""]
+    *first, last = [*names] or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 
-_MODELS = [*dict.fromkeys(way.model for way in WAYS.values())]
+_MODELS = list(WAYS)
 _PROJECTED = Home("gmm-lda, and hybrids with hybrid.input_projection=lda", _is_projected)
 _OUR_OWN = Home(
     _listed(_MODELS), lambda system, config: isinstance(system, HybridSystem) and system.way in WAYS
@@ -381,7 +396,7 @@ HOMES: dict[str, Home] = {
     "hybrid.sigma": _OUR_OWN,
     "hybrid.calibration": _OUR_OWN,
     "hybrid.coupling": Home(
-        _listed(way.model for way in WAYS.values() if way.kind == "pairwise"), _of_kinds("pairwise")
+        _listed(name for name, way in WAYS.items() if way.kind == "pairwise"), _of_kinds("pairwise")
     ),
     **{way.section: _of_section(way.section) for way in WAYS.values()},
     "chosen_on_dev": _OUR_OWN,

@@ -15,7 +15,8 @@ from itertools import combinations
 from pathlib import Path
 
 from acoustic.model import JSON_NAME, TENSORS_NAME
-from asr.config import ExperimentConfig, check_settings, with_preset, with_settings
+from acoustic.ways import meant
+from asr.config import ExperimentConfig, check_settings, trained_in_words, with_preset, with_settings
 from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.speech_data import SpeechData
@@ -88,7 +89,8 @@ class Experiment:
 
         The names are those of directories: without a colon, which Windows does not allow in one.
         """
-        systems = {name.replace(":", "-"): find_system(name, self.preset) for name in models}
+        names = dict.fromkeys(meant(name, self.preset) for name in models)
+        systems = {name.replace(":", "-"): find_system(name, self.preset) for name in names}
         for name, system in systems.items():
             check_system(name, system, self.config)
         return systems
@@ -136,6 +138,8 @@ class Experiment:
         models = tuple(systems)
         if not briefly:
             say(f"{', '.join(models)} by the recipe {self.loaded.name}; the log is {self.out / LOG}")
+            for name, system in systems.items():
+                say(f"{name}: {trained_in_words(system, self.config)}")
         self._warn_of_another_corpus()
         self._write_config(models)
         self.begin()

@@ -1,6 +1,6 @@
 """The training as a list of steps, in the order in which they happen.
 
-With train, dev and test, the default model ``npd`` has these::
+With train, dev and test, the default model ``pools`` has these::
 
     task, words                                     # what the recipe prepares
     features-train, features-dev, features-test, grammars
@@ -9,11 +9,11 @@ With train, dev and test, the default model ``npd`` has these::
     fit-8, fitting                                  # without texts that are far off what is heard
     units-context                                   # tied states, and the state of each frame
     features-train-warp-0.93, features-train-warp-1.07
-    hybrid-npd-pools, adapting-hybrid-npd-pools     # discriminants; where the states' frames lie
-    tuning-npd                                      # weights of the decoder, on dev
+    hybrid-pools, adapting-hybrid-pools             # discriminants; where the states' frames lie
+    tuning-pools                                    # weights of the decoder, on dev
 
-then all from ``usable`` to ``adapting-hybrid-npd-pools`` again on train and dev together (``usable-dev`` …),
-and at last ``confidence-npd``, ``grammars-dev``, ``recognizer-npd`` and ``test-npd``.
+then all from ``usable`` to ``adapting-hybrid-pools`` again on train and dev together (``usable-dev`` …),
+and at last ``confidence-pools``, ``grammars-dev``, ``recognizer-pools`` and ``test-pools``.
 
 `beginning` returns the first two steps, which prepare the task. They take moments, and what they find
 (`asr.training.task.Found`) decides what else there is to do: which splits have utterances, whether the

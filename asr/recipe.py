@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from acoustic.ways import meant, note_on
 from asr.errors import ConfigError, ExperimentError
 from asr.files import check_outside
 from foundation.errors import did_you_mean
@@ -62,7 +63,7 @@ class Recipe:
     prepare: Callable[[Path, Path], None]
     config: ExperimentConfig = field(default_factory=_defaults)
     thesis: HybridConfig = field(default_factory=_hybrid_of_thesis)
-    models: tuple[str, ...] = ("gmm", "npd")
+    models: tuple[str, ...] = ("gmm", "pools")
     needs_corpus: bool = True
     is_synthetic: bool = False
 
@@ -175,9 +176,17 @@ def _import_script(path: Path) -> ModuleType:
     return module
 
 
-def models_of(loaded: LoadedRecipe, models: str | Sequence[str]) -> Sequence[str]:
-    """Return the names of the models that are asked for, the recipe's own if none are."""
-    return ([models] if isinstance(models, str) else models) or loaded.recipe.models
+def models_of(loaded: LoadedRecipe, models: str | Sequence[str], preset: str) -> tuple[str, ...]:
+    """Return the names of the models that are asked for, the recipe's own if none are.
+
+    A name that means another model in the preset is replaced by that one's, and a line says so.
+    """
+    from asr.progress import say  # not for the names of recipes
+
+    asked = dict.fromkeys(([models] if isinstance(models, str) else models) or loaded.recipe.models)
+    for note in filter(None, (note_on(name, preset) for name in asked)):
+        say(note)
+    return tuple(dict.fromkeys(meant(name, preset) for name in asked))
 
 
 def check_corpus(loaded: LoadedRecipe, corpus: str | Path | None, out: str | Path | None) -> None:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acoustic.alignment import Alignment, FitCurve, Frames, align_frames, align_with_margins
+from acoustic.emissions.kinds import describe
 from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.viterbi import BLOCK_FRAMES
 from acoustic.model import AcousticModel, load_model
+from acoustic.ways import in_words
 from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.formats.model_directories import (
     DECODING,
@@ -26,6 +28,7 @@ from asr.formats.model_directories import (
     read_wording,
 )
 from asr.language.grammars import read_grammar
+from asr.progress import say
 from asr.spotting.rejection import USUAL, Judge, Keywords, Rejection, read_keywords, read_rule
 from asr.transcribe import (
     Parts,
@@ -109,6 +112,9 @@ class Recognizer:
         name, config, first = decoding_options(path / DECODING, grammar)
         lexicon = Lexicon.read(path / LEXICON)
         acoustic_model = load_model(path)
+        if model not in (None, path.resolve().name):
+            what = in_words(describe(acoustic_model.emissions))
+            say(f"{model} is another name of {path.resolve().name} here: {what}")
         for options in (config, first):
             check_shift(path, options, acoustic_model.front_end.frame_shift_s)
         decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from acoustic.ways import PRESETS, SCIKIT_LEARN, WAYS, find_way
+from acoustic.ways import PRESETS, SCIKIT_LEARN, WAYS, find_way, meant
 from asr.errors import ConfigError
 from foundation.errors import did_you_mean
 from foundation.version import code_of
@@ -55,7 +55,7 @@ SYSTEMS: dict[str, System] = {
     "gmm-lda16": GmmSystem(16, "lda"),
     "gmm-cmllr": GmmSystem(8, adapts=True),
     "gmm-lda-cmllr": GmmSystem(8, "lda", adapts=True),
-    **{way.model: HybridSystem(name) for name, way in WAYS.items() if name == way.model},
+    **{name: HybridSystem(name) for name in WAYS},
 }
 GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa", "jsgf", "slf"]
 SPARSITY_SIZES = (25, 50, 100, 200)  # numbers of centres that ``asr sparsity`` tries; by feel
@@ -65,13 +65,11 @@ _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 def find_system(name: str, preset: str = "best") -> System:
     """Return the system with this name: one of `SYSTEMS`, or with another number of Gaussians, as ``gmm4``.
 
-    Which way of training a name means in a preset stands in `acoustic.ways.WAYS`.
+    What a name means in a preset says `acoustic.ways.meant`.
     """
     if preset not in PRESETS:
         raise ConfigError(f'preset "{preset}" is not known; expected one of: {", ".join(PRESETS)}')
-    for way, row in WAYS.items():
-        if row.model == name and preset in row.presets:
-            return HybridSystem(way)
+    name = meant(name, preset)
     if name in SYSTEMS:
         return SYSTEMS[name]
     if numbered := _NUMBERED.fullmatch(name):

@@ -83,7 +83,7 @@ def _faults_of_settings(recipe: Recipe) -> Iterator[str]:
     if not isinstance(recipe.config, ExperimentConfig):
         yield f"config is a {type(recipe.config).__name__}, expected an asr.ExperimentConfig"
     if isinstance(recipe.models, str) or not recipe.models:
-        yield f'models is {recipe.models!r}, expected one name or more, as ("gmm", "npd")'
+        yield f'models is {recipe.models!r}, expected one name or more, as ("gmm", "pools")'
         return
     for model in recipe.models:
         try:

@@ -1,10 +1,10 @@
 """Models compared on all 84 speakers of AN4, five folds without a common speaker, paired by utterance.
 
     asr train an4 --corpus ../shared/data/an4 --out exp/an4
-    python benchmarks/an4_folds.py --corpus ../shared/data/an4 --weights exp/an4 --models gmm npd \
+    python benchmarks/an4_folds.py --corpus ../shared/data/an4 --weights exp/an4 --models gmm pools \
         --page docs/results/an4.md --section folds
-    python benchmarks/an4_folds.py --corpus ../shared/data/an4 --weights exp/an4 --weights-of npd \
-        --models pools@pools.n_centers=200 npd
+    python benchmarks/an4_folds.py --corpus ../shared/data/an4 --weights exp/an4 --weights-of pools \
+        --models pools@pools.choice=random@pools.n_centers=200 pools
 
 The official train and test sets together; speakers sorted by code point, fold k tests those at k, k + 5, k +
 10, … With ``--parts train --set …`` a choice can be made without the official test.
@@ -13,7 +13,7 @@ Each fold trains on the other speakers alone, flat start and projection included
 decoder weights are those the experiment tuned on its dev speakers (ten of these 84, so the level is slightly
 optimistic; the comparison is not favoured, each model having its own weights). Models that the experiment
 does not have get the weights of the model ``--weights-of``. ``NAME@KEY=VALUE`` is a model with an option of
-its own. The bigram is of the fold's training text.
+its own, ``NAME@KEY=VALUE@KEY=VALUE`` one with two. The bigram is of the fold's training text.
 
 Intervals and p values are `asr.scoring.scoring.compare`'s, over utterances; utterances of one speaker are not
 independent, so the speakers that are better and worse, with a sign test over them, stand beside.
@@ -38,6 +38,7 @@ from report import argument_parser, markdown_table, print_table, write_report
 from scipy import stats
 
 from acoustic.model import load_model
+from acoustic.ways import meant
 from asr.config import ExperimentConfig, with_settings
 from asr.corpora.corpus import Corpus, write_corpus
 from asr.engines.clusters import running_on
@@ -111,8 +112,8 @@ def tuned_configs(
 
 def with_own_settings(fold: Experiment, model: str) -> Experiment:
     """Return the experiment with the options of its own that a model ``NAME@KEY=VALUE`` has."""
-    _, _, setting = model.partition("@")
-    config = with_settings(fold.config, [setting] if setting else [])
+    _, *settings = model.split("@")
+    config = with_settings(fold.config, settings)
     return Experiment(fold.loaded, fold.corpus_dir, fold.out, config, fold.preset, fold.store)
 
 
@@ -251,7 +252,8 @@ def main() -> None:
     parser.add_argument(
         "--weights-of", metavar="MODEL", help="whose weights models have that are not in the experiment"
     )
-    parser.add_argument("--models", nargs="+", default=list(SYSTEMS), help=f"among {', '.join(SYSTEMS)}")
+    known = [name for name in SYSTEMS if meant(name, "best") == name]
+    parser.add_argument("--models", nargs="+", default=known, help=f"among {', '.join(known)}")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument(
         "--tested", type=int, nargs="+", metavar="FOLD", help="folds that are run; all by default"

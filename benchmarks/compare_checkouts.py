@@ -4,7 +4,7 @@
         --an4 ../shared/data/an4 --fsdd ../shared/data/fsdd --out report.json
     python benchmarks/compare_checkouts.py --before ../base --after . --speed --out speed.json
 
-The runs are ``RECIPE-best`` (models gmm, npd) and ``RECIPE-thesis`` (npd, orols, svm) of every recipe whose
+The runs are ``RECIPE-best`` (models gmm, pools) and ``RECIPE-thesis`` (npd, orols, svm) of every recipe whose
 corpus is given. Each is trained by both checkouts on one BLAS thread, in ``WORK/before-COMMIT/RUN`` and
 ``WORK/after-COMMIT/RUN``; finished runs of an earlier call there are reused. ``--before-exp RUN=DIR`` and
 ``--after-exp RUN=DIR`` give experiments that were made elsewhere. For a checkout with changed files, or
@@ -23,7 +23,10 @@ What differs has a name, ``RECIPE-MODEL-PRESET-KIND``, where the kind is
     decoding     decoding.json, the tuned weights and decoder options
     missing      the model itself, in one or both
 
-``--expect`` names an intended difference, with or without the recipe: ``--expect npd-best-model``.
+``--expect`` names an intended difference, with or without the recipe: ``--expect pools-best-model``.
+Checkouts from before the pooled system was called ``pools`` (``npd`` of the preset best, where ``pools``
+was another model) cannot be compared in ``RECIPE-best`` but for ``gmm``: ``--models gmm``.
+
 The exit code is 1 if anything else differs. Seconds are shown, never judged: compare them on an idle machine,
 or by ``--speed``, which trains and scores machines of pairs on fixed synthetic frames in turn by one checkout
 and the other (`pair_speed`).
@@ -54,7 +57,7 @@ from experiment_differences import (
 from report import argument_parser, markdown_table, write_report
 
 RECIPES = ("an4", "fsdd", "folder")
-MODELS = {"best": ("gmm", "npd"), "thesis": ("npd", "orols", "svm")}  # of each preset
+MODELS = {"best": ("gmm", "pools"), "thesis": ("npd", "orols", "svm")}  # of each preset
 SIDES = ("before", "after")
 _N_NAMED = 8  # tensors and entries of a model in the table; the JSON has all
 _SPEED = Path(__file__).with_name("pair_speed.py")

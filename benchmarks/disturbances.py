@@ -1,6 +1,6 @@
 """Streams that something disturbs: word accuracy on AN4's dev speakers with a click, another gain, a pause.
 
-    asr train an4 --corpus AN4 --out exp/an4dev --model gmm --model npd --set retrain_with_dev=false
+    asr train an4 --corpus AN4 --out exp/an4dev --model gmm --model pools --set retrain_with_dev=false
     python benchmarks/disturbances.py exp/an4dev --corpus AN4
 
 The recordings of a speaker are one stream in pieces of 100 ms, each a sentence. A click is 30 ms of noise, so
@@ -43,7 +43,7 @@ def main() -> None:
     parser = argument_parser(__doc__, __file__)
     parser.add_argument("experiment", type=Path)
     parser.add_argument("--corpus", type=Path, required=True, help="AN4 as published")
-    parser.add_argument("--models", nargs="+", default=["gmm", "npd"])
+    parser.add_argument("--models", nargs="+", default=["gmm", "pools"])
     parser.add_argument("--grammars", nargs="+", default=["loop", "bigram"])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """Time of a hybrid's emission scores, beside the matrix products that are in them.
 
-    asr train an4 --corpus ../shared/data/an4 --out exp/an4 --model npd
-    python benchmarks/emission.py --experiment exp/an4 --models npd
+    asr train an4 --corpus ../shared/data/an4 --out exp/an4 --model pools
+    python benchmarks/emission.py --experiment exp/an4 --models pools
 
 Scores of the test recordings, features given, on one thread and on all cores; the least time such a machine
 could take is that of its float32 matrix products alone (the kernel's and the weights'), measured in the same
@@ -97,7 +97,7 @@ def measure(experiment: Path, name: str) -> dict[str, object]:
 def main() -> None:
     parser = argument_parser(__doc__, __file__)
     parser.add_argument("--experiment", type=Path, required=True, help="that asr train has finished")
-    parser.add_argument("--models", nargs="+", default=["npd"])
+    parser.add_argument("--models", nargs="+", default=["pools"])
     arguments = parser.parse_args()
     rows = [measure(arguments.experiment, name) for name in arguments.models]
     print("times as a share of real time")

@@ -1,7 +1,7 @@
 """The same training by threads, by processes and by a cluster's workers: bytes, wall time and CPU seconds.
 
-    python benchmarks/engines.py an4 --corpus ../shared/data/an4 --model npd --page docs/results/engines.md
-    python benchmarks/engines.py an4 --corpus ../shared/data/an4 --model npd --engines threads:1 \
+    python benchmarks/engines.py an4 --corpus ../shared/data/an4 --model pools --page docs/results/engines.md
+    python benchmarks/engines.py an4 --corpus ../shared/data/an4 --model pools --engines threads:1 \
         --before ../base --repeats 3
 
 ``threads:N`` is ``asr train --workers N``, ``dask:N`` a scheduler and N worker processes of one thread each

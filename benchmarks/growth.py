@@ -42,7 +42,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 SIZES = (0.125, 0.25, 0.5, 1.0)
-MODELS = ("gmm", "npd")
+MODELS = ("gmm", "pools")
 HELD_OUT = {"iban": 0.25, "an4": 1.0}  # shares of dev and test
 FIGURE = Path("docs/figures/growth.png")
 

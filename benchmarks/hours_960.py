@@ -22,7 +22,7 @@ _FRAME_BYTES = 4 * N_FEATURES
 _SLOT_BYTES = {"as saved": 4 + 8, "half": 4 + 2}  # position and weight of a centre
 _CENTER_BYTES = {"as saved": _FRAME_BYTES + 8 + 4, "half": _FRAME_BYTES / 2}  # with its width and its row
 _FITTED_BYTES = 8 + 8 + 8  # row, width and weight of a centre before machines are put together
-# Tied states, and pairs of rivals among them, of models `npd` that the recipes an4 and iban train by default.
+# Tied states, and pairs of rivals among them, of models `pools` that the recipes an4 and iban train.
 RIVALS_FOUND = ((242, 6229), (400, 14062))
 _DAY_S = 86400.0
 _GIGA = 1e9

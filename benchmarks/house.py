@@ -71,7 +71,7 @@ def main() -> None:
     parser = argument_parser(__doc__, __file__)
     parser.add_argument("checkouts", type=_checkout, nargs="+", metavar="DIR")
     parser.add_argument("--exp", type=Path, help="an experiment, for the walks of decoding and scores")
-    parser.add_argument("--model", default="npd", help="of the experiment")
+    parser.add_argument("--model", default="pools", help="of the experiment")
     parser.add_argument("--wav", type=Path, help="a recording, for the walk of decoding")
     parser.add_argument("--corpus", type=Path, help="a folder of recordings, for the walk of training")
     arguments = parser.parse_args()

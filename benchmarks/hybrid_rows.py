@@ -22,7 +22,7 @@ from asr.pipeline import on_splits
 from asr.store import RECORD, StageOutput
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 
-POOLS = "npd-pools"  # centres that NPD selects for each state, shared by the state's pairs; least squares
+POOLS = "pools"  # centres that NPD selects for each state, shared by the state's pairs; least squares
 
 TRAIN, EVERYTHING = ("train",), ("train", "dev")
 
@@ -66,9 +66,7 @@ class Row:
 
 
 def row_of(experiment: Experiment, name: str) -> Row:
-    """Return the row of a model's name, or of `POOLS`."""
-    if name == POOLS:
-        return Row(name, HybridSystem(POOLS), experiment)
+    """Return the row of a model's name."""
     return Row(name, find_system(name, experiment.preset), experiment)
 
 

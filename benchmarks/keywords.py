@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--fsdd", type=Path, required=True, help="the free spoken digits")
     parser.add_argument("--iban", type=Path, required=True, help="clone of sarahjuan/iban")
     parser.add_argument("--experiments", type=Path, required=True, help="directory of an4 and fsdd")
-    parser.add_argument("--models", nargs="+", default=["npd"])
+    parser.add_argument("--models", nargs="+", default=["pools"])
     parser.add_argument("--tasks", type=int, nargs="+", help="only these, counted from 0")
     parser.add_argument("--minutes", type=float, default=60.0, help="of each half of Iban")
     parser.add_argument("--false-alarms", type=float, help="wanted on dev, instead of 95 %% detection")

@@ -1,7 +1,7 @@
 """Words of AN4's test while they are spoken: accuracy beside offline, latency, processor time.
 
     asr train an4 --corpus ../shared/data/an4 --out exp/an4 --model gmm
-    asr train an4 --corpus ../shared/data/an4 --out exp/an4 --model npd
+    asr train an4 --corpus ../shared/data/an4 --out exp/an4 --model pools
     python benchmarks/live.py exp/an4 --corpus ../shared/data/an4 --page docs/results/live.md
 
 Each recording is given in pieces of 100 ms, the recordings of a speaker one after the other. Offline rows see
@@ -239,7 +239,7 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--recipe", default="an4")
     parser.add_argument("--split", default="test")
-    parser.add_argument("--models", nargs="+", default=["gmm", "npd"])
+    parser.add_argument("--models", nargs="+", default=["gmm", "pools"])
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--page", type=Path)
     options = parser.parse_args()

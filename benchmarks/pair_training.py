@@ -29,13 +29,18 @@ BEST = HybridConfig(units="phone")
 RUNS = (
     ("NPD, 100 centres a pair (preset thesis)", "npd", THESIS, PairForwardConfig()),
     ("OROLS, 100 centres a pair (preset thesis)", "orols", THESIS, PairForwardConfig()),
-    ("100 drawn centres a state, least squares", "pools", BEST, PoolsConfig(loss="squared")),
-    ("200 drawn centres a state, least squares", "pools", BEST, PoolsConfig(200, loss="squared")),
-    ("100 drawn centres a state, squared hinge", "pools", BEST, PoolsConfig()),
-    ("200 drawn centres a state, squared hinge", "pools", BEST, PoolsConfig(200)),
-    ("100 centres a state by OROLS, squared hinge", "orols-pools", BEST, PoolsConfig()),
-    ("100 centres a state by NPD, squared hinge (preset best)", "npd-pools", BEST, PoolsConfig()),
-    ("the same, all pairs", "npd-pools", BEST, PoolsConfig(rivals=1.0)),
+    ("100 drawn centres a state, least squares", "pools", BEST, PoolsConfig(loss="squared", choice="random")),
+    (
+        "200 drawn centres a state, least squares",
+        "pools",
+        BEST,
+        PoolsConfig(200, loss="squared", choice="random"),
+    ),
+    ("100 drawn centres a state, squared hinge", "pools", BEST, PoolsConfig(choice="random")),
+    ("200 drawn centres a state, squared hinge", "pools", BEST, PoolsConfig(200, choice="random")),
+    ("100 centres a state by OROLS, squared hinge", "pools", BEST, PoolsConfig(choice="orols")),
+    ("100 centres a state by NPD, squared hinge (preset best)", "pools", BEST, PoolsConfig()),
+    ("the same, all pairs", "pools", BEST, PoolsConfig(rivals=1.0)),
 )
 
 
@@ -79,7 +84,7 @@ def main() -> None:
     arguments = parser.parse_args()
     recipe = load_recipe("an4")
     config = replace(recipe.recipe.config, hybrid=BEST)
-    made = Made(Experiment(recipe, arguments.corpus, arguments.work, config, "best"), "npd")
+    made = Made(Experiment(recipe, arguments.corpus, arguments.work, config, "best"), "pools")
     data = made.fitting("train")
     units = load_units(made.units(), data)
     rows = []

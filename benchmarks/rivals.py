@@ -1,6 +1,6 @@
 """Machines of rivals alone beside machines of all pairs of states: frames of held-out speakers of AN4.
 
-    asr train an4 --corpus ../shared/data/an4 --out exp/an4 --model npd
+    asr train an4 --corpus ../shared/data/an4 --out exp/an4 --model pools
     python benchmarks/rivals.py --corpus ../shared/data/an4 --work exp/an4 --page docs/results/an4.md
 
 Tied states of the recommended hybrid, trained on AN4's training speakers without dev and evaluated on the ten
@@ -159,7 +159,7 @@ def main() -> None:
     arguments = parser.parse_args()
     recipe = load_recipe("an4")
     experiment = Experiment(recipe, arguments.corpus, arguments.work, recipe.recipe.config, "best")
-    made = Made(experiment, "npd")
+    made = Made(experiment, "pools")
     frames, dev = prepared(made)
     trained = train_all(frames, made)
     rows = [row_of("all pairs", trained.machines, trained.curves, trained, dev)]

@@ -233,10 +233,8 @@ def train_rivals(n_each: int) -> dict[str, Any]:
     """Return the cost of the recommended system's machines: rivals alone, a state's pairs share centres."""
     frames, few = generated_frames(n_each), generated_frames(50, 21)
     own, calibration = PoolsConfig(), HybridConfig().calibration
-    train_pools.fit(few, THESIS.sigma, own, calibration, choice="npd")  # compiles
-    (machines, _), seconds = timed(
-        lambda: train_pools.fit(frames, THESIS.sigma, own, calibration, choice="npd")
-    )
+    train_pools.fit(few, THESIS.sigma, own, calibration)  # compiles
+    (machines, _), seconds = timed(lambda: train_pools.fit(frames, THESIS.sigma, own, calibration))
     tensors: Mapping[str, Any] = machines.tensors()
     of_pairs = ("pairs", "weights", "biases")
     return {

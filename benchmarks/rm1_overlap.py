@@ -125,7 +125,7 @@ def an4_frames(corpus: Path, work: Path) -> LabelledFrames:
     """Return AN4's training frames, labelled with monophone states; folds are halves of the speakers."""
     recipe, hybrid = load_recipe("an4"), replace(THESIS, max_frames=_MOST_FRAMES)
     config = replace(recipe.recipe.config, hybrid=hybrid)
-    made = Made(Experiment(recipe, corpus, work, config, "best"), "npd")
+    made = Made(Experiment(recipe, corpus, work, config, "best"), "pools")
     data = made.fitting("train")
     return frames_of(data, load_units(made.units(), data), hybrid, made)
 

@@ -1,7 +1,7 @@
 """Calibration of the posteriors of HMM states on speakers that are not in the training data.
 
     asr train an4 --corpus ../shared/data/an4 --out exp/an4
-    python benchmarks/state_calibration.py --experiment exp/an4 --models gmm npd
+    python benchmarks/state_calibration.py --experiment exp/an4 --models gmm pools
     python benchmarks/state_calibration.py --experiment exp/an4 --experiment exp/thesis
 
 Models trained on train alone are measured on the dev speakers of finished experiments. The right state of a
@@ -66,7 +66,7 @@ from foundation.arrays import Floats, Ints, Singles
 N_BINS = 15
 FEWEST = 30  # frames of a bin that is drawn
 HEIGHTS = (2.6, 1)
-COLORS = {"gmm": "0.35", "svm": "C4", "npd": "C0", "orols": "C1", "krls": "C2"}
+COLORS = {"gmm": "0.35", "svm": "C4", "pools": "C0", "npd": "C3", "orols": "C1", "krls": "C2"}
 
 
 class HeldOut(NamedTuple):

@@ -81,5 +81,4 @@ def _audio_path(stem: Path) -> Path:
 RECIPE = Recipe(
     prepare,
     ExperimentConfig(grammars=("loop", "unigram", "bigram")),
-    models=("gmm", "npd"),
 )

@@ -179,7 +179,7 @@ def _described(value: Any, tensors: Tensors, where: str) -> Any:
     if isinstance(value, np.generic):
         return _described(np.asarray(value), tensors, where) | {"is_scalar": True}
     if isinstance(value, np.ndarray):
-        if value.dtype == object and all(isinstance(v, str) for v in value.flat):
+        if value.dtype == object and all(v is None or isinstance(v, str) for v in value.flat):
             return {"texts": value.tolist(), "is_object": True}
         if value.dtype.kind not in "biufU":
             raise _cannot_store(where, f"an array of {value.dtype}")

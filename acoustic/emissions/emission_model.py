@@ -53,6 +53,8 @@ class PairwiseDiscriminantModel:
         for all
     chosen_by : how the machines' centres were chosen, for people: ``npd``, ``orols``, ``random``, …; empty if
         unknown
+    loss : what the machines were fitted by, for people: ``squared``, ``squared-hinge``, ``hinge``; empty if
+        unknown
     """
 
     machines: Machines
@@ -61,6 +63,7 @@ class PairwiseDiscriminantModel:
     coupling: CouplingName = "price"
     n_coupled: int = 10
     chosen_by: str = ""
+    loss: str = ""
 
     @property
     def n_states(self) -> int:

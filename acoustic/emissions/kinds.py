@@ -122,7 +122,9 @@ def _gmm() -> EmissionKind:
         return GmmModel(tensors["gmm.log_weights"], tensors["gmm.means"], tensors["gmm.variances"])
 
     def described(model: GmmModel) -> dict[str, Any]:
-        return {"gaussians": int((model.log_weights > -np.inf).sum()), "features": model.n_features}
+        of_states = (model.log_weights > -np.inf).sum(axis=1)
+        sizes = {"gaussians": int(of_states.sum()), "gaussians_a_state": int(of_states.max())}
+        return {**sizes, "features": model.n_features}
 
     return EmissionKind(GmmModel, pack, _checked(unpack), describe=described)
 
@@ -140,27 +142,33 @@ def _pairwise() -> EmissionKind:
         tensors, options = _pack_states(model.states)
         tensors["pairwise.curves"] = model.curves
         tensors |= {f"{layouts[machines.layout][0]}{name}": t for name, t in machines.tensors().items()}
-        options |= {"coupling": model.coupling, "n_coupled": model.n_coupled, "chosen_by": model.chosen_by}
+        options |= {"coupling": model.coupling, "n_coupled": model.n_coupled}
+        options |= {"chosen_by": model.chosen_by, "loss": model.loss}
         return tensors, options | {"centers": machines.layout, "sigma": machines.sigma}
 
     def unpack(tensors: Arrays, options: Mapping[str, Any]) -> PairwiseDiscriminantModel:
         prefix, layout = layouts[options["centers"]]
         machines = layout.from_tensors(_below(prefix, tensors), float(options["sigma"]))
         states, curves = _unpack_states(tensors, options), tensors["pairwise.curves"]
-        chosen_by = str(options.get("chosen_by", ""))  # older models do not say it
+        told = (str(options.get(name, "")) for name in ("chosen_by", "loss"))  # older models do not say it
         return PairwiseDiscriminantModel(
-            machines, curves, states, options["coupling"], int(options["n_coupled"]), chosen_by
+            machines, curves, states, options["coupling"], int(options["n_coupled"]), *told
         )
 
     def described(model: PairwiseDiscriminantModel) -> dict[str, Any]:
         machines = model.machines
+        most, each = {}, "pair"
+        if isinstance(machines, PooledMachines | RivalMachines):
+            most, each = {"centers_a_class": int(np.diff(machines.starts).max())}, "state"
         return {
             "classes": machines.n_classes,
             "pairs": machines.n_pairs,
             "centers": machines.n_centers,
             "centers_a_pair": round(machines.centers_a_pair, 1),
-            "centers_are_chosen_for_each": machines.layout,
+            **most,
+            "centers_are_chosen_for_each": each,
             "centers_are_chosen_by": model.chosen_by or "unknown",
+            "loss": model.loss or "unknown",
             "sigma": machines.sigma,
             "coupling": model.coupling,
         }

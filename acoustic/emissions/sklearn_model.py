@@ -1,15 +1,17 @@
-"""Any scikit-learn classifier as emission model."""
+"""A classifier of scikit-learn, or of `acoustic.discriminants`, as emission model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
 
-from acoustic.discriminants.files import n_features_of, path_of, storable_class, tried
+from acoustic.discriminants.files import OWN, SCIKIT_LEARN, n_features_of, path_of, storable_class, tried
 from acoustic.emissions.emission_model import StatePriors
 from acoustic.errors import ModelError
 from foundation.arrays import Floats, Singles, bounded, check_number
@@ -75,39 +77,68 @@ def seeded(classifier: Any, seed: int) -> Any:
 def make_classifier(name: str) -> Any:
     """Return a new classifier of ``module.Class`` (or ``sklearn:module.Class``) with its own defaults.
 
-    A name such as ``sklearn:linear_model.LogisticRegression`` is one of scikit-learn's. Of other packages
-    nothing is imported but ours; their classifiers come as plugins (`acoustic.emissions.kinds`).
+    A name such as ``sklearn:linear_model.LogisticRegression`` is one of scikit-learn's, and
+    ``sklearn:acoustic.discriminants.MSEClassifier`` one of ours. Which there are says `names_of_classifiers`:
+    those that a model file may hold (`acoustic.discriminants.files`), that have posteriors, and that can
+    learn from frames. Of other packages nothing is imported; their classifiers come as plugins
+    (`acoustic.emissions.kinds`).
     """
     path = name.removeprefix(PREFIX)
     candidates = (f"sklearn.{path}", path) if name.startswith(PREFIX) else (path,)
-    for candidate in candidates:
-        cls = _scikit_learn_class(candidate)
-        if cls is not None:
-            classifier = cls()
-            if not is_classifier(classifier) or not hasattr(classifier, "predict_proba"):
-                raise ModelError(
-                    f"{path}: expected a classifier with predict_proba, got {cls.__name__}; choose another"
-                )
-            if storable_class(path_of(cls)) is not cls:
-                raise ModelError(
-                    f"{path}: expected a classifier that a model file may hold, got {cls.__name__}, whose "
-                    "compiled code would trust the file; choose another, --model svm, or write a plugin"
-                )
-            return classifier
-    raise ModelError(
-        f"{path}: no such class; expected module.Class of an installed scikit-learn classifier, as "
-        "sklearn:linear_model.LogisticRegression; other packages' come as plugins (docs/plugins.md)"
-    )
+    found = next(filter(None, map(_class_of, candidates)), None)
+    fault = "no such class" if found is None else _fault_of(found)
+    if found is None or fault:
+        raise ModelError(
+            f"{path}: {fault}; expected a classifier that has posteriors and that a model file may hold: "
+            f"{', '.join(names_of_classifiers())}; choose one of them, or --model svm, or write a plugin "
+            "(docs/plugins.md)"
+        )
+    return found()
 
 
-def _scikit_learn_class(path: str) -> type[Any] | None:
+@cache
+def names_of_classifiers() -> tuple[str, ...]:
+    """Return the names of classifiers that `make_classifier` takes: scikit-learn's, then ours.
+
+    >>> "linear_model.LogisticRegression" in names_of_classifiers(), "svm.SVC" in names_of_classifiers()
+    (True, False)
+    """
+    theirs = (f"{module}.{name}" for module, names in SCIKIT_LEARN.items() for name in names)
+    ours = sorted(f"{_OURS}{path.rpartition('.')[2]}" for path in OWN)
+    found = (path for path in (*theirs, *ours) if (kind := _class_of(path)) and not _fault_of(kind))
+    return tuple(path.removeprefix("sklearn.") for path in found)
+
+
+_OURS = "acoustic.discriminants."
+
+
+def _class_of(path: str) -> type[Any] | None:
     """Return the class of ``module.Class``: of scikit-learn any estimator, of other packages the storable."""
+    module, _, name = path.rpartition(".")
+    if path == _OURS + name:  # files know it by the module that it once stood in
+        path = next((f"acoustic.{own}" for own in OWN if own.endswith(f".{name}")), path)
     found = storable_class(path)
     if found is not None or not path.startswith("sklearn."):
         return found
-    module, _, name = path.rpartition(".")
     try:
         other = getattr(import_module(module), name, None)
     except ImportError:
         return None
     return other if isinstance(other, type) and issubclass(other, BaseEstimator) else None
+
+
+def _fault_of(kind: type[Any]) -> str:
+    """Return why a class is none whose objects can be emission models; nothing if it is one."""
+    if storable_class(path_of(kind)) is not kind:
+        return "no model file may hold it, since its compiled code would trust the file"
+    try:
+        classifier = kind()
+    except TypeError:
+        return "cannot be made without arguments"
+    if not isinstance(classifier, BaseEstimator) or not is_classifier(classifier):
+        return "no classifier"
+    if not hasattr(classifier, "predict_proba"):
+        return "it has no predict_proba"
+    if get_tags(classifier).input_tags.positive_only:
+        return "it takes no negative numbers, which frames have"
+    return ""

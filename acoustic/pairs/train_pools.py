@@ -56,6 +56,8 @@ class PoolsConfig:
     Attributes
     ----------
     n_centers : largest number of centres of a class's pool
+    choice : how these are chosen: ``npd`` and ``orols`` select them in blocks to separate the class from as
+        many frames of all others, ``random`` draws them, ``kmeans`` takes the means of clusters
     ridge : number added to the diagonal of a pair's Gram matrix, which is a mean over the pair's frames; the
         bias is not penalised
     loss : ``squared`` is least squares on targets ±1 (thesis); ``squared-hinge`` takes one Newton step from
@@ -69,6 +71,7 @@ class PoolsConfig:
     ridge: float = 1e-5
     loss: Loss = "squared-hinge"
     rivals: float = 0.9
+    choice: Choice = "npd"
 
     def __post_init__(self) -> None:
         check_choices(self, ModelError)
@@ -85,7 +88,6 @@ def fit(
     config: PoolsConfig,
     calibration: Calibration,
     *,
-    choice: Choice = "random",
     seed: int = 0,
     n_workers: int | None = None,
     watch: Watch = unwatched,
@@ -98,15 +100,14 @@ def fit(
     ----------
     frames : training frames of known class
     sigma : width of the Gaussian kernel
-    config : number of centres, and how discriminants are fitted
+    config : number of centres, how they are chosen, and how discriminants are fitted
     calibration : how curves are fitted
-    choice : how centres are chosen (`acoustic.pairs.train_pools`)
     seed : seed of the random choices
     n_workers : threads; one a core by default. The result does not depend on it.
     watch : shows how many groups of pairs are done
     """
     check_positive("sigma", sigma)
-    centers = pool_centers(frames, choice, config.n_centers, sigma, seed, n_workers)
+    centers = pool_centers(frames, config.choice, config.n_centers, sigma, seed, n_workers)
     n_steps = 1 if config.loss == "squared-hinge" else 0
     has_all = config.rivals == 1 or frames.n_classes <= _FEW_CLASSES
     kept = centers if has_all else [half_precision(c) for c in centers]

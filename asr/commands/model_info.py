@@ -11,6 +11,7 @@ from typing import Any
 
 from acoustic.emissions.kinds import describe
 from acoustic.hmm.topology import base_phone
+from acoustic.ways import in_words
 from asr.corpora.amounts import Amount, DataRecord, read_data, said_duration
 from asr.files import read_object, said_size
 from asr.formats.model_directories import DECODING, MODELS, model_directory
@@ -75,7 +76,8 @@ def info(
         "tested_cpu_s_per_s": _cpu_when_tested(root, recognizer.name, data, rows),
         "measured": None if measure is None else _measured(recognizer, Path(measure)),
     }
-    return found | describe(acoustic.emissions)
+    described = describe(acoustic.emissions)
+    return found | {"what": in_words(described)} | described
 
 
 def _root_of(directory: Path) -> Path | None:
@@ -147,6 +149,7 @@ def _paragraphs(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "trained on", _said_training(found)
     if found["suspicious"]:
         yield "", f"{found['suspicious']} utterances of it look wrong (see below)"
+    yield "what", found["what"]
     yield "made of", _said_model(found)
     rate = f"{found['sample_rate']:,} Hz"
     yield "expects", f"recordings at {rate}; others are resampled, and are recognised worse below {rate}"
@@ -200,8 +203,6 @@ def _said_emissions(found: Mapping[str, Any]) -> str:
     """Return the kind of an emission model and its sizes."""
     sizes = {"gaussians": "Gaussians", "classes": "classes", "pairs": "pairs", "centers": "centres"}
     parts = [f"{found[key]:,} {name}" for key, name in sizes.items() if key in found]
-    if "centers_are_chosen_by" in found:
-        parts.append(f"chosen by {found['centers_are_chosen_by']}")
     return f"{_KINDS.get(found['kind'], found['kind'])} ({', '.join(parts)})"
 
 

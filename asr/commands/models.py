@@ -74,7 +74,13 @@ def _add_training_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", type=Path, help="directory of the raw corpus")
     parser.add_argument("--out", type=Path, required=True, help="experiment directory")
     parser.add_argument(
-        "--model", action="append", default=[], help=f"one of {', '.join(SYSTEMS)}; may be repeated"
+        "--model",
+        action="append",
+        default=[],
+        help=f"one of {', '.join(SYSTEMS)}; may be repeated. npd and orols are the thesis's with --preset "
+        "thesis, otherwise other names of pools. Also a plugin's name, gmmN with N Gaussians a state, or "
+        "sklearn:module.Class, a classifier with predict_proba that a model file may hold (not SVC, trees or "
+        "nearest neighbours; any other name gets the list)",
     )
     parser.add_argument(
         "--preset", choices=PRESETS, default="best", help="best (default), or as in the thesis"
@@ -121,7 +127,7 @@ def train(
     from asr.recipe import load_recipe, models_of
 
     loaded = load_recipe(recipe)
-    names = models_of(loaded, models)
+    names = models_of(loaded, models, preset)
     return experiment_of(loaded, corpus, Path(out), names, preset, settings).run(names)
 
 
@@ -151,10 +157,17 @@ def _engine(options: argparse.Namespace) -> AbstractContextManager[None]:
 
 
 def results_table(results: Sequence[Result], directory: Path) -> str:
-    """Return the table of an experiment's results and where they lie."""
+    """Return the table of an experiment's results, what its models are, and where the results lie."""
+    from asr.formats.model_directories import MODELS, trained_in_words
     from asr.scoring.results import RESULTS, format_results, is_synthetic
 
-    return f"{format_results(results, synthetic=is_synthetic(directory))}\n\n{directory / RESULTS}"
+    models = {row.model: directory / MODELS / row.model for row in results}
+    blocks = [
+        format_results(results, synthetic=is_synthetic(directory)),
+        "\n".join(f"{name}: {trained_in_words(place)}" for name, place in models.items() if place.is_dir()),
+        str(directory / RESULTS),
+    ]
+    return "\n\n".join(filter(None, blocks))
 
 
 def _takes_info(parser: argparse.ArgumentParser) -> None:
@@ -248,7 +261,9 @@ def _run_sweep(options: argparse.Namespace) -> int:
 
 def _takes_sparsity(parser: argparse.ArgumentParser) -> None:
     add_experiment(parser)
-    parser.add_argument("--model", default="npd", help="npd (default) or orols")
+    parser.add_argument(
+        "--model", default="pools", help="pools (default), or npd or orols of the preset thesis"
+    )
     parser.add_argument("--recipe", help="the recipe script, if one trained the experiment")
     parser.add_argument(
         "--centers",
@@ -352,6 +367,7 @@ VERBS: Mapping[str, Verb] = {
             "synthetic": "as of train",
             "tested_cpu_s_per_s": "CPU seconds for a second of the test set",
             "measured": "with --measure: `recording`, `duration_s`, `wall_s`, `cpu_s`",
+            "what": "what was trained, in words",
             "kind": "kind of the emission model; more keys describe it, such as `pairs` and `centers`",
         },
     ),
@@ -384,7 +400,8 @@ VERBS: Mapping[str, Verb] = {
         "asr sparsity exp/mine --centers 25 50 100",
         prints={
             "model": "name",
-            "rows": "of each `n_centers`, `distinct_centers`, `grammar`, `word_accuracy`, `interval`",
+            "rows": "of each `n_centers`, `distinct_centers`, `grammar`, `word_accuracy`, `interval`, and "
+            "`what` was trained, in words",
         },
     ),
     "clean": Verb(

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from asr.formats.aligned import AlignedUtterance
     from asr.formats.intervals import Interval
     from asr.recognizer import Recognizer
+    from asr.scoring.edit_distance import Rule
     from asr.scoring.scoring import WordAccuracy
     from decoder.decoder import Hypothesis
     from decoder.lexicon import Lexicon
@@ -444,6 +445,13 @@ def _takes_score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against", type=Path, metavar="HYP2", help="compare with a second recogniser, paired"
     )
+    parser.add_argument(
+        "--as",
+        dest="rule",
+        choices=("nist", "htk"),
+        default="nist",
+        help="whose counts: those of sclite (nist, default), or of HResults (htk)",
+    )
     parser.add_argument("--utt2spk", type=Path, help="speakers, for a table of them")
     parser.add_argument("--ignore-case", action="store_true", help="take A and a for one word")
     parser.add_argument("--plain", action="store_true", help="disregard case, punctuation and [remarks]")
@@ -455,6 +463,7 @@ def _run_score(options: argparse.Namespace) -> int:
             options.reference,
             options.hypothesis,
             against=options.against,
+            rule=options.rule,
             file_format=options.format,
             utt2spk=options.utt2spk,
             ignore_case=options.ignore_case,
@@ -470,6 +479,7 @@ def accuracy_of_files(
     hypothesis: Path,
     *,
     against: Path | None,
+    rule: Rule,
     file_format: Format | None,
     utt2spk: Path | None,
     ignore_case: bool,
@@ -478,7 +488,7 @@ def accuracy_of_files(
 ) -> str:
     """Return the word accuracy of a file of transcripts, with ``against`` how another compares, too."""
     from asr.progress import coloured_difference
-    from asr.scoring.results import accuracy_record, format_accuracy, format_comparison
+    from asr.scoring.results import accuracy_record, format_accuracy, format_comparison, hresults_lines
     from asr.scoring.scoring import compare, score
 
     def read(path: Path) -> dict[str, tuple[str, ...]]:
@@ -491,23 +501,24 @@ def accuracy_of_files(
 
     references, hypotheses = read(reference), read(hypothesis)
     speakers = None if utt2spk is None else _speakers(utt2spk)
-    first = score(references, hypotheses, speakers=speakers, normalize_case=ignore_case)
+    first = score(references, hypotheses, speakers=speakers, normalize_case=ignore_case, rule=rule)
+    as_hresults = ["", *hresults_lines(first)] if rule == "htk" else []
     if against is None:
         return (
             json.dumps(accuracy_record(first), indent=1, ensure_ascii=False)
             if as_json
-            else format_accuracy(first)
+            else "\n".join([format_accuracy(first), *as_hresults])
         )
     others = read(against)
-    comparison = compare(references, hypotheses, others, normalize_case=ignore_case)
+    comparison = compare(references, hypotheses, others, normalize_case=ignore_case, rule=rule)
     if as_json:
-        second = score(references, others, speakers=speakers, normalize_case=ignore_case)
+        second = score(references, others, speakers=speakers, normalize_case=ignore_case, rule=rule)
         compared = {**as_plain(comparison), "difference": comparison.difference}
         both = {"a": accuracy_record(first), "b": accuracy_record(second), "comparison": compared}
         return json.dumps(both, indent=1, ensure_ascii=False)
     accuracies, by_how_much, *rest = format_comparison(comparison).splitlines()
     lines = [accuracies, coloured_difference(by_how_much, *comparison.interval, sys.stdout), *rest]
-    return "\n".join([format_accuracy(first), "", *lines])
+    return "\n".join([format_accuracy(first), *as_hresults, "", *lines])
 
 
 def _speakers(path: Path) -> dict[str, str]:

@@ -11,18 +11,20 @@ from typing import Any
 from acoustic.emissions.emission_model import uncombined
 from acoustic.emissions.kinds import describe
 from acoustic.model import load_model
+from acoustic.ways import in_words, meant, note_on
 from asr.config import ExperimentConfig, known_keys, section_of, with_settings
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment
 from asr.files import as_train_wrote, read_object, storage_errors, write_json
 from asr.formats.model_directories import SPARSITY
-from asr.progress import log_file
+from asr.progress import log_file, say
 from asr.recipe import is_known_recipe, load_recipe
 from asr.store import StageStore
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
 from asr.training.recognition import read_rows
 
 FIGURE = "sparsity.png"
+_LATER = ("pools.choice",)  # options that experiments of earlier versions do not record
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class SparsityRow:
     grammar : name of the decoder's grammar
     word_accuracy : word accuracy on dev, where the decoder weights were tuned, too
     interval : 95 % bootstrap interval of the word accuracy
+    what : what was trained, in words
     """
 
     n_centers: int
@@ -43,12 +46,13 @@ class SparsityRow:
     grammar: str
     word_accuracy: float
     interval: tuple[float, float]
+    what: str
 
 
 def sparsity(
     experiment: str | Path,
     *,
-    model: str = "npd",
+    model: str = "pools",
     sizes: Sequence[int] = SPARSITY_SIZES,
     recipe: str | Path | None = None,
 ) -> tuple[SparsityRow, ...]:
@@ -59,16 +63,20 @@ def sparsity(
     Parameters
     ----------
     experiment : experiment directory that ``asr train`` has finished
-    model : a hybrid whose pairs have centres: npd, orols or pools
+    model : a hybrid whose pairs have centres: pools, or npd or orols of the preset thesis
     sizes : numbers of centres
     recipe : name or script of the recipe; needed if a script trained the experiment, for none is run because
         a file of the experiment names it
     """
     out = Path(experiment)
     record = read_object(out / "config.json")
-    system = find_system(model, record.get("preset", "best"))
+    preset = record.get("preset", "best")
+    system = find_system(model, preset)
+    if note := note_on(model, preset):
+        say(note)
+    model = meant(model, preset)
     if not isinstance(system, HybridSystem) or section_of(system) not in ("pools", "forward"):
-        raise ConfigError(f'model "{model}" has no number of centres to change; expected npd, orols or pools')
+        raise ConfigError(f'model "{model}" has no number of centres to change; expected pools, npd or orols')
     store, first = StageStore(out), _recorded(out, record, recipe)
     with store.locked(), storage_errors(out), log_file(out / LOG), store.used.counted_for(out / SPARSITY):
         rows = tuple(_rows(first, store, model, system, sizes))
@@ -81,19 +89,24 @@ def format_sparsity(rows: Sequence[SparsityRow], directory: Path) -> str:
     """Return word accuracies against centres, and where they lie."""
     grammars = list(dict.fromkeys(row.grammar for row in rows))
     lines = ["centres  distinct  " + "  ".join(f"{g:>9}" for g in grammars)]
-    for n, distinct in dict.fromkeys((row.n_centers, row.distinct_centers) for row in rows):
+    for n, distinct, what in dict.fromkeys((row.n_centers, row.distinct_centers, row.what) for row in rows):
         found = {row.grammar: row.word_accuracy for row in rows if row.n_centers == n}
-        lines.append(f"{n:7d}  {distinct:8d}  " + "  ".join(f"{found[g]:9.2f}" for g in grammars))
+        accuracies = "  ".join(f"{found[g]:9.2f}" for g in grammars)
+        lines.append(f"{n:7d}  {distinct:8d}  {accuracies}  {what}")
     return "\n".join(["word accuracy on dev, %", *lines, "", str(directory / SPARSITY)])
 
 
 def config_of(record: Mapping[str, Any]) -> ExperimentConfig:
-    """Return the configuration that ``config.json`` holds."""
+    """Return the configuration that ``config.json`` holds; options that it is too old for have defaults."""
     settings = []
     for key in known_keys(ExperimentConfig()):
         value: Any = record["config"]
-        for name in key.split("."):
-            value = value[name]
+        *sections, name = key.split(".")
+        for section in sections:
+            value = value[section]
+        if key in _LATER and name not in value:
+            continue
+        value = value[name]
         text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         settings.append(f"{key}={text}")
     return with_settings(ExperimentConfig(), settings)
@@ -132,9 +145,9 @@ def _rows(
         tuning = next(step for step in steps if step.name == f"tuning-{model}-{n}")
         results = read_rows(run.path(tuning), found.grammars, model=model, preset="", split="dev")
         trained = load_model(run.path(tuning.made_from["model"]))
-        n_distinct = describe(uncombined(trained.emissions))["centers"]
+        what, of_pairs = in_words(describe(trained.emissions)), describe(uncombined(trained.emissions))
         for row in results:
-            yield SparsityRow(n, n_distinct, row.grammar, row.word_accuracy, row.interval)
+            yield SparsityRow(n, of_pairs["centers"], row.grammar, row.word_accuracy, row.interval, what)
 
 
 def _draw(rows: Sequence[SparsityRow], path: Path) -> None:

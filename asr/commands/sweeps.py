@@ -29,7 +29,7 @@ from asr.config import full_key, is_list, short_key, split_setting
 from asr.errors import ConfigError
 from asr.experiment import LOG, Experiment, experiment_of
 from asr.files import storage_errors, text_digest, write_json
-from asr.formats.model_directories import POINTS, SWEEP
+from asr.formats.model_directories import MODELS, POINTS, SWEEP, trained_in_words
 from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, load_recipe, models_of
 from asr.scoring.results import Result
@@ -142,6 +142,7 @@ class Outcome:
     results : rows of its ``results.json``
     transcripts : what was said and what was recognised, by row
     cpu_s : CPU seconds that each of its stages took when it was made, by stage
+    what : what was trained, in words, by model
     error : why it failed; None if it did not
     """
 
@@ -150,6 +151,7 @@ class Outcome:
     results: tuple[Result, ...] = ()
     transcripts: Mapping[Result, tuple[Transcripts, Transcripts]] = field(default_factory=dict)
     cpu_s: Mapping[str, float] = field(default_factory=dict)
+    what: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
 
 
@@ -194,6 +196,7 @@ class SweepRow:
     point : name of the directory in ``EXP/points``
     settings : the value of each option that varies
     model, grammar : empty where the point failed, or has neither dev nor test
+    what : what the model is, in words
     dev, test : word accuracies in percent; None where there is no such split
     dev_interval, test_interval : their 95 % bootstrap intervals
     cpu_s : CPU seconds of the point's stages that no earlier point has
@@ -207,6 +210,7 @@ class SweepRow:
     settings: Mapping[str, str]
     model: str
     grammar: str
+    what: str
     dev: float | None
     dev_interval: tuple[float, float] | None
     test: float | None
@@ -242,6 +246,7 @@ def _row(
         settings=outcome.settings,
         model=model,
         grammar=grammar,
+        what=outcome.what.get(model, ""),
         dev=dev.word_accuracy if dev else None,
         dev_interval=dev.interval if dev else None,
         test=test.word_accuracy if test else None,
@@ -328,7 +333,7 @@ def sweep(
     """
     loaded, points, root = load_recipe(recipe), grid(settings), Path(out)
     reference = points[0] if against is None else find_point(points, against)
-    store, names = StageStore(root), models_of(loaded, models)
+    store, names = StageStore(root), models_of(loaded, models, preset)
     planned = {point.name: (point, _planned(loaded, corpus, store, names, preset, point)) for point in points}
     _refuse_hopeless(list(planned.values()))
     record: dict[str, object] = {"recipe": loaded.name, "corpus": corpus and str(Path(corpus).absolute())}
@@ -401,7 +406,8 @@ def _outcome(
     except AsrError as error:
         return _failed(point, error, _cpu_s(store))
     transcripts = {result: experiment.transcripts(result) for result in results}
-    return Outcome(point.name, point.values, results, transcripts, _cpu_s(store))
+    what = {row.model: trained_in_words(experiment.out / MODELS / row.model) for row in results}
+    return Outcome(point.name, point.values, results, transcripts, _cpu_s(store), what)
 
 
 def _failed(point: Point, error: AsrError, cpu_s: Mapping[str, float]) -> Outcome:
@@ -432,7 +438,7 @@ def format_sweep(
     """
     number = {point: str(n) for n, point in enumerate(dict.fromkeys(row.point for row in rows), 1)}
     blocks = _blocks(rows, number, _Columns(rows, number, against), width)
-    notes = [*_best(rows, number), *_explained(rows, number, number[against])]
+    notes = [*_best(rows, number), *_in_words(rows, number), *_explained(rows, number, number[against])]
     if synthetic:
         notes.append("SYNTHETIC speech, not recordings of people: not comparable with any other figure.")
     notes = [line for note in notes for line in wrap(note, min(width, _NOTES_WIDTH), subsequent_indent="  ")]
@@ -536,6 +542,18 @@ def _best(rows: Sequence[SweepRow], number: dict[str, str]) -> list[str]:
     named = [f"{number[row.point]}, {row.model}" + f" with {row.grammar}" * several for row in best]
     why = f"; choose by dev, test is there to report what dev has chosen: {too_good}" if has_test else ""
     return [f"* best on dev: {'; '.join(named)}{why}"]
+
+
+def _in_words(rows: Sequence[SweepRow], number: dict[str, str]) -> Iterator[str]:
+    """Yield what each model is; of which points, if it is not the same in all."""
+    points: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.what:
+            points.setdefault((row.model, row.what), []).append(number[row.point])
+    models = [model for model, _ in points]
+    for (model, what), found in points.items():
+        which = f" of {', '.join(dict.fromkeys(found))}" if models.count(model) > 1 else ""
+        yield f"{model}{which}: {what}"
 
 
 def _explained(rows: Sequence[SweepRow], number: dict[str, str], reference: str) -> list[str]:

@@ -30,7 +30,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acoustic.alignment import FitCurve
-from acoustic.model import AcousticModel, save_model
+from acoustic.emissions.kinds import describe
+from acoustic.model import AcousticModel, load_model, save_model
+from acoustic.ways import in_words, meant
+from asr.corpora.amounts import read_data
 from asr.errors import ConfigError, ExperimentError
 from asr.files import as_train_wrote, read_json, read_object, write_json
 from decoder.decoder import DecoderConfig
@@ -55,10 +58,13 @@ SPARSITY = "sparsity.json"  # accuracies with other numbers of centres
 
 
 def model_directory(directory: Path, model: str | None) -> Path:
-    """Return where a model lies, given the experiment directory (or the model's own)."""
+    """Return where a model lies, given the experiment directory (or the model's own).
+
+    A name that an experiment does not have, and that is another name of one that it has, means that one.
+    """
     if (directory / DECODING).is_file():
         own_name = directory.resolve().name
-        if model not in (None, own_name):
+        if model not in (None, own_name) and _meant(str(model), {own_name: directory}) != own_name:
             raise _not_one_of(directory, "model", str(model), [own_name])
         return directory
     models = sorted(p.name for p in (directory / MODELS).glob("[!.]*") if (p / DECODING).is_file())
@@ -78,6 +84,7 @@ def model_directory(directory: Path, model: str | None) -> Path:
             "check the path or run asr train"
         )
     name = model or _default_model(directory, models)
+    name = _meant(name, {known: directory / MODELS / known for known in models})
     if name not in models:
         raise _not_one_of(directory, "model", name, models)
     return directory / MODELS / name
@@ -92,6 +99,20 @@ def _default_model(directory: Path, models: Sequence[str]) -> str:
         )
     record = read_json(directory / DEFAULT_MODEL)
     return str(record.get("model")) if isinstance(record, dict) else ""
+
+
+def _meant(name: str, models: Mapping[str, Path]) -> str:
+    """Return which of some models, given with their directories, is meant by a name; else the name itself."""
+    for other, directory in models.items() if name not in models else ():
+        data = read_data(directory)
+        if data is not None and meant(name, data.preset) == other:
+            return other
+    return name
+
+
+def trained_in_words(directory: Path) -> str:
+    """Return what the model in a directory is (of a system to be trained: `asr.config.trained_in_words`)."""
+    return in_words(describe(load_model(directory).emissions))
 
 
 def trained_by(directory: Path, ids: Collection[str]) -> set[str]:

@@ -20,7 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from acoustic.ways import WAYS
-from asr.config import ExperimentConfig, check_settings, section_of, with_preset, with_settings
+from asr.config import (
+    ExperimentConfig,
+    check_settings,
+    section_of,
+    trained_in_words,
+    with_preset,
+    with_settings,
+)
 from asr.corpora.amounts import Amount
 from asr.errors import ConfigError
 from asr.experiment import Experiment
@@ -90,6 +97,7 @@ class ModelPlan:
     savings : setting -> CPU seconds that it saves
     centers_option : the option that sets the number of centres; empty if there is none
     not_predicted : what is not in these numbers, since nobody can know it
+    what : what will be trained, in words
     """
 
     model: str
@@ -109,6 +117,7 @@ class ModelPlan:
     savings: Mapping[str, float]
     centers_option: str = ""
     not_predicted: str = ""
+    what: str = ""
 
 
 @dataclass(frozen=True)
@@ -175,7 +184,7 @@ def plan(
     loaded = load_recipe(recipe)
     check_corpus(loaded, corpus, out)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
-    systems = {name: find_system(name, preset) for name in dict.fromkeys(models_of(loaded, models))}
+    systems = {name: find_system(name, preset) for name in models_of(loaded, models, preset)}
     check_settings(settings, systems, config)
     corpus_dir = Path(corpus) if corpus is not None else None
     return plan_of(loaded, corpus_dir, config, systems, preset, workers=workers, out=out)
@@ -322,6 +331,9 @@ class _Planner:
         sizes = {step.name: self._bytes(step, usual, n_centers) for step in steps}
         model_bytes = next(sizes[step.name] for step in steps if step.make is assemble_recognizer)
         unpriced = [step.name for step in steps if step.name not in self.outlook or not self._is_known(step)]
+        config = self.config
+        if n_centers is not None and usual is not None:
+            config = replace_centers(config, {name: system}, n_centers / usual)
         is_others = isinstance(system, HybridSystem) and system.way not in WAYS
         others = f"{name}, another package's classifier, is taken to grow with the frames of all classes"
         return ModelPlan(
@@ -350,6 +362,7 @@ class _Planner:
                     *([f"{', '.join(unpriced)}, not in the small trainings"] if unpriced else []),
                 ]
             ),
+            trained_in_words(system, config),
         )
 
     def _with_other_centers(self, models: Sequence[ModelPlan]) -> tuple[ModelPlan, ...]:

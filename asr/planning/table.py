@@ -29,7 +29,8 @@ def plan_table(plan: Plan) -> str:
     lines = [*_amounts(plan), ""]
     for first in range(0, len(columns), a_block):
         lines += [*_block(plan, columns[first : first + a_block]), ""]
-    said = [_dominates(each) for each in plan.models]
+    said = [f"{each.model}: {each.what}" for each in plan.models if each.what]
+    said += [_dominates(each) for each in plan.models]
     if len(plan.models) > 1:
         said.append(f"all together, what they have in common once: {duration(plan.together_s)} of CPU time")
     said += [f"not in these numbers: {each.not_predicted}" for each in plan.models if each.not_predicted]

@@ -65,7 +65,11 @@ def results_section(chosen: Choice) -> Section:
         "words",
         "sent. acc. %",
     )
-    tables = [Table("Word accuracy of all models", head, rows, n_texts=3, marked=marked)]
+    what = tuple((model, finished.in_words(model)) for model in finished.models)
+    tables = [
+        Table("Word accuracy of all models", head, rows, n_texts=3, marked=marked),
+        Table("What the models are", ("model", "what was trained"), what, n_texts=2),
+    ]
     pairs = list(pairs_of_models(finished, chosen.split, chosen.corpus))
     if pairs:
         tables.append(

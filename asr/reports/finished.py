@@ -13,13 +13,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from acoustic.ways import meant
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.corpora.wording import read_wording
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import CONFIG
 from asr.files import as_train_wrote, read_json, read_object
-from asr.formats.model_directories import DEFAULT_MODEL
+from asr.formats.model_directories import DEFAULT_MODEL, MODELS, trained_in_words
 from asr.formats.transcripts import read_transcripts
 from asr.scoring.edit_distance import WordPair
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
@@ -76,8 +77,16 @@ class Finished:
 
     def model(self, asked: str | None) -> str:
         """Return the model that is asked for; by default the one that was best on dev."""
+        if asked is not None and asked not in self.models:
+            other = meant(asked, str(self.config.get("preset")))
+            asked = other if other in self.models else asked
         default = self._best_model() if asked is None else asked
         return _one_of(self.directory, "model", asked, self.models, default)
+
+    def in_words(self, model: str) -> str:
+        """Return what a model is."""
+        place = self.directory / MODELS / model
+        return trained_in_words(place) if place.is_dir() else "its directory is gone"
 
     def _best_model(self) -> str:
         """Return the model that was best on dev, the first one where nothing says which it was."""

@@ -1,14 +1,20 @@
-"""Alignment of two word sequences by minimum edit distance, with the counts of NIST sclite.
+"""Alignment of two word sequences by minimum edit distance, with the counts of sclite or of HResults.
 
-Conventions: a substitution costs 4, a deletion or an insertion 3, a correct word nothing (sclite's weights,
+Conventions: a correct word costs nothing, a substitution 4, a deletion or an insertion 3 (sclite's weights,
 not those of Levenshtein: three substitutions cost as much as two deletions and two insertions). Of the
 alignments of equal cost the one that sclite prints is taken: read backwards it prefers a diagonal step, then
 an insertion, then a deletion. Words are compared as they are, so "Zero" is not "zero" (`sclite -s`).
+
+By the rule ``htk`` a substitution costs 10, a deletion or an insertion 7, and a deletion is preferred to an
+insertion, as in HResults of HTK 3.4.1. (With ``-n`` HResults takes sclite's weights, but of the alignments of
+equal cost others than sclite.) Taking "a b c" for "c d e" is three substitutions by the first rule; by the
+second it is one word right, two deleted and two inserted.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +22,18 @@ from numpy.typing import NDArray
 from foundation.arrays import Ints
 from foundation.compiled import njit
 
-SUBSTITUTION_COST = 4
-GAP_COST = 3
+Rule = Literal["nist", "htk"]
 
+
+class Weights(NamedTuple):
+    """What an error costs, and whether a deletion or an insertion is preferred where both are as cheap."""
+
+    substitution: int
+    gap: int
+    prefers_deletion: bool
+
+
+WEIGHTS: dict[Rule, Weights] = {"nist": Weights(4, 3, False), "htk": Weights(10, 7, True)}
 _DIAGONAL, _DELETION, _INSERTION = 0, 1, 2
 
 WordPair = tuple[str | None, str | None]
@@ -58,13 +73,16 @@ class Confusion:
     count: int
 
 
-def align_words(reference: Sequence[str], hypothesis: Sequence[str]) -> tuple[WordPair, ...]:
+def align_words(
+    reference: Sequence[str], hypothesis: Sequence[str], rule: Rule = "nist"
+) -> tuple[WordPair, ...]:
     """Return the aligned words as pairs (reference, hypothesis).
 
     Parameters
     ----------
     reference, hypothesis : sequence of str
         What was said and what was recognised; either may be empty.
+    rule : ``nist`` or ``htk``, see the head of the module
 
     Returns
     -------
@@ -83,7 +101,7 @@ def align_words(reference: Sequence[str], hypothesis: Sequence[str]) -> tuple[Wo
     ]
     pairs: list[WordPair] = []
     i = j = 0
-    for step in _alignment_steps(*encoded):
+    for step in _alignment_steps(*encoded, *WEIGHTS[rule]):
         takes_reference, takes_hypothesis = step != _INSERTION, step != _DELETION
         pairs.append((reference[i] if takes_reference else None, hypothesis[j] if takes_hypothesis else None))
         i += takes_reference
@@ -119,23 +137,25 @@ def count_confusions(pairs: Iterable[WordPair]) -> tuple[Confusion, ...]:
     return tuple(Confusion(*pair, count) for pair, count in by_frequency)
 
 
-def _steps(reference: Ints, hypothesis: Ints) -> NDArray[np.int8]:
+def _steps(
+    reference: Ints, hypothesis: Ints, substitution: int, gap: int, prefers_deletion: bool
+) -> NDArray[np.int8]:
     """Return the steps, shape (n_steps,), of the cheapest alignment of word ids, shapes (R,) and (H,)."""
     n_reference, n_hypothesis = len(reference), len(hypothesis)
     back = np.empty((n_reference + 1, n_hypothesis + 1), np.int8)
     back[:, 0] = _DELETION
     back[0, :] = _INSERTION
-    above = GAP_COST * np.arange(n_hypothesis + 1)
+    above = gap * np.arange(n_hypothesis + 1)
     row = np.empty_like(above)
     for i in range(1, n_reference + 1):
-        row[0] = GAP_COST * i
+        row[0] = gap * i
         for j in range(1, n_hypothesis + 1):
-            mismatch = SUBSTITUTION_COST if reference[i - 1] != hypothesis[j - 1] else 0
+            mismatch = substitution if reference[i - 1] != hypothesis[j - 1] else 0
             diagonal = above[j - 1] + mismatch
-            deletion, insertion = above[j] + GAP_COST, row[j - 1] + GAP_COST
+            deletion, insertion = above[j] + gap, row[j - 1] + gap
             if diagonal <= deletion and diagonal <= insertion:
                 back[i, j], row[j] = _DIAGONAL, diagonal
-            elif deletion < insertion:
+            elif deletion < insertion or (prefers_deletion and deletion == insertion):
                 back[i, j], row[j] = _DELETION, deletion
             else:
                 back[i, j], row[j] = _INSERTION, insertion

@@ -171,6 +171,22 @@ def format_accuracy(accuracy: WordAccuracy, *, n_confusions: int = 10) -> str:
     return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
 
+def hresults_lines(accuracy: WordAccuracy) -> tuple[str, str]:
+    """Return the two lines of figures that HTK's HResults prints of all files.
+
+    HResults leaves out an utterance without any recognised word; here its words are deleted.
+    """
+    counts, n_sentences = accuracy.counts, len(accuracy.utterances)
+    n_right = sum(u.is_correct for u in accuracy.utterances)
+    return (
+        f"SENT: %Correct={accuracy.sentence_accuracy:.2f} "
+        f"[H={n_right}, S={n_sentences - n_right}, N={n_sentences}]",
+        f"WORD: %Corr={100 * counts.correct / counts.words:.2f}, Acc={counts.word_accuracy:.2f} "
+        f"[H={counts.correct}, D={counts.deletions}, S={counts.substitutions}, I={counts.insertions}, "
+        f"N={counts.words}]",
+    )
+
+
 def format_comparison(comparison: Comparison) -> str:
     """Return the difference of two recognisers in three lines, and what is missing."""
     low, high = comparison.interval

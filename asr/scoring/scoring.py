@@ -1,11 +1,12 @@
 """Word accuracy of recognised words against references, and the comparison of two recognisers.
 
 Conventions: word accuracy is A = 100 − 100(S+I+D)/N, thesis (4.5), over all words of the test set; it can be
-negative. The alignment and its counts are those of NIST sclite (see `asr.scoring.edit_distance`),
-case-sensitive as `sclite -s` unless `normalize_case`. A reference utterance without hypothesis counts as
-deleted as a whole and is named in `missing`; a hypothesis without reference is an error. Intervals and p
-values come from the bootstrap over *utterances*, test sets drawn anew from those of one, with replacement:
-they cover the choice of sentences, not that of speakers, training set or seed.
+negative. The alignment and its counts are those of NIST sclite, or by the rule ``htk`` those of HTK's
+HResults (see `asr.scoring.edit_distance`), case-sensitive as `sclite -s` unless `normalize_case`. A
+reference utterance without hypothesis counts as deleted as a whole and is named in `missing`; a hypothesis
+without reference is an error. Intervals and p values come from the bootstrap over *utterances*, test sets
+drawn anew from those of one, with replacement: they cover the choice of sentences, not that of speakers,
+training set or seed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from asr.errors import ConfigError, ScoringError
 from asr.scoring.edit_distance import (
     Confusion,
     ErrorCounts,
+    Rule,
     WordPair,
     align_words,
     count_confusions,
@@ -169,6 +171,7 @@ def score(
     *,
     speakers: Mapping[str, str] | None = None,
     normalize_case: bool = False,
+    rule: Rule = "nist",
     n_resamples: int = 10_000,
     seed: int = 0,
 ) -> WordAccuracy:
@@ -181,6 +184,8 @@ def score(
         Asks for the table per speaker.
     normalize_case : bool
         Compare words without regard to case.
+    rule : ``nist`` or ``htk``
+        Whose weights align the words: sclite's, or HResults'.
     n_resamples, seed : int
         Of the bootstrap.
 
@@ -198,7 +203,7 @@ def score(
     _check(reference, hypothesis)
     if speakers is not None:
         _check_ids_known(reference, speakers, "utterances", "the speakers", "add them to utt2spk")
-    utterances = _utterance_errors(reference, hypothesis, normalize_case)
+    utterances = _utterance_errors(reference, hypothesis, normalize_case, rule)
     errors, words = _errors_and_words(utterances)
     accuracies = resample_accuracies(errors[:, None], words, n_resamples, seed)[:, 0]
     return WordAccuracy(
@@ -224,6 +229,7 @@ def compare(
     hypothesis_b: Transcripts,
     *,
     normalize_case: bool = False,
+    rule: Rule = "nist",
     n_resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
@@ -233,8 +239,8 @@ def compare(
     """
     _check(reference, hypothesis_a)
     _check(reference, hypothesis_b)
-    utterances_a = _utterance_errors(reference, hypothesis_a, normalize_case)
-    utterances_b = _utterance_errors(reference, hypothesis_b, normalize_case)
+    utterances_a = _utterance_errors(reference, hypothesis_a, normalize_case, rule)
+    utterances_b = _utterance_errors(reference, hypothesis_b, normalize_case, rule)
     errors_a, words = _errors_and_words(utterances_a)
     errors_b, _ = _errors_and_words(utterances_b)
     accuracies = resample_accuracies(np.column_stack([errors_a, errors_b]), words, n_resamples, seed)
@@ -256,14 +262,14 @@ def compare(
 
 
 def _utterance_errors(
-    reference: Transcripts, hypothesis: Transcripts, normalize_case: bool
+    reference: Transcripts, hypothesis: Transcripts, normalize_case: bool, rule: Rule
 ) -> tuple[UtteranceErrors, ...]:
     found = []
     for utterance_id, spoken in reference.items():
         recognised = hypothesis.get(utterance_id, ())
         if normalize_case:
             spoken, recognised = [w.casefold() for w in spoken], [w.casefold() for w in recognised]
-        pairs = align_words(spoken, recognised)
+        pairs = align_words(spoken, recognised, rule)
         is_missing = utterance_id not in hypothesis
         found.append(UtteranceErrors(utterance_id, pairs, count_errors(pairs), is_missing))
     return tuple(found)

@@ -27,7 +27,7 @@ from foundation.errors import AsrError
 logger = logging.getLogger(__name__)
 
 Status = Literal["idle", "running", "done", "failed", "cancelled"]
-EXPECTED_STAGES = 37  # of a training of npd on a folder with dev and test; later ones are the longer
+EXPECTED_STAGES = 37  # of a training of pools on a folder with dev and test; later ones are the longer
 PATIENCE_S = 8.0  # for a training that is cancelled to end by itself; by feel
 CLEANING_S = 5.0  # within which it cleans up after the signal; by feel
 KEPT_LINES = 30  # by feel
@@ -211,7 +211,7 @@ def _first_line(error: Exception) -> str:
 def step_of(stage: str) -> str:
     """Return what a step of the training does, in words for the page.
 
-    >>> step_of("hybrid-npd-pools-dev")
+    >>> step_of("hybrid-pools-dev")
     'Learning to tell the sounds apart'
     """
     return next((step for prefix, step in STEPS if stage.startswith(prefix)), stage)

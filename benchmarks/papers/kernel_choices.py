@@ -17,7 +17,7 @@ from benchmarks.papers.cross_validation import N_TUNED, Choice, Method
 from benchmarks.papers.datasets import Split, benchmark_partitions, is_there
 from benchmarks.papers.layout import absent, spread, table
 from benchmarks.papers.methods import AS_IN_PAPERS, npd, orols
-from benchmarks.papers.outcomes import Result, evaluate, over_partitions
+from benchmarks.papers.outcomes import Result, corrected_standard_error, evaluate, over_partitions
 from benchmarks.papers.parts import Part, Request
 from benchmarks.papers.published import BENCHMARKS
 from benchmarks.papers.width_search import N_FOLDS, Search
@@ -45,8 +45,13 @@ def kernel_choices(request: Request) -> str:
             (one,) = shared_results(name, splits, request, (method.name,))
             compact = _compact(name, method, splits, request)
             three = _three_widths(name, method, one.choice, splits, request)
-            rows.append((name, method.name, *_cells(one), *_cells(three, one), *_cells(compact, one)))
-    return table("Test error in % (centres in %); paired differences ± standard error", _HEADER, rows)
+            beside = [
+                cell for other in (three, compact) for cell in (_cell(other), _gain(other, one, splits[0]))
+            ]
+            rows.append((name, method.name, _cell(one), *beside))
+    return table(
+        "Test error in % (centres in %); paired differences ± corrected standard error", _HEADER, rows
+    )
 
 
 def _methods(request: Request) -> list[Method]:
@@ -57,13 +62,18 @@ def _methods(request: Request) -> list[Method]:
     ]
 
 
-def _cells(result: Result, beside: Result | None = None) -> tuple[str, ...]:
-    """Return error and centres, and the mean difference from another result on the same partitions."""
-    cell = f"{spread(result.errors)} ({np.mean(result.centers):.0f})"
-    if beside is None:
-        return (cell,)
+def _cell(result: Result) -> str:
+    """Return error and centres."""
+    return f"{spread(result.errors)} ({np.mean(result.centers):.0f})"
+
+
+def _gain(result: Result, beside: Result, split: Split) -> str:
+    """Return the mean difference from another result on the same partitions, of this split's sizes."""
     difference = np.subtract(result.errors, beside.errors)
-    return cell, f"{difference.mean():+.2f} ± {difference.std() / np.sqrt(len(difference)):.2f}"
+    if len(difference) == 1:
+        return f"{difference[0]:+.2f}"
+    error = corrected_standard_error(difference.tolist(), len(split.x), len(split.x_test))
+    return f"{difference.mean():+.2f} ± {error:.2f}"
 
 
 def _compact(name: str, method: Method, splits: Sequence[Split], request: Request) -> Result:
@@ -125,7 +135,8 @@ PARTS: dict[str, Any] = {
         "The partitions and the protocol of the thirteen benchmarks. *Three widths*: each centre gets "
         "the width, of half, once and twice the one chosen, that reduces the error most; ε stays, "
         "and the number of centres is chosen again. *Compact*: the Gaussian that is 0 from three "
-        "widths on; σ, ε and the number of centres are chosen as for the Gaussian.",
+        "widths on; σ, ε and the number of centres are chosen as for the Gaussian. The standard errors of "
+        "the differences count the points that partitions share (Nadeau and Bengio).",
         kernel_choices,
         NAMES,
     ),

@@ -29,15 +29,16 @@ from acoustic.pairs.calibration import Calibration
 from acoustic.pairs.train_forward import PairForwardConfig
 from acoustic.pairs.train_pools import PoolsConfig
 from acoustic.pairs.train_svm import SvmConfig
-from acoustic.ways import check_way, train_emissions
+from acoustic.ways import check_way, in_words, promised, train_emissions
 from asr.systems import HybridSystem, find_system
 from features.frontend import FrontEnd, FrontEndConfig
 from features.mfcc import MfccConfig
 
 BEST = HybridConfig(sigma=2.0)
 PAIRS = replace(THESIS, sigma=2.0)
-POOLS = PoolsConfig(n_centers=40, ridge=1e-4, loss="squared")
-OWN = dict.fromkeys(("pools", "npd-pools", "orols-pools"), POOLS) | {
+POOLS = PoolsConfig(n_centers=40, ridge=1e-4, loss="squared", choice="random")
+OWN = {
+    "pools": POOLS,
     "npd": PairForwardConfig(15),
     "orols": PairForwardConfig(15),
     "svm": SvmConfig(),
@@ -82,8 +83,8 @@ def trained(config: HybridConfig, way="pools", own=None, data=None, n_states: in
         (BEST, "pools", replace(POOLS, loss="squared-hinge")),
         (replace(BEST, calibration=Calibration("held-out", "gaussian")), "pools", POOLS),
         (replace(BEST, calibration=Calibration("loo", "logistic")), "pools", POOLS),
-        (BEST, "npd-pools", POOLS),
-        (BEST, "orols-pools", POOLS),
+        (BEST, "pools", replace(POOLS, choice="npd")),
+        (BEST, "pools", replace(POOLS, choice="orols")),
         (PAIRS, "npd", None),
         (PAIRS, "orols", None),
         (replace(PAIRS, calibration=Calibration("held-out", "logistic")), "npd", None),
@@ -128,7 +129,7 @@ def test_posteriors_are_close_to_the_true_ones(config, way, own) -> None:
     assert_allclose(scores, expected, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize(("config", "way"), [(BEST, "npd-pools"), (PAIRS, "npd")], ids=["best", "pairs"])
+@pytest.mark.parametrize(("config", "way"), [(BEST, "pools"), (PAIRS, "npd")], ids=["best", "pairs"])
 def test_states_with_few_frames_or_none(config, way) -> None:
     """State 4 has three frames like those of state 1 and shares its class; 5 has none and tells nothing."""
     frames, labels, speakers = utterances(0)
@@ -243,8 +244,8 @@ def test_a_damaged_description_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("sklearn:svm.SVR", "expected a classifier with predict_proba, got SVR"),
-        ("sklearn:linear_model.Nothing", "no such class; expected module.Class"),
+        ("sklearn:svm.SVR", "SVR: no model file may hold it"),
+        ("sklearn:linear_model.Nothing", "no such class; expected a classifier that has posteriors"),
         ("sklearn:os.path", "no such class"),
     ],
 )
@@ -255,7 +256,9 @@ def test_what_is_no_classifier(name: str, message: str) -> None:
 
 def test_a_classifier_that_cannot_be_stored_is_refused_before_it_is_trained() -> None:
     for name in ("sklearn:tree.DecisionTreeClassifier", "sklearn:neighbors.KNeighborsClassifier"):
-        with pytest.raises(ModelError, match="expected a classifier that a model file may hold"):
+        with pytest.raises(
+            ModelError, match=r"no model file may hold it, .*; expected a classifier that has posteriors"
+        ):
             check_way(name, BEST)
 
 
@@ -318,7 +321,7 @@ def test_a_plugin_trains_and_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_what_no_one_trains() -> None:
-    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: npd, orols, '):
+    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: pools, npd, orols, '):
         trained(BEST, "gmm")
     with pytest.raises(ModelError, match='kind "forest" is not known'):
         trained(BEST, "forest")
@@ -328,7 +331,7 @@ def test_people_are_told_what_a_model_is_made_of() -> None:
     model = CombinedModel(trained(BEST), single_gaussian(6, np.zeros(3), np.ones(3)), 2, 1, 0.3, np.zeros(4))
     described = kinds.describe(model)
     assert described["kind"] == "combined"
-    assert described["second"] == {"kind": "gmm", "gaussians": 6, "features": 3}
+    assert described["second"] == {"kind": "gmm", "gaussians": 6, "gaussians_a_state": 1, "features": 3}
     first = described["first"]
     assert (first["kind"], first["classes"], first["pairs"], first["centers"]) == ("pairwise", 4, 6, 160)
     assert first["centers_are_chosen_by"] == "random"
@@ -338,8 +341,8 @@ def test_people_are_told_what_a_model_is_made_of() -> None:
     ("config", "way", "own", "said"),
     [
         (BEST, "pools", POOLS, "random"),
-        (BEST, "npd-pools", POOLS, "npd"),
-        (BEST, "orols-pools", POOLS, "orols"),
+        (BEST, "pools", replace(POOLS, choice="npd"), "npd"),
+        (BEST, "pools", replace(POOLS, choice="orols"), "orols"),
         (PAIRS, "npd", None, "npd"),
         (PAIRS, "orols", None, "orols"),
         (PAIRS, "svm", None, "svm"),
@@ -353,6 +356,46 @@ def test_people_are_told_how_centers_were_chosen(config, way, own, said) -> None
     del options["chosen_by"]
     older = kinds.find_kind("pairwise").unpack(tensors, options)
     assert kinds.describe(older)["centers_are_chosen_by"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("config", "way", "own", "said"),
+    [
+        (
+            BEST,
+            "pools",
+            POOLS,
+            "pairs of states share up to 40 centres a state, drawn at random; least squares",
+        ),
+        (
+            BEST,
+            "pools",
+            replace(POOLS, choice="npd", loss="squared-hinge"),
+            "pairs of states share up to 40 centres a state, chosen by NPD in blocks; squared hinge",
+        ),
+        (PAIRS, "npd", None, "thesis Algorithm 1 (NPD), own centres for each pair"),
+        (PAIRS, "orols", None, "thesis Algorithm 2 (OROLS), own centres for each pair"),
+        (PAIRS, "svm", None, "a support vector machine for each pair"),
+        (BEST, "krls", None, "kernel recursive least squares (KRLS), each state against all others"),
+        (BEST, "sklearn:linear_model.LogisticRegression", None, "LogisticRegression of scikit-learn"),
+    ],
+)
+def test_what_is_trained_is_said_in_the_same_words_before_and_afterwards(config, way, own, said) -> None:
+    own = own or OWN.get(way)
+    assert in_words(promised(way, own)) == said
+    assert in_words(kinds.describe(trained(config, way, own))) == said
+
+
+def test_older_models_are_described_as_far_as_they_tell() -> None:
+    model = trained(BEST, "pools", replace(POOLS, choice="orols"))
+    tensors, options = kinds.find_kind("pairwise").pack(model)
+    del options["loss"]
+    older = kinds.find_kind("pairwise").unpack(tensors, options)
+    said = "pairs of states share up to 40 centres a state, chosen by OROLS in blocks"
+    assert in_words(kinds.describe(older)) == said
+    del options["chosen_by"]
+    oldest = kinds.find_kind("pairwise").unpack(tensors, options)
+    assert in_words(kinds.describe(oldest)).endswith("chosen in a way that its files do not name")
 
 
 def test_the_dictionary_of_krls_covers_all_classes(caplog: pytest.LogCaptureFixture) -> None:
@@ -389,7 +432,7 @@ def test_classifiers_of_others_draw_by_the_seed() -> None:
 
 
 def test_what_cannot_be_trained_is_refused_before_training() -> None:
-    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: npd, orols, '):
+    with pytest.raises(TrainingError, match='"gmm" cannot be trained, expected one of: pools, npd, orols, '):
         check_way("gmm", BEST)
     with pytest.raises(ModelError, match=r'calibration\.outputs is "loo", expected fitted or held-out'):
         check_way("svm", replace(BEST, calibration=Calibration("loo", "logistic")))

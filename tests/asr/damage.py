@@ -82,7 +82,7 @@ def _hybrid(n_columns: int, way: str, config: HybridConfig = BEST, own: object =
 def _combined(n_columns: int) -> CombinedModel:
     states = np.arange(TOPOLOGY.n_states, dtype=np.int32)[::-1].copy()
     n_normalized = n_columns - N_PROJECTED
-    first = _hybrid(N_PROJECTED, "npd-pools", own=PoolsConfig(4, rivals=0.5))
+    first = _hybrid(N_PROJECTED, "pools", own=PoolsConfig(4, rivals=0.5))
     return CombinedModel(first, _gmm(n_normalized), N_PROJECTED, N_PROJECTED, 0.2, states)
 
 

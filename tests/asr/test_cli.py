@@ -276,9 +276,10 @@ class TestProcess:
             shutil.copy(wav, corpus / f"{name}.wav")
             (corpus / f"{name}.txt").write_text("ÄÖ", encoding="utf-8")
         done = asr_command("train", "folder", "--corpus", corpus, "--out", tmp_path / "exp", env=env)
-        begun, error = done.stderr.splitlines()
+        begun, *what, error = done.stderr.splitlines()
         assert done.returncode == 2
-        assert begun == f"gmm, npd by the recipe folder; the log is {tmp_path / 'exp' / 'log.txt'}"
+        assert [line.partition(":")[0] for line in what] == ["gmm", "pools"]
+        assert begun == f"gmm, pools by the recipe folder; the log is {tmp_path / 'exp' / 'log.txt'}"
         assert "is not UTF-8, expected names and words in UTF-8" in error
         assert "set PYTHONUTF8=1 where the locale is not UTF-8" in error
         assert re.search(r"[0-9a-f]{40}", error) is None  # the digest of a file

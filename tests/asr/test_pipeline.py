@@ -22,7 +22,7 @@ from foundation import version
 TASK = ["task", "words", "features-train", "features-dev", "features-test", "grammars"]
 ALIGNER = ["usable", "start-none", "gmm-none-1", "gmm-none-2", "gmm-none-4", "gmm-none-8"]
 FITTING = ["fit-8", "fitting"]
-HYBRID = ["hybrid-npd-pools"]
+HYBRID = ["hybrid-pools"]
 
 
 def on_both(names: Sequence[str]) -> list[str]:
@@ -60,7 +60,7 @@ class TestOrder:
         ]
 
     def test_of_npd(self, steps_of: Callable[..., list[Step]]) -> None:
-        found = names(steps_of("npd"))
+        found = names(steps_of("pools"))
         warped = [f"features-{split}-warp-{w}" for w in ("0.93", "1.07") for split in ("train", "dev")]
         assert found == [
             *TASK,
@@ -69,24 +69,24 @@ class TestOrder:
             "units-context",
             *warped[::2],
             *HYBRID,
-            "adapting-hybrid-npd-pools",
-            "tuning-npd",
+            "adapting-hybrid-pools",
+            "tuning-pools",
             *on_both(ALIGNER),
             *on_both(FITTING),
             "units-context-dev",
             *warped[1::2],
             *on_both(HYBRID),
-            "adapting-hybrid-npd-pools-dev",
-            *("confidence-npd", "grammars-dev", "recognizer-npd", "test-npd"),
+            "adapting-hybrid-pools-dev",
+            *("confidence-pools", "grammars-dev", "recognizer-pools", "test-pools"),
         ]
 
     def test_the_head_of_the_module_lists_them(self, steps_of: Callable[..., list[Step]]) -> None:
         assert pipeline.__doc__
         listed = pipeline.__doc__.partition("::\n")[2].partition("\nthen all")[0].splitlines()
         said = [name.strip() for line in listed for name in line.partition("#")[0].split(",") if name.strip()]
-        found = names(steps_of("npd"))
+        found = names(steps_of("pools"))
         assert said == found[: len(said)]
-        assert said[-1] == "tuning-npd"
+        assert said[-1] == "tuning-pools"
 
     def test_of_the_thesis(self, steps_of: Callable[..., list[Step]]) -> None:
         """σ is chosen on dev, and models are trained on train alone."""
@@ -101,7 +101,7 @@ class TestOrder:
             *("tuning-npd", "confidence-npd", "recognizer-npd", "test-npd"),
         ]
 
-    @pytest.mark.parametrize("models", [("gmm", "npd"), ("gmm-lda16-cmllr", "svm"), ("gmm16",)])
+    @pytest.mark.parametrize("models", [("gmm", "pools"), ("gmm-lda16-cmllr", "svm"), ("gmm16",)])
     def test_each_is_there_once_after_what_it_is_made_from(
         self, steps_of: Callable[..., list[Step]], models: tuple[str, ...]
     ) -> None:
@@ -190,12 +190,12 @@ class TestCode:
     def test_of_pages_reports_and_the_command_line(
         self, steps_of: Callable[..., list[Step]], monkeypatch: pytest.MonkeyPatch, module: str
     ) -> None:
-        assert self.codes(lambda: steps_of("gmm", "npd"), monkeypatch, module) == set()
+        assert self.codes(lambda: steps_of("gmm", "pools"), monkeypatch, module) == set()
 
     def test_what_no_step_runs_is_behind_none(self, steps_of: Callable[..., list[Step]]) -> None:
         behind = {
             name
-            for step in steps_of("gmm", "npd", "gmm-lda16-cmllr")
+            for step in steps_of("gmm", "pools", "gmm-lda16-cmllr")
             for name in version.modules_behind(step.make.__module__)
         }
         rooms = {".".join(name.split(".")[:2]) for name in behind}
@@ -205,8 +205,8 @@ class TestCode:
         assert {"features.mfcc", "foundation.blocks", "decoder.lexicon"} <= behind
 
     def test_of_mixtures(self, steps_of: Callable[..., list[Step]], monkeypatch: pytest.MonkeyPatch) -> None:
-        changed = self.codes(lambda: steps_of("gmm", "npd"), monkeypatch, "asr.training.gmm")
-        assert {"start-none", "gmm-none-8", "units-context", "hybrid-npd-pools"} <= changed
+        changed = self.codes(lambda: steps_of("gmm", "pools"), monkeypatch, "asr.training.gmm")
+        assert {"start-none", "gmm-none-8", "units-context", "hybrid-pools"} <= changed
         assert not {"task", "words", "features-train"} & changed
 
     def test_of_cepstra(self, steps_of: Callable[..., list[Step]], monkeypatch: pytest.MonkeyPatch) -> None:

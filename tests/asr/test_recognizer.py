@@ -35,6 +35,22 @@ class Fragile:
         return self.whole.log_likelihoods(frames)
 
 
+@dataclass(frozen=True)
+class Counted:
+    """An emission model that keeps the frames it was asked to score."""
+
+    whole: EmissionModel
+    asked: list[np.ndarray]
+
+    @property
+    def n_states(self) -> int:
+        return self.whole.n_states
+
+    def log_likelihoods(self, frames: np.ndarray) -> np.ndarray:
+        self.asked.append(frames.copy())
+        return self.whole.log_likelihoods(frames)
+
+
 @pytest.fixture
 def recognizer(trained: Path) -> Recognizer:
     return Recognizer.load(trained)
@@ -48,6 +64,14 @@ class TestTranscribe:
         assert found.text == tuple(path.with_suffix(".txt").read_text().split())
         assert recognizer.transcribe(read_audio(path)) == found
         assert recognizer.transcribe(str(path)) == found
+
+    def test_every_frame_is_scored_once_and_for_all_states(self, recognizer: Recognizer, tones: Path) -> None:
+        """Thesis 4.3 caches scores while it searches; here a table of them is there before the search."""
+        path, model = tones / "speaker 3/1.wav", recognizer.model
+        counted = Counted(model.emissions, [])
+        found = replace(recognizer, model=replace(model, emissions=counted)).transcribe(path)
+        assert found == recognizer.transcribe(path)
+        np.testing.assert_array_equal(np.concatenate(counted.asked), recognizer.frames(path)[0])
 
     @pytest.mark.parametrize(
         ("samples", "message"),

@@ -7,7 +7,7 @@ import pytest
 
 from acoustic.emissions import kinds
 from acoustic.emissions.kinds import EmissionKind
-from acoustic.ways import WAYS
+from acoustic.ways import ALIASES, PRESETS, WAYS, meant, note_on
 from asr.errors import ConfigError
 from asr.systems import SYSTEMS, GmmSystem, HybridSystem, find_system, other_code
 
@@ -16,8 +16,7 @@ def test_names() -> None:
     assert {name: find_system(name, "thesis") for name in SYSTEMS} == SYSTEMS
     recommended = {name: find_system(name) for name in SYSTEMS}
     assert {name for name in recommended if recommended[name] != SYSTEMS[name]} == {"npd", "orols"}
-    assert find_system("npd") == HybridSystem("npd-pools")
-    assert find_system("orols") == HybridSystem("orols-pools")
+    assert find_system("npd") == find_system("orols") == HybridSystem("pools")
     assert find_system("gmm4") == GmmSystem(4)
     assert find_system("gmm-lda32") == GmmSystem(32, "lda")
     assert find_system("gmm-lda4-cmllr") == GmmSystem(4, "lda", adapts=True)
@@ -39,11 +38,12 @@ def test_nearest() -> None:
         find_system("gmm-lad")
 
 
-@pytest.mark.parametrize("preset", ["best", "thesis"])
-def test_no_two_names_for_one_thing(preset: str) -> None:
-    ways = [s.way for s in (find_system(name, preset) for name in SYSTEMS) if isinstance(s, HybridSystem)]
-    assert sorted(ways) == sorted(set(ways))
-    assert {"pools", "svm", "krls"} < set(ways)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_two_names_for_one_thing_are_those_of_the_table(preset: str) -> None:
+    for name, system in SYSTEMS.items():
+        assert find_system(name, preset) == SYSTEMS[meant(name, preset)]
+        assert (find_system(name, preset) == system) == (note_on(name, preset) == "")
+    assert {name for names in ALIASES.values() for name in names} <= set(WAYS)
 
 
 def test_unknown_preset() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Lasso, LassoLars
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
 
@@ -78,6 +79,24 @@ def test_least_squares_support_vector_machines_are_ridge_regression_with_another
     penalty = ridge * np.diag(np.r_[0.0, np.ones(80)])
     of_3_43 = columns @ np.linalg.solve(columns.T @ columns + penalty, columns.T @ y)
     assert 0.8 < cosine(of_3_43, gram @ alpha + bias) < 0.9999
+
+
+def test_an_l1_penalty_is_sparse_and_unique_unless_columns_are_equal():
+    """Thesis 3.4: a convex problem with a unique and sparse solution."""
+    x, y = wave(80)
+    gram = rbf_kernel(x, gamma=2.0)
+    descent = Lasso(0.01, tol=1e-12, max_iter=200_000).fit(gram, y).coef_
+    path = LassoLars(0.01).fit(gram, y).coef_  # another algorithm, the same weights
+    assert_allclose(descent, path, rtol=0, atol=1e-5)
+    assert 3 < np.count_nonzero(descent) < 40
+    # With a point that occurs twice its weight may lie on either copy: other weights of the same penalty.
+    heaviest = int(np.abs(descent).argmax())
+    twice = np.column_stack([gram, gram[:, heaviest]])
+    first, second = np.append(descent, 0.0), np.append(descent, descent[heaviest])
+    second[heaviest] = 0.0
+    assert_allclose(twice @ first, twice @ second, rtol=0, atol=1e-12)
+    assert np.abs(first).sum() == pytest.approx(np.abs(second).sum(), rel=1e-12)
+    assert np.abs(first - second).max() > 0.1
 
 
 def test_the_regularised_pseudoinverse_gives_no_projection():

@@ -51,7 +51,7 @@ from asr.corpora.tones import write_tones
 from benchmarks.report import argument_parser, print_table, write_report
 from foundation.endings import code_of
 
-MODELS = ("gmm", "npd")
+MODELS = ("gmm", "pools")
 SETTINGS = (
     "gmm.mixtures=1,8",
     "gmm.iterations=2,1",

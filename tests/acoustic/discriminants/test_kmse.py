@@ -40,6 +40,8 @@ def test_kmse_is_ridge_regression_on_the_gram_matrix(name):
     gram = Kernel(name, 0.7).block(x, x)
     expected = ridge_regression(gram, 2.0 * y - 1.0, found.ridge_, solver="svd")
     assert_allclose(found.decision_function(x), gram @ expected, rtol=1e-7, atol=1e-9)
+    nearer_to_one = np.abs(found.decision_function(x) - 1) < np.abs(found.decision_function(x) + 1)
+    assert_array_equal(found.predict(x) == 1, nearer_to_one)
     assert_array_equal(found.intercept_, [0.0])
 
 

@@ -58,7 +58,16 @@ def test_fisher_direction_is_the_leading_generalised_eigenvector():
     _, vectors = eigh(np.outer(difference, difference), within)  # thesis (3.8)
     found = LinearDiscriminant().fit(x, y).coef_
     assert_allclose(abs(cosine(found, vectors[:, -1])), 1.0, rtol=0, atol=1e-12)
-    assert cosine(found, difference @ np.linalg.inv(within)) > 0
+    direction = np.linalg.solve(within, difference)  # (3.11)
+    assert_allclose(cosine(found, direction), 1.0, rtol=0, atol=1e-12)
+
+    def quotient(w):
+        return (difference @ w) ** 2 / (w @ within @ w)  # (3.5)
+
+    others = direction + np.abs(direction).mean() * np.random.default_rng(0).normal(
+        size=(200, len(direction))
+    )
+    assert max(quotient(w) for w in others) < quotient(direction)
 
 
 def test_fisher_direction_is_that_of_least_squares_onto_the_labels():

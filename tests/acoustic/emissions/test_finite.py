@@ -39,7 +39,7 @@ CONFIGS = {
     "hastie-tibshirani": HybridConfig(warps=(), coupling="hastie-tibshirani"),
 }
 OWN = {
-    **dict.fromkeys(("pools", "npd-pools", "orols-pools"), PoolsConfig(n_centers=10)),
+    "pools": PoolsConfig(n_centers=10),
     **dict.fromkeys(("npd", "orols"), PairForwardConfig(10)),
     "all pools": PoolsConfig(n_centers=10, rivals=1.0),
     "svm": SvmConfig(),

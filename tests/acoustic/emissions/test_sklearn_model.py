@@ -1,5 +1,8 @@
 """Classifiers of scikit-learn as emission models."""
 
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,8 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
+from acoustic.discriminants.files import load_estimator, save_estimator
 from acoustic.emissions.emission_model import StatePriors
-from acoustic.emissions.sklearn_model import SklearnModel, make_classifier
+from acoustic.emissions.sklearn_model import SklearnModel, make_classifier, names_of_classifiers
 from acoustic.errors import ModelError
 
 STATES = StatePriors(np.array([1, 0, 2, -1], dtype=np.int32), np.log([0.5, 0.25, 0.25]), floor=-9.0)
@@ -67,7 +71,66 @@ def test_classifiers_by_name_have_their_own_defaults(name, expected):
     assert found.get_params() == expected().get_params()
 
 
-@pytest.mark.parametrize("name", ["sklearn:svm.SVR", "sklearn:svm.LinearSVC"])
-def test_a_classifier_must_have_posteriors(name):
-    with pytest.raises(ModelError, match=r"expected a classifier with predict_proba, got .*; choose another"):
+def refused(name):
+    """Return the line by which a name is refused; it names all that are allowed."""
+    with pytest.raises(ModelError, match="expected a classifier that has posteriors") as error:
         make_classifier(name)
+    said = str(error.value)
+    assert "\n" not in said
+    assert all(allowed in said for allowed in names_of_classifiers())
+    return said
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sklearn:svm.SVC",
+        "sklearn:sklearn.svm.SVC",
+        "sklearn:svm.SVR",
+        "sklearn:ensemble.RandomForestClassifier",
+        "sklearn:neighbors.KNeighborsClassifier",
+    ],
+)
+def test_what_no_file_may_hold_is_refused(name):
+    assert refused(name).startswith(f"{name.removeprefix('sklearn:')}: no model file may hold it")
+
+
+def test_a_classifier_must_have_posteriors():
+    assert refused("sklearn:svm.LinearSVC").startswith("svm.LinearSVC: it has no predict_proba")
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("linear_model.Ridge", "no classifier"),
+        ("acoustic.discriminants.Kernel", "no classifier"),
+        ("multiclass.OneVsRestClassifier", "cannot be made without arguments"),
+        ("naive_bayes.MultinomialNB", "it takes no negative numbers"),
+        ("linear_model.Logistic", "no such class"),
+        ("os.path", "no such class"),
+    ],
+)
+def test_what_else_is_refused(name, fault):
+    assert refused(f"sklearn:{name}").startswith(f"{name}: {fault}")
+
+
+def test_the_page_on_plugins_has_the_list():
+    page = Path("docs/plugins.md").read_text(encoding="utf-8")
+    for name in names_of_classifiers():
+        assert f"`{name.removeprefix('acoustic.discriminants.')}`" in page
+
+
+def test_all_that_are_named_learn_from_frames_and_can_be_stored(tmp_path):
+    assert {"linear_model.LogisticRegression", "acoustic.discriminants.NPDClassifier"} < set(
+        names_of_classifiers()
+    )
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 30)
+    x = (rng.normal(size=(90, 2)) + 2 * y[:, None]).astype(np.float32)
+    for name in names_of_classifiers():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of few points
+            classifier = make_classifier(f"sklearn:{name}").fit(x, y)
+        save_estimator(classifier, tmp_path / "classifier")
+        again = load_estimator(tmp_path / "classifier")
+        assert_array_equal(again.predict_proba(x), classifier.predict_proba(x))

@@ -1,5 +1,7 @@
 """Machines of all pairs on shared centres against each pair done by itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -138,7 +140,9 @@ def test_errors_say_what_is_wrong(clouds):
 def test_fit_draws_the_centers(clouds, loss, steps):
     x, codes, folds, _ = clouds
     frames = LabelledFrames(x, codes, folds, np.ones(3))
-    found, curves = fit(frames, SIGMA, PoolsConfig(10, ridge=RIDGE, loss=loss), HELD_OUT, seed=3)
+    found, curves = fit(
+        frames, SIGMA, PoolsConfig(10, ridge=RIDGE, loss=loss, choice="random"), HELD_OUT, seed=3
+    )
     assert found.n_centers == 30
     centers = [found.centers[a : a + 10] for a in (0, 10, 20)]
     for k, own in enumerate(centers):
@@ -160,7 +164,7 @@ def many_classes():
 
 
 class TestRivals:
-    config = PoolsConfig(10, ridge=RIDGE, rivals=0.6)
+    config = PoolsConfig(10, ridge=RIDGE, rivals=0.6, choice="random")
 
     def test_rivals_have_the_machines_that_they_have_among_all_pairs(self, many_classes):
         machines, curves = fit(many_classes, SIGMA, self.config, HELD_OUT)
@@ -185,7 +189,7 @@ class TestRivals:
         machines, curves = fit(many_classes, SIGMA, self.config, HELD_OUT)
         found = machines.log_posteriors(curves, many_classes.x)
         accuracy = np.mean(found.argmax(axis=1) == many_classes.codes)
-        pooled, all_curves = fit(many_classes, SIGMA, PoolsConfig(10, ridge=RIDGE, rivals=1), HELD_OUT)
+        pooled, all_curves = fit(many_classes, SIGMA, replace(self.config, rivals=1), HELD_OUT)
         expected = pooled.log_posteriors(all_curves, many_classes.x).argmax(axis=1) == many_classes.codes
         assert pooled.layout == "state"
         assert accuracy > np.mean(expected) - 0.02 > 0.4

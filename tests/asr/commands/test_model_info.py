@@ -94,12 +94,12 @@ def test_what_looks_wrong_and_what_is_synthetic_is_said(trained: Path) -> None:
 
 
 def test_kinds_of_models(trained: Path) -> None:
-    first = {"kind": "pairwise", "classes": 9, "pairs": 1200, "centers": 50, "centers_are_chosen_by": "npd"}
+    first = {"kind": "pairwise", "classes": 9, "pairs": 1200, "centers": 50}
     second = {"kind": "gmm", "gaussians": 36}
     sizes = {"phones": 7, "units": 40, "states": 18, "bytes": 2_000_000}
     said = format_info({**info(trained), **sizes, "kind": "combined", "first": first, "second": second})
     assert (
-        "discriminants of pairs (9 classes, 1,200 pairs, 50 centres, chosen by npd) and Gaussian mixtures "
+        "discriminants of pairs (9 classes, 1,200 pairs, 50 centres) and Gaussian mixtures "
         "(36 Gaussians); 7 phones, 40 in context, 18 states; 2.0 MB"
     ) in " ".join(said.split())
 

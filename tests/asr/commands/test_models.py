@@ -28,26 +28,26 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
     ("line", "function", "arguments", "options"),
     [
         (
-            "plan an4 --corpus c --model gmm --model npd --set gmm.beam=300 --workers 8 --out e",
+            "plan an4 --corpus c --model gmm --model pools --set gmm.beam=300 --workers 8 --out e",
             "plan",
             ("an4",),
             {
                 "corpus": Path("c"),
                 "out": Path("e"),
-                "models": ["gmm", "npd"],
+                "models": ["gmm", "pools"],
                 "preset": "best",
                 "settings": ["gmm.beam=300"],
                 "workers": 8,
             },
         ),
         (
-            "train folder --corpus c --out o --model gmm --model npd --preset thesis --set a=1 --set b=2",
+            "train folder --corpus c --out o --model gmm --model pools --preset thesis --set a=1 --set b=2",
             "train",
             ("folder",),
             {
                 "corpus": Path("c"),
                 "out": Path("o"),
-                "models": ["gmm", "npd"],
+                "models": ["gmm", "pools"],
                 "preset": "thesis",
                 "settings": ["a=1", "b=2"],
             },
@@ -89,7 +89,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
             "sparsity e",
             "sparsity",
             (Path("e"),),
-            {"model": "npd", "sizes": [25, 50, 100, 200], "recipe": None},
+            {"model": "pools", "sizes": [25, 50, 100, 200], "recipe": None},
         ),
         (
             "sparsity e --model orols --centers 5 9 --recipe mine.py",
@@ -151,7 +151,8 @@ class TestTrain:
     def test_table(self, run: Run, train_arguments: list[str], trained: Path) -> None:
         code, out, errors = run(*train_arguments, "--out", trained)
         assert code == 0
-        first, *amounts = errors.splitlines()
+        first, what, *amounts = errors.splitlines()
+        assert re.fullmatch(r"gmm\S*: Gaussian mixtures, up to \d a state", what)
         assert re.fullmatch(r"gmm\S* by the recipe \w+; the log is .*log\.txt", first)
         assert str(trained) in first
         assert {line.split(":")[0] for line in amounts} == {"train", "dev", "test"}
@@ -240,7 +241,7 @@ class TestSweep:
 def test_the_table_of_centres(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = (SparsityRow(25, 100, "loop", 50.0, (40.0, 60.0)),)
+    rows = (SparsityRow(25, 100, "loop", 50.0, (40.0, 60.0), "pairs"),)
     monkeypatch.setattr(sys.modules[sparsity.__module__], "sparsity", lambda *given, **named: rows)
     assert main(["sparsity", str(tmp_path)]) == 0
     assert capsys.readouterr().out == format_sparsity(rows, tmp_path) + "\n"
@@ -334,7 +335,7 @@ Refused = Callable[[str], str]
         ),
         (
             "sparsity e",
-            {"model": "npd", "recipe": None, "centers": [25, 50, 100, 200], "experiment": Path("e")},
+            {"model": "pools", "recipe": None, "centers": [25, 50, 100, 200], "experiment": Path("e")},
         ),
         ("clean e", {"yes": False, "experiment": Path("e")}),
     ],

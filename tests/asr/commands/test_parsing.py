@@ -107,15 +107,15 @@ def test_where_the_model_is_and_which_it_is() -> None:
     add_experiment(parser)
     add_model(parser)
     assert vars(parser.parse_args(["e"])) == {"experiment": Path("e"), "model": None}
-    assert parser.parse_args(["e", "--model", "npd"]).model == "npd"
+    assert parser.parse_args(["e", "--model", "pools"]).model == "pools"
 
 
 def test_the_grammar_comes_with_the_model() -> None:
     parser = argparse.ArgumentParser()
     add_model_and_grammar(parser)
     assert vars(parser.parse_args([])) == {"model": None, "grammar": None}
-    given = parser.parse_args(["--model", "npd", "--grammar", "loop"])
-    assert vars(given) == {"model": "npd", "grammar": "loop"}
+    given = parser.parse_args(["--model", "pools", "--grammar", "loop"])
+    assert vars(given) == {"model": "pools", "grammar": "loop"}
 
 
 def test_words_are_judged_in_one_way(capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,11 +76,12 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
             {"model": "m", "grammar": "g", "reject": True},
         ),
         (
-            "score r h --against i --format trn --utt2spk u --ignore-case --plain --json",
+            "score r h --against i --format trn --as htk --utt2spk u --ignore-case --plain --json",
             "asr.commands.recordings.accuracy_of_files",
             (Path("r"), Path("h")),
             {
                 "against": Path("i"),
+                "rule": "htk",
                 "file_format": "trn",
                 "utt2spk": Path("u"),
                 "ignore_case": True,
@@ -502,6 +503,7 @@ Refused = Callable[[str], str]
             {
                 "format": None,
                 "against": None,
+                "rule": "nist",
                 "utt2spk": None,
                 "ignore_case": False,
                 "plain": False,

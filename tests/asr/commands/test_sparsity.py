@@ -34,12 +34,21 @@ def test_configurations_come_back_from_json(recipe: str, preset: str) -> None:
     assert through_json(changed) == changed != config
 
 
+def test_experiments_made_before_an_option_was_there_have_its_default() -> None:
+    record = json.loads(json.dumps({"config": as_plain(ExperimentConfig())}))
+    del record["config"]["pools"]["choice"]
+    assert config_of(record) == ExperimentConfig()
+    del record["config"]["pools"]["loss"]
+    with pytest.raises(KeyError, match="loss"):
+        config_of(record)
+
+
 @pytest.mark.parametrize("preset", ["best", "thesis"])
 @pytest.mark.parametrize("model", ["gmm", "gmm2", "svm", "krls"])
 def test_models_without_a_number_of_centres(model: str, preset: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"preset": preset}))
     with pytest.raises(
-        ConfigError, match=f'model "{model}" has no number of centres.*; expected npd, orols or pools'
+        ConfigError, match=f'model "{model}" has no number of centres.*; expected pools, npd or orols'
     ):
         sparsity(tmp_path, model=model)
 
@@ -69,7 +78,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def write_config(directory: Path, **changes: object) -> None:
-    record = {"recipe": "folder", "corpus": None, "models": ["npd"], "preset": "best"}
+    record = {"recipe": "folder", "corpus": None, "models": ["pools"], "preset": "best"}
     config = as_plain(ExperimentConfig())
     directory.mkdir(exist_ok=True)
     (directory / "config.json").write_text(json.dumps(record | {"config": config} | changes))
@@ -123,14 +132,14 @@ def test_a_configuration_that_is_no_object(tmp_path: Path) -> None:
 class TestSparsityTable:
     def test_a_row_for_each_size_a_column_for_each_grammar(self, tmp_path: Path) -> None:
         rows = [
-            SparsityRow(n, 10 * n, grammar, accuracy, (0.0, 100.0))
+            SparsityRow(n, 10 * n, grammar, accuracy, (0.0, 100.0), f"pairs on {n}")
             for n, grammar, accuracy in [(25, "loop", 50.0), (25, "bigram", 60.5), (50, "loop", 55.25)]
         ]
-        rows.append(SparsityRow(50, 500, "bigram", 70.0, (0.0, 100.0)))
+        rows.append(SparsityRow(50, 500, "bigram", 70.0, (0.0, 100.0), "pairs on 50"))
         title, head, *body, empty, place = format_sparsity(rows, tmp_path).splitlines()
         assert (title, empty, place) == ("word accuracy on dev, %", "", str(tmp_path / "sparsity.json"))
         assert head.split() == ["centres", "distinct", "loop", "bigram"]
         assert [line.split() for line in body] == [
-            ["25", "250", "50.00", "60.50"],
-            ["50", "500", "55.25", "70.00"],
+            ["25", "250", "50.00", "60.50", "pairs", "on", "25"],
+            ["50", "500", "55.25", "70.00", "pairs", "on", "50"],
         ]

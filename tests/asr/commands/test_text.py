@@ -78,6 +78,7 @@ class TestAccuracyOfFiles:
         (tmp_path / "utt2spk").write_text("u1 anna\nu2 ben\n")
         options: dict[str, object] = {
             "against": None,
+            "rule": "nist",
             "file_format": None,
             "utt2spk": None,
             "ignore_case": False,
@@ -93,12 +94,28 @@ class TestAccuracyOfFiles:
     def test_punctuation_counts_unless_both_are_in_plain_form(self, tmp_path: Path) -> None:
         (tmp_path / "ref").write_text("u1 Yes, no! [coughs]\nu2 NO\n")
         (tmp_path / "hyp").write_text("u1 YES no\nu2 no\n")
-        files = {"against": None, "file_format": None, "utt2spk": None, "ignore_case": True, "as_json": False}
+        files = {"against": None, "rule": "nist", "file_format": None, "utt2spk": None}
+        files |= {"ignore_case": True, "as_json": False}
         said = [
             accuracy_of_files(tmp_path / "ref", tmp_path / "hyp", in_plain_form=plain, **files)  # type: ignore[arg-type]
             for plain in (False, True)
         ]
         assert [text.split()[2] for text in said] == ["25.00", "100.00"]
+
+    def test_the_counts_of_hresults(self, tmp_path: Path) -> None:
+        (tmp_path / "r").write_text("u1 a b c\nu2 x y\n")
+        (tmp_path / "h").write_text("u1 c d e\nu2 x y\n")
+        files = {"against": None, "file_format": None, "utt2spk": None, "ignore_case": False}
+        files |= {"in_plain_form": False, "as_json": False}
+        nist, htk = (
+            accuracy_of_files(tmp_path / "r", tmp_path / "h", rule=rule, **files)  # type: ignore[arg-type]
+            for rule in ("nist", "htk")
+        )
+        assert "5 words, 3 substituted, 0 deleted, 0 inserted" in nist
+        assert htk.splitlines()[-2:] == [
+            "SENT: %Correct=50.00 [H=1, S=1, N=2]",
+            "WORD: %Corr=60.00, Acc=20.00 [H=3, D=2, S=0, I=2, N=5]",
+        ]
 
     def test_speakers(self, tmp_path: Path) -> None:
         lines = self.text(tmp_path, utt2spk=tmp_path / "utt2spk").splitlines()

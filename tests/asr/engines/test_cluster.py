@@ -74,7 +74,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 @pytest.fixture
 def command(tones: Path, settings: tuple[str, ...], tmp_path: Path) -> list[str]:
     options = [part for setting in (*settings, *HYBRID) for part in ("--set", setting)]
-    train = ["train", "folder", "--corpus", str(tones), "--model", "gmm2", "--model", "npd"]
+    train = ["train", "folder", "--corpus", str(tones), "--model", "gmm2", "--model", "pools"]
     return [sys.executable, "-m", "asr.cli", *train, *options]
 
 

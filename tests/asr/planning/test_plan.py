@@ -25,19 +25,19 @@ SETTINGS = ("gmm.mixtures=1,2", "gmm.iterations=2,2", "pools.n_centers=20", "hyb
 @pytest.fixture(scope="module")
 def found(tones: Path) -> Plan:
     """Return the plan of a GMM and of a hybrid."""
-    return plan("folder", corpus=tones, models=["gmm2", "npd"], settings=SETTINGS, workers=3)
+    return plan("folder", corpus=tones, models=["gmm2", "pools"], settings=SETTINGS, workers=3)
 
 
 def test_what_is_in_it(found: Plan) -> None:
-    gmm, npd = found.models
+    gmm, pools = found.models
     assert (found.recipe, found.preset, found.grammars) == ("folder", "best", ("loop", "bigram"))
     assert {split: a.n_utterances for split, a in found.amounts.items()} == {"train": 30, "dev": 5, "test": 5}
     assert (found.lexicon, found.phones, found.monophone_states, found.missing_words) == (4, 5, 18, 0)
     assert (gmm.model, gmm.n_centers, gmm.pairs, gmm.states) == ("gmm2", None, 0, 18)
-    assert (npd.model, npd.n_centers, npd.centers_option) == ("npd", 20, "pools.n_centers")
-    assert npd.all_pairs == npd.states * (npd.states - 1) // 2
-    assert 0 < npd.pairs <= npd.all_pairs
-    assert npd.frames_a_pair > 0
+    assert (pools.model, pools.n_centers, pools.centers_option) == ("pools", 20, "pools.n_centers")
+    assert pools.all_pairs == pools.states * (pools.states - 1) // 2
+    assert 0 < pools.pairs <= pools.all_pairs
+    assert pools.frames_a_pair > 0
     assert [other.n_centers for other in found.others] == [50, 100, 200]
     for model in (*found.models, *found.others):
         assert set(model.groups) == set(GROUPS)
@@ -54,10 +54,10 @@ def test_what_is_in_it(found: Plan) -> None:
 
 
 def test_common_stages_count_once(found: Plan) -> None:
-    gmm, npd = found.models
-    assert max(gmm.cpu_s, npd.cpu_s) < found.together_s < gmm.cpu_s + npd.cpu_s
-    assert gmm.groups["GMM"] == pytest.approx(npd.groups["GMM"])
-    assert gmm.groups["discriminants"] == 0 < npd.groups["discriminants"]
+    gmm, pools = found.models
+    assert max(gmm.cpu_s, pools.cpu_s) < found.together_s < gmm.cpu_s + pools.cpu_s
+    assert gmm.groups["GMM"] == pytest.approx(pools.groups["GMM"])
+    assert gmm.groups["discriminants"] == 0 < pools.groups["discriminants"]
 
 
 def test_more_centres_are_never_cheaper(found: Plan) -> None:
@@ -105,10 +105,10 @@ def test_table(found: Plan) -> None:
     text = "\n".join(lines)
     for said in ("train  ", "CPU time", "discriminants", "wall, 3 workers (here)", "peak memory", "model"):
         assert said in text
-    assert re.search(r"^npd: of .* of CPU time \S.* \d+ %, \S.* \d+ %$", text, re.MULTILINE)
+    assert re.search(r"^pools: of .* of CPU time \S.* \d+ %, \S.* \d+ %$", text, re.MULTILINE)
     assert "too much? Of the CPU time of all, these would save:" in text
     assert "  --model gmm2 " in text
-    assert re.search(r"npd, 20 centres +npd, 50 centres +npd, 100 centres$", text, re.MULTILINE)
+    assert re.search(r"pools, 20 centres +pools, 50 centres +pools, 100 centres$", text, re.MULTILINE)
 
 
 def test_by_a_clock_that_goes_by_work(tones: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,17 +125,17 @@ def test_by_a_clock_that_goes_by_work(tones: Path, tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(SmallTask, "run", ticking)
     monkeypatch.setattr(small_runs, "SMALL_S", 4.0)
-    found = plan("folder", corpus=tones, models=["gmm2", "npd"], settings=settings)
+    found = plan("folder", corpus=tones, models=["gmm2", "pools"], settings=settings)
     by_hand = {step["name"]: step["units"] for step in found.steps if step["unit"] != "made"}
     for step in found.steps:
         if step["unit"] not in ("made", "frames of pairs"):
             assert step["cpu_s"] == pytest.approx(taken(Work(by_hand[step["name"]])), rel=0.3, abs=2.1)
-    asr.train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2", "npd"], settings=settings)
+    asr.train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2", "pools"], settings=settings)
     made = {path.parent.name.rpartition("-")[0] for path in tmp_path.glob("exp/stages/*/stage.json")}
     assert made == {step["name"] for step in found.steps}
-    npd = asr.info(tmp_path / "exp", model="npd")
-    assert 0.5 < found.models[1].states / npd["states"] < 2
-    again = plan("folder", corpus=tones, models=["gmm2", "npd"], settings=settings, out=tmp_path / "exp")
+    pools = asr.info(tmp_path / "exp", model="pools")
+    assert 0.5 < found.models[1].states / pools["states"] < 2
+    again = plan("folder", corpus=tones, models=["gmm2", "pools"], settings=settings, out=tmp_path / "exp")
     assert all(step["done"] for step in again.steps)
     real = {
         path.parent.name.rpartition("-")[0]: json.loads(path.read_text())["seconds"]["cpu"]

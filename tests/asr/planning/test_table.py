@@ -23,22 +23,23 @@ GMM = ModelPlan(
     *("gmm", None, 18, 0, 0, 0, {"task": 1.0, "gmm-none-1": 9.0}, seconds_of(task=1.0, GMM=9.0)),
     *(10.0, {1: 10.0, 2: 6.0, 3: 5.0}, 300.0, 12.0, 0.5, 0.013, {"retrain_with_dev=false": 4.0}),
 )
-NPD = ModelPlan(
-    *("npd", 100, 1200, 719400, 5000, 2500, {"task": 1.0, "hybrid-npd": 99.0}),
+POOLS = ModelPlan(
+    *("pools", 100, 1200, 719400, 5000, 2500, {"task": 1.0, "hybrid-pools": 99.0}),
     *(seconds_of(task=1.0, discriminants=99.0), 100.0, {1: 100.0, 2: 60.0, 3: 50.0}),
     *(1500.0, 2000.0, 25.25, 0.25, {"retrain_with_dev=false": 40.0, "grammars=bigram": 3.0}),
     "pools.n_centers",
+    what="pairs of states share up to 100 centres a state",
 )
-FEWER = replace(NPD, n_centers=50, cpu_s=60.0)
-MORE = replace(NPD, n_centers=200, cpu_s=200.0)
+FEWER = replace(POOLS, n_centers=50, cpu_s=60.0)
+MORE = replace(POOLS, n_centers=200, cpu_s=200.0)
 AMOUNTS = {"train": Amount(1.5, 6, 12345, 400, 1030), "dev": Amount(0.25, 1, 90, 40, 9)}
 PLAN = Plan(
     *("folder", "best", AMOUNTS, 400, 0, 5, 18, ("loop", "bigram"), 3),
-    *((GMM, NPD), (FEWER, MORE), 109.0, {"features": 1e-4}),
+    *((GMM, POOLS), (FEWER, MORE), 109.0, {"features": 1e-4}),
     (
         {"name": "task", "from": [], "done": True, "why": "", "cpu_s": 1.0},
         {"name": "gmm-1", "from": ["task"], "done": False, "why": "code changed", "cpu_s": 9.0},
-        {"name": "npd", "from": ["task", "gmm-1"], "done": False, "why": "made from gmm-1", "cpu_s": 99.0},
+        {"name": "pools", "from": ["task", "gmm-1"], "done": False, "why": "made from gmm-1", "cpu_s": 99.0},
     ),
 )
 
@@ -93,11 +94,11 @@ def test_groups_of_no_model_have_no_row() -> None:
 
 
 def test_four_columns_a_block() -> None:
-    lines = plan_table(replace(PLAN, others=(FEWER, MORE, replace(NPD, n_centers=300)))).splitlines()
-    heads = [line.split("  ") for line in lines if line.startswith(" " * 24)]
-    assert [[cell.strip() for cell in head if cell.strip()] for head in heads] == [
-        ["gmm", "npd, 100 centres", "npd, 50 centres", "npd, 200 centres"],
-        ["npd, 300 centres"],
+    lines = plan_table(replace(PLAN, others=(FEWER, MORE, replace(POOLS, n_centers=300)))).splitlines()
+    heads = [line[24:] for line in lines if line.startswith(" " * 24)]
+    assert [[head[at : at + 19].strip() for at in range(0, len(head), 19)] for head in heads] == [
+        ["gmm", "pools, 100 centres", "pools, 50 centres", "pools, 200 centres"],
+        ["pools, 300 centres"],
     ]
 
 
@@ -107,7 +108,7 @@ def test_what_dominates_and_what_saves() -> None:
     # 3 s of the grammars are less than 3 % of 109 s; more centres save nothing
     assert lines[start:] == [
         "gmm: of 10 s of CPU time GMM 90 %, task and grammars 10 %",
-        "npd: of 1 min 40 s of CPU time discriminants 99 %, task and grammars 1 %",
+        "pools: of 1 min 40 s of CPU time discriminants 99 %, task and grammars 1 %",
         "all together, what they have in common once: 1 min 49 s of CPU time",
         "too much? Of the CPU time of all, these would save:",
         f"  {'--model gmm':<38} 1 min 39 s",
@@ -117,7 +118,7 @@ def test_what_dominates_and_what_saves() -> None:
         "the steps, in order, with their CPU time:",
         f"done   task  {'1.0 s':>12}",
         f"to do  gmm-1 {'9.0 s':>12}  from task (code changed)",
-        f"to do  npd   {'1 min 39 s':>12}  from gmm-1",
+        f"to do  pools {'1 min 39 s':>12}  from gmm-1",
         "of 1 min 49 s of CPU time 1.0 s are done",
     ]
 

@@ -152,14 +152,14 @@ class TestWork:
             assert (work.units, work.once) == (units, 1.0), name
 
     def test_of_hybrids(self, steps_of: Steps) -> None:
-        steps = steps_of("npd")
+        steps = steps_of("pools")
         for name, units, once in [
             ("features-train-warp-0.93", 10_000, 1),
             ("units-context-dev", 12_000, 1),
-            ("hybrid-npd-pools", 50 * 1000, 300),  # what grows is done once for each class
-            ("hybrid-npd-pools-dev", 50 * 1000, 300),
-            ("adapting-hybrid-npd-pools", 10_000, 1),
-            ("test-npd", 3_000 * 2, 1),
+            ("hybrid-pools", 50 * 1000, 300),  # what grows is done once for each class
+            ("hybrid-pools-dev", 50 * 1000, 300),
+            ("adapting-hybrid-pools", 10_000, 1),
+            ("test-pools", 3_000 * 2, 1),
         ]:
             work = work_of(steps[name], AMOUNTS, SIZE)
             assert (work.units, work.once) == (units, once), name
@@ -175,18 +175,18 @@ class TestWork:
         assert_allclose(heard.units, 602_000 * 100 / 6020 * (7 + 4), rtol=1e-9, atol=0)
 
     def test_every_step_is_known_and_knows_its_hybrid(self, steps_of: Steps) -> None:
-        steps = steps_of("gmm2", "npd", "gmm-lda2-cmllr", "svm", "sklearn:naive_bayes.GaussianNB")
+        steps = steps_of("gmm2", "pools", "gmm-lda2-cmllr", "svm", "sklearn:naive_bayes.GaussianNB")
         for step in steps.values():
             assert kind_of(step).group in GROUPS
             assert work_of(step, AMOUNTS, SIZE if hybrid_behind(step) else None).units >= 0
         assert hybrid_behind(steps["test-gmm2"]) is None
-        behind = hybrid_behind(steps["test-npd"])
-        assert behind is steps["hybrid-npd-pools-dev"]
+        behind = hybrid_behind(steps["test-pools"])
+        assert behind is steps["hybrid-pools-dev"]
         assert sorted(splits_of(behind)) == ["dev"] * 3 + ["train"] * 3  # with two copies each
 
     def test_more_frames_are_never_less_work(self, steps_of: Steps) -> None:
         more = made_up({"train": [2.0] * 100, "dev": [1.0] * 40, "test": [3.0] * 20})
-        for step in steps_of("gmm2", "npd").values():
+        for step in steps_of("gmm2", "pools").values():
             size = SIZE if hybrid_behind(step) else None
             assert work_of(step, more, size).units >= work_of(step, AMOUNTS, size).units
 

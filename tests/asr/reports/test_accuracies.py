@@ -129,7 +129,7 @@ def test_sparsity_has_a_line_a_grammar() -> None:
         }
         for g, n, a in [("loop", 25, 70.0), ("loop", 50, 80.0), ("bigram", 25, 90.0)]
     ]
-    found = sparsity_chart(rows, "npd")
+    found = sparsity_chart(rows, "pools")
     assert [(t["name"], list(t["x"]), list(t["y"])) for t in found.plot["data"]] == [
         ("loop", [25, 50], [70.0, 80.0]),
         ("bigram", [25], [90.0]),
@@ -145,11 +145,12 @@ def empty() -> Sample:
 def test_results_say_which_row_is_looked_into(chosen: Choice, empty: Sample) -> None:
     found = {section.key: section for section in sections(chosen, empty)}
     assert list(found) == ["results", "speakers", "words", "calibration", "training", "sparsity", "costs"]
-    rows, pairs = found["results"].tables
+    rows, what, pairs = found["results"].tables
     (marked,) = rows.marked
     assert rows.rows[marked][:3] == ("gmm1", "bigram", "test")
     assert [row[2] for row in rows.rows] == ["test"] * 4 + ["dev"] * 4
     assert [row[:2] for row in pairs.rows] == [("gmm2 − gmm1", "loop"), ("gmm2 − gmm1", "bigram")]
+    assert what.rows == tuple((f"gmm{n}", f"Gaussian mixtures, up to {n} a state") for n in (1, 2))
     assert found["calibration"].charts == ()
 
 

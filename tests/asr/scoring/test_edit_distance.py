@@ -1,4 +1,7 @@
-"""Counts are those of NIST sclite (`sclite -s`), live and from golden/sclite_counts.json."""
+"""Counts are those of NIST sclite (`sclite -s`) and of HTK's HResults, live and from golden files.
+
+`golden/hresults_counts.json` was made with HResults 3.4.1, as its head says.
+"""
 
 import itertools
 import json
@@ -12,15 +15,18 @@ import pytest
 
 from asr.formats.transcripts import format_transcripts
 from asr.scoring.edit_distance import (
-    GAP_COST,
-    SUBSTITUTION_COST,
+    WEIGHTS,
     Confusion,
+    Rule,
     align_words,
     count_confusions,
     count_errors,
 )
+from asr.scoring.results import hresults_lines
+from asr.scoring.scoring import score
 
-GOLDEN = Path(__file__).parent / "golden" / "sclite_counts.json"
+GOLDEN = Path(__file__).parent / "golden"
+RULES: tuple[Rule, ...] = ("nist", "htk")
 
 
 def random_pairs(n_pairs, seed, max_words=14):
@@ -43,41 +49,42 @@ def random_pairs(n_pairs, seed, max_words=14):
         yield [str(w) for w in reference], [str(w) for w in hypothesis]
 
 
-def counts_of(reference, hypothesis):
-    counts = count_errors(align_words(reference, hypothesis))
+def counts_of(reference, hypothesis, rule="nist"):
+    counts = count_errors(align_words(reference, hypothesis, rule))
     return (counts.correct, counts.substitutions, counts.deletions, counts.insertions)
 
 
-def align_words_reference(reference, hypothesis):
+def align_words_reference(reference, hypothesis, rule):
     """The alignment as a plain recursion over prefixes, with the same preference among equal costs."""
+    substitution, gap, prefers_deletion = WEIGHTS[rule]
     table = {(0, 0): (0, ())}
     for i, j in itertools.product(range(len(reference) + 1), range(len(hypothesis) + 1)):
         options = []
         if i and j:
             cost, pairs = table[i - 1, j - 1]
             pair = (reference[i - 1], hypothesis[j - 1])
-            options.append((cost + SUBSTITUTION_COST * (pair[0] != pair[1]), (*pairs, pair)))
+            options.append((cost + substitution * (pair[0] != pair[1]), (*pairs, pair)))
+        gaps = []
         if j:
             cost, pairs = table[i, j - 1]
-            options.append((cost + GAP_COST, (*pairs, (None, hypothesis[j - 1]))))
+            gaps.append((cost + gap, (*pairs, (None, hypothesis[j - 1]))))
         if i:
             cost, pairs = table[i - 1, j]
-            options.append((cost + GAP_COST, (*pairs, (reference[i - 1], None))))
+            gaps.append((cost + gap, (*pairs, (reference[i - 1], None))))
+        options += reversed(gaps) if prefers_deletion else gaps
         if options:
             table[i, j] = min(options, key=lambda option: option[0])  # the first of the cheapest
     return table[len(reference), len(hypothesis)][1]
 
 
-def minimum_cost(reference, hypothesis):
+def minimum_cost(reference, hypothesis, rule):
     """The cheapest of all alignments: choose which words of both sides stand opposite each other."""
-    costs = []
+    costs, (substitution, gap, _) = [], WEIGHTS[rule]
     for n in range(min(len(reference), len(hypothesis)) + 1):
-        gaps = GAP_COST * (len(reference) + len(hypothesis) - 2 * n)
+        gaps = gap * (len(reference) + len(hypothesis) - 2 * n)
         for mine in itertools.combinations(reference, n):
             for theirs in itertools.combinations(hypothesis, n):
-                costs.append(
-                    gaps + SUBSTITUTION_COST * sum(a != b for a, b in zip(mine, theirs, strict=True))
-                )
+                costs.append(gaps + substitution * sum(a != b for a, b in zip(mine, theirs, strict=True)))
     return min(costs)
 
 
@@ -102,23 +109,72 @@ def test_counts_are_those_of_sclite(tmp_path):
 
 
 def test_counts_are_the_golden_ones_of_sclite():
-    golden = json.loads(GOLDEN.read_text())
+    golden = json.loads((GOLDEN / "sclite_counts.json").read_text())
     assert len(golden["cases"]) >= 60
     for case in golden["cases"]:
         counts = counts_of(case["reference"].split(), case["hypothesis"].split())
         assert list(counts) == case["correct_sub_del_ins"], case
 
 
-def test_alignment_equals_the_plain_one():
+def hresults_counts(pairs, directory):
+    """The counts (correct, substituted, deleted, inserted) that HResults prints for each pair, and sums."""
+    names = [f"u{i:05d}" for i in range(len(pairs))]
+    for side, (file, ending) in enumerate((("ref.mlf", "lab"), ("rec.mlf", "rec"))):
+        parts = [
+            f'"*/{name}.{ending}"\n' + "".join(f"{word}\n" for word in pair[side]) + ".\n"
+            for name, pair in zip(names, pairs, strict=True)
+        ]
+        (directory / file).write_text("#!MLF!#\n" + "".join(parts))
+    (directory / "words").write_text(
+        "".join(f"{w}\n" for w in sorted({w for p in pairs for s in p for w in s}))
+    )
+    command = "HResults -f -I ref.mlf words rec.mlf"
+    output = subprocess.run(command.split(), cwd=directory, capture_output=True, text=True, check=True).stdout
+    form = r"(u\d+)\S*:\s.*\[H=\s*(\d+), D=\s*(\d+), S=\s*(\d+), I=\s*(\d+), N=\s*\d+\]"
+    found = {name: (int(h), int(s), int(d), int(i)) for name, h, d, s, i in re.findall(form, output)}
+    return [found[name] for name in names], re.findall(r"^(?:SENT|WORD): .*$", output, re.MULTILINE)
+
+
+def pairs_with_words(n_pairs, seed):
+    """HResults leaves out what has no recognised words."""
+    return [pair for pair in random_pairs(n_pairs, seed) if all(pair)]
+
+
+@pytest.mark.skipif(shutil.which("HResults") is None, reason="HResults of HTK is not installed")
+def test_counts_are_those_of_hresults(tmp_path):
+    pairs = pairs_with_words(2000, seed=0)
+    expected, sums = hresults_counts(pairs, tmp_path)
+    assert [counts_of(*pair, rule="htk") for pair in pairs] == expected
+    sides = [{f"u{n}": pair[side] for n, pair in enumerate(pairs)} for side in (0, 1)]
+    assert list(hresults_lines(score(*sides, rule="htk"))) == sums
+
+
+def test_counts_are_the_golden_ones_of_hresults():
+    golden = json.loads((GOLDEN / "hresults_counts.json").read_text())
+    cases = [(case["reference"].split(), case["hypothesis"].split()) for case in golden["cases"]]
+    expected = [case["correct_sub_del_ins"] for case in golden["cases"]]
+    assert len(cases) >= 60
+    assert [list(counts_of(*case, rule="htk")) for case in cases] == expected
+    n_others = sum(list(counts_of(*case)) != counts for case, counts in zip(cases, expected, strict=True))
+    assert n_others >= 20  # by sclite's weights they are others
+    sides = [{f"u{n}": case[side] for n, case in enumerate(cases)} for side in (0, 1)]
+    assert list(hresults_lines(score(*sides, rule="htk"))) == golden["sums"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_alignment_equals_the_plain_one(rule):
     for reference, hypothesis in random_pairs(300, seed=1, max_words=9):
-        assert align_words(reference, hypothesis) == align_words_reference(reference, hypothesis)
+        found = align_words(reference, hypothesis, rule)
+        assert found == align_words_reference(reference, hypothesis, rule)
 
 
-def test_alignment_is_as_cheap_as_any():
+@pytest.mark.parametrize("rule", RULES)
+def test_alignment_is_as_cheap_as_any(rule):
+    substitution, gap, _ = WEIGHTS[rule]
     for reference, hypothesis in random_pairs(150, seed=2, max_words=6):
-        counts = count_errors(align_words(reference, hypothesis))
-        cost = SUBSTITUTION_COST * counts.substitutions + GAP_COST * (counts.deletions + counts.insertions)
-        assert cost == minimum_cost(reference, hypothesis)
+        counts = count_errors(align_words(reference, hypothesis, rule))
+        cost = substitution * counts.substitutions + gap * (counts.deletions + counts.insertions)
+        assert cost == minimum_cost(reference, hypothesis, rule)
 
 
 def test_alignment_keeps_every_word_in_order():
@@ -157,6 +213,21 @@ def test_exchanging_the_sides_exchanges_deletions_and_insertions():
 )
 def test_counts_by_hand(reference, hypothesis, expected):
     assert counts_of(reference.split(), hypothesis.split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("reference", "hypothesis", "nist", "htk"),
+    [
+        # Three substitutions cost 12 and 30; a word kept, two deleted and two inserted 12 and 28.
+        ("a b c", "c d e", (0, 3, 0, 0), (1, 0, 2, 2)),
+        ("a b c x", "c d e x", (1, 3, 0, 0), (2, 0, 2, 2)),
+        # Both have two substitutions: 8 and 20 against 6 + 6 and 14 + 14.
+        ("a b", "c d", (0, 2, 0, 0), (0, 2, 0, 0)),
+    ],
+)
+def test_weights_by_hand(reference, hypothesis, nist, htk):
+    assert counts_of(reference.split(), hypothesis.split()) == nist
+    assert counts_of(reference.split(), hypothesis.split(), "htk") == htk
 
 
 def test_confusions_are_sorted_by_frequency_then_words():

@@ -309,7 +309,7 @@ def test_from_nothing_to_a_spoken_demo(
     page.click("#training summary")
     until(page, "document.getElementById('share').value > 0.1", 90)
     until(page, "!document.getElementById('talk').hidden", 180)
-    assert page.inner_text("#model") == "new: npd, 4 words"
+    assert page.inner_text("#model") == "new: pools, 4 words"
     page.click("#listen")
     until(page, "document.querySelectorAll('#sentences li').length >= 8", 90)
     page.click("#listen")

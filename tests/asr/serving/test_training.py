@@ -146,7 +146,7 @@ def test_a_training_is_cancelled(many_tones: Path, tmp_path: Path) -> None:
 def test_every_step_of_a_training_has_its_words_and_is_expected(tones: Path, tmp_path: Path) -> None:
     loaded = load_recipe("folder")
     experiment = Experiment(loaded, tones, tmp_path, with_preset(loaded.recipe.config, "best"), "best")
-    names = [step.name for step in experiment.steps({"npd": find_system("npd", "best")})]
+    names = [step.name for step in experiment.steps({"pools": find_system("pools", "best")})]
     assert [name for name in names if step_of(name) == name] == []
     assert len(names) == EXPECTED_STAGES
 

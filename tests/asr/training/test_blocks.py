@@ -33,7 +33,7 @@ COMMON = {"alignment", "expectation", "fit", "lattices", "scores", "decoding"}
 @pytest.mark.parametrize(
     ("preset", "model", "labels"),
     [
-        ("best", "npd", {*COMMON, "adaptation", "first pass", "centres", "pairs"}),
+        ("best", "pools", {*COMMON, "adaptation", "first pass", "centres", "pairs"}),
         ("best", "svm", {*COMMON, "adaptation", "first pass", "pairs"}),
         ("thesis", "npd", {*COMMON, "pairs"}),
         ("thesis", "orols", {*COMMON, "pairs"}),

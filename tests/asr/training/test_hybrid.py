@@ -20,6 +20,7 @@ from asr.corpora.speech_data import SpeechData, compute_cepstra
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import ConfigError, ExperimentError
 from asr.files import as_plain
+from asr.recipe import load_recipe, models_of
 from asr.scoring.results import read_results
 from asr.training.hybrid import Units, context_units, own_units, train_hybrid
 from asr.transcribe import adapted, heard_states, scored_speech
@@ -35,7 +36,7 @@ def hybrids(tones: Path, trained: Path, settings: tuple[str, ...], tmp_path_fact
     out = tmp_path_factory.mktemp("hybrids") / "exp"
     shutil.copytree(trained, out)
     options = (*settings, *SMALL, "hybrid.units=context", "hybrid.warps=0.95,1.05")
-    models = ["npd", "krls", "sklearn:discriminant_analysis.LinearDiscriminantAnalysis"]
+    models = ["pools", "krls", "sklearn:discriminant_analysis.LinearDiscriminantAnalysis"]
     train("folder", corpus=tones, out=out, models=models, settings=options)
     return out
 
@@ -43,7 +44,7 @@ def hybrids(tones: Path, trained: Path, settings: tuple[str, ...], tmp_path_fact
 def test_tones_are_recognised(hybrids: Path) -> None:
     rows = read_results(hybrids)
     assert {row.model for row in rows} == {
-        "npd",
+        "pools",
         "krls",
         "sklearn-discriminant_analysis.LinearDiscriminantAnalysis",
     }
@@ -53,22 +54,22 @@ def test_tones_are_recognised(hybrids: Path) -> None:
 def test_a_second_run_changes_nothing(hybrids: Path, tones: Path, settings: tuple[str, ...]) -> None:
     before = {p: p.stat().st_mtime_ns for p in (hybrids / "stages").rglob("*") if p.is_file()}
     options = (*settings, *SMALL, "hybrid.units=context", "hybrid.warps=0.95,1.05")
-    train("folder", corpus=tones, out=hybrids, models=["npd"], settings=options)
+    train("folder", corpus=tones, out=hybrids, models=["pools"], settings=options)
     assert {p: p.stat().st_mtime_ns for p in (hybrids / "stages").rglob("*") if p.is_file()} == before
 
 
 def test_decoded_and_aligned_like_any_other(hybrids: Path, tones: Path) -> None:
-    recognizer = Recognizer.load(hybrids, "npd")
+    recognizer = Recognizer.load(hybrids, "pools")
     assert recognizer.model.topology.is_contextual
     text = (tones / CHECKED).with_suffix(".txt").read_text().split()
     assert list(recognizer.transcribe(tones / CHECKED).text) == text
-    aligned = align(hybrids, tones / CHECKED, text, model="npd")
+    aligned = align(hybrids, tones / CHECKED, text, model="pools")
     spoken = [i.label for i in aligned.tiers["phones"] if i.label not in ("sil", "sp")]
     assert spoken == list("".join(text).lower())
 
 
 def test_a_silent_file_and_one_of_three_frames(hybrids: Path) -> None:
-    recognizer = Recognizer.load(hybrids, "npd")
+    recognizer = Recognizer.load(hybrids, "pools")
     noise = np.random.default_rng(0).normal(size=3 * 160 + 400).astype(np.float32) * 1e-4
     assert np.isfinite(recognizer.transcribe(noise).log_score)
     frames = recognizer.model.front_end.transform([recognizer.model.front_end.cepstra(noise)])[0]
@@ -81,7 +82,7 @@ def test_contexts_may_reach_across_words(
     out = tmp_path / "exp"
     shutil.copytree(trained, out)
     options = (*settings, *SMALL, "hybrid.warps=", "hybrid.units=cross-word")
-    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
+    train("folder", corpus=tones, out=out, models=["pools"], settings=options)
     recognizer = Recognizer.load(out)
     assert recognizer.model.topology.crosses_words
     text = (tones / CHECKED).with_suffix(".txt").read_text().split()
@@ -123,7 +124,7 @@ def test_words_and_phones_never_heard_stay_reachable(
     lines = [f"{word} {' '.join(word.lower())}" for word in known]
     (corpus / "lexicon.txt").write_text("\n".join([*lines, "SAMI s a m i", "XU x u"]) + "\n")
     options = (*settings, *SMALL, "grammars=loop")
-    train("folder", corpus=corpus, out=out, models=["npd"], settings=options)
+    train("folder", corpus=corpus, out=out, models=["pools"], settings=options)
     recognizer = Recognizer.load(out)
     assert np.isfinite(recognizer.align(tones / CHECKED, ["SAMI", "XU"]).log_likelihood)
     allowed = {
@@ -134,7 +135,7 @@ def test_words_and_phones_never_heard_stay_reachable(
 
 
 def test_frames_are_adapted_to_the_speaker(hybrids: Path, tones: Path) -> None:
-    recognizer = Recognizer.load(hybrids, "npd")
+    recognizer = Recognizer.load(hybrids, "pools")
     assert recognizer.first_pass is not None
     assert recognizer.model.adaptation is not None
     data = compute_cepstra(read_corpus(tones), recognizer.model.front_end.config)
@@ -171,13 +172,13 @@ def test_a_gmm_may_adapt_too(tones: Path, trained: Path, settings: tuple[str, ..
 
 
 def test_without_weights_for_the_first_pass_nothing_is_decoded(hybrids: Path, tmp_path: Path) -> None:
-    shutil.copytree(hybrids / "models" / "npd", tmp_path / "npd")
-    path = tmp_path / "npd" / "decoding.json"
+    shutil.copytree(hybrids / "models" / "pools", tmp_path / "pools")
+    path = tmp_path / "pools" / "decoding.json"
     record = json.loads(path.read_text())
     del record["first_pass"]["loop"]
     path.write_text(json.dumps(record))
     with pytest.raises(ExperimentError, match=r'no "first_pass" for grammar "loop".*run asr train again'):
-        Recognizer.load(tmp_path / "npd", grammar="loop")
+        Recognizer.load(tmp_path / "pools", grammar="loop")
 
 
 def test_adaptation_without_projection_or_mixtures(
@@ -186,7 +187,7 @@ def test_adaptation_without_projection_or_mixtures(
     out = tmp_path / "exp"
     shutil.copytree(trained, out)
     options = (*settings, *SMALL, "hybrid.warps=", "hybrid.input_projection=none", "hybrid.gmm_weight=0")
-    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
+    train("folder", corpus=tones, out=out, models=["pools"], settings=options)
     recognizer = Recognizer.load(out)
     assert recognizer.model.adaptation is not None
     assert recognizer.model.adaptation.n_columns == 39
@@ -194,7 +195,7 @@ def test_adaptation_without_projection_or_mixtures(
 
 
 def test_nothing_heard_adapts_nothing(hybrids: Path) -> None:
-    recognizer = Recognizer.load(hybrids, "npd")
+    recognizer = Recognizer.load(hybrids, "pools")
     scores = np.zeros((9, recognizer.model.topology.n_states), dtype=np.float32)
     assert_array_equal(heard_states(scores, (), recognizer.lexicon, recognizer.model), -1)
     assert_array_equal(heard_states(scores[:2], ("MAUI",), recognizer.lexicon, recognizer.model), -1)
@@ -206,11 +207,11 @@ def test_adaptation_may_be_left_out(
     out = tmp_path / "exp"
     shutil.copytree(hybrids, out)
     options = (*settings, *SMALL, "hybrid.warps=0.95,1.05", "hybrid.adaptation=none")
-    train("folder", corpus=tones, out=out, models=["npd"], settings=options)
-    recognizer = Recognizer.load(out, "npd")
+    train("folder", corpus=tones, out=out, models=["pools"], settings=options)
+    recognizer = Recognizer.load(out, "pools")
     assert recognizer.first_pass is None
     assert recognizer.model.adaptation is None
-    assert Recognizer.load(hybrids, "npd").first_pass is not None
+    assert Recognizer.load(hybrids, "pools").first_pass is not None
     assert (
         list(recognizer.transcribe(tones / CHECKED).text)
         == (tones / CHECKED).with_suffix(".txt").read_text().split()
@@ -229,23 +230,23 @@ def test_sparsity_trains_every_size_and_goes_on(
     assert json.loads((out / "sparsity.json").read_text())["rows"][0]["grammar"] == "loop"
     gone = {leftover.path.name.rpartition("-")[0] for leftover in clean(out, yes=True).found}
     assert gone >= {"tuning-gmm2", "recognizer-gmm2", "test-gmm2", "confidence-gmm2"}  # of the run before
-    assert not any("npd" in name for name in gone)
+    assert not any("pools" in name for name in gone)
     stages = {p.name for p in (out / "stages").iterdir()}
     assert main(["sparsity", str(out), "--centers", "2", "10"]) == 0
     assert {p.name for p in (out / "stages").iterdir()} == stages
     assert "centres  distinct       loop" in capsys.readouterr().out
     assert main(["sparsity", str(out), "--model", "gmm2"]) == 2
-    assert "expected npd, orols or pools" in capsys.readouterr().err
+    assert "expected pools, npd or orols" in capsys.readouterr().err
 
 
 def test_options_of_other_models_are_refused_before_anything_is_made(tones: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"svm\.cost: belongs to svm; got npd, which it does not change"):
-        train("folder", corpus=tones, out=tmp_path / "exp", models="npd", settings=["svm.cost=3"])
+    with pytest.raises(ConfigError, match=r"svm\.cost: belongs to svm; got pools, which it does not change"):
+        train("folder", corpus=tones, out=tmp_path / "exp", models="pools", settings=["svm.cost=3"])
     assert not (tmp_path / "exp").exists()
 
 
 def test_people_see_pairs_centres_and_states(hybrids: Path) -> None:
-    found = info(hybrids, model="npd")
+    found = info(hybrids, model="pools")
     assert found["kind"] == "combined"
     assert found["second"]["kind"] == "gmm"
     first = found["first"]
@@ -257,6 +258,47 @@ def test_people_see_pairs_centres_and_states(hybrids: Path) -> None:
 def test_config_comes_back_from_its_json(hybrids: Path) -> None:
     record = json.loads((hybrids / "config.json").read_text())
     assert as_plain(config_of(record)) == record["config"]
+
+
+class TestOtherNames:
+    """`npd` and `orols` of the preset best are `pools`; what was made under its old name keeps that name."""
+
+    def test_of_what_is_trained(self, caplog: pytest.LogCaptureFixture) -> None:
+        loaded = load_recipe("folder")
+        with caplog.at_level("INFO", "asr.progress"):
+            assert models_of(loaded, ["npd", "orols", "gmm"], "best") == ("pools", "gmm")
+        first, second = caplog.messages
+        assert first.startswith("npd is another name of pools here: all pairs of a state share its centres")
+        assert first.endswith("the npd of the thesis is trained with --preset thesis")
+        assert second.startswith("orols is another name of pools here")
+        assert models_of(loaded, ["npd", "orols"], "thesis") == ("npd", "orols")
+        assert models_of(loaded, [], "best") == ("gmm", "pools")
+
+    @pytest.mark.parametrize("name", ["npd", "orols"])
+    def test_of_what_is_used(self, hybrids: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
+        with caplog.at_level("INFO", "asr.progress"):
+            assert info(hybrids, model=name)["model"] == "pools"
+            assert Recognizer.load(hybrids / "models" / "pools", name).name == "pools"
+        said = f"{name} is another name of pools here: pairs of states share up to "
+        assert [message.startswith(said) for message in caplog.messages] == [True, True]
+
+    def test_of_an_experiment_that_was_made_before(self, hybrids: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "exp"
+        shutil.copytree(hybrids, copy, ignore=shutil.ignore_patterns("stages"))
+        shutil.copytree(copy / "models" / "pools", copy / "models" / "npd")
+        assert Recognizer.load(copy, "npd").name == "npd"
+        shutil.rmtree(copy / "models" / "pools")
+        assert info(copy, model="npd")["what"] == info(hybrids, model="pools")["what"]
+        with pytest.raises(ConfigError, match='no model "orols"'):
+            Recognizer.load(copy, "orols")
+
+    def test_of_the_thesis_they_are_names_of_their_own(self, hybrids: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "exp"
+        shutil.copytree(hybrids, copy, ignore=shutil.ignore_patterns("stages"))
+        path = copy / "models" / "pools" / "data.json"
+        path.write_text(path.read_text().replace('"best"', '"thesis"'))
+        with pytest.raises(ConfigError, match='no model "npd"'):
+            Recognizer.load(copy, "npd")
 
 
 @pytest.mark.parametrize("model", ["npd", "orols", "svm", "krls"])

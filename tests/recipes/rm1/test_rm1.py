@@ -129,7 +129,7 @@ class TestRecipe:
         for preset in ("thesis", "best"):
             train("rm1", corpus=tmp_path, out=tmp_path.parent / "exp", preset=preset)
         assert [experiment.config.hybrid.sigma for experiment, _ in asked] == [8.0, 5.0]
-        assert {names for _, names in asked} == {("gmm", "npd")}
+        assert {names for _, names in asked} == {("gmm", "pools")}
 
     def test_stages_of_the_task(self, small, small_sizes, tmp_path):
         loaded = load_recipe("rm1")
