@@ -24,6 +24,9 @@ What differs has a name, ``RECIPE-MODEL-PRESET-KIND``, where the kind is
     missing      the model itself, in one or both
 
 ``--expect`` names an intended difference, with or without the recipe: ``--expect pools-best-model``.
+Checkouts from before the pooled system was called ``pools`` (``npd`` of the preset best, where ``pools``
+was another model) cannot be compared in ``RECIPE-best`` but for ``gmm``: ``--models gmm``.
+
 The exit code is 1 if anything else differs. Seconds are shown, never judged: compare them on an idle machine,
 or by ``--speed``, which trains and scores machines of pairs on fixed synthetic frames in turn by one checkout
 and the other (`pair_speed`).

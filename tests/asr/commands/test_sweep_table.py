@@ -107,6 +107,14 @@ class TestNotes:
         text = "\n".join(table([row(1, best_on_dev=True), row(1, "bigram", best_on_dev=True)]))
         assert "* best on dev: 1, gmm2 with loop; 1, gmm2 with bigram" in text
 
+    def test_what_was_trained_is_said_once_or_of_the_points_where_it_differs(self) -> None:
+        same = [row(n, model=model, what=f"{model}'s") for n in (1, 2) for model in ("gmm", "pools")]
+        lines = table(same)
+        assert [line for line in lines if line.endswith("'s")] == ["gmm: gmm's", "pools: pools's"]
+        others = [row(n, model="pools", what=f"{min(n, 2)} centres") for n in (1, 2, 3)]
+        said = [line for line in table(others) if line.endswith("centres")]
+        assert said == ["pools of 1: 1 centres", "pools of 2, 3: 2 centres"]
+
     def test_without_dev(self) -> None:
         text = " ".join(table([row(1, dev=None), row(2, dev=None)]))
         assert "no dev set: there is nothing to choose by; the best of 2 points on test is too good" in text
