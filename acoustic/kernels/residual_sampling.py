@@ -11,8 +11,8 @@ Some of the points may be held out from candidacy: they count in the least squar
 so that their leave-one-out errors tell what new points meet. These errors choose the width and ε when the
 model has half of its centres, whether more centres are worth while, and the size of the model at the end. The
 triangular factor RᵀR = KᵀK + 2εP gives all that an orthogonal basis gives: R = D^½ U with the U of K_m =
-Q_m U_m, thesis (3.76), and Q_m D^-½ = K_m R⁻¹ by one matrix product. The result so has the form of the papers'
-algorithms, `forward.ForwardPath`, with the models of all sizes.
+Q_m U_m, thesis (3.76), and Q_m D^-½ = K_m R⁻¹ by one matrix product. The result so has the form of the
+papers' algorithms, `forward.ForwardPath`, with the models of all sizes.
 
 Axes: M training points, R targets, C centres, m = C + 1 columns with the bias, n rows that scores look at.
 """
