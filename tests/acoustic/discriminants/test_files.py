@@ -64,6 +64,17 @@ def test_machines_of_pairs_too(tmp_path):
     assert_array_equal(again.predict_proba(x), model.predict_proba(x))
 
 
+@pytest.mark.parametrize("cls", [discriminants.NPDClassifier, discriminants.OROLSClassifier])
+def test_machines_of_the_algorithms_as_printed_too(cls, tmp_path):
+    x, y = make_blobs(80, 3, centers=4, random_state=0)
+    model = cls(max_centers=5, algorithm="thesis", held_out=0.1).fit(x, y)
+    save_estimator(model, tmp_path / "model.safetensors")
+    again = load_estimator(tmp_path / "model.safetensors")
+    assert again.get_params() == model.get_params()
+    assert_array_equal(again.predict_proba(x), model.predict_proba(x))
+    assert_array_equal(again.path_predict(x, [1, 3]), model.path_predict(x, [1, 3]))
+
+
 def test_other_classes_are_not_made():
     with pytest.raises(ModelError, match=r"subprocess\.Popen: not among the classes that files"):
         unpack_estimator({}, {"class": "subprocess.Popen", "state": {}})

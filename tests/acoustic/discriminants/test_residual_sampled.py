@@ -15,7 +15,6 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from acoustic.discriminants import (
-    Calibration,
     NPDClassifier,
     OROLSClassifier,
     ResidualSampledClassifier,
@@ -447,17 +446,6 @@ class TestHeldOutOfThePapersAlgorithms:
         others = is_right[~is_center & ~is_held_out].mean()
         assert is_right[is_center].mean() < model.left_out_accuracy_ < others
         assert model.left_out_accuracy_ == pytest.approx(1 / 3, abs=0.08)
-
-    @pytest.mark.parametrize("multiclass", ["shared", "ovr", "ovo"])
-    def test_curves_are_fitted_to_the_points_held_out(self, multiclass):
-        x, y = blobs()
-        options = {"epsilon": 1e-3, "multiclass": multiclass}
-        one, other = (NPDClassifier(0.5, 60, held_out=h, **options).fit(x, y) for h in (0.25, 0.26))
-        assert np.abs(one.predict_proba(x) - other.predict_proba(x)).max() > 1e-3
-        curve = NPDClassifier(
-            0.5, 60, held_out=0.25, calibration=Calibration("loo", "logistic"), **options
-        ).fit(x, y)
-        assert np.isfinite(curve.predict_proba(x)).all()
 
 
 @pytest.mark.parametrize("estimator", [NPDClassifier, OROLSClassifier, ResidualSampledClassifier])
