@@ -202,7 +202,7 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
             return self.multiclass, config, None
         few = problem.part(max(_COMPARED, _COMPARED_OF_A_CLASS * problem.n_classes))
         shared = few.sampled(few.targets, config)
-        config = replace(config, sigma=shared.sigma, epsilon=shared.epsilon, widths=(1.0,))
+        config = replace(config, sigma=shared.sigma, epsilon=shared.epsilon)
         pairs = self._pairs(few, config)
         judged, left_out = few.held_out, shared.left_out
         if len(judged) < _ENOUGH_TO_JUDGE:
@@ -211,8 +211,9 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
             HeldOut(judged, outputs).accuracy(few.targets) for outputs in (left_out, pairs.left_out[judged])
         ]
         chosen: Multiclass = "ovo" if accuracies[1] > accuracies[0] else "shared"
-        known = pairs if chosen == "ovo" else shared
-        return chosen, config, known if few is problem else None
+        if few is not problem:  # more points bear a narrower kernel
+            return chosen, replace(config, widths=_WIDTHS[:2]), None
+        return chosen, config, pairs if chosen == "ovo" else shared
 
     def _pairs(self, problem: _Problem, config: SamplingConfig) -> OneVsOne:
         """Return a machine for each pair of classes."""

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from acoustic.kernels.forward import ForwardConfig
 from acoustic.kernels.kernel import Kernel
-from acoustic.kernels.quick_forward import NormalEquations, quick_selection
+from acoustic.kernels.residual_sampling import NormalEquations, SamplingConfig, sample_regressors
 from benchmarks.papers.benchmarks import N_SEARCHED, sources
 from benchmarks.papers.cross_validation import WIDTHS
 from benchmarks.papers.datasets import Split, is_there
@@ -64,12 +63,12 @@ def residual_sampled(
 ) -> Floats:
     """Return the outputs on centres drawn in blocks with probability ∝ residual²."""
     kernel = Kernel("gaussian", sigma)
-    found = []
+    found, nobody = [], np.zeros(0, dtype=np.int64)
     for epsilon in constants:
-        config = ForwardConfig(kernel, (sigma,), 1, epsilon=epsilon)
         for size in sizes:
-            given = replace(config, max_centers=size)
-            path = quick_selection(x, y[:, None], given, rng=np.random.default_rng(0)).path
+            config = SamplingConfig(sigma, epsilon, size, size, chooses_size=False)
+            rng = np.random.default_rng(0)
+            path = sample_regressors(x, y[:, None], config, held_out=nobody, rng=rng).path
             alpha, bias = path.weights()
             found.append(kernel.block(others, x[path.indices[: path.size]]) @ alpha[:, 0] + bias[0])
     return np.reshape(found, (len(constants), len(sizes), len(others)))
@@ -98,7 +97,7 @@ def drawn(
         order = np.argsort(-keys - np.log(np.maximum(leverages, np.finfo(float).tiny)))
         block = kernel.block(others, x[order[: max(sizes)]])
         for size in sizes:
-            equations = NormalEquations(x, y[:, None], np.ones(len(x)), kernel, size)
+            equations = NormalEquations(x, y[:, None], np.ones(len(x)), kernel)
             equations.add(order[:size])
             alpha = equations.factor(epsilon).weights[:, 0]
             found.append(block[:, :size] @ alpha[1:] + alpha[0])
