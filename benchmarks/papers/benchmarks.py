@@ -28,15 +28,15 @@ def benchmarks(request: Request) -> str:
     errors: list[tuple[str, ...]] = []
     choices: list[tuple[str, ...]] = []
     for name in names:
-        sources = _sources(name, request)
-        for label, splits in sources:
+        found = sources(name, request)
+        for label, splits in found:
             methods = benchmark_methods(BENCHMARKS[name], request)
             results = _results(name, label, splits, request, methods)
             papers = [cell.error for _, cell in _cells(BENCHMARKS[name])]
             cells = [result.cell(paper) for result, paper in zip(results, papers, strict=True)]
             errors.append((name, label, *cells))
             choices.append((name, label, *map(_chosen, results)))
-        if not sources:
+        if not found:
             errors.append(absent(name, len(header)))
     return "\n\n".join(
         [
@@ -46,7 +46,7 @@ def benchmarks(request: Request) -> str:
     )
 
 
-def _sources(name: str, request: Request) -> list[tuple[str, list[Split]]]:
+def sources(name: str, request: Request) -> list[tuple[str, list[Split]]]:
     """Return the partitions of a data set: of the file, drawn by the generator, and an original one."""
     benchmark, seed = BENCHMARKS[name], request.search.seed
     sizes, n = (benchmark.n_train, benchmark.n_test), request.n_partitions

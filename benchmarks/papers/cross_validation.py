@@ -90,12 +90,18 @@ class Choice:
 TrainingSet = tuple[NDArray[Any], NDArray[Any]]
 
 
-def choose(method: Method, training_sets: Sequence[TrainingSet], search: Search) -> Choice:
+def choose(
+    method: Method, training_sets: Sequence[TrainingSet], search: Search, slack: float = 0.0
+) -> Choice:
     """Return the combination of hyper-parameters of the least error, a mean over the training sets.
 
-    Ties go to the wider kernel, then to the first constant, then to fewer centres.
+    Ties go to the wider kernel, then to the first constant, then to fewer centres. With a ``slack``, only the
+    fewest centres are compared with which some combination comes within that share of the least error.
     """
     errors = np.mean([grid_errors(method, x, y, search) for x, y in training_sets], axis=0)
+    if slack:
+        is_near = (errors <= (1 + slack) * errors.min()).any(axis=(0, 1))
+        errors = np.where(np.arange(errors.shape[2]) == np.argmax(is_near), errors, np.inf)
     # Equal numbers of errors are sums of shares that may differ by rounding; `argmin` takes the first.
     best = np.unravel_index(np.argmin(np.round(errors, 12)), errors.shape)
     unit = float(np.median([median_distance(x, search.seed) for x, _ in training_sets]))

@@ -58,6 +58,7 @@ def over_partitions(
     request: Request,
     settings: dict[str, Any],
     n_tuned: int = N_TUNED,
+    slack: float = 0.0,
 ) -> Result:
     """Return the errors on all partitions with what is chosen on the first training sets.
 
@@ -65,7 +66,7 @@ def over_partitions(
     """
     key = {**settings, "method": method.name, "constants": method.constants, "shares": method.shares}
     key |= {"widths": method.widths, "most": method.most, "n_tuned": n_tuned, "n": len(splits)}
-    found = request.kept.result(key, lambda: _computed(method, splits, request, n_tuned))
+    found = request.kept.result(key, lambda: _computed(method, splits, request, n_tuned, slack))
     return Result(Choice(**found["choice"]), tuple(found["errors"]), tuple(found["centers"]))
 
 
@@ -81,8 +82,10 @@ def corrected_standard_error(errors: Sequence[float], n_train: int, n_test: int)
     return float(np.sqrt(np.var(errors, ddof=1) * (1 / len(errors) + n_test / n_train)))
 
 
-def _computed(method: Method, splits: Sequence[Split], request: Request, n_tuned: int) -> dict[str, Any]:
-    choice = choose(method, [(s.x, s.y) for s in splits[:n_tuned]], request.search)
+def _computed(
+    method: Method, splits: Sequence[Split], request: Request, n_tuned: int, slack: float
+) -> dict[str, Any]:
+    choice = choose(method, [(s.x, s.y) for s in splits[:n_tuned]], request.search, slack)
     outcomes = Parallel(n_jobs=request.search.n_jobs)(
         delayed(evaluate)(choice.model(method, len(s.x)), s) for s in splits
     )
