@@ -3,7 +3,7 @@
 import defaults
 import numpy as np
 import pytest
-from defaults import Measured, summary, verdicts
+from defaults import RSS, Measured, summary, verdicts
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_moons
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -30,7 +30,7 @@ def results(ours_error, ours_fit, ours_predict):
     svc = Measured(10.0, 1.0, 1.0, 100.0)
     ours = Measured(ours_error, ours_fit, ours_predict, 50.0)
     half = Measured(ours_error, ours_fit / 4, ours_predict, 50.0)
-    return {"one": {"SVC": svc, "NPD": ours, "OROLS": ours}, "two": {"SVC": svc, "NPD": half, "OROLS": half}}
+    return {"one": {"SVC": svc, RSS: ours}, "two": {"SVC": svc, RSS: half}}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def results(ours_error, ours_fit, ours_predict):
     ],
 )
 def test_the_target_needs_all_three(given, is_met):
-    found = summary(results(*given), "NPD")
+    found = summary(results(*given), RSS)
     assert_allclose(found.fit_ratio, given[1] / 2, rtol=1e-12, atol=0)  # the geometric mean of 1 and ¼ is ½
     assert (found.error, found.predict_ratio) == (given[0], pytest.approx(given[2]))
     assert found.is_met is is_met
