@@ -45,7 +45,7 @@ from acoustic.kernels.width import FACTORS, median_width, neighbours, scale_widt
 from acoustic.pairs.calibration import Calibration, quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
 from acoustic.pairs.machines import SparseMachines
-from acoustic.pairs.train_forward import ENOUGH_FOR_CURVES, fit_pairs
+from acoustic.pairs.train_forward import fit_pairs
 from foundation.arrays import Flags, Floats, Integers, Longs, Reals, Singles
 
 Auto = Literal["auto"]
@@ -244,27 +244,17 @@ class ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         weight: Floats | None,
         held: HeldOut,
     ) -> None:
-        """Set the machines of some paths, and the curves of their outputs.
-
-        The curves are fitted to the outputs at the points held out, if there are enough of either side.
-        """
+        """Set the machines of some paths, and the curves of their outputs."""
         machines = [machine_of(p, x, kernel, self._rows) for p, kernel in zip(paths, kernels, strict=True)]
         self._keep(machines, np.concatenate([path.leave_one_out for path in paths], axis=1))
         self._keep_held_out(held, targets)
-        calibration = self._checked_calibration()
         outputs = np.concatenate([path.fitted for path in paths], axis=1)
-        if calibration.outputs == "loo":
+        if self._checked_calibration().outputs == "loo":
             outputs = within_reach(self.biased_loo_decision_, targets)
-        honest = within_reach(held.decision, targets) if len(held.points) else held.decision
-        self.curves_ = []
-        for r, target in enumerate(targets.T):
-            known = target[held.points] > 0
-            enough = min(known.sum(), np.sum(~known)) >= ENOUGH_FOR_CURVES
-            if calibration.outputs == "loo" and enough:
-                own = None if weight is None else weight[held.points]
-                self.curves_.append(self._fit_curve(honest[:, r], known, own))
-            else:
-                self.curves_.append(self._fit_curve(outputs[:, r], target > 0, weight))
+        self.curves_ = [
+            self._fit_curve(column, target > 0, weight)
+            for column, target in zip(outputs.T, targets.T, strict=True)
+        ]
 
     def _fit_curve(self, outputs: Floats, is_positive: Flags, weight: Floats | None) -> Curve:
         if self._checked_calibration().curve == "logistic":

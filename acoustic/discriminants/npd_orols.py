@@ -245,8 +245,7 @@ class NPDClassifier(_Classifier):
     block_size : number of centres added at once; more than one are selected by the algorithm among points
         drawn with probability ∝ residual²
     held_out : share of the points of each class, at most 2,000, that never become centres. Their
-        leave-one-out outputs are not spoiled by the choice of centres: they give ``left_out_accuracy_`` and
-        the curves of ``predict_proba``
+        leave-one-out outputs are not spoiled by the choice of centres: they give ``left_out_accuracy_``
     kernel : ``gaussian``, ``polynomial``, ``sigmoid`` or ``compact``, see `Kernel`
     kernel_params : further parameters of the kernel, see `make_kernel`
     multiclass : how more than two classes are told apart: ``shared`` has one set of centres for all classes,

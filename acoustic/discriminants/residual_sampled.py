@@ -47,16 +47,18 @@ _COMPARED, _COMPARED_OF_A_CLASS = 1000, 100
 # The first number of centres may be raised to all points up to so many, beyond that by a half; by feel.
 _ALL_POINTS, _MORE = 500, 1.5
 _ENOUGH_TO_JUDGE = 100  # points held out; with fewer, all points judge shared centres and pairs; by feel
-_MANY_CANDIDATES = 3  # for each centre of a pair, from which Algorithm 1 selects them; by feel
+_MANY_CANDIDATES = 2  # for each centre of a pair, from which Algorithm 1 selects them; by feel
 
 
 class _ResidualSampled(ForwardMachines):
     """What the classifier and the regressor have in common."""
 
-    def _setting(self, x: NDArray[Any], targets: Floats, weight: Floats | None) -> SamplingConfig:
-        """Return how centres are drawn, from the parameters and what is left to the data."""
+    def _setting(
+        self, x: NDArray[Any], targets: Floats, weight: Floats | None, sigma: float | None = None
+    ) -> SamplingConfig:
+        """Return how centres are drawn, from the parameters, or a known σ, and what is left to the data."""
         given = self.get_params(deep=False)  # type: ignore[attr-defined]
-        sigmas = given_widths(given["sigma"], x)
+        sigmas = given_widths(given["sigma"] if sigma is None else sigma, x)
         searches_width, searches_epsilon = named(given["sigma"], "loo"), named(given["epsilon"], "loo")
         if len(sigmas) > 1 and not searches_width:
             raise ParameterError(f"sigma has {len(sigmas)} widths, expected one here; give one number")
@@ -202,18 +204,20 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
             return self.multiclass, config, None
         few = problem.part(max(_COMPARED, _COMPARED_OF_A_CLASS * problem.n_classes))
         shared = few.sampled(few.targets, config)
-        config = replace(config, sigma=shared.sigma, epsilon=shared.epsilon)
-        pairs = self._pairs(few, config)
+        own = self._setting(few.x, few.targets, few.weight, shared.sigma)  # ε of fewer centres
+        pair = replace(config, sigma=shared.sigma, epsilon=own.epsilon)
+        pairs = self._pairs(few, pair)
         judged, left_out = few.held_out, shared.left_out
         if len(judged) < _ENOUGH_TO_JUDGE:
             judged, left_out = np.arange(len(few.x)), shared.path.leave_one_out
         accuracies = [
             HeldOut(judged, outputs).accuracy(few.targets) for outputs in (left_out, pairs.left_out[judged])
         ]
-        chosen: Multiclass = "ovo" if accuracies[1] > accuracies[0] else "shared"
-        if few is not problem:  # more points bear a narrower kernel
-            return chosen, replace(config, widths=_WIDTHS[:2]), None
-        return chosen, config, pairs if chosen == "ovo" else shared
+        if accuracies[1] > accuracies[0]:
+            return "ovo", pair, pairs if few is problem else None
+        # More points bear a narrower kernel.
+        config = replace(config, sigma=shared.sigma, epsilon=shared.epsilon, widths=_WIDTHS[:2])
+        return "shared", config, shared if few is problem else None
 
     def _pairs(self, problem: _Problem, config: SamplingConfig) -> OneVsOne:
         """Return a machine for each pair of classes."""

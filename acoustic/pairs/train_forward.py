@@ -29,7 +29,6 @@ from foundation.threads import Watch, unwatched
 _STEEPEST = np.float32(1e25)  # largest 1/σ² of compiled kernels, finite times squared distances
 _PATIENCE = 10  # centres for which λ must have changed little
 _LEAVE_ONE_OUT = Calibration()
-ENOUGH_FOR_CURVES = 30  # held-out frames on either side of a curve; with fewer all give it; by feel
 
 
 @dataclass(frozen=True)
@@ -148,8 +147,8 @@ def fit_pairs(
     left_out : (M, P) array to fill with leave-one-out outputs; entries of frames of other classes stay as
         they are
     paths : list to fill with the models of all sizes of each pair; their ``indices`` are rows of x
-    held_out : (n,) frames that become no centres. Where a pair has enough of them on either side, its curve
-        is fitted to their leave-one-out outputs, which the choice of the centres does not spoil
+    held_out : (n,) frames that become no centres, so that the choice of the centres does not spoil their
+        leave-one-out outputs
     watch : shows how many groups of pairs are done
     """
     frames = ClassFrames(x, codes, n_classes, sample_weight, folds)
@@ -256,23 +255,10 @@ class _Trainer:
         first, second = self.counts[pair]
         weight, name = frames.weight[rows], self.calibration.curve
         reach = np.inf if self.calibration.outputs == "fitted" else FARTHEST  # the thesis clips nothing
-        if self.calibration.outputs == "loo":
-            outputs, weight, n_first = self._judged(outputs, weight, rows, n_first)
         curve = fit_curve(outputs, n_first, (first, second), name, weight, reach=reach)
         return _FittedPair(
             machine, curve, loo if self.wanted.left_out else None, path if self.wanted.path else None
         )
-
-    def _judged(self, outputs: Reals, weight: Floats, rows: Longs, n_first: int) -> tuple[Reals, Floats, int]:
-        """Return outputs, weights and the number of the first class of the frames that were held out.
-
-        If there are too few of a class, all frames are returned.
-        """
-        is_held_out = ~self.is_open[rows]
-        n_held_first = int(is_held_out[:n_first].sum())
-        if min(n_held_first, int(is_held_out.sum()) - n_held_first) < ENOUGH_FOR_CURVES:
-            return outputs, weight, n_first
-        return outputs[is_held_out], weight[is_held_out], n_held_first
 
     def _held_out(self, pair: Ints, rows: Longs, n_first: int, fitted: Reals, room: Singles) -> Floats:
         """Return the outputs (n,) at the frames of each fold of a machine trained on the other folds.
