@@ -181,6 +181,15 @@ class TestLeftOut:
         assert_array_equal(model.center_indices_, 2 * kept.center_indices_ + 1)
         assert model.left_out_accuracy_ == kept.left_out_accuracy_
 
+    def test_points_without_weight_are_not_held_out_in_regression(self):
+        x, y = waves()
+        weight = (np.arange(300) % 2).astype(float)
+        model = ResidualSampledRegressor(0.8, 40).fit(x, y, weight)
+        kept = ResidualSampledRegressor(0.8, 40).fit(x[1::2], y[1::2])
+        assert_array_equal(model.held_out_indices_, 2 * kept.held_out_indices_ + 1)
+        assert_array_equal(model.center_indices_, 2 * kept.center_indices_ + 1)
+        assert_array_equal(model.left_out_decision_, kept.left_out_decision_)
+
     def test_none_may_be_held_out(self):
         x, y = moons()
         model = ResidualSampledClassifier(held_out=0.0).fit(x, y)

@@ -53,12 +53,13 @@ def left_out(x, y, centers, epsilon, rows, **options):
     return np.array(found)
 
 
-def error_of(x, y, centers, epsilon, rows, sigma=0.7):
+def error_of(x, y, centers, epsilon, rows, sigma=0.7, weight=None):
     """Return the squared leave-one-out error at some rows, by which all is chosen."""
-    columns, gram, products = equations(x, y, centers, epsilon, sigma)
-    leverages = np.einsum("ij,ji->i", columns[rows], np.linalg.solve(gram, columns[rows].T))
+    columns, gram, products = equations(x, y, centers, epsilon, sigma, weight)
+    weight = np.ones(len(x)) if weight is None else weight / weight.mean()
+    leverages = np.einsum("ij,ji->i", columns[rows], np.linalg.solve(gram, columns[rows].T)) * weight[rows]
     residual = (y - columns @ np.linalg.solve(gram, products))[rows]
-    return np.sum((residual / (1 - leverages)[:, None]) ** 2)
+    return np.sum(weight[rows, None] * (residual / (1 - leverages)[:, None]) ** 2)
 
 
 def run(x, y, config=CONFIG, seed=0, held_out=NOBODY, **options):
@@ -107,24 +108,27 @@ def test_the_size_is_the_smallest_of_about_the_least_left_out_error(n_held_out):
     assert_allclose(path.fitted, columns @ alpha, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("are_labels", [False, True])
-def test_width_and_epsilon_are_those_of_the_least_left_out_error(are_labels):
-    x, y = problem(200, noise=0.1)
+def test_width_and_epsilon_are_those_of_the_least_left_out_error(are_labels, is_weighted, seed):
+    x, y = problem(200, noise=0.1, seed=seed)
     y = np.where(y > 0, 1.0, -1.0) if are_labels else y
+    weight = np.where(x[:, 0] > 0, 1.0, 1e-3) if is_weighted else None
     widths, shares = (1.0, 0.5, 0.25), (1.0, 0.1, 10.0)
     config = SamplingConfig(1.6, 0.1, 24, 24, widths, shares, chooses_size=False)
-    found = run(x, y, config)
+    found = run(x, y, config, sample_weight=weight)
     half = found.path.indices[:12]
 
     def error(setting):
         sigma, epsilon = setting
-        return error_of(x, y, half, epsilon, np.arange(200), sigma)
+        return error_of(x, y, half, epsilon, np.arange(200), sigma, weight)
 
     settings = [(1.6 * width, 0.1 * share) for width in widths for share in shares]
     sigma, epsilon = min(settings, key=error)
     assert found.sigma == sigma
     assert found.epsilon == epsilon
-    assert_array_equal(found.path.sigmas, np.full(24, found.sigma))
+    assert_array_equal(np.unique(found.path.sigmas), [sigma])
 
 
 def test_refinement_finds_back_from_a_wrong_setting():
