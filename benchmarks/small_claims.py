@@ -216,7 +216,7 @@ def ridge_or_epsilon(tables: Path, n_runs: int) -> tuple[str, str]:
                 scoring="neg_mean_squared_error",
                 cv=KFold(5, shuffle=True, random_state=0),
             )
-            models = [form(sigma, size, epsilon=1e-6, **options) for form in (NPDRegressor, OROLSRegressor)]
+            models = [form(sigma, size, **options) for form in (NPDRegressor, OROLSRegressor)]
             models.append(searched)
             errors.append([rmse(m.fit(split.x, split.y).predict(split.x_test), split.y_test) for m in models])
         plain, by_ridge, by_epsilon = np.mean(errors, axis=0)
