@@ -345,7 +345,7 @@ class HeldOut(NamedTuple):
 
 def held_out_points(codes: Integers, share: Any, rng: np.random.Generator) -> Longs:
     """Return a share of the points of each class, by their codes (M,); at most two thousand in all."""
-    if not isinstance(share, int | float) or not 0 <= share < 1:
+    if not isinstance(share, int | float | np.number) or not 0 <= share < 1:
         raise ParameterError(
             f"held_out is {share!r}, expected a number of at least 0 and below 1: the share of the points "
             "that do not become centres"

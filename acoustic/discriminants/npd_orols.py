@@ -386,7 +386,7 @@ def plan_of(
         parameters["selection"],
         stopping,
         parameters["tol"],
-        1 if is_thesis else PATIENCE,
+        1 if is_thesis and stopping == "lambda" else PATIENCE,
         checked_epsilon(epsilon),
         block_size,
         N_CANDIDATES,

@@ -47,6 +47,8 @@ _COMPARED, _COMPARED_OF_A_CLASS = 1000, 100
 # The first number of centres may be raised to all points up to so many, beyond that by a half; by feel.
 _ALL_POINTS, _MORE = 500, 1.5
 _ENOUGH_TO_JUDGE = 100  # points held out; with fewer, all points judge shared centres and pairs; by feel
+_FEWEST_OF_A_CLASS = 8  # points on average, below which pairs have too few to learn from; by feel
+_PAIR_REACH = 0.5  # least width of a pair's kernel, in units of what small models choose; by feel
 _MANY_CANDIDATES = 2  # for each centre of a pair, from which Algorithm 1 selects them; by feel
 
 
@@ -202,10 +204,14 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
             return "shared", config, None
         if self.multiclass != "auto":
             return self.multiclass, config, None
+        if len(problem.x) < _FEWEST_OF_A_CLASS * problem.n_classes:
+            return "shared", config, None
         few = problem.part(max(_COMPARED, _COMPARED_OF_A_CLASS * problem.n_classes))
         shared = few.sampled(few.targets, config)
-        own = self._setting(few.x, few.targets, few.weight, shared.sigma)  # ε of fewer centres
-        pair = replace(config, sigma=shared.sigma, epsilon=own.epsilon)
+        # The few centres of a pair have to reach farther than many shared ones.
+        sigma = max(shared.sigma, _PAIR_REACH * config.sigma)
+        own = self._setting(few.x, few.targets, few.weight, sigma)
+        pair = replace(config, sigma=sigma, epsilon=own.epsilon)
         pairs = self._pairs(few, pair)
         judged, left_out = few.held_out, shared.left_out
         if len(judged) < _ENOUGH_TO_JUDGE:
@@ -216,7 +222,7 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         if accuracies[1] > accuracies[0]:
             return "ovo", pair, pairs if few is problem else None
         # More points bear a narrower kernel.
-        config = replace(config, sigma=shared.sigma, epsilon=shared.epsilon, widths=_WIDTHS[:2])
+        config = replace(config, sigma=shared.sigma, epsilon=shared.epsilon, widths=config.widths[:2])
         return "shared", config, shared if few is problem else None
 
     def _pairs(self, problem: _Problem, config: SamplingConfig) -> OneVsOne:

@@ -29,6 +29,7 @@ from foundation.threads import Watch, unwatched
 _STEEPEST = np.float32(1e25)  # largest 1/σ² of compiled kernels, finite times squared distances
 _PATIENCE = 10  # centres for which λ must have changed little
 _LEAVE_ONE_OUT = Calibration()
+_ENOUGH_TO_JUDGE = 30  # frames of each class that are no centres; by feel
 
 
 @dataclass(frozen=True)
@@ -255,6 +256,10 @@ class _Trainer:
         first, second = self.counts[pair]
         weight, name = frames.weight[rows], self.calibration.curve
         reach = np.inf if self.calibration.outputs == "fitted" else FARTHEST  # the thesis clips nothing
+        if self.calibration.outputs == "loo":
+            is_judge = _judges(rows, machine.rows, n_first)
+            outputs, weight = outputs[is_judge], weight[is_judge]
+            n_first = int(is_judge[:n_first].sum())
         curve = fit_curve(outputs, n_first, (first, second), name, weight, reach=reach)
         return _FittedPair(
             machine, curve, loo if self.wanted.left_out else None, path if self.wanted.path else None
@@ -292,6 +297,17 @@ class _Trainer:
             return _fit_compiled(self.frames, rows, n_first, self.is_open[rows], self.config, room)
         rng = np.random.default_rng((self.seed, *map(int, pair)))
         return _fit_general(self.frames, rows, n_first, self.is_open[rows], self.config, rng)
+
+
+def _judges(rows: Longs, centers: Longs, n_first: int) -> Flags:
+    """Return which frames (n,) the curve of leave-one-out outputs is fitted to.
+
+    Centres may be missed by far once they are left out: where enough other frames of both classes are there,
+    these judge alone.
+    """
+    others = ~np.isin(rows, centers)
+    enough = min(others[:n_first].sum(), others[n_first:].sum()) >= _ENOUGH_TO_JUDGE
+    return others if enough else np.ones(len(rows), dtype=bool)
 
 
 def _is_fast(config: ForwardConfig | SamplingConfig) -> TypeGuard[ForwardConfig]:

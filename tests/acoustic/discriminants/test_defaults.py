@@ -51,7 +51,8 @@ def test_the_algorithms_as_printed_have_their_own_rules(regularize, epsilon, sto
     x, y = moons()
     found = plan(x, y, algorithm="thesis", regularize=regularize)
     assert (found.epsilon, found.stopping, found.max_centers) == (epsilon, stopping, n_centers)
-    assert (found.algorithm, found.patience, found.block_size) == ("thesis", 1, 1)
+    patience = 1 if regularize else 20  # λ is looked at after each centre
+    assert (found.algorithm, found.patience, found.block_size) == ("thesis", patience, 1)
     given = plan(x, y, algorithm="thesis", regularize=regularize, max_centers=7, epsilon=0.1, sigma=0.5)
     assert (given.epsilon, given.stopping, given.max_centers, given.sigmas) == (0.1, "size", 7, (0.5,))
     # ε of neither is searched, but the width is

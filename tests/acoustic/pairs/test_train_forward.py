@@ -38,10 +38,20 @@ def separate_path(x, codes, i, j, config, weight=None):
     return rows, path
 
 
-def bayes_odds(outputs, n_first):
-    """Return the log odds at GRID of the Gaussians of the first and the other outputs (M,)."""
-    first, second = np.split(outputs, [n_first])
-    prior = np.log(len(first) / len(second))
+def judging(rows, centers, n_first):
+    """Return which frames the curve is of: those that are no centres, if there are 30 of both classes."""
+    others = ~np.isin(rows, centers)
+    enough = min(others[:n_first].sum(), others[n_first:].sum()) >= 30
+    return others if enough else np.full(len(rows), True)
+
+
+def bayes_odds(outputs, n_first, is_judge):
+    """Return the log odds at GRID of the Gaussians of the first and the other outputs (M,) of some frames.
+
+    The prior odds are those of all.
+    """
+    prior = np.log(n_first / (len(outputs) - n_first))
+    first, second = outputs[:n_first][is_judge[:n_first]], outputs[n_first:][is_judge[n_first:]]
     if first.mean() <= second.mean():
         return np.full(len(GRID), prior)
     densities = (norm.logpdf(GRID, part.mean(), part.std()) for part in (first, second))
@@ -88,7 +98,8 @@ def test_each_pair_is_a_separate_forward_selection(overlapping, change):
         )
         assert_allclose(outputs[:, p], columns[:, : path.size] @ alpha[:, 0] + bias[0], rtol=0, atol=2e-4)
         left_out = np.clip(path.leave_one_out[:, 0], -FARTHEST, FARTHEST)
-        expected = bayes_odds(left_out, np.sum(codes == i))
+        judges = judging(rows, rows[path.indices[: path.size]], np.sum(codes == i))
+        expected = bayes_odds(left_out, np.sum(codes == i), judges)
         assert_allclose(np.polyval(curves[p], GRID), expected, rtol=1e-3, atol=1e-3)
 
 
@@ -120,7 +131,9 @@ def test_the_weights_are_least_squares_on_the_centres(overlapping):
     for n in range(len(rows)):
         keep = np.arange(len(rows)) != n
         left_out[n] = columns[n] @ np.linalg.lstsq(columns[keep], targets[keep], rcond=None)[0]
-    assert_allclose(np.polyval(curves[0], GRID), bayes_odds(left_out, 90), rtol=1e-3, atol=1e-3)
+    judges = judging(rows, machines.center_indices[0], 90)
+    expected = bayes_odds(left_out, 90, judges)
+    assert_allclose(np.polyval(curves[0], GRID), expected, rtol=1e-3, atol=1e-3)
 
 
 def test_fitted_outputs_may_calibrate(overlapping):
@@ -271,7 +284,10 @@ def test_curves_of_weighted_frames_are_those_of_weighted_left_out_outputs(overla
     for p, (i, j) in enumerate(machines.pairs):
         rows, path = separate_path(x, codes, i, j, config, weight)
         left_out, n_first = path.leave_one_out[:, 0], np.sum(codes == i)
-        expected = fit_curve(left_out, n_first, (own[i], own[j]), curve, weight[rows])
+        judges = judging(rows, rows[path.indices[: path.size]], n_first)
+        expected = fit_curve(
+            left_out[judges], np.sum(judges[:n_first]), (own[i], own[j]), curve, weight[rows][judges]
+        )
         assert_allclose(curves[p], expected, rtol=1e-3, atol=1e-3)
 
 
@@ -299,7 +315,7 @@ def test_some_pairs_are_those_of_all(overlapping):
 
 
 class TestHeldOutFrames:
-    """Frames that become no centres; curves are those of all frames nevertheless."""
+    """Frames that become no centres."""
 
     @pytest.mark.parametrize(
         "change",
@@ -332,12 +348,14 @@ class TestHeldOutFrames:
             alpha, _ = path.weights()
             assert_allclose(machines.weights[p], alpha[:, 0], rtol=5e-3, atol=5e-3)
             assert_allclose(left_out[rows, p], path.leave_one_out[:, 0], rtol=5e-3, atol=5e-3)
+            n_first = np.sum(codes[rows] == i)
+            judges = judging(rows, rows[path.indices], n_first)
             expected = fit_curve(
-                path.leave_one_out[:, 0],
-                np.sum(codes[rows] == i),
+                path.leave_one_out[judges, 0],
+                np.sum(judges[:n_first]),
                 (own[i], own[j]),
                 "gaussian",
-                None if weight is None else weight[rows],
+                None if weight is None else weight[rows][judges],
             )
             assert_allclose(curves[p], expected, rtol=1e-2, atol=1e-2)
 
