@@ -144,8 +144,9 @@ class ForwardMachines:
 
     @property
     def loo_decision_(self) -> Floats:
-        """The former name of ``biased_loo_decision_``."""
-        return self.biased_loo_decision_
+        """The former name of ``biased_loo_decision_``; pickles made before have it."""
+        before: Floats | None = vars(self).get("loo_decision_")
+        return self.biased_loo_decision_ if before is None else before
 
     @property
     def dual_coef_(self) -> Floats:
@@ -189,8 +190,8 @@ class ForwardClassifier(ForwardMachines, DiscriminantClassifier):
 
     Attributes
     ----------
-    left_out_accuracy_ : share of the points held out from candidacy that the model without each of them names
-        rightly
+    left_out_accuracy_ : weighted share of the points held out from candidacy that the model without each of
+        them names rightly; only if some are
     pairwise_ : with ``ovo`` all machines, ready to be evaluated together
     """
 
@@ -247,7 +248,7 @@ class ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         """Set the machines of some paths, and the curves of their outputs."""
         machines = [machine_of(p, x, kernel, self._rows) for p, kernel in zip(paths, kernels, strict=True)]
         self._keep(machines, np.concatenate([path.leave_one_out for path in paths], axis=1))
-        self._keep_held_out(held, targets)
+        self._keep_held_out(held, targets, weight)
         outputs = np.concatenate([path.fitted for path in paths], axis=1)
         if self._checked_calibration().outputs == "loo":
             outputs = within_reach(self.biased_loo_decision_, targets)
@@ -261,16 +262,16 @@ class ForwardClassifier(ForwardMachines, DiscriminantClassifier):
             return logistic_curve(outputs, is_positive, weight)
         return super()._fit_curve(outputs, is_positive, weight)
 
-    def _keep_pairs(self, found: OneVsOne, targets: Floats, held_out: Longs) -> None:
+    def _keep_pairs(self, found: OneVsOne, targets: Floats, weight: Floats | None, held_out: Longs) -> None:
         """Set the machines of pairs and their curves."""
         self._keep(found.machines, found.left_out)
         self.pairwise_, self.curves_ = found.pairwise, list(found.curves)
-        self._keep_held_out(HeldOut(held_out, found.left_out[held_out]), targets)
+        self._keep_held_out(HeldOut(held_out, found.left_out[held_out]), targets, weight)
 
-    def _keep_held_out(self, held: HeldOut, targets: Floats) -> None:
+    def _keep_held_out(self, held: HeldOut, targets: Floats, weight: Floats | None) -> None:
         if len(held.points):
             self.held_out_indices_, self.left_out_decision_ = self._rows[held.points], held.decision
-            self.left_out_accuracy_ = held.accuracy(targets)
+            self.left_out_accuracy_ = held.accuracy(targets, weight)
 
     def _outputs(self, X: NDArray[Any]) -> Floats:
         """Return the outputs (M, R), or the coupled log posteriors (M, K) of pairs."""
@@ -337,10 +338,10 @@ class HeldOut(NamedTuple):
     points: Longs
     decision: Floats
 
-    def accuracy(self, targets: Floats) -> float:
-        """Return the share of the points that are named rightly, of ±1 targets (M, R)."""
-        truth = predicted_codes(targets[self.points])
-        return float(np.mean(predicted_codes(self.decision) == truth))
+    def accuracy(self, targets: Floats, weight: Floats | None) -> float:
+        """Return the weighted share of the points that are named rightly, of ±1 targets (M, R)."""
+        is_right = predicted_codes(self.decision) == predicted_codes(targets[self.points])
+        return float(np.average(is_right, weights=None if weight is None else weight[self.points]))
 
 
 def held_out_points(codes: Integers, share: Any, rng: np.random.Generator) -> Longs:
@@ -351,7 +352,10 @@ def held_out_points(codes: Integers, share: Any, rng: np.random.Generator) -> Lo
             "that do not become centres"
         )
     counts = np.bincount(codes)
-    wanted = np.floor(share * min(1.0, _MOST_HELD_OUT / max(share * len(codes), 1e-9)) * counts).astype(int)
+    share = min(share, _MOST_HELD_OUT / max(len(codes), 1))
+    # Rounded at random, so that small classes have their share on average; one point stays.
+    wanted = np.minimum(np.floor(share * counts + rng.random(len(counts))), counts - 1).astype(int)
+    wanted[counts == 0] = 0
     order = rng.permutation(len(codes))
     parts = [order[codes[order] == k][:n] for k, n in enumerate(wanted) if n]
     return np.sort(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)

@@ -92,6 +92,11 @@ class _Algorithm(ForwardMachines):
             warn_without_effect(self, ["tol"], f'stopping="{config.stopping}"')
         return config
 
+    def _held_out_rng(self) -> np.random.Generator:
+        """Return the generator that draws the points held out: the same in every fit without a seed."""
+        state = self.random_state  # type: ignore[attr-defined]
+        return np.random.default_rng(0) if state is None else generator(state)
+
     def _paths(
         self,
         x: NDArray[Any],
@@ -157,14 +162,14 @@ class _Classifier(_Algorithm, ForwardClassifier):
         calibration = self._checked_calibration(is_pairwise=is_pairwise)
         config = self._plan(X, targets, sample_weight, is_pairwise=is_pairwise)
         codes = targets.argmax(axis=1) if several else (targets[:, 0] > 0).astype(np.int64)
-        held_out = held_out_points(codes, self.held_out, np.random.default_rng(0))
+        held_out = held_out_points(codes, self.held_out, self._held_out_rng())
         if is_pairwise:
             seed = int(generator(self.random_state).integers(2**31))
             n_classes = targets.shape[1]
             found = fit_one_vs_one(
                 X, codes, self._rows, n_classes, config, calibration, sample_weight, seed, held_out
             )
-            self._keep_pairs(found, targets, held_out)
+            self._keep_pairs(found, targets, sample_weight, held_out)
             return
         columns = np.hsplit(targets, targets.shape[1]) if multiclass == "ovr" else [targets]
         paths = self._paths(X, columns, config, sample_weight, held_out)
@@ -206,7 +211,7 @@ class _Regressor(_Algorithm, ForwardRegressor):
     def _fit_values(self, x: NDArray[Any], targets: Floats, weight: Floats | None, rows: Longs) -> None:
         config = self._plan(x, targets, weight)
         nobody = np.zeros(len(x), dtype=np.int64)
-        held_out = held_out_points(nobody, self.held_out, np.random.default_rng(0))
+        held_out = held_out_points(nobody, self.held_out, self._held_out_rng())
         (path,) = self._paths(x, [targets], config, weight, held_out)
         self._keep([machine_of(path, x, config.kernel, rows)], path.leave_one_out)
         self.held_out_indices_, self.left_out_decision_ = rows[held_out], path.leave_one_out[held_out]
@@ -243,7 +248,7 @@ class NPDClassifier(_Classifier):
         ``lambda`` for OROLS
     tol : threshold of the stopping rules ``tol`` and ``lambda``
     block_size : number of centres added at once; more than one are selected by the algorithm among points
-        drawn with probability ∝ residual²
+        drawn with probability ∝ residual², which is faster and no longer the thesis's algorithm
     held_out : share of the points of each class, at most 2,000, that never become centres. Their
         leave-one-out outputs are not spoiled by the choice of centres: they give ``left_out_accuracy_``
     kernel : ``gaussian``, ``polynomial``, ``sigmoid`` or ``compact``, see `Kernel`
@@ -282,7 +287,8 @@ class NPDClassifier(_Classifier):
     Notes
     -----
     With float32 data the algorithm computes in float32, which is twice as fast; centres are then accepted up
-    to a condition number of about 1e5. ``ovo`` always computes in float32, by a compiled selection.
+    to a condition number of about 1e5. ``ovo`` always computes in float32; ``stable`` with one Gaussian width
+    runs compiled there.
     """
 
     _regularize = False
@@ -395,11 +401,13 @@ def plan_of(
     )
     searches_width, searches_epsilon = named(parameters["sigma"], "loo"), named(epsilon, "loo")
     if searches_width or searches_epsilon:
-        epsilons = EPSILONS if searches_epsilon else np.array([config.epsilon])
+        # Without any ε small models tell no widths apart.
+        epsilons = EPSILONS if searches_epsilon or not config.epsilon else np.array([config.epsilon])
         found = left_out_setting(x, targets, config.kernel, np.sort(config.sigmas), epsilons, sample_weight)
         sigmas = (found.sigma,) if searches_width else config.sigmas
         kernel = replace(config.kernel, sigma=sigmas[0])
-        config = replace(config, sigmas=sigmas, kernel=kernel, epsilon=found.epsilon)
+        chosen = found.epsilon if searches_epsilon else config.epsilon
+        config = replace(config, sigmas=sigmas, kernel=kernel, epsilon=chosen)
     if not isinstance(parameters["sigma"], str):
         warn_of_extreme_width(config.kernel, config.sigmas, x)
     return config

@@ -46,8 +46,8 @@ _WIDTHS, _SHARES = (1.0, 0.5, 0.25), (0.1, 1.0, 10.0)  # of σ and ε, compared 
 _COMPARED, _COMPARED_OF_A_CLASS = 1000, 100
 # The first number of centres may be raised to all points up to so many, beyond that by a half; by feel.
 _ALL_POINTS, _MORE = 500, 1.5
-_ENOUGH_TO_JUDGE = 100  # points held out; with fewer, all points judge shared centres and pairs; by feel
-_FEWEST_OF_A_CLASS = 8  # points on average, below which pairs have too few to learn from; by feel
+_ENOUGH_TO_JUDGE = 30  # points held out, below which nothing can be compared; by feel
+_MANY_CLASSES, _MANY_OF_A_CLASS = 12, 200  # beyond both pairs are taken without a comparison; ADR 10
 _PAIR_REACH = 0.5  # least width of a pair's kernel, in units of what small models choose; by feel
 _MANY_CANDIDATES = 2  # for each centre of a pair, from which Algorithm 1 selects them; by feel
 
@@ -86,7 +86,7 @@ class _ResidualSampled(ForwardMachines):
             selection=given["selection"],
         )
 
-    def _keep_setting(self, sigma: float, epsilon: float) -> None:
+    def _keep_setting(self, sigma: float | tuple[float, ...], epsilon: float) -> None:
         self.sigma_, self.epsilon_ = sigma, epsilon
 
     def _warn_of_the_cap(self, found: Sampled, config: SamplingConfig) -> None:
@@ -128,7 +128,7 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         ``ovr`` one for each class against the rest, ``ovo`` one for each pair of classes, whose outputs are
         coupled as in the thesis; centres of pairs with many points are not drawn but selected by Algorithm 1,
         which makes more of few centres; ``auto`` takes ``shared`` or ``ovo``, whichever errs less on the
-        points held out. Of many points a part decides
+        points held out. Of many points a part decides; more than 12 classes of 200 points or more get ``ovo``
     calibration : rule by which the curves from outputs to log odds are fitted, which ``predict_proba`` and,
         with ``ovo``, ``predict`` use; None is ``Calibration("loo", "gaussian")``, and with pairs that
         ``multiclass="auto"`` chose ``Calibration("loo", "logistic")``
@@ -174,18 +174,20 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         self._check_multiclass()
         self._forget()
         config = self._setting(X, targets, sample_weight)
-        problem = _Problem.of(X, targets, sample_weight, self)
+        problem = _Problem.of(X, targets, sample_weight, self._rows, _codes(targets), self)
         multiclass, config, known = self._chosen(problem, config)
         self.multiclass_ = multiclass
         if multiclass == "ovo":
             self._keep_setting(config.sigma, config.epsilon)
             pairs = known if isinstance(known, OneVsOne) else self._pairs(problem, config)
-            self._keep_pairs(pairs, targets, problem.held_out)
+            self._keep_pairs(pairs, targets, sample_weight, problem.held_out)
             return
         columns = np.hsplit(targets, targets.shape[1]) if multiclass == "ovr" else [targets]
         found = [known] if isinstance(known, Sampled) else [problem.sampled(y, config) for y in columns]
-        self._warn_of_the_cap(found[0], config)
-        self._keep_setting(found[0].sigma, found[0].epsilon)
+        for one in found:
+            self._warn_of_the_cap(one, config)
+        sigmas = tuple(dict.fromkeys(one.sigma for one in found))
+        self._keep_setting(sigmas[0] if len(sigmas) == 1 else sigmas, found[0].epsilon)
         left_out = np.concatenate([one.left_out for one in found], axis=1)
         self._keep_shared(
             [one.path for one in found],
@@ -204,20 +206,20 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
             return "shared", config, None
         if self.multiclass != "auto":
             return self.multiclass, config, None
-        if len(problem.x) < _FEWEST_OF_A_CLASS * problem.n_classes:
-            return "shared", config, None
         few = problem.part(max(_COMPARED, _COMPARED_OF_A_CLASS * problem.n_classes))
+        if len(few.held_out) < _ENOUGH_TO_JUDGE:
+            return "shared", config, None
         shared = few.sampled(few.targets, config)
         # The few centres of a pair have to reach farther than many shared ones.
         sigma = max(shared.sigma, _PAIR_REACH * config.sigma)
         own = self._setting(few.x, few.targets, few.weight, sigma)
         pair = replace(config, sigma=sigma, epsilon=own.epsilon)
+        if problem.n_classes > _MANY_CLASSES and len(problem.x) >= _MANY_OF_A_CLASS * problem.n_classes:
+            return "ovo", pair, None  # which a part of the points could not tell
         pairs = self._pairs(few, pair)
-        judged, left_out = few.held_out, shared.left_out
-        if len(judged) < _ENOUGH_TO_JUDGE:
-            judged, left_out = np.arange(len(few.x)), shared.path.leave_one_out
         accuracies = [
-            HeldOut(judged, outputs).accuracy(few.targets) for outputs in (left_out, pairs.left_out[judged])
+            HeldOut(few.held_out, outputs).accuracy(few.targets, few.weight)
+            for outputs in (shared.left_out, pairs.left_out[few.held_out])
         ]
         if accuracies[1] > accuracies[0]:
             return "ovo", pair, pairs if few is problem else None
@@ -280,7 +282,7 @@ class ResidualSampledRegressor(_ResidualSampled, ForwardRegressor):
 
     def _fit_values(self, x: NDArray[Any], targets: Floats, weight: Floats | None, rows: Longs) -> None:
         config = self._setting(x, targets, weight)
-        problem = _Problem.of(x, targets, weight, self)
+        problem = _Problem.of(x, targets, weight, rows, np.zeros(len(x), dtype=np.int64), self)
         found = problem.sampled(targets, config)
         self._warn_of_the_cap(found, config)
         self._keep_setting(found.sigma, found.epsilon)
@@ -312,13 +314,20 @@ class _Problem:
     seed: int
 
     @classmethod
-    def of(cls, x: NDArray[Any], targets: Floats, weight: Floats | None, estimator: Any) -> Self:
-        """Return the problem of an estimator's training set."""
+    def of(
+        cls,
+        x: NDArray[Any],
+        targets: Floats,
+        weight: Floats | None,
+        rows: Longs,
+        codes: Longs,
+        estimator: Any,
+    ) -> Self:
+        """Return the problem of an estimator's training set, whose points are of these classes (M,)."""
         seed = 0
         if estimator.random_state is not None:
             seed = int(generator(estimator.random_state).integers(2**31))
-        rows = getattr(estimator, "_rows", np.arange(len(x)))
-        held_out = held_out_points(_codes(targets), estimator.held_out, np.random.default_rng(seed))
+        held_out = held_out_points(codes, estimator.held_out, np.random.default_rng(seed))
         return cls(x, targets, weight, rows, held_out, seed)
 
     @property
@@ -347,7 +356,7 @@ class _Problem:
 
 
 def _codes(targets: Floats) -> Longs:
-    """Return the classes (M,) of ±1 targets (M, R); of real targets any."""
+    """Return the classes (M,) of ±1 targets (M, R)."""
     if targets.shape[1] > 1:
         return np.asarray(targets.argmax(axis=1))
     return (targets[:, 0] > 0).astype(np.int64)

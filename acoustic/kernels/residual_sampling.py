@@ -91,7 +91,8 @@ class Sampled(NamedTuple):
     ----------
     path : models of all sizes
     sigma, epsilon : what the models were computed with
-    left_out : (n, R) leave-one-out outputs at the points held out
+    left_out : (n, R) leave-one-out outputs at the points held out, of the model before any of them became
+        centres
     last_gain : error with all centres in units of that before the last were added; 1 if nothing was compared
     """
 
@@ -118,9 +119,9 @@ def sample_regressors(
     x : (M, D) training points; kernel values are computed in their precision, all else in float64
     targets : (M, R)
     config : how centres are drawn
-    held_out : (n,) points that do not become centres before everything is decided. Where more than half of
-        the other points are centres, some of them become centres at the end, so that small sets are not
-        deprived of them
+    held_out : (n,) points that do not become centres before ``left_out`` is known. Where more than half of
+        the other points are centres, some of them become centres then, so that small sets are not deprived of
+        them; the size is chosen once more
     sample_weight : (M,) weights of the squared errors, above 0; only their ratios count
     rng : generator of the draws
     """
@@ -139,6 +140,11 @@ class Factor(NamedTuple):
     def weights(self) -> Floats:
         """α (m, R)."""
         return np.asarray(dtrtrs(self.r, self.products, lower=0)[0])
+
+    def first(self, n_columns: int) -> Factor:
+        """Return the factor of the model of the first columns."""
+        corner = np.asfortranarray(self.r[:n_columns, :n_columns])
+        return Factor(corner, self.products[:n_columns])
 
     def orthonormal(self, columns: Floats) -> Floats:
         """Return rows of K_m R⁻¹ from rows of K_m, (n, m)."""
@@ -283,14 +289,12 @@ class _Sampler:
         error = self._draw_the_first()
         last_gain = self._draw_more(error)
         factor = self._finished()
-        left_out = None
-        if 2 * len(self.equations.centers) > self.n_candidates:
-            left_out = self.equations.left_out(factor, self.held_out)
-            if self._admit_the_held_out():
-                factor = self._finished()
-        path = self._path(factor)
-        if left_out is None:
-            left_out = path.leave_one_out[self.held_out]
+        size = self._size(factor)
+        left_out = self.equations.left_out(factor.first(1 + size), self.held_out)
+        if 2 * len(self.equations.centers) > self.n_candidates and self._admit_the_held_out():
+            factor = self._finished()
+            size = self._size(factor)
+        path = self._path(factor, size)
         return Sampled(path, self.equations.kernel.sigma, self.epsilon, left_out, last_gain)
 
     def _draw_the_first(self) -> float:
@@ -375,18 +379,18 @@ class _Sampler:
         misses = equations.root[self.rows, None] * (targets - equations.left_out(factor, self.rows))
         return float(np.sum(np.square(misses)))
 
-    def _path(self, factor: Factor) -> ForwardPath:
-        """Return the models of all sizes."""
-        equations = self.equations
+    def _size(self, factor: Factor) -> int:
+        """Return the number of centres of the chosen model."""
+        n_centers = len(self.equations.centers)
+        if not (self.config.chooses_size and n_centers):
+            return n_centers
+        q = factor.orthonormal(self.equations.columns[self.rows])
+        return _best_size(q, factor.products, self.equations.targets[self.rows])
+
+    def _path(self, factor: Factor, size: int) -> ForwardPath:
+        """Return the models of all sizes, of which one is chosen."""
+        equations, chosen = self.equations, factor.first(1 + size)
         diagonal = factor.r.diagonal().copy()
-        size = len(diagonal) - 1
-        if self.config.chooses_size and size:
-            q = factor.orthonormal(equations.columns[self.rows])
-            size = _best_size(q, factor.products, equations.targets[self.rows])
-        used = slice(1 + size)
-        chosen = Factor(np.asfortranarray(factor.r[used, used]), factor.products[used])
-        root = equations.root[:, None]
-        outputs = equations.columns[:, used] @ chosen.weights / root
         return ForwardPath(
             equations.centers,
             np.full(len(equations.centers), equations.kernel.sigma),
@@ -396,8 +400,8 @@ class _Sampler:
             np.zeros(len(diagonal)),
             np.full(len(diagonal), np.nan),
             size,
-            outputs,
-            equations.left_out(chosen, np.arange(len(outputs))),
+            equations.columns[:, : 1 + size] @ chosen.weights / equations.root[:, None],
+            equations.left_out(chosen, np.arange(len(equations.root))),
         )
 
 

@@ -387,9 +387,11 @@ def _fit_general(
     weight = frames.weight[rows] if frames.is_weighted else None
     held_out = np.flatnonzero(~is_open)
     if isinstance(config, SamplingConfig):
-        path = sample_regressors(
+        found = sample_regressors(
             frames.x[rows], targets, config, held_out=held_out, sample_weight=weight, rng=rng
-        ).path
+        )
+        path = found.path
+        path.leave_one_out[held_out] = found.left_out  # before some of them became centres
     else:
         path = forward_selection(
             frames.x[rows], targets, config, sample_weight=weight, rng=rng, held_out=held_out

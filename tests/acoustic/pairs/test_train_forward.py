@@ -45,12 +45,13 @@ def judging(rows, centers, n_first):
     return others if enough else np.full(len(rows), True)
 
 
-def bayes_odds(outputs, n_first, is_judge):
+def bayes_odds(outputs, n_first, is_judge=None):
     """Return the log odds at GRID of the Gaussians of the first and the other outputs (M,) of some frames.
 
     The prior odds are those of all.
     """
     prior = np.log(n_first / (len(outputs) - n_first))
+    is_judge = np.full(len(outputs), True) if is_judge is None else is_judge
     first, second = outputs[:n_first][is_judge[:n_first]], outputs[n_first:][is_judge[n_first:]]
     if first.mean() <= second.mean():
         return np.full(len(GRID), prior)
