@@ -146,7 +146,7 @@ class TestLeftOut:
         model, (_, y) = fitted("fourteen", multiclass), fourteen_classes()
         rows = model.held_out_indices_
         assert model.left_out_decision_.shape == (len(rows), 14)
-        assert_array_equal(model.left_out_decision_, model.loo_decision_[rows])
+        assert_allclose(model.left_out_decision_, model.loo_decision_[rows], rtol=0, atol=1e-9)
         right = model.left_out_decision_.argmax(axis=1) == y[rows]
         assert model.left_out_accuracy_ == pytest.approx(right.mean(), abs=1e-12)
 
@@ -258,8 +258,8 @@ class TestSetting:
     @pytest.mark.parametrize("estimator", BOTH)
     def test_what_is_given_is_taken(self, estimator):
         x, y = data(estimator)
-        model = estimator(0.9, 60, epsilon=0.03).fit(x, y)
-        assert (model.sigma_, model.epsilon_) == (0.9, 0.03)
+        model = estimator(0.5, 60, epsilon=0.03).fit(x, y)
+        assert (model.sigma_, model.epsilon_) == (0.5, 0.03)
         for rows in model.machine_center_indices_:
             assert len(rows) == 60
 
@@ -426,7 +426,7 @@ class TestHeldOutOfThePapersAlgorithms:
         model = estimator(1.5, 40, epsilon=1e-3, multiclass=multiclass, held_out=0.25).fit(x, y)
         rows = model.held_out_indices_
         assert len(rows) == pytest.approx(150, abs=4)
-        assert all(np.sum(y[rows] == name) == np.sum(y == name) // 4 for name in model.classes_)
+        assert all(abs(np.sum(y[rows] == name) - np.sum(y == name) / 4) <= 1 for name in model.classes_)
         assert not np.isin(model.center_indices_, rows).any()
         assert_array_equal(model.left_out_decision_, model.loo_decision_[rows])
         right = model.classes_[model.left_out_decision_.argmax(axis=1)] == y[rows]

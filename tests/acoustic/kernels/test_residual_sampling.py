@@ -160,7 +160,8 @@ class TestHeldOut:
         """Noise does not ask for more centres, so the room for 200 is left to those held out."""
         x, _ = problem(200)
         y = np.random.default_rng(5).normal(size=(200, 1))
-        found = run(x, y, SamplingConfig(0.3, 0.5, n_centers, 200), held_out=self.HELD_OUT)
+        config = SamplingConfig(0.3, 0.5, n_centers, 200, chooses_size=False)
+        found = run(x, y, config, held_out=self.HELD_OUT)
         is_held_out = np.isin(found.path.indices, self.HELD_OUT)
         assert_array_equal(is_held_out, np.arange(n_centers + n_admitted) >= n_centers)
         # What they are told is the error of the model before they became centres.
