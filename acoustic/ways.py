@@ -296,7 +296,7 @@ def note_on(name: str, preset: str) -> str:
         return ""
     return (
         f"{name} is another name of {way} here: all pairs of a state share its centres, chosen as "
-        f"{way}.choice says; the {name} of the thesis is trained with --preset thesis"
+        f"{way}.choice says (npd unless set); the {name} of the thesis is trained with --preset thesis"
     )
 
 

@@ -506,7 +506,9 @@ def checked_epsilon(epsilon: Any) -> float:
     return float(epsilon)
 
 
-def warn_of_extreme_width(kernel: Kernel, sigmas: tuple[float, ...], x: NDArray[Any]) -> None:
+def warn_of_extreme_width(
+    kernel: Kernel, sigmas: tuple[float, ...], x: NDArray[Any], stacklevel: int = 5
+) -> None:
     """Warn of a kernel that is 0 between different points, or 1 between all of them."""
     if kernel.name not in ("gaussian", "compact") or len(x) < 2:
         return
@@ -526,5 +528,5 @@ def warn_of_extreme_width(kernel: Kernel, sigmas: tuple[float, ...], x: NDArray[
         f'nearly {fault}; expected something like {scale_width(x):.3g}; give sigma="loo", "scale" or a '
         f"{cure} number, or standardise the features",
         UserWarning,
-        stacklevel=5,
+        stacklevel=stacklevel,
     )

@@ -409,5 +409,5 @@ def plan_of(
         chosen = found.epsilon if searches_epsilon else config.epsilon
         config = replace(config, sigmas=sigmas, kernel=kernel, epsilon=chosen)
     if not isinstance(parameters["sigma"], str):
-        warn_of_extreme_width(config.kernel, config.sigmas, x)
+        warn_of_extreme_width(config.kernel, config.sigmas, x, stacklevel=6)
     return config

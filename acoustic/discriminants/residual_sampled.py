@@ -97,7 +97,7 @@ class _ResidualSampled(ForwardMachines):
                 f'max_centers="auto" allows here (the last ones took {100 * (1 - found.last_gain):.0f} % of '
                 "it): more may err less; give max_centers a larger number",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=4,
             )
 
 
