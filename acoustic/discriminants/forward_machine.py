@@ -198,6 +198,7 @@ class ForwardClassifier(ForwardMachines, DiscriminantClassifier):
     multiclass: Multiclass
     calibration: Calibration | None
     left_out_accuracy_: float
+    _pairs_are_logistic = False
     pairwise_: SparseMachines
 
     def path_predict(self, X: ArrayLike, sizes: Sequence[int]) -> NDArray[Any]:
@@ -285,8 +286,8 @@ class ForwardClassifier(ForwardMachines, DiscriminantClassifier):
 
     def _checked_calibration(self, *, is_pairwise: bool = False) -> Calibration:
         """Return the rule by which curves are fitted."""
-        # Pairs by default, unlike those that were asked for, get the curves of fewer errors.
-        is_own = self.multiclass == "auto" and is_pairwise
+        # Of NPD and OROLS pairs by default, unlike those that were asked for, get the curves of fewer errors.
+        is_own = is_pairwise and (self._pairs_are_logistic or self.multiclass == "auto")
         own = Calibration("loo", "logistic" if is_own else "gaussian")
         found = own if self.calibration is None else self.calibration
         if not isinstance(found, Calibration):

@@ -130,8 +130,8 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         which makes more of few centres; ``auto`` takes ``shared`` or ``ovo``, whichever errs less on the
         points held out. Of many points a part decides; more than 12 classes of 200 points or more get ``ovo``
     calibration : rule by which the curves from outputs to log odds are fitted, which ``predict_proba`` and,
-        with ``ovo``, ``predict`` use; None is ``Calibration("loo", "gaussian")``, and with pairs that
-        ``multiclass="auto"`` chose ``Calibration("loo", "logistic")``
+        with ``ovo``, ``predict`` use; None is ``Calibration("loo", "gaussian")``, and with pairs
+        ``Calibration("loo", "logistic")``, which errs less
     random_state : seed of the draws; they are the same in every fit if it is None
 
     Attributes
@@ -146,6 +146,7 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
     """
 
     multiclass_: Multiclass
+    _pairs_are_logistic = True
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ _SCORED = 400  # rows whose leave-one-out errors decide, of those held out or of
 _CHECKPOINTS = 12  # sizes whose leave-one-out error is computed; by feel
 _ENOUGH = 1.002  # the smallest model whose leave-one-out error is at most this many times the least; by feel
 _WORTH_MORE = 0.99  # share to which twice the centres must bring the error down; by feel
-STILL_FALLING = 0.97  # share below which the last centres have brought the error down markedly; by feel
+STILL_FALLING = 0.9  # share below which the last centres have brought the error down markedly; by feel
 _LEAST_SLACK = 1e-6  # least value of 1 − h where errors are compared
 
 

@@ -224,19 +224,19 @@ class TestCommandLine:
             "--models",
             "npd",
             "--before-exp",
-            f"an4-best={experiment}",
+            f"an4-thesis={experiment}",
             "--out",
             tmp_path / "report.json",
         ]
-        given += ["--after-exp", f"an4-best={copy}"]
+        given += ["--after-exp", f"an4-thesis={copy}"]
         assert run_script(*given).returncode == 0
         (copy / "models" / "npd" / "model.json").write_text('{"kind": "pooled"}')
         done = run_script(*given)
         assert done.returncode == 1, done.stderr
-        assert "different, not expected: an4-npd-best-description\n" in done.stdout
-        assert run_script(*given, "--expect", "npd-best-description").returncode == 0
+        assert "different, not expected: an4-npd-thesis-description\n" in done.stdout
+        assert run_script(*given, "--expect", "npd-thesis-description").returncode == 0
         report = json.loads((tmp_path / "report.json").read_text())
-        assert report["differences"] == ["an4-npd-best-description"]
+        assert report["differences"] == ["an4-npd-thesis-description"]
         assert report["unexpected"] == []
 
     def test_nothing_to_do(self):

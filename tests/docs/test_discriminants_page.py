@@ -18,7 +18,7 @@ def test_snippets_run(tmp_path, monkeypatch):
         exec(compile(snippet, str(PAGE), "exec"), names)
     assert names["accuracy"] > 0.98
     assert names["again_agrees"]
-    assert names["left_out_accuracy"] > 0.97
+    assert names["model"].left_out_accuracy_ > 0.97
     assert names["labels"].shape == (5, len(names["y_test"]))
     assert names["errors"][-1] < 0.02 < names["errors"][0]
     for model in ("model", "logistic"):
