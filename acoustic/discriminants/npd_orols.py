@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from acoustic.discriminants.base import warn_without_effect
+from acoustic.discriminants.base import predicted_codes, warn_without_effect
 from acoustic.discriminants.forward_machine import (
     PAIR_CENTERS,
     Auto,
@@ -161,7 +161,7 @@ class _Classifier(_Algorithm, ForwardClassifier):
         is_pairwise = several and multiclass == "ovo"
         calibration = self._checked_calibration(is_pairwise=is_pairwise)
         config = self._plan(X, targets, sample_weight, is_pairwise=is_pairwise)
-        codes = targets.argmax(axis=1) if several else (targets[:, 0] > 0).astype(np.int64)
+        codes = predicted_codes(targets)
         held_out = held_out_points(codes, self.held_out, self._held_out_rng())
         if is_pairwise:
             seed = int(generator(self.random_state).integers(2**31))

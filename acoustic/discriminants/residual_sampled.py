@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from acoustic.discriminants.base import predicted_codes
 from acoustic.discriminants.forward_machine import (
     PAIR_CENTERS,
     Auto,
@@ -175,7 +176,7 @@ class ResidualSampledClassifier(_ResidualSampled, ForwardClassifier):
         self._check_multiclass()
         self._forget()
         config = self._setting(X, targets, sample_weight)
-        problem = _Problem.of(X, targets, sample_weight, self._rows, _codes(targets), self)
+        problem = _Problem.of(X, targets, sample_weight, self._rows, predicted_codes(targets), self)
         multiclass, config, known = self._chosen(problem, config)
         self.multiclass_ = multiclass
         if multiclass == "ovo":
@@ -347,17 +348,10 @@ class _Problem:
         """Return the problem of some points of each class, or this one if it has no more than ``n_most``."""
         if len(self.x) <= n_most:
             return self
-        rng, codes = np.random.default_rng(self.seed), _codes(self.targets)
+        rng, codes = np.random.default_rng(self.seed), predicted_codes(self.targets)
         order = rng.permutation(len(codes))
         wanted = np.ceil(np.bincount(codes) * n_most / len(codes)).astype(int)
         kept = np.sort(np.concatenate([order[codes[order] == k][:n] for k, n in enumerate(wanted)]))
         held_out = np.flatnonzero(np.isin(kept, self.held_out))
         weight = None if self.weight is None else self.weight[kept]
         return _Problem(self.x[kept], self.targets[kept], weight, self.rows[kept], held_out, self.seed)
-
-
-def _codes(targets: Floats) -> Longs:
-    """Return the classes (M,) of ±1 targets (M, R)."""
-    if targets.shape[1] > 1:
-        return np.asarray(targets.argmax(axis=1))
-    return (targets[:, 0] > 0).astype(np.int64)

@@ -327,8 +327,7 @@ class _Forward:
         size, basis = self._best_size(), self.basis
         n, ridge, residual = size + 1, self.ridges[size], self.residual
         if n < basis.size or self.is_thesis:
-            weights = self.products[:n] / (basis.kappa[:n] + ridge)[:, None]
-            residual = self.targets - basis.columns.combine(weights)
+            residual = self._computed_anew(n, ridge)
         state = basis.kappa[:n], self.products[:n], ridge
         left_out = [basis_left_out_residuals(q, *state, residual[rows]) for rows, q in basis.columns.parts(n)]
         root = self.root[:, None]
@@ -400,14 +399,18 @@ class _Forward:
     def _residual_of(self, n_columns: int, ridge: float) -> Reals:
         """Return the residual for a λ of the model of the first columns, which are all unless as printed."""
         if self.is_thesis:
-            weights = self.products[:n_columns] / (self.basis.kappa[:n_columns] + ridge)[:, None]
-            return np.asarray(self.targets - self.basis.columns.combine(weights))
+            return self._computed_anew(n_columns, ridge)
         if not ridge:
             return self.unregularized
         # (3.82) holds only while λ is fixed, so the share of each column that λ holds back is added anew.
         kappa = self.basis.kappa[:, None]
         held = self.products[:n_columns] * (ridge / (kappa * (kappa + ridge)))
         return np.asarray(self.unregularized + self.basis.columns.combine(held))
+
+    def _computed_anew(self, n_columns: int, ridge: float) -> Reals:
+        """Return y − Qα̃ of the first columns for a λ, thesis (3.83)."""
+        weights = self.products[:n_columns] / (self.basis.kappa[:n_columns] + ridge)[:, None]
+        return np.asarray(self.targets - self.basis.columns.combine(weights))
 
     def _score(self, size: int, unexplained: float) -> None:
         """Note λ and the GCV score of the model with ``size`` columns."""

@@ -236,6 +236,10 @@ class NormalEquations:
 
         The model may have the first columns only.
         """
+        return np.asarray((self.targets[rows] - self.misses(factor, rows)) / self.root[rows, None])
+
+    def misses(self, factor: Factor, rows: Longs) -> Floats:
+        """Return by how much these outputs miss the targets, (n, R), times the roots of the weights."""
         q, targets = factor.orthonormal(self.columns[rows, : len(factor.r)]), self.targets[rows]
         kappa = np.square(factor.r.diagonal())
 
@@ -243,8 +247,7 @@ class NormalEquations:
             return q[points] @ (factor.products / kappa[:, None]), np.square(q[points]) @ (1.0 / kappa)
 
         leverages = np.einsum("ij,ij->i", q, q)
-        misses = left_out_residuals(targets - q @ factor.products, leverages, limit)
-        return np.asarray((targets - misses) / self.root[rows, None])
+        return left_out_residuals(targets - q @ factor.products, leverages, limit)
 
     def outside_the_span(self, factor: Factor) -> Flags:
         """Return which centres' columns do not lie in the span of the columns before them, (m − 1,)."""
@@ -375,9 +378,7 @@ class _Sampler:
 
     def _error(self, equations: NormalEquations, factor: Factor) -> float:
         """Return the squared leave-one-out error at the rows that decide."""
-        targets = equations.targets[self.rows] / equations.root[self.rows, None]
-        misses = equations.root[self.rows, None] * (targets - equations.left_out(factor, self.rows))
-        return float(np.sum(np.square(misses)))
+        return float(np.sum(np.square(equations.misses(factor, self.rows))))
 
     def _size(self, factor: Factor) -> int:
         """Return the number of centres of the chosen model."""
