@@ -4,6 +4,9 @@ Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (outputs
 ``used.json`` (which of them the results need; see `asr.store`), ``models/NAME/`` (all a recogniser needs, and
 ``data.json``, which says how much it was made from), ``default.json``, ``results.json``, ``suspicious.json``
 (utterances of the training data that look as if something were wrong with them).
+
+Runs into one directory add up: the results of models that earlier runs have trained stay, as long as they are
+of the same recordings, transcripts and lexicon, and the default is the best of all.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 
@@ -26,10 +30,10 @@ from asr.formats.transcripts import read_transcripts
 from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pipeline
 from asr.progress import log_file, say, warnings_once
 from asr.recipe import LoadedRecipe, check_corpus
-from asr.scoring.results import RESULTS, Result, write_results
+from asr.scoring.results import RESULTS, Result, best_model, rows_before, write_results
 from asr.scoring.scoring import Transcripts
 from asr.spotting.rejection import copy_chosen, rows_of_chosen
-from asr.store import Outlook, StageStore, Step
+from asr.store import Outlook, StageStore, Step, key, name_of, outputs_behind
 from asr.systems import HybridSystem, System, find_system
 from asr.training.choice import values_of
 from asr.training.fit import read_suspicious, write_suspicious
@@ -37,7 +41,7 @@ from asr.training.recognition import read_rows
 from asr.training.speech import forget, read_lexicon, read_speech
 from asr.training.task import Found, Source, found_in
 from decoder.lexicon import Lexicon
-from foundation.errors import listed
+from foundation.errors import AsrError, listed
 from foundation.files import put_in_place
 
 CONFIG, LOG = "config.json", "log.txt"
@@ -119,7 +123,7 @@ class Experiment:
         return self.store.output(step).path
 
     def run(self, models: Sequence[str], *, briefly: bool = False) -> tuple[Result, ...]:
-        """Train, tune and evaluate models; return the rows of ``results.json``.
+        """Train, tune and evaluate models; return the rows of ``results.json``, of earlier runs' models, too.
 
         With ``briefly`` it is not said what is trained, from how much.
         """
@@ -143,6 +147,7 @@ class Experiment:
         self._warn_of_another_corpus()
         self._write_config(models)
         self.begin()
+        earlier = self._earlier_rows(models)
         if not briefly:
             tell_of_changes(self.outlook(systems), self.store.root)
         steps = {step.name: step for step in self.steps(systems)}
@@ -166,17 +171,68 @@ class Experiment:
             if step.name in published:
                 _publish(path, published[step.name], record)
         # 3. The results.
-        results = [row for name in models for row in self._rows(name, steps)]
+        results = [*earlier, *(row for name in models for row in self._rows(name, steps))]
         self._list_suspicious(steps, systems, briefly=briefly)
-        write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
+        self._choose_default(results, models)
         write_results(
             results,
             self.out,
             synthetic=self.loaded.recipe.is_synthetic,
+            inputs=self._inputs(),
             keywords=rows_of_chosen(self.out / RESULTS, self.out / MODELS),
         )
         self._warn_of_changes()
         return tuple(results)
+
+    def _inputs(self) -> str:
+        """Return what stands for the recordings, transcripts and lexicon that results are of."""
+        digests = {step.name: self.store.output(step).digest for step in self.begun}
+        return key({**digests, "recordings": [self.found.marks_of(split) for split in self.found.splits]})
+
+    def _earlier_rows(self, models: Sequence[str]) -> list[Result]:
+        """Return the rows that earlier runs have left, of other models on the same inputs; these are kept.
+
+        Which rows go, and why, is said.
+        """
+        before, inputs = rows_before(self.out)
+        others = list(dict.fromkeys(row.model for row in before if row.model not in models))
+        replaced = dict.fromkeys(r.model for r in before if r.model in models and r.preset != self.preset)
+        if replaced:
+            say(f"{listed([*replaced])}: of another preset until now, trained again with {self.preset}")
+        if others and inputs != self._inputs():
+            say(
+                f"results of {listed(others)} go: they are of other recordings, transcripts or words than "
+                "these, or of an earlier version; train them again to compare them"
+            )
+            return []
+        known = [self.store.directory / name for name in self.store.used.of_before]
+        kept = []
+        for model in others:
+            evaluations = {"dev": f"tuning-{model}", "test": f"test-{model}"}
+            needed = {evaluations[row.split] for row in before if row.model == model}
+            behind = outputs_behind(known, {*needed, f"recognizer-{model}"})
+            there = {name_of(path.name) for path in behind if path.is_dir()}
+            if (self.out / MODELS / model).is_dir() and needed <= there:
+                self.store.used.keep(path.name for path in behind)
+                kept.append(model)
+        if gone := [model for model in others if model not in kept]:
+            say(f"results of {listed(gone)} go: what they were made from is no longer in {self.out}")
+        return [row for row in before if row.model in kept]
+
+    def _choose_default(self, results: Sequence[Result], models: Sequence[str]) -> None:
+        """Write which model is the best of all that have results, and say so if it is another than before."""
+        path = self.out / DEFAULT_MODEL
+        before = None
+        with suppress(AsrError):  # a damaged file is about to be replaced
+            before = read_object(path).get("model") if path.is_file() else None
+        present = list(dict.fromkeys(row.model for row in results)) or list(models)
+        best, accuracies = best_model(results, present, str(before))
+        if len(present) > 1 and best != before:
+            split = "dev" if "dev" in self.found.splits else "test"
+            others = ", ".join(f"{name} {accuracies[name]:.1f}" for name in present if name != best)
+            reached = f"{accuracies[best]:.1f} % of words right on {split}"
+            say(f"the default model is {best}: {reached}; {others}")
+        write_json(path, {"model": best})
 
     def transcripts(self, result: Result) -> tuple[Transcripts, Transcripts]:
         """Return what was said and what was recognised, of a row that `run` has returned."""
@@ -226,7 +282,7 @@ class Experiment:
         path = self.out / CONFIG
         before = read_object(path).get("corpus") if path.is_file() else None
         if before is not None and self.corpus_dir is not None and before != str(self.corpus_dir.absolute()):
-            logger.warning("%s was trained from %s; its results and models are replaced", self.out, before)
+            logger.warning("%s was trained from %s; its results are replaced", self.out, before)
 
     def _warn_of_changes(self) -> None:
         """Warn that the corpus is no longer what these results are of."""
@@ -287,14 +343,6 @@ def tell_of_changes(outlook: Sequence[Outlook], root: Path) -> None:
 def _stretches(corpus: Corpus) -> set[tuple[str, float]]:
     """Return the recordings, and the start in each, that a corpus is made of."""
     return {(str(u.audio_path), u.start_s) for u in corpus}
-
-
-def best_model(results: Sequence[Result], models: Sequence[str]) -> str:
-    """Return the model that is best on dev (on test where there is no dev), on average over the grammars."""
-    split = "dev" if any(r.split == "dev" for r in results) else "test"
-    return max(
-        models, key=lambda name: sum(r.word_accuracy for r in results if (r.model, r.split) == (name, split))
-    )
 
 
 def _is_same_model(one: Path, other: Path) -> bool:

@@ -173,8 +173,9 @@ class Pair:
 def pairs_of_models(finished: Finished, split: str, corpus: Corpus) -> Iterator[Pair]:
     """Yield the comparison of every two models, grammar by grammar."""
     for grammar in finished.grammars(split):
-        found = {model: finished.recognised(model, split, grammar) for model in finished.models}
-        for first, second in combinations(finished.models, 2):
+        models = finished.models_with(split, grammar)
+        found = {model: finished.recognised(model, split, grammar) for model in models}
+        for first, second in combinations(models, 2):
             said = spoken_in(corpus, found[first])
             yield Pair(grammar, first, second, compare(said, found[first], found[second]))
 

@@ -1,11 +1,14 @@
 """Word accuracies as people and programs read them: ``results.json``, tables in plain text, JSON.
 
-``results.json`` has one row for each model, split and grammar of an experiment. A single word accuracy, as
-``asr score`` finds it, is shown with its speakers and its most frequent errors.
+``results.json`` has one row for each model, split and grammar of an experiment. All its rows are of the same
+recordings, transcripts and lexicon, which ``inputs`` stands for: models that were trained one after the other
+stand beside each other. A single word accuracy, as ``asr score`` finds it, is shown with its speakers and its
+most frequent errors.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +24,8 @@ from foundation.records import record_of
 
 RESULTS = "results.json"
 _N_NAMED = 5  # by feel
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -71,12 +76,20 @@ class Result:
 
 
 def write_results(
-    results: Sequence[Result], directory: Path, *, synthetic: bool, keywords: Sequence[object] = ()
+    results: Sequence[Result],
+    directory: Path,
+    *,
+    synthetic: bool,
+    inputs: str = "",
+    keywords: Sequence[object] = (),
 ) -> None:
-    """Write ``results.json``, with rows of keywords if any have been chosen."""
+    """Write ``results.json``, with rows of keywords if any have been chosen.
+
+    ``inputs`` stands for the recordings, transcripts and lexicon that all rows are of.
+    """
     chosen = {"keywords": list(keywords)} if keywords else {}
     rows = [asdict(r) for r in results]
-    write_json(directory / RESULTS, {"results": rows, "synthetic": synthetic, **chosen})
+    write_json(directory / RESULTS, {"results": rows, "inputs": inputs, "synthetic": synthetic, **chosen})
 
 
 def read_results(directory: Path) -> tuple[Result, ...]:
@@ -84,6 +97,36 @@ def read_results(directory: Path) -> tuple[Result, ...]:
     record = read_object(directory / RESULTS)
     with as_train_wrote(directory / RESULTS):
         return tuple(record_of(Result, row, ExperimentError, "results.") for row in record["results"])
+
+
+def rows_before(directory: Path) -> tuple[tuple[Result, ...], str]:
+    """Return the rows of earlier runs, and what stands for their inputs; none where they cannot be read."""
+    if not (directory / RESULTS).is_file():
+        return (), ""
+    try:
+        return read_results(directory), str(read_object(directory / RESULTS).get("inputs", ""))
+    except ExperimentError as error:
+        logger.warning("%s; its rows are replaced", error)
+        return (), ""
+
+
+def best_model(
+    results: Sequence[Result], models: Sequence[str], now: str = ""
+) -> tuple[str, dict[str, float]]:
+    """Return the model that is best on dev (on test where there is no dev), and the accuracies that say so.
+
+    They are means over the grammars that all models were decoded with. Of equals the one that is the best
+    ``now`` stays so, else the first.
+    """
+    split = "dev" if any(r.split == "dev" for r in results) else "test"
+    rows = [row for row in results if row.split == split]
+    found = {m: {row.grammar: row.word_accuracy for row in rows if row.model == m} for m in models}
+    shared = set.intersection(*map(set, found.values()))
+    means = {
+        model: sum(own[grammar] for grammar in shared or own) / max(len(shared or own), 1)
+        for model, own in found.items()
+    }
+    return max(models, key=lambda model: (means[model], model == now)), means
 
 
 def is_synthetic(directory: Path) -> bool:

@@ -88,7 +88,7 @@ def test_train_and_sweep_print_their_results(
     printed: Printed, trained: Path, train_arguments: list[str], tmp_path: Path
 ) -> None:
     assert printed(*train_arguments, "--out", trained) == json.loads((trained / "results.json").read_text())
-    assert set(SHAPES["train"]) == {"results", "synthetic"}
+    assert set(SHAPES["train"]) == {"results", "inputs", "synthetic"}
     out = tmp_path / "exp"
     shutil.copytree(trained / "stages", out / "stages")
     arguments = ["sweep", *train_arguments[1:], "--out", out, "--set", "grammars=loop;bigram"]
