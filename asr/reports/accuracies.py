@@ -21,9 +21,8 @@ from asr.scoring.scoring import (
     Comparison,
     UtteranceErrors,
     WordAccuracy,
+    accuracy_interval,
     compare,
-    interval_of,
-    resample_accuracies,
 )
 
 _MOST_SPEAKERS = 40  # by feel
@@ -202,7 +201,7 @@ class SpeakerRow:
     speaker, model : names
     words : number of words said
     word_accuracy : in percent
-    interval : its 95 % bootstrap interval over the speaker's utterances
+    interval : its 95 % interval over the speaker's utterances
     """
 
     speaker: str
@@ -231,8 +230,8 @@ def _of_model(model: str, found: WordAccuracy, speaker_of: Mapping[str, str]) ->
         counts = np.array([(u.counts.errors, u.counts.words) for u in utterances], dtype=np.int64)
         errors, words = counts.sum(axis=0).tolist()
         if words:
-            drawn = resample_accuracies(counts[:, :1], counts[:, 1], _N_RESAMPLES, 0)[:, 0]
-            yield SpeakerRow(speaker, model, words, 100 - 100 * errors / words, interval_of(drawn))
+            bounds = accuracy_interval(counts[:, 0], counts[:, 1], _N_RESAMPLES)
+            yield SpeakerRow(speaker, model, words, 100 - 100 * errors / words, bounds)
 
 
 def speakers_chart(rows: Sequence[SpeakerRow]) -> Chart:

@@ -17,7 +17,7 @@ from typing import Any
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
 from asr.scoring.edit_distance import Confusion, ErrorCounts
-from asr.scoring.scoring import Comparison, SpeakerAccuracy, WordAccuracy
+from asr.scoring.scoring import Comparison, SpeakerAccuracy, WordAccuracy, too_few
 from asr.systems import GrammarName
 from foundation.errors import listed
 from foundation.records import record_of
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Result:
-    """One row; accuracies in percent, ``interval`` the 95 % bootstrap interval of the word accuracy."""
+    """One row; accuracies in percent, ``interval`` the 95 % interval of the word accuracy."""
 
     model: str
     preset: str
@@ -175,6 +175,8 @@ def format_results(results: Sequence[Result], *, synthetic: bool = False) -> str
         lines.append(
             "SYNTHETIC speech (espeak-ng), not recordings of people: not comparable with any other figure."
         )
+    cautions = dict.fromkeys((r.split, too_few(r.interval, r.utterances)) for r in results)
+    lines += [f"{split}: {caution}" for split, caution in cautions if caution]
     incomplete = sum(r.incomplete for r in results)
     if incomplete:
         lines.append(
@@ -190,7 +192,8 @@ def format_accuracy(accuracy: WordAccuracy, *, n_confusions: int = 10) -> str:
     --------
     >>> from asr.scoring.scoring import score
     >>> print(format_accuracy(score({"u1": ["go", "left"]}, {"u1": ["go", "lift"]})))
-    word accuracy 50.00 %, 95 % interval over utterances [50.00, 50.00]
+    word accuracy 50.00 %, 95 % interval over utterances [0.89, 99.11]
+    1 sentence: too few to tell
     2 words, 1 substituted, 0 deleted, 0 inserted
     sentence accuracy 0.00 %, 1 utterances
     <BLANKLINE>
@@ -202,6 +205,7 @@ def format_accuracy(accuracy: WordAccuracy, *, n_confusions: int = 10) -> str:
         [
             f"word accuracy {accuracy.word_accuracy:.2f} %, "
             f"95 % interval over utterances [{low:.2f}, {high:.2f}]",
+            *([caution] if (caution := too_few(accuracy.interval, len(accuracy.utterances))) else []),
             f"{accuracy.words} words, {accuracy.substitutions} substituted, {accuracy.deletions} deleted, "
             f"{accuracy.insertions} inserted",
             f"sentence accuracy {accuracy.sentence_accuracy:.2f} %, {len(accuracy.utterances)} utterances",
@@ -236,7 +240,7 @@ def format_comparison(comparison: Comparison) -> str:
     lines = [
         f"word accuracy A {comparison.accuracy_a:.2f} %, B {comparison.accuracy_b:.2f} %",
         f"B − A {comparison.difference:+.2f} points [{low:+.2f}, {high:+.2f}], p = {comparison.p_value:.2g} "
-        "(paired bootstrap over utterances)",
+        "(in pairs, over utterances)",
         f"fewer errors in {comparison.n_better_a} utterances with A, {comparison.n_better_b} with B, "
         f"as many in {comparison.n_equal}, p = {comparison.sign_test_p_value:.2g} (sign test)",
         *_missing_lines("hypothesis of A", comparison.missing_a),
