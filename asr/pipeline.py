@@ -53,7 +53,7 @@ from asr.training.heard_words import learn_pronunciations
 from asr.training.learned_from import choose_fitting, find_usable, judge_fit, learn_confidence
 from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
 from asr.training.speech import compute_features
-from asr.training.task import Found, Source, find_words, prepare, write_grammars
+from asr.training.task import Found, Source, find_words, prepare, read_corrections, write_grammars
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Projection
 from foundation.version import code_behind
@@ -83,7 +83,7 @@ def beginning(
         "words",
         find_words,
         {"task": task},
-        {"text": config.text},
+        {"text": config.text, "corrections": read_corrections(root)},
         says="transcripts in the words of the lexicon",
     )
     return [task, words]

@@ -35,6 +35,21 @@ def _takes_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--suspicious", action="store_true", help="list the utterances whose text or sound looks wrong"
     )
+    parser.add_argument(
+        "--correct",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("UTT", "WORDS"),
+        help="of an experiment directory: the true words of an utterance, for the next training",
+    )
+    parser.add_argument(
+        "--leave-out",
+        nargs="+",
+        default=[],
+        metavar="UTT",
+        help="of an experiment directory: utterances that the next training leaves out",
+    )
 
 
 def suspicious(experiment: str | Path) -> tuple[list[Suspicious], int]:
@@ -49,6 +64,8 @@ def _run_validate(options: argparse.Namespace) -> int:
     from asr.experiment import CONFIG
     from asr.store import STAGES
 
+    if options.correct or options.leave_out:
+        return _change_transcripts(options)
     if options.suspicious:
         found, n_utterances = suspicious(options.corpus)
         print_result(
@@ -64,6 +81,25 @@ def _run_validate(options: argparse.Namespace) -> int:
             "what looks wrong in the data of the experiment"
         )
     return _show_text(options) if options.show_text else _show_problems(options)
+
+
+def _change_transcripts(options: argparse.Namespace) -> int:
+    """Keep in the experiment directory what the next training corrects or leaves out."""
+    from asr.training.task import CORRECTIONS, change_transcript, read_corrections
+
+    for utterance_id, text in (*options.correct, *((name, None) for name in options.leave_out)):
+        change_transcript(options.corpus, utterance_id, text)
+    found = read_corrections(options.corpus)
+    n_out = sum(words is None for words in found.values())
+    print_result(
+        options,
+        lambda: {"corrections": found},
+        lambda: (
+            f"{options.corpus / CORRECTIONS}: {len(found) - n_out} transcript(s) corrected, "
+            f"{n_out} utterance(s) left out; run the same asr train command again to learn from that"
+        ),
+    )
+    return 0
 
 
 def suspicious_text(found: Sequence[object], n_utterances: int, directory: Path) -> str:
@@ -347,6 +383,7 @@ VERBS: Mapping[str, Verb] = {
                 "suspicious": "the worst first: `utterance_id`, `text`, `probability`, `reasons`, "
                 "`is_far_off`",
             },
+            "--correct": {"corrections": "the words of each utterance by its id; null if it is left out"},
             "--show-text": {"changed": "of each `utterance`, `written`, `read`"},
         },
     ),

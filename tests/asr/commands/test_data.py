@@ -175,7 +175,15 @@ Refused = Callable[[str], str]
     [
         (
             "validate c",
-            {"lexicon": None, "text": "plain", "show_text": False, "suspicious": False, "corpus": Path("c")},
+            {
+                "lexicon": None,
+                "text": "plain",
+                "show_text": False,
+                "suspicious": False,
+                "correct": [],
+                "leave_out": [],
+                "corpus": Path("c"),
+            },
         ),
         ("lexicon c", {"english": False, "source": None, "variants": 1, "corpus": Path("c")}),
         (
