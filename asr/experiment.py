@@ -23,6 +23,7 @@ from acoustic.ways import meant
 from asr.config import ExperimentConfig, check_settings, trained_in_words, with_preset, with_settings
 from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
+from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import SpeechData
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.model_directories import DEFAULT_MODEL, MODELS
@@ -184,6 +185,7 @@ class Experiment:
         self.store.run(steps[name] for name in names[: names.index("grammars") + 1])
         self._warn_of_splits(systems)
         data = {split: self._read(steps, split) for split in self.found.splits}
+        self._check_usable(data)
         seconds = {split: self._seconds(part) for split, part in data.items()}
         if not briefly:
             corpora = {split: part.corpus for split, part in data.items()}
@@ -261,6 +263,14 @@ class Experiment:
         """Return the usable recordings of a split."""
         parts = {"task": "task", "words": "words", split: f"features-{split}"}
         return read_speech({part: self.path(steps[name]) for part, name in parts.items()})
+
+    def _check_usable(self, data: Mapping[str, SpeechData]) -> None:
+        """Raise an error if more of the whole corpus is left out than may be."""
+        n_all, most = self.found.n_utterances, self.config.most_unusable
+        used = {split: set(part.corpus.ids) for split, part in data.items()}
+        left_out = [f"{s}/{i}" for s in used for i in self.found.corpora[s].ids if i not in used[s]]
+        if len(left_out) > most * n_all:
+            leave_out("recordings cannot be used", left_out, len(left_out), n_all, most)
 
     def _seconds(self, data: SpeechData) -> dict[str, float]:
         """Return the duration of each utterance by its id."""

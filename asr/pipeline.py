@@ -218,6 +218,7 @@ class _Training:
                     "label": label,
                     "front_end": front_end,
                     "most_unusable": self.config.most_unusable,
+                    "n_all": self.found.n_utterances,
                 },
                 f"cepstra of {split}" + ("" if warp == 1.0 else f", frequencies × {warp:g}"),
                 # Where the recordings lie, and what the front end makes of cepstra later, decide no cepstra.
@@ -280,8 +281,13 @@ class _Training:
                 on_splits("usable", splits),
                 find_usable,
                 {"speech": self.speech((split,), left_out=base)},
-                {"split": split, "most_unusable": self.config.most_unusable},
+                {
+                    "split": split,
+                    "most_unusable": self.config.most_unusable,
+                    "n_all": self.found.n_utterances,
+                },
                 f"utterances of {_said(splits)} that can be learned from",
+                decided_by={"split": split, "most_unusable": self.config.most_unusable},
             )
         )
 

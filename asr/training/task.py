@@ -90,6 +90,11 @@ class Found:
         """The splits that have utterances."""
         return tuple(split for split, corpus in self.corpora.items() if len(corpus))
 
+    @property
+    def n_utterances(self) -> int:
+        """The number of utterances of all splits together."""
+        return sum(map(len, self.corpora.values()))
+
     def marks_of(self, split: str) -> str:
         """Return the marks of a split's recordings, those that have any, in the order of its utterances."""
         marks, paths = self.recordings[split], [str(u.audio_path) for u in self.corpora[split]]
