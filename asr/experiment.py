@@ -28,8 +28,8 @@ from asr.corpora.speech_data import SpeechData
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.model_directories import DEFAULT_MODEL, MODELS
 from asr.formats.transcripts import read_transcripts
-from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pipeline
-from asr.progress import log_file, say, warnings_once
+from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pieces, pipeline
+from asr.progress import log_file, say, warnings_once, whole
 from asr.recipe import LoadedRecipe, check_corpus
 from asr.scoring.results import RESULTS, Result, best_model, rows_before, write_results
 from asr.scoring.scoring import Transcripts
@@ -141,37 +141,22 @@ class Experiment:
 
     def _run(self, systems: Mapping[str, System], briefly: bool) -> tuple[Result, ...]:
         models = tuple(systems)
-        if not briefly:
-            say(f"{', '.join(models)} by the recipe {self.loaded.name}; the log is {self.out / LOG}")
-            for name, system in systems.items():
-                say(f"{name}: {trained_in_words(system, self.config)}")
+        may_be_done = (self.out / RESULTS).is_file()
+        if not briefly and not may_be_done:
+            self._say_what(systems)
         self._warn_of_another_corpus()
         self._write_config(models)
         self.begin()
+        outlook = self.outlook(systems)
         earlier = self._earlier_rows(models)
-        if not briefly:
-            tell_of_changes(self.outlook(systems), self.store.root)
-        steps = {step.name: step for step in self.steps(systems)}
-        # 1. The task: what is wrong with recordings or grammars is known before hours of training.
-        names = list(steps)
-        self.store.run(steps[name] for name in names[: names.index("grammars") + 1])
-        self._warn_of_splits(systems)
-        data = {split: self._read(steps, split) for split in self.found.splits}
-        self._check_usable(data)
-        seconds = {split: self._seconds(part) for split, part in data.items()}
-        if not briefly:
-            corpora = {split: part.corpus for split, part in data.items()}
-            for split, line in judgement(corpora, seconds, self._lexicon(steps)):
-                say(f"{split}: {line}")
-        # 2. The models, each published as soon as it is there.
-        amounts = {split: amount_of(part.corpus, seconds[split]) for split, part in data.items()}
-        final = final_splits(self.found, self.config)
-        record = DataRecord(self.loaded.name, self.preset, amounts, final)
-        published = {f"recognizer-{name}": self.out / MODELS / name for name in models}
-        for step in steps.values():
-            path = self.path(step)
-            if step.name in published:
-                _publish(path, published[step.name], record)
+        if all(each.path is not None for each in outlook) and not briefly:
+            say(f"{self.out}: {', '.join(models)} is already done, with this corpus and these options")
+            briefly = True
+        if not briefly and may_be_done:
+            self._say_what(systems)
+            tell_of_changes(outlook, self.store.root)
+        with whole(pieces(outlook, {split: len(corpus) for split, corpus in self.found.corpora.items()})):
+            steps = self._made(systems, briefly)
         # 3. The results.
         results = [*earlier, *(row for name in models for row in self._rows(name, steps))]
         self._list_suspicious(steps, systems, briefly=briefly)
@@ -185,6 +170,37 @@ class Experiment:
         )
         self._warn_of_changes()
         return tuple(results)
+
+    def _say_what(self, systems: Mapping[str, System]) -> None:
+        """Say what is trained, and where that is told in detail."""
+        say(f"{', '.join(systems)} by the recipe {self.loaded.name}; the log is {self.out / LOG}")
+        for name, system in systems.items():
+            say(f"{name}: {trained_in_words(system, self.config)}")
+
+    def _made(self, systems: Mapping[str, System], briefly: bool) -> dict[str, Step]:
+        """Make what is not there yet, publish the models, and return the steps."""
+        steps = {step.name: step for step in self.steps(systems)}
+        # 1. The task: what is wrong with recordings or grammars is known before hours of training.
+        names = list(steps)
+        self.store.run(steps[name] for name in names[: names.index("grammars") + 1])
+        self._warn_of_splits(systems)
+        data = {split: self._read(steps, split) for split in self.found.splits}
+        self._check_usable(data)
+        seconds = {split: self._seconds(part) for split, part in data.items()}
+        if not briefly:
+            corpora = {split: part.corpus for split, part in data.items()}
+            for note in judgement(corpora, seconds, self._lexicon(steps)):
+                say(str(note))
+        # 2. The models, each published as soon as it is there.
+        amounts = {split: amount_of(part.corpus, seconds[split]) for split, part in data.items()}
+        final = final_splits(self.found, self.config)
+        record = DataRecord(self.loaded.name, self.preset, amounts, final)
+        published = {f"recognizer-{name}": self.out / MODELS / name for name in systems}
+        for step in steps.values():
+            path = self.path(step)
+            if step.name in published:
+                _publish(path, published[step.name], record)
+        return steps
 
     def _inputs(self) -> str:
         """Return what stands for the recordings, transcripts and lexicon that results are of."""

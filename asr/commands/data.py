@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,21 +155,38 @@ def problems_record(found: Sequence[Problem], corpus: Path) -> dict[str, Any]:
 
 
 def problem_lines(found: Sequence[Problem], corpus: Path, n_of_a_kind: int | None = None) -> list[str]:
-    """Return a line for each problem of a corpus, with a summary at the end.
+    """Return a line for each problem of a corpus, errors first, and three of summary at the end.
 
     ``n_of_a_kind`` is the number that is listed of problems of one kind, None for all.
     """
+    from asr.corpora.amounts import NEXT
     from asr.corpora.problems import first_of_each_kind
 
+    name = corpus.resolve().name
+    named = [replace(p, where=name) if p.where == "." else p for p in found]
+    listed = [p for severity in ("error", "warning", "note") for p in named if p.severity == severity]
     lines = []
-    for problem, n_more in first_of_each_kind(found, n_of_a_kind or len(found)):
+    for problem, n_more in first_of_each_kind(listed, n_of_a_kind or len(found)):
         lines.append(f"{problem.severity}: {problem}")
         if n_more:
             lines.append(
                 f"  and {n_more} more of this kind; all of them: asr validate {corpus} > problems.txt"
             )
+    summary = [p for p in named if p.severity == "summary"]
+    amounts = [str(p) for p in summary if not p.what.startswith(NEXT)]
+    advice = [p.what.removeprefix(NEXT) for p in summary if p.what.startswith(NEXT)]
     n_errors, n_warnings = (sum(p.severity == kind for p in found) for kind in ("error", "warning"))
-    return [*lines, f"{corpus}: {n_errors} error(s), {n_warnings} warning(s)"]
+    if n_errors:
+        advice = ["correct or remove what has errors, then run this again"]
+    elif advice:
+        advice = [f"asr train {shlex.quote(str(corpus))}", *advice]
+    return [
+        *lines,
+        *(["; ".join(amounts)] if amounts else []),
+        f"{name}: {n_errors} error(s), {n_warnings} warning(s)"
+        + ("" if n_errors or n_warnings else ": nothing wrong was found"),
+        *([NEXT + "; ".join(advice)] if advice else []),
+    ]
 
 
 def _takes_lexicon(parser: argparse.ArgumentParser) -> None:

@@ -526,7 +526,7 @@ class TestInterrupted:
                 preexec_fn=lambda n=n_bytes: resource.setrlimit(resource.RLIMIT_FSIZE, (n, n)),
             )
             assert full.returncode == 2
-            begun, _, line = full.stderr.splitlines()
+            begun, *_, line = full.stderr.splitlines()
             assert begun == f"gmm2 by the recipe folder; the log is {out / 'log.txt'}"
             assert line.startswith("asr: ")
             assert "no space left on the disk" in line
