@@ -75,6 +75,7 @@ _SAID: Mapping[Callable[..., None], tuple[str, float]] = {
     find_words: ("reading the corpus", 0.0),
     compute_features: ("reading recordings", 0.03),
     learn_pronunciations: ("learning how new words sound", 0.3),
+    choose_units: ("comparing letters with whole words", 0.6),
     write_grammars: ("counting words", 0.0),
     find_usable: ("learning Gaussians of phones", 0.0),
     start_mixtures: ("learning Gaussians of phones", 0.01),

@@ -248,9 +248,12 @@ def recognised_by_hmmlearn(data: SpeechData, model: AcousticModel, lexicon: Lexi
 
 
 def left_to_right(takes: Sequence[np.ndarray], n_states: int) -> GaussianHMM:
-    """Return a chain of Gaussians, which begins with takes cut into equal parts."""
+    """Return a chain of Gaussians, which begins with takes cut into equal parts.
+
+    Transitions stay as they begin: those of states that few frames reach end in no numbers.
+    """
     n_states = min(n_states, min(map(len, takes)))
-    hmm = GaussianHMM(n_states, "diag", n_iter=12, init_params="", params="tmc", min_covar=0.01)
+    hmm = GaussianHMM(n_states, "diag", n_iter=12, init_params="", params="mc", min_covar=0.01)
     hmm.startprob_ = np.eye(n_states)[0]
     hmm.transmat_ = 0.6 * np.eye(n_states) + 0.4 * np.eye(n_states, k=1)
     hmm.transmat_[-1, -1] = 1.0
