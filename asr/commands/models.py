@@ -230,7 +230,8 @@ def _run_report(options: argparse.Namespace) -> int:
         utterances=options.utterances,
         audio=options.audio,
     )
-    print_result(options, lambda: {"path": page}, lambda: str(page))
+    if options.json or not options.quiet:
+        print_result(options, lambda: {"path": page}, lambda: str(page))
     return 0
 
 
