@@ -176,7 +176,7 @@ def test_after_the_demo_come_commands_that_a_shell_understands() -> None:
     assert words == [
         ["asr", "info", "my exp"],
         ["asr", "decode", "my exp", "my exp/new.wav"],
-        ["asr", "train", "folder", "--corpus", "MY_RECORDINGS", "--out", "exp/mine"],
+        ["asr", "train", "MY_RECORDINGS", "--out", "exp/mine"],
     ]
 
 
