@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from asr.corpora.corpus import Corpus, Utterance
+from asr.corpora.utterances import are_speakers_known
 from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json, storage_errors, write_json, write_text
 from asr.progress import progress_bar
@@ -65,7 +66,8 @@ def build(
 def sections(chosen: Choice, sample: Sample) -> Iterator[Section]:
     """Yield the sections in the order of the page."""
     yield results_section(chosen)
-    yield speakers_section(chosen)
+    if are_speakers_known(chosen.corpus):
+        yield speakers_section(chosen)
     yield words_section(chosen)
     yield from phones_section(chosen, sample)
     yield calibration_section(chosen, sample)
@@ -81,11 +83,12 @@ def _title(chosen: Choice) -> str:
 def _facts(chosen: Choice) -> tuple[tuple[str, str, str], ...]:
     """Return what a person wants to know first: name, value, remark."""
     found = chosen.accuracy
+    who = str(len(found.speakers)) if are_speakers_known(chosen.corpus) else "not known"
     return (
         ("Word accuracy", f"{percent(found.word_accuracy)} %", interval(found.interval)),
         ("Errors", str(found.counts.errors), f"of {found.words:,} words"),
         ("Right sentences", f"{percent(found.sentence_accuracy)} %", f"of {len(found.utterances):,}"),
-        ("Speakers", str(len(found.speakers)), f"in {chosen.split}"),
+        ("Speakers", who, f"in {chosen.split}"),
         ("Model", chosen.model, f"grammar {chosen.grammar}"),
     )
 

@@ -20,7 +20,12 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
     ("line", "function", "arguments", "options"),
     [
         ("validate c --lexicon l", "decoder.lexicon.Lexicon.read", (Path("l"),), {}),
-        ("validate c --text en", "validate", (Path("c"),), {"lexicon": None, "text": "en"}),
+        (
+            "validate c --text en --speakers one",
+            "validate",
+            (Path("c"),),
+            {"lexicon": None, "text": "en", "speakers": "one"},
+        ),
         (
             "validate c --show-text",
             "asr.corpora.validation.transcripts_as_read",
@@ -175,7 +180,14 @@ Refused = Callable[[str], str]
     [
         (
             "validate c",
-            {"lexicon": None, "text": "plain", "show_text": False, "suspicious": False, "corpus": Path("c")},
+            {
+                "lexicon": None,
+                "text": "plain",
+                "show_text": False,
+                "suspicious": False,
+                "speakers": None,
+                "corpus": Path("c"),
+            },
         ),
         ("lexicon c", {"english": False, "source": None, "variants": 1, "corpus": Path("c")}),
         (
