@@ -173,7 +173,7 @@ class ExperimentConfig:
         that language (by the package ``num2words``)
     unusable : what to do about recordings and transcripts that cannot be used: ``stop`` ends with an error
         that names them all, ``skip`` leaves them out and names them in the log, a number such as ``0.1``
-        leaves them out if they are at most this share of a split, and otherwise ends with the error
+        leaves them out if they are at most this share of the corpus, and otherwise ends with the error
     """
 
     front_end: FrontEndOptions = field(default_factory=FrontEndOptions)

@@ -28,7 +28,7 @@ its output is made anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from acoustic.ways import check_way
 from asr.config import ExperimentConfig
 from asr.corpora.marks import digest_of, source_marks
 from asr.errors import ConfigError
+from asr.progress import Piece
 from asr.recipe import LoadedRecipe
 from asr.store import Outlook, Step
 from asr.systems import GmmSystem, HybridSystem, System, other_code
@@ -53,12 +54,41 @@ from asr.training.heard_words import learn_pronunciations
 from asr.training.learned_from import choose_fitting, find_usable, judge_fit, learn_confidence
 from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
 from asr.training.speech import compute_features
-from asr.training.task import Found, Source, find_words, prepare, write_grammars
+from asr.training.task import Found, Source, find_words, prepare, read_corrections, write_grammars
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Projection
 from foundation.version import code_behind
 
 Splits = tuple[str, ...]
+# What a person is told while steps are made, and CPU seconds that they take for twenty utterances of each
+# split they read and each grammar they try: of AN4 and FSDD, on one core (their stage.json).
+_SAID: Mapping[Callable[..., None], tuple[str, float]] = {
+    prepare: ("reading the corpus", 0.0),
+    find_words: ("reading the corpus", 0.0),
+    compute_features: ("reading recordings", 0.03),
+    learn_pronunciations: ("learning how new words sound", 0.3),
+    write_grammars: ("counting words", 0.0),
+    find_usable: ("learning Gaussians of phones", 0.0),
+    start_mixtures: ("learning Gaussians of phones", 0.01),
+    train_mixtures: ("learning Gaussians of phones", 0.05),
+    start_with_projection: ("learning Gaussians of phones", 0.02),
+    align_speech: ("learning Gaussians of phones", 0.03),
+    judge_fit: ("looking for wrong transcripts", 0.1),
+    choose_fitting: ("looking for wrong transcripts", 0.0),
+    find_units: ("finding sounds in context", 0.035),
+    choose_options: ("trying options on dev", 0.3),
+    train_discriminants: ("learning pairs of states", 0.5),
+    add_adaptation: ("getting ready for new speakers", 0.03),
+    tune_decoder: ("tuning weights on dev", 0.25),
+    learn_confidence: ("learning how sure words are", 0.05),
+    assemble_recognizer: ("putting the recogniser together", 0.0),
+    decode_test: ("decoding test", 0.1),
+}
+_GMM_TIMES = 4.0  # as long as a GMM's take tuning and test of discriminants
+_SAID_OF_WAY = {
+    **dict.fromkeys(("pools", "npd", "orols", "krls"), "choosing centres for pairs of states"),
+    "svm": "choosing support vectors for pairs of states",
+}
 TRAIN: Splits = ("train",)
 
 _ALIGNER_COMPONENTS = 8  # at most; with more the alignment fits the training data too closely
@@ -83,7 +113,7 @@ def beginning(
         "words",
         find_words,
         {"task": task},
-        {"text": config.text},
+        {"text": config.text, "corrections": read_corrections(root)},
         says="transcripts in the words of the lexicon",
     )
     return [task, words]
@@ -188,6 +218,7 @@ class _Training:
                     "label": label,
                     "front_end": front_end,
                     "most_unusable": self.config.most_unusable,
+                    "n_all": self.found.n_utterances,
                 },
                 f"cepstra of {split}" + ("" if warp == 1.0 else f", frequencies × {warp:g}"),
                 # Where the recordings lie, and what the front end makes of cepstra later, decide no cepstra.
@@ -250,8 +281,13 @@ class _Training:
                 on_splits("usable", splits),
                 find_usable,
                 {"speech": self.speech((split,), left_out=base)},
-                {"split": split, "most_unusable": self.config.most_unusable},
+                {
+                    "split": split,
+                    "most_unusable": self.config.most_unusable,
+                    "n_all": self.found.n_utterances,
+                },
                 f"utterances of {_said(splits)} that can be learned from",
+                decided_by={"split": split, "most_unusable": self.config.most_unusable},
             )
         )
 
@@ -545,6 +581,32 @@ def check_system(name: str, system: System, config: ExperimentConfig) -> None:
                 "hybrid.units=phone, since only phones are aligned on dev; set them instead"
             )
     config.front_end.front_end(projection).check()
+
+
+def pieces(outlook: Sequence[Outlook], n_utterances: Mapping[str, int]) -> list[Piece]:
+    """Return the steps that are not done yet as pieces of one work, by the utterances of each split."""
+    return [_piece(each.step, n_utterances) for each in outlook if each.path is None]
+
+
+def _piece(step: Step, n_utterances: Mapping[str, int]) -> Piece:
+    says, cost = _SAID[step.make]
+    way = step.arguments.get("way", "")
+    if step.make is train_discriminants:
+        says = _SAID_OF_WAY.get(way, says)
+    if "names" in step.arguments and "gmm" not in step.name:
+        cost *= _GMM_TIMES  # discriminants score longer
+    cost *= len(step.arguments.get("names", [""]))
+    read = [step, *step.made_from.values()]
+    splits = [given.arguments["split"] for given in read if given.make is compute_features]
+    if step.name.endswith("-dev") and step.make is not compute_features:
+        says += ", now with dev"
+    return Piece(
+        step.name,
+        says,
+        f"{step.make.__name__} {way} {step.arguments.get('n_components', '')}",
+        0.05 + cost * sum(n_utterances.get(split, 0) for split in splits) / 20,
+        is_counted=step.make is train_discriminants,
+    )
 
 
 def listing(outlook: Sequence[Outlook]) -> list[dict[str, object]]:

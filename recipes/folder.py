@@ -4,19 +4,23 @@ Splits that the corpus has (folders ``train/``, ``dev/``, ``test/``; Common Voic
 tables) are used as they are; missing parts are cut from train. With five speakers or more, whole speakers are
 cut, so that none is in two parts; otherwise utterances are cut, or whole recordings where it is not known who
 speaks. They are sorted by code point; of every ten the first goes to test and the sixth to dev; of fewer than
-ten the first goes to test and the middle one to dev. The corpus's own lexicon is used if it has one (see
-`lexicon_of`), else each word is spelled by its letters. ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` and
-``*.slf`` are copied. Of a corpus that is given by a table, these lie beside it.
+ten the first goes to test and the middle one to dev. Dev and test are cut from what can be used; what cannot
+is left to train, where it is counted, named and left out.
+
+The corpus's own lexicon is used if it has one (see `lexicon_of`), else each word is
+spelled by its letters. ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` and ``*.slf`` are copied. Of a corpus that
+is given by a table, these lie beside it.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from asr.config import ExperimentConfig, Speakers
 from asr.corpora.corpus import SPLITS, WHOLE, Corpus, lexicon_of, read_parts, write_corpus
+from asr.corpora.sound_faults import can_be_used
 from asr.corpora.utterances import are_speakers_known, recording_names
 from asr.errors import CorpusError
 from asr.progress import say
@@ -49,11 +53,15 @@ def all_parts(corpus_dir: Path, speakers: Speakers = "auto") -> dict[str, Corpus
     """Return train, dev and test; parts that the user does not provide are cut from train."""
     parts = read_parts(corpus_dir, speakers)
     train = parts.pop(WHOLE) if WHOLE in parts else parts["train"]
-    return parts | split(train, [name for name in SPLITS[1:] if name not in parts])
+    missing = [name for name in SPLITS[1:] if name not in parts]
+    return parts | split(train, missing, can_be_used(train) if missing else None)
 
 
-def split(corpus: Corpus, names: Sequence[str]) -> dict[str, Corpus]:
-    """Return the parts named ("dev", "test") cut from a corpus by the rule above, and the rest as "train"."""
+def split(corpus: Corpus, names: Sequence[str], usable: Collection[str] | None = None) -> dict[str, Corpus]:
+    """Return the parts named ("dev", "test") cut from a corpus by the rule above, and the rest as "train".
+
+    Where it is known which utterances are ``usable``, the parts are cut from these alone.
+    """
     n_needed = MIN_UTTERANCES if names else 2
     if len(corpus) < n_needed:
         raise CorpusError(
@@ -61,6 +69,9 @@ def split(corpus: Corpus, names: Sequence[str]) -> dict[str, Corpus]:
             + (f" and to cut {' and '.join(names)} from" if names else "")
             + "; record more, or lay some in folders train/, dev/ and test/"
         )
+    whole = corpus
+    if usable is not None and len(usable) >= len(SPLITS):
+        corpus = corpus.subset(usable)
     group_of = _groups(corpus)
     if names and len(corpus.speakers) < MIN_SPEAKERS:
         say(f"{' and '.join(names)}: the same voices as train, figures say nothing of other people")
@@ -72,11 +83,11 @@ def split(corpus: Corpus, names: Sequence[str]) -> dict[str, Corpus]:
     in_turn = min(10, len(groups))
     offsets = {"test": 0, "dev": in_turn // 2}
     chosen = {name: set(groups[offsets[name] :: in_turn]) for name in names}
-    chosen["train"] = set(groups).difference(*chosen.values())
-    return {
+    parts = {
         name: corpus.subset(key for key, group in group_of.items() if group in members)
         for name, members in chosen.items()
     }
+    return parts | {"train": whole.subset(set(whole.ids).difference(*(part.ids for part in parts.values())))}
 
 
 def _groups(corpus: Corpus) -> dict[str, str]:

@@ -156,6 +156,7 @@ VERBS: Mapping[str, Verb] = {
         "asr demo --out exp/demo",
         prints={
             "results": "as of train",
+            "inputs": "as of train",
             "synthetic": "true: the speech is synthetic",
             "new": "the new recording: `spoken`, and the keys of decode but for `recording`",
         },

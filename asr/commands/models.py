@@ -336,6 +336,7 @@ VERBS: Mapping[str, Verb] = {
         "asr train folder --corpus my_recordings --out exp/mine",
         prints={
             "results": f"a row for each model, split and grammar: {_ROW}",
+            "inputs": "stands for the recordings, transcripts and lexicon that all rows are of",
             "synthetic": "whether the recordings are not of people",
         },
     ),

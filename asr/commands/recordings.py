@@ -633,7 +633,7 @@ VERBS: Mapping[str, Verb] = {
         "asr score ref.txt hyp.txt --against hyp2.txt",
         prints={
             "word_accuracy": "in percent",
-            "interval": "by the bootstrap over utterances",
+            "interval": "95 %, over utterances",
             "words": "words of the reference",
             "substitutions": "wrong words",
             "deletions": "missing words",
@@ -648,7 +648,7 @@ VERBS: Mapping[str, Verb] = {
             "--against": {
                 "a": "the first hypothesis, as above",
                 "b": "the second",
-                "comparison": "`difference` of b over a, its `interval` and `p_value` (paired bootstrap), "
+                "comparison": "`difference` of b over a, its `interval` and `p_value` (over utterances), "
                 "`accuracy_a`, `accuracy_b`, `n_better_a`, `n_better_b`, `n_equal` utterances, "
                 "`sign_test_p_value`, `missing_a`, `missing_b`",
             },

@@ -402,7 +402,8 @@ def _outcome(
         return _failed(point, experiment, {})
     store.used.asked_for.clear()
     try:
-        results = experiment.run(models, briefly=briefly)
+        own = experiment.systems(models)  # not those of earlier runs
+        results = tuple(row for row in experiment.run(models, briefly=briefly) if row.model in own)
     except AsrError as error:
         return _failed(point, error, _cpu_s(store))
     transcripts = {result: experiment.transcripts(result) for result in results}

@@ -1,7 +1,7 @@
 """How large a corpus is, what accuracy to expect of it, what to record next; the record of a model's data.
 
-Expectations are the accuracies of corpora that were measured (`MEASURED`; figures in ``docs/results``): the
-one nearest in hours, speakers and different words is named. There is no formula.
+Expectations are the accuracies of corpora that were measured (`MEASURED`; figures in ``docs/results``): of
+one that is near in language, hours, speakers and different words; where none is, nothing is said.
 ``data.json`` in a model's own directory tells what it was trained and tested on.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from asr.corpora.utterances import Corpus, are_speakers_known
-from asr.errors import ExperimentError
+from asr.errors import ExperimentError, Problem
 from asr.files import as_train_wrote, read_object, write_json
 from decoder.lexicon import Lexicon
 from foundation.errors import listed
@@ -28,9 +28,10 @@ FEW_TOKENS = 20  # of a phone; its states then have some hundred frames or fewer
 FEW_SPEAKERS = 5  # by feel, as the next
 LITTLE_H = 0.3  # by feel
 SHORT_S = 10.0  # of one speaker; features are normalised and adapted by less than that badly; by feel
-FAR = math.log(4.0)  # a corpus is like another with up to four times as much, or as little, of each
+FAR = math.log(2.5)  # a corpus is like another with up to so much more, or less, of each; by feel
+LEAST_SHARED = 0.1  # of a corpus's words are among the usual ones of its language; by feel
 _N_NAMED = 8  # by feel
-DATA = "data.json"
+DATA, NEXT = "data.json", "next: "
 TOLD = ("auto", "one", "recordings", "folders", "prefix")  # what a person can say of speakers
 
 
@@ -41,14 +42,24 @@ class Measured(NamedTuple):
     hours: float
     n_speakers: int
     n_words: int
+    usual: str  # words that tell its language
     found: str
 
 
+_ENGLISH = "zero one two three four five six seven eight nine the a of to and in is on"
+_UKRAINIAN = "нуль один два три чотири п'ять п’ять шість сім вісім дев'ять дев’ять"
+_HINDI = "है हैं के में की से का को और पर एक यह"
 MEASURED = (
-    Measured("a corpus of Ukrainian digits", 0.1, 70, 10, "99 % of single digits, of new speakers"),
-    Measured("a corpus of Hindi", 0.3, 3, 1062, "39 % of words with a bigram, of speakers it knows (gmm)"),
-    Measured("FSDD", 0.3, 6, 10, "99 % of single digits, of speakers it knows"),
-    Measured("AN4", 0.8, 74, 101, "95 % of words in any order, 97 % with a bigram, of new speakers"),
+    Measured(
+        "a corpus of Ukrainian digits", 0.1, 70, 10, _UKRAINIAN, "99 % of single digits, of new speakers"
+    ),
+    Measured(
+        "a corpus of Hindi", 0.3, 3, 1062, _HINDI, "39 % of words with a bigram, of speakers it knows (gmm)"
+    ),
+    Measured("FSDD", 0.3, 6, 10, _ENGLISH, "99 % of single digits, of speakers it knows"),
+    Measured(
+        "AN4", 0.8, 74, 101, _ENGLISH, "95 % of words in any order, 97 % with a bigram, of new speakers"
+    ),
 )
 
 
@@ -84,8 +95,8 @@ def _times_said(corpus: Corpus) -> Counter[str]:
 
 def judgement(
     corpora: Mapping[str, Corpus], seconds: Mapping[str, Mapping[str, float]], lexicon: Lexicon | None
-) -> Iterator[tuple[str, str]]:
-    """Yield split and sentence: how much there is, what to expect, what to record next.
+) -> Iterator[Problem]:
+    """Yield notes on splits: how much there is, what to expect, what to record next.
 
     Parameters
     ----------
@@ -95,19 +106,19 @@ def judgement(
     """
     amounts = {name: amount_of(corpus, seconds[name]) for name, corpus in corpora.items() if len(corpus)}
     for name, amount in amounts.items():
-        yield name, str(amount)
+        yield Problem(name, str(amount), "summary")
     first = next(iter(amounts), None)
     if first is None or not amounts[first].n_words:
         return
     train = corpora[first]
     for name in list(amounts)[1:]:
-        yield from ((name, line) for line in _unseen(corpora[name], train, lexicon))
+        yield from (Problem(name, line, "note") for line in _unseen(corpora[name], train, lexicon))
     tokens = _phone_tokens(train, lexicon)
     if tokens:  # words may be without letters
-        yield first, _said_of_phones(tokens)
-    yield from ((first, line) for line in _short_speakers(train, seconds[first]))
-    yield first, _expectation(amounts[first])
-    yield first, "next: " + "; ".join(_advice(train, amounts[first], tokens))
+        yield Problem(first, _said_of_phones(tokens), "note")
+    yield from (Problem(first, line, "note") for line in _short_speakers(train, seconds[first]))
+    yield from (Problem(first, line, "note") for line in _expectation(train, amounts[first]))
+    yield Problem(first, NEXT + "; ".join(_advice(train, amounts[first], tokens)), "summary")
 
 
 def _unseen(corpus: Corpus, train: Corpus, lexicon: Lexicon | None) -> Iterator[str]:
@@ -166,14 +177,20 @@ def _rare(tokens: Counter[str]) -> list[str]:
     return sorted((p for p in tokens if tokens[p] < FEW_TOKENS), key=lambda p: (tokens[p], p))
 
 
-def _expectation(amount: Amount) -> str:
-    nearest = min(MEASURED, key=lambda known: sum(_differences(amount, known)))
-    size = (
-        f"{said_duration(nearest.hours)}, {nearest.n_speakers} speakers, {nearest.n_words:,} different words"
-    )
-    if max(_differences(amount, nearest)) > FAR:
-        return f"no corpus like this was measured; the nearest is {nearest.name} ({size}): {nearest.found}"
-    return f"expect about what {nearest.name} reaches ({size}): {nearest.found}"
+def _expectation(train: Corpus, amount: Amount) -> Iterator[str]:
+    """Yield what the nearest measured corpus of the language reaches, if there is one that is near."""
+    times = _times_said(train)
+    spoken = Counter(word.casefold() for word in times.elements())
+    near = [
+        known
+        for known in MEASURED
+        if max(_differences(amount, known)) <= FAR
+        and sum(spoken[word] for word in known.usual.split()) >= LEAST_SHARED * spoken.total()
+    ]
+    if near:
+        nearest = min(near, key=lambda known: sum(_differences(amount, known)))
+        size = f"{said_duration(nearest.hours)}, {nearest.n_speakers} speakers, {nearest.n_words:,} words"
+        yield f"expect about what {nearest.name} reaches ({size}): {nearest.found}"
 
 
 def _differences(amount: Amount, known: Measured) -> list[float]:

@@ -94,7 +94,7 @@ def validate(
     problems += [Problem(".", line, "note") for line in wording_notes(total(c for _, c in readings.values()))]
     problems += _shared_between_splits(corpora)
     problems += _whole_corpus_problems(next(iter(corpora.values())), lexicon, rates)
-    problems += [Problem(name or ".", line, "note") for name, line in judgement(corpora, seconds, lexicon)]
+    problems += [replace(p, where=p.where or ".") for p in judgement(corpora, seconds, lexicon)]
     return tuple(problems)
 
 

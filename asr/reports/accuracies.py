@@ -21,9 +21,8 @@ from asr.scoring.scoring import (
     Comparison,
     UtteranceErrors,
     WordAccuracy,
+    accuracy_interval,
     compare,
-    interval_of,
-    resample_accuracies,
 )
 
 _MOST_SPEAKERS = 40  # by feel
@@ -174,8 +173,9 @@ class Pair:
 def pairs_of_models(finished: Finished, split: str, corpus: Corpus) -> Iterator[Pair]:
     """Yield the comparison of every two models, grammar by grammar."""
     for grammar in finished.grammars(split):
-        found = {model: finished.recognised(model, split, grammar) for model in finished.models}
-        for first, second in combinations(finished.models, 2):
+        models = finished.models_with(split, grammar)
+        found = {model: finished.recognised(model, split, grammar) for model in models}
+        for first, second in combinations(models, 2):
             said = spoken_in(corpus, found[first])
             yield Pair(grammar, first, second, compare(said, found[first], found[second]))
 
@@ -201,7 +201,7 @@ class SpeakerRow:
     speaker, model : names
     words : number of words said
     word_accuracy : in percent
-    interval : its 95 % bootstrap interval over the speaker's utterances
+    interval : its 95 % interval over the speaker's utterances
     """
 
     speaker: str
@@ -230,8 +230,8 @@ def _of_model(model: str, found: WordAccuracy, speaker_of: Mapping[str, str]) ->
         counts = np.array([(u.counts.errors, u.counts.words) for u in utterances], dtype=np.int64)
         errors, words = counts.sum(axis=0).tolist()
         if words:
-            drawn = resample_accuracies(counts[:, :1], counts[:, 1], _N_RESAMPLES, 0)[:, 0]
-            yield SpeakerRow(speaker, model, words, 100 - 100 * errors / words, interval_of(drawn))
+            bounds = accuracy_interval(counts[:, 0], counts[:, 1], _N_RESAMPLES)
+            yield SpeakerRow(speaker, model, words, 100 - 100 * errors / words, bounds)
 
 
 def speakers_chart(rows: Sequence[SpeakerRow]) -> Chart:

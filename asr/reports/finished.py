@@ -8,7 +8,7 @@ sweep's point lie in the sweep's directory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from asr.formats.transcripts import read_transcripts
 from asr.scoring.edit_distance import WordPair
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.scoring.scoring import Transcripts, WordAccuracy, score
-from asr.store import RECORD, STAGES, USED, name_of, read_used
+from asr.store import RECORD, STAGES, USED, name_of, outputs_behind, read_used
 from asr.systems import GrammarName
 
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split
@@ -39,26 +39,37 @@ class Finished:
     ----------
     directory : the experiment directory
     results : rows of ``results.json``
-    stages : directory of each stage, by its name without the key
+    stages : directory of each stage, by its name without the key; the newest, where models of several runs
+        have stages of one name
     synthetic : whether the speech is synthetic
+    all_stages : the directories of all stages in use
     """
 
     directory: Path
     results: tuple[Result, ...]
     stages: Mapping[str, Path]
     synthetic: bool
+    all_stages: tuple[Path, ...] = ()
 
     @classmethod
     def read(cls, directory: Path) -> Finished:
         """Return what lies in an experiment directory that ``asr train`` has finished."""
         results, root = read_results(directory), _root(directory)
-        stages = dict(_stages(root, directory))
+        found = list(_stages(root, directory))
+        stages = dict(found)
         if not results or not stages:
             missing = "no stages" if results else "no results of dev or test"
             raise ExperimentError(
                 f"{directory}: {missing}, expected those that asr train keeps there; run asr train again"
             )
-        return cls(directory, results, stages, is_synthetic(directory))
+        return cls(directory, results, stages, is_synthetic(directory), tuple(path for _, path in found))
+
+    def of_model(self, model: str) -> Finished:
+        """Return the same with the stages that a model was made from, where there are several of one name."""
+        names = {f"{stage}-{model}" for stage in ("recognizer", *_EVALUATED_BY.values())}
+        behind = outputs_behind(self.all_stages, names)
+        own = {str(name_of(path.name)): path for path in self.all_stages if path in behind}
+        return replace(self, stages={**self.stages, **own})
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
@@ -103,9 +114,14 @@ class Finished:
             )
         return best
 
-    def grammars(self, split: str) -> tuple[GrammarName, ...]:
-        """Return the grammars that a split was decoded with."""
-        return tuple(dict.fromkeys(row.grammar for row in self.results if row.split == split))
+    def grammars(self, split: str, model: str | None = None) -> tuple[GrammarName, ...]:
+        """Return the grammars that a split was decoded with, by one model or by any."""
+        rows = (row for row in self.results if row.split == split and model in (None, row.model))
+        return tuple(dict.fromkeys(row.grammar for row in rows))
+
+    def models_with(self, split: str, grammar: str) -> tuple[str, ...]:
+        """Return the models that have decoded a split with a grammar."""
+        return tuple(r.model for r in self.results if (r.split, r.grammar) == (split, grammar))
 
     def stage(self, name: str) -> Path:
         """Return the directory of a stage; raise an error if it is missing."""
@@ -160,8 +176,8 @@ class Choice:
     @classmethod
     def of(cls, finished: Finished, model: str | None, split: str | None) -> Choice:
         """Return the choice asked for, with the last of the grammars, which is the recipe's default."""
-        part = finished.split(split)
-        return cls(finished, finished.model(model), part, finished.grammars(part)[-1])
+        part, chosen = finished.split(split), finished.model(model)
+        return cls(finished.of_model(chosen), chosen, part, finished.grammars(part, chosen)[-1])
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -202,7 +218,7 @@ def scored(finished: Finished, split: str, grammar: str, corpus: Corpus) -> dict
     """Return the word accuracy of each model with a grammar, by speaker too."""
     speakers = {u.utterance_id: u.speaker for u in corpus}
     found = {}
-    for model in finished.models:
+    for model in finished.models_with(split, grammar):
         recognised = finished.recognised(model, split, grammar)
         found[model] = score(spoken_in(corpus, recognised), recognised, speakers=speakers)
     return found

@@ -13,12 +13,13 @@ from functools import cached_property
 import numpy as np
 import plotly.graph_objects as go
 from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.stats import beta, rankdata
+from scipy.stats import rankdata
 
 from asr.reports.finished import Choice
 from asr.reports.hearing import HeardUtterance, StatePhones
 from asr.reports.page import FAINT, Chart, Section, Table, error_bars, interval, percent, plot_of
 from asr.scoring.edit_distance import align_words
+from asr.scoring.scoring import share_interval
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
 
 FEWEST_FRAMES = 20  # of a phone, to say anything of it; by feel
@@ -44,6 +45,7 @@ class Sample:
     _log_posteriors: list[Singles] = field(default_factory=list)
     _sure: list[float] = field(default_factory=list)
     _right: list[bool] = field(default_factory=list)
+    _utterances: list[int] = field(default_factory=list)
 
     def add(self, heard: HeardUtterance, labels: Ints | None) -> None:
         """Take an utterance in, with the phone (T,) of each frame, if that is known."""
@@ -57,6 +59,7 @@ class Sample:
             if word.confidence is not None:
                 self._sure.append(word.confidence)
                 self._right.append(is_right)
+                self._utterances.append(self.n_utterances)
 
     @cached_property
     def labels(self) -> Ints:
@@ -82,7 +85,8 @@ class Sample:
     @cached_property
     def of_words(self) -> Reliability:
         """How reliable the confidences of words are."""
-        return reliability(np.array(self._sure, dtype=np.float64), np.array(self._right, dtype=bool))
+        sure, right = np.array(self._sure, dtype=np.float64), np.array(self._right, dtype=bool)
+        return reliability(sure, right, np.array(self._utterances, dtype=np.int64))
 
     @cached_property
     def of_frames(self) -> Reliability:
@@ -296,7 +300,7 @@ class Bin:
     ----------
     promised : mean of their probabilities
     kept : share of them that came true
-    interval : 95 % interval of this share (Clopper and Pearson), if the events are independent
+    interval : 95 % interval of this share, as accuracies have it where words are few
     count : how many they are
     """
 
@@ -325,20 +329,33 @@ class Reliability:
         return sum(b.count for b in self.bins)
 
 
-def reliability(probabilities: Reals, came_true: Flags, n_bins: int = N_BINS) -> Reliability:
-    """Return how reliable probabilities (M,) of events are, of which some came true (M,)."""
+def reliability(
+    probabilities: Reals, came_true: Flags, utterances: Integers | None = None, n_bins: int = N_BINS
+) -> Reliability:
+    """Return how reliable probabilities (M,) of events are, of which some came true (M,).
+
+    Events of one of the `utterances` (M,) come true together more often than others; without these, none do.
+    """
     places = np.minimum((probabilities * n_bins).astype(int), n_bins - 1)
-    found = [_bin(probabilities[places == n], came_true[places == n]) for n in np.unique(places)]
+    together = np.arange(len(probabilities)) if utterances is None else utterances
+    found = [
+        _bin(probabilities[own], came_true[own], together[own])
+        for own in (places == n for n in np.unique(places))
+    ]
     total = sum(b.count for b in found)
     error = sum(b.count * abs(b.promised - b.kept) for b in found) / total if total else float("nan")
     return Reliability(tuple(found), float(error))
 
 
-def _bin(probabilities: Reals, came_true: Flags) -> Bin:
-    n, k = len(came_true), int(np.sum(came_true))
-    low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
-    high = float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
-    return Bin(float(np.mean(probabilities)), k / n, (low, high), n)
+def _bin(probabilities: Reals, came_true: Flags, utterances: Integers) -> Bin:
+    _, of_utterance = np.unique(utterances, return_inverse=True)
+    kept, events = np.bincount(of_utterance, came_true).astype(np.int64), np.bincount(of_utterance)
+    return Bin(
+        float(np.mean(probabilities)),
+        float(np.mean(came_true)),
+        share_interval(kept, events),
+        len(came_true),
+    )
 
 
 def reliability_chart(key: str, what: str, found: Reliability, *, with_intervals: bool) -> Chart:
