@@ -38,6 +38,7 @@ from asr.recipe import LoadedRecipe
 from asr.store import RECORD, Step, stage_cpu_s
 from asr.systems import System
 from asr.training.aligned import find_units
+from asr.training.task import why_letters
 from foundation.arrays import Floats
 
 # Seconds of train, and of dev and test: by feel, so that a plan takes less than half a minute.
@@ -136,6 +137,7 @@ class SmallTask:
         )
         with quietly():
             found = self.experiment.begin()
+        self.experiment.found = replace(found, why_letters=why_letters(amounts.corpora, amounts.lexicon))
         # Frames are counted as in the whole task, from the headers of recordings.
         self.amounts = amounts_of(found.corpora, amounts.lexicon, found.missing, amounts.shift_s)
 
