@@ -160,6 +160,9 @@ class ExperimentConfig:
         ``word-pair``, ``arpa``, ``jsgf`` and ``slf``; the last one is the default of ``asr decode``
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
         on dev
+    without_lexicon : what words are made of where the corpus brings no ``lexicon.txt``: ``letters``, each a
+        sound; ``words``, each a whole with states of its own; ``auto`` takes letters where words are many or
+        have few recordings, else whole words unless letters are clearly better on recordings held out
     chosen_on_dev : options that are not used as they are configured but chosen on the dev set for each model,
         from the values in `acoustic.ways`; an option that is set on the command line is not chosen
     text : how transcripts are read: ``plain`` compares words without regard to case and punctuation,
@@ -183,6 +186,7 @@ class ExperimentConfig:
     grammars: tuple[GrammarName, ...] = ("loop",)
     retrain_with_dev: bool = True
     text: str = "plain"
+    without_lexicon: Literal["auto", "letters", "words"] = "auto"
     unusable: str = "0.1"
     chosen_on_dev: tuple[ChosenName, ...] = ()
 

@@ -184,6 +184,7 @@ class Experiment:
         names = list(steps)
         self.store.run(steps[name] for name in names[: names.index("grammars") + 1])
         self._warn_of_splits(systems)
+        self._tell_of_letters()
         data = {split: self._read(steps, split) for split in self.found.splits}
         self._check_usable(data)
         seconds = {split: self._seconds(part) for split, part in data.items()}
@@ -339,6 +340,14 @@ class Experiment:
                     shared[0][0],
                     second,
                 )
+
+    def _tell_of_letters(self) -> None:
+        """Say why words are learned by their letters, or that a choice changes nothing."""
+        wanted, found = self.config.without_lexicon, self.found
+        if found.lexicon == "lexicon" and wanted != "auto":
+            logger.warning("without_lexicon=%s changes nothing: the corpus brings a lexicon.txt", wanted)
+        elif found.lexicon == "letters" and wanted == "auto" and found.why_letters:
+            say(f"without a lexicon, words are learned by their letters: {found.why_letters}")
 
     def _write_config(self, models: Sequence[str]) -> None:
         corpus = str(self.corpus_dir.absolute()) if self.corpus_dir else None

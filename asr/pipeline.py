@@ -50,11 +50,19 @@ from asr.training.aligned import (
 )
 from asr.training.choice import values_of
 from asr.training.gmm import start_mixtures, train_mixtures
-from asr.training.heard_words import learn_pronunciations
+from asr.training.heard_words import choose_units, learn_pronunciations
 from asr.training.learned_from import choose_fitting, find_usable, judge_fit, learn_confidence
 from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
 from asr.training.speech import compute_features
-from asr.training.task import Found, Source, find_words, prepare, read_corrections, write_grammars
+from asr.training.task import (
+    Found,
+    Source,
+    find_words,
+    may_be_whole,
+    prepare,
+    read_corrections,
+    write_grammars,
+)
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Projection
 from foundation.version import code_behind
@@ -67,6 +75,7 @@ _SAID: Mapping[Callable[..., None], tuple[str, float]] = {
     find_words: ("reading the corpus", 0.0),
     compute_features: ("reading recordings", 0.03),
     learn_pronunciations: ("learning how new words sound", 0.3),
+    choose_units: ("comparing letters with whole words", 0.6),
     write_grammars: ("counting words", 0.0),
     find_usable: ("learning Gaussians of phones", 0.0),
     start_mixtures: ("learning Gaussians of phones", 0.01),
@@ -231,20 +240,27 @@ class _Training:
         )
 
     def lexicon(self) -> Step:
-        """The lexicon of the words; where train and dev have others, with pronunciations by their sound."""
-        if not self.found.missing:
+        """The lexicon of the words; where train and dev have others, with pronunciations by their sound.
+
+        Without one, it has letters or whole words, if there is a choice.
+        """
+        missing, wanted = self.found.missing, self.config.without_lexicon
+        if not missing and not may_be_whole(self.found, wanted):
             return self.words
-        front_end, gmm = self.config.front_end.front_end(), self.config.gmm
+        decided_by = {"front_end": self.config.front_end.front_end(), "gmm": self.config.gmm}
         splits = [split for split in self.found.splits if split != "test"]
-        heard = {split: self.features(split) for split in splits}
+        speech = {"task": self.task, "words": self.words, **{split: self.features(split) for split in splits}}
+        if not missing:
+            options, says = {**decided_by, "wanted": wanted}, "words as wholes or by their letters"
+            return self.add(Step("pronunciations", choose_units, {"speech": speech}, options, says))
         return self.add(
             Step(
                 "pronunciations",
                 learn_pronunciations,
-                {"speech": {"task": self.task, "words": self.words, **heard}},
-                {"missing": self.found.missing, "front_end": front_end, "gmm": gmm},
-                f"pronunciations of {len(self.found.missing)} words that the lexicon lacks",
-                decided_by={"front_end": front_end, "gmm": gmm},  # the words that lack are those of `words`
+                {"speech": speech},
+                {"missing": missing, **decided_by},
+                f"pronunciations of {len(missing)} words that the lexicon lacks",
+                decided_by=decided_by,  # the words that lack are those of `words`
             )
         )
 

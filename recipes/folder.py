@@ -7,9 +7,9 @@ point; of every ten the first goes to test and the sixth to dev; of fewer than t
 the middle one to dev. Dev and test are cut from what can be used; what cannot is left to train, where it is
 counted, named and left out.
 
-The corpus's own lexicon is used if it has one (see `lexicon_of`), else each word is
-spelled by its letters. ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` and ``*.slf`` are copied. Of a corpus that
-is given by a table, these lie beside it.
+The corpus's own lexicon is used if it has one (see `lexicon_of`), else each word is spelled by its letters,
+or a whole where words are few. ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` and ``*.slf`` are copied. Of a
+corpus that is given by a table, these lie beside it.
 """
 
 from __future__ import annotations

@@ -127,7 +127,12 @@ def _unseen(corpus: Corpus, train: Corpus, lexicon: Lexicon | None) -> Iterator[
 
 
 def _phone_tokens(corpus: Corpus, lexicon: Lexicon | None) -> Counter[str]:
-    """Return how often each phone is said, by words' first pronunciations; each letter without a lexicon."""
+    """Return how often each phone is said, by words' first pronunciations; each letter without a lexicon.
+
+    Words that are all wholes have no phones to be counted.
+    """
+    if lexicon is not None and lexicon.is_of_wholes:
+        return Counter()
     tokens: Counter[str] = Counter() if lexicon is None else Counter(dict.fromkeys(lexicon.phones, 0))
     for word in (word for u in corpus for word in u.spoken):
         if lexicon is None:

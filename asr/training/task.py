@@ -16,10 +16,11 @@ import difflib
 import json
 import logging
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, recording_marks, source_marks
@@ -46,6 +47,8 @@ from foundation.files import text_of
 if TYPE_CHECKING:
     from asr.recipe import LoadedRecipe
     from asr.systems import GrammarName
+
+FEWEST_TAKES, MOST_WHOLE_WORDS = 3, 100  # for words as wholes; docs/results/whole_words.md
 
 logger = logging.getLogger(__name__)
 
@@ -177,6 +180,9 @@ class Found:
     ----------
     corpora : the utterances of each split, none where the task has none
     missing : words of train and dev that the lexicon lacks
+    lexicon : what the words' pronunciations are: a ``lexicon`` that the corpus brings, ``letters``, or of
+        commands that were recorded on the page ``words`` as wholes
+    why_letters : why words can only be learned by their letters; empty if they can be as wholes, too
     grammars : the grammars that are evaluated: those asked for, and those that the corpus brings
     recordings : marks of the recordings of each split
     """
@@ -185,6 +191,8 @@ class Found:
     missing: tuple[str, ...]
     grammars: tuple[GrammarName, ...]
     recordings: Mapping[str, Marks]
+    lexicon: Literal["lexicon", "letters", "words"] = "lexicon"
+    why_letters: str = ""
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -259,7 +267,37 @@ def found_in(task: Path, words: Path, grammars: Sequence[GrammarName]) -> Found:
     heard = _vocabulary(corpora[split] for split in ("train", "dev"))
     missing = sorted(word for word in heard if word not in known and may_be_entry(word))
     recordings = {split: recording_marks(corpus, task) for split, corpus in corpora.items()}
-    return Found(corpora, tuple(missing), grammar_names(grammars, task), recordings)
+    return Found(
+        corpora,
+        tuple(missing),
+        grammar_names(grammars, task),
+        recordings,
+        "letters" if not (task / LEXICON).exists() else "words" if known.is_of_wholes else "lexicon",
+        why_letters(corpora, known),
+    )
+
+
+def why_letters(corpora: Mapping[str, Corpus], lexicon: Lexicon) -> str:
+    """Return why words without a lexicon can only be learned by their letters; empty if as wholes, too.
+
+    A whole is learned from recordings of that very word: there must be some in train, and enough of them with
+    those of dev.
+    """
+    if len(lexicon) > MOST_WHOLE_WORDS:
+        return f"they are {len(lexicon):,}, expected {MOST_WHOLE_WORDS} at most"
+    takes = Counter(word for split in ("train", "dev") for u in corpora.get(split, ()) for word in u.spoken)
+    trained = set(corpora["train"].vocabulary)
+    if few := [word for word in lexicon if word not in trained or takes[word] < FEWEST_TAKES]:
+        named = listed([f"{word} ({takes[word]})" for word in few], 5)
+        return f"{len(few)} of {len(lexicon)} are recorded fewer than {FEWEST_TAKES} times: {named}"
+    return ""
+
+
+def may_be_whole(found: Found, wanted: str) -> bool:
+    """Return whether there are words as wholes, or a choice: by what is wanted, ``auto`` leaves it open."""
+    if found.lexicon == "lexicon" or wanted == "auto":
+        return found.lexicon != "lexicon" and not found.why_letters
+    return wanted != found.lexicon or wanted == "words"
 
 
 def write_grammars(

@@ -37,7 +37,8 @@ def steps_of(tones: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 
     def steps(*models: str, preset: str = "best", settings: Sequence[str] = ()) -> list[Step]:
         loaded = load_recipe("folder")
-        config = with_settings(with_preset(loaded.recipe.config, preset), settings)
+        letters = "without_lexicon=letters"
+        config = with_settings(with_preset(loaded.recipe.config, preset), (letters, *settings))
         experiment = Experiment(loaded, tones, root, config, preset)
         return experiment.steps({name: find_system(name, preset) for name in models})
 
