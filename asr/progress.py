@@ -15,6 +15,7 @@ import re
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -108,6 +109,19 @@ def silence() -> Iterator[None]:
         yield
     finally:
         _silenced.pop()
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Say nothing of a small training beside the one that was asked for: it would be misleading."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with silence(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other packages' classifiers
+            yield
+    finally:
+        logging.disable(before)
 
 
 def _has_watcher() -> bool:

@@ -27,7 +27,7 @@ from asr.errors import AsrError
 from recipes import an4, fsdd
 
 WAYS = ("true", "one", "recordings")
-SINGLE_TAKES = (5, 35)
+SINGLE_TAKES = (2, 5, 35)
 Parts = Mapping[str, Corpus]
 SETTINGS = {"fsdd": ("sample_rate=8000", "grammars=loop"), "an4": ("grammars=loop",)}
 
@@ -64,7 +64,7 @@ def corpora(data: Path):
         rest = train.of_speakers(set(train.speakers) - set(tested))
         lexicon = (Path(folder) / "an4" / "lexicon.txt").read_text(encoding="utf-8")
         digit_lexicon = (Path(folder) / "fsdd" / "lexicon.txt").read_text(encoding="utf-8")
-    for n_takes in SINGLE_TAKES:
+    for n_takes in SINGLE_TAKES[1:]:
         yield f"fsdd-6x{n_takes}", (of_takes(digits, n_takes), digit_lexicon), SETTINGS["fsdd"]
     for n_takes in SINGLE_TAKES:
         for speaker in digits.speakers:

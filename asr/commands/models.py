@@ -194,14 +194,13 @@ def _takes_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--utterances",
         type=int,
-        default=100,
         metavar="N",
-        help="show so many, the worst, with their sound (100)",
+        help="show so many, the worst, with pictures and sound (as many as fit into 2 MB)",
     )
     parser.add_argument(
         "--audio",
         choices=("beside", "embed", "none"),
-        help="sounds beside the page, in it, or none; in it by default if they are small",
+        help="sounds in the page (embed, the default), beside it, or none",
     )
 
 

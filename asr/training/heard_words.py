@@ -32,7 +32,7 @@ from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import is_all_unknown, unknown_words
 from asr.language.pronunciations import Filled, guesses_notes, guesses_of
-from asr.progress import say
+from asr.progress import quietly, say
 from asr.scoring.edit_distance import align_words, count_errors
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
 from asr.training.speech import LEXICON, Speech, read_speech
@@ -116,10 +116,14 @@ def choose_units(
         lexicon, said = letters, "letters"
     else:
         data = _enough(_usable(data, letters))
-        lexicon = in_whole_words(data, letters, front_end, gmm)
+        with quietly():
+            lexicon = in_whole_words(data, letters, front_end, gmm)
         said = f"{len(lexicon.wholes)} whole words"
         if wanted == "auto":
-            wrong, by_letters = (held_out_errors(data, each, front_end, gmm) for each in (lexicon, letters))
+            with quietly():
+                wrong, by_letters = (
+                    held_out_errors(data, each, front_end, gmm) for each in (lexicon, letters)
+                )
             n_words = sum(len(u.spoken) for u in data.corpus)
             if is_clearly_less(by_letters, wrong):
                 lexicon = letters
