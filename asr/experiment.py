@@ -29,8 +29,8 @@ from asr.errors import ConfigError
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.model_directories import DEFAULT_MODEL, MODELS, SWEEP
 from asr.formats.transcripts import read_transcripts
-from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pipeline
-from asr.progress import log_file, say, warnings_once
+from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pieces, pipeline
+from asr.progress import log_file, say, warnings_once, whole
 from asr.recipe import LoadedRecipe, check_corpus, is_known_recipe, load_recipe
 from asr.scoring.results import RESULTS, Result, best_model, rows_before, write_results
 from asr.scoring.scoring import Transcripts
@@ -142,37 +142,22 @@ class Experiment:
 
     def _run(self, systems: Mapping[str, System], briefly: bool) -> tuple[Result, ...]:
         models = tuple(systems)
-        if not briefly:
-            say(f"{', '.join(models)} by the recipe {self.loaded.name}; the log is {self.out / LOG}")
-            for name, system in systems.items():
-                say(f"{name}: {trained_in_words(system, self.config)}")
+        may_be_done = (self.out / RESULTS).is_file()
+        if not briefly and not may_be_done:
+            self._say_what(systems)
         self._warn_of_another_corpus()
         self._write_config(models)
         self.begin()
+        outlook = self.outlook(systems)
         earlier = self._earlier_rows(models)
-        if not briefly:
-            tell_of_changes(self.outlook(systems), self.store.root)
-        steps = {step.name: step for step in self.steps(systems)}
-        # 1. The task: what is wrong with recordings or grammars is known before hours of training.
-        names = list(steps)
-        self.store.run(steps[name] for name in names[: names.index("grammars") + 1])
-        self._warn_of_splits(systems)
-        data = {split: self._read(steps, split) for split in self.found.splits}
-        self._check_usable(data)
-        seconds = {split: self._seconds(part) for split, part in data.items()}
-        if not briefly:
-            corpora = {split: part.corpus for split, part in data.items()}
-            for split, line in judgement(corpora, seconds, self._lexicon(steps)):
-                say(f"{split}: {line}")
-        # 2. The models, each published as soon as it is there.
-        amounts = {split: amount_of(part.corpus, seconds[split]) for split, part in data.items()}
-        final = final_splits(self.found, self.config)
-        record = DataRecord(self.loaded.name, self.preset, amounts, final)
-        published = {f"recognizer-{name}": self.out / MODELS / name for name in models}
-        for step in steps.values():
-            path = self.path(step)
-            if step.name in published:
-                _publish(path, published[step.name], record)
+        if all(each.path is not None for each in outlook) and not briefly:
+            say(f"{self.out}: {', '.join(models)} is already done, with this corpus and these options")
+            briefly = True
+        if not briefly and may_be_done:
+            self._say_what(systems)
+            tell_of_changes(outlook, self.store.root)
+        with whole(pieces(outlook, {split: len(corpus) for split, corpus in self.found.corpora.items()})):
+            steps = self._made(systems, briefly)
         # 3. The results.
         results = [*earlier, *(row for name in models for row in self._rows(name, steps))]
         self._list_suspicious(steps, systems, briefly=briefly)
@@ -186,6 +171,38 @@ class Experiment:
         )
         self._warn_of_changes()
         return tuple(results)
+
+    def _say_what(self, systems: Mapping[str, System]) -> None:
+        """Say what is trained, and where that is told in detail."""
+        say(f"{', '.join(systems)} by the recipe {self.loaded.name}; the log is {self.out / LOG}")
+        for name, system in systems.items():
+            say(f"{name}: {trained_in_words(system, self.config)}")
+
+    def _made(self, systems: Mapping[str, System], briefly: bool) -> dict[str, Step]:
+        """Make what is not there yet, publish the models, and return the steps."""
+        steps = {step.name: step for step in self.steps(systems)}
+        # 1. The task: what is wrong with recordings or grammars is known before hours of training.
+        names = list(steps)
+        self.store.run(steps[name] for name in names[: names.index("grammars") + 1])
+        self._warn_of_splits(systems)
+        self._tell_of_letters()
+        data = {split: self._read(steps, split) for split in self.found.splits}
+        self._check_usable(data)
+        seconds = {split: self._seconds(part) for split, part in data.items()}
+        if not briefly:
+            corpora = {split: part.corpus for split, part in data.items()}
+            for note in judgement(corpora, seconds, self._lexicon(steps)):
+                say(str(note))
+        # 2. The models, each published as soon as it is there.
+        amounts = {split: amount_of(part.corpus, seconds[split]) for split, part in data.items()}
+        final = final_splits(self.found, self.config)
+        record = DataRecord(self.loaded.name, self.preset, amounts, final, self.config.speakers)
+        published = {f"recognizer-{name}": self.out / MODELS / name for name in systems}
+        for step in steps.values():
+            path = self.path(step)
+            if step.name in published:
+                _publish(path, published[step.name], record)
+        return steps
 
     def _inputs(self) -> str:
         """Return what stands for the recordings, transcripts and lexicon that results are of."""
@@ -325,6 +342,14 @@ class Experiment:
                     second,
                 )
 
+    def _tell_of_letters(self) -> None:
+        """Say why words are learned by their letters, or that a choice changes nothing."""
+        wanted, found = self.config.without_lexicon, self.found
+        if found.lexicon == "lexicon" and wanted != "auto":
+            logger.warning("without_lexicon=%s changes nothing: the corpus brings a lexicon.txt", wanted)
+        elif found.lexicon == "letters" and wanted == "auto" and found.why_letters:
+            say(f"without a lexicon, words are learned by their letters: {found.why_letters}")
+
     def _write_config(self, models: Sequence[str]) -> None:
         corpus = str(self.corpus_dir.absolute()) if self.corpus_dir else None
         record = {"recipe": self.loaded.name, "corpus": corpus, "models": models, "preset": self.preset}
@@ -419,4 +444,9 @@ def experiment_of(
     check_corpus(loaded, corpus, out)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     check_settings(settings, {name: find_system(name, preset) for name in models}, config)
+    if config.speakers != "auto" and not loaded.recipe.asks_for_speakers:
+        raise ConfigError(
+            f'speakers={config.speakers}: the recipe "{loaded.name}" knows who speaks, expected one that '
+            "asks, such as folder; leave it out"
+        )
     return Experiment(loaded, Path(corpus) if corpus is not None else None, out, config, preset, store)

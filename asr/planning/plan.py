@@ -40,7 +40,6 @@ from asr.planning.small_runs import (
     SmallRun,
     SmallTask,
     price_of,
-    quietly,
 )
 from asr.planning.work import (
     GROUPS,
@@ -54,7 +53,7 @@ from asr.planning.work import (
     way_section,
     work_of,
 )
-from asr.progress import warnings_once
+from asr.progress import quietly, warnings_once
 from asr.recipe import LoadedRecipe, check_corpus, load_recipe, models_of, recipe_and_corpus
 from asr.store import Outlook, Step, stage_cpu_s
 from asr.systems import GmmSystem, HybridSystem, System, find_system

@@ -52,6 +52,9 @@ def files(tmp_path: Path) -> Path:
 def lines(trained: Path, tones: Path, files: Path, wav: Path) -> dict[str, list[str | Path]]:
     """Return a command line for each shape but those of verbs that take long."""
     text = wav.with_suffix(".txt")
+    (task,) = (trained / "stages").glob("task-*")
+    shutil.copytree(task, files / "exp" / "stages" / task.name)
+    first = (task / "train" / "text").read_text().split()[0]
     return {
         "decode": ["decode", trained, wav, wav.with_name("1.wav"), "--nbest", "2"],
         "align": ["align", trained, wav, text],
@@ -61,6 +64,7 @@ def lines(trained: Path, tones: Path, files: Path, wav: Path) -> dict[str, list[
         "evaluate EXP EXP2": ["evaluate", trained, trained / "models/gmm2", "--corpus", tones / "speaker 0"],
         "validate": ["validate", tones],
         "validate --suspicious": ["validate", files, "--suspicious"],
+        "validate --correct": ["validate", files / "exp", "--correct", first, "ASA"],
         "validate --show-text": ["validate", tones, "--show-text"],
         "lexicon": ["lexicon", tones],
         "lm": ["lm", files / "text/t.txt", "--test", files / "text/t.txt"],

@@ -42,7 +42,8 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
             },
         ),
         (
-            "train folder --corpus c --out o --model gmm --model pools --preset thesis --set a=1 --set b=2",
+            "train folder --corpus c --out o --model gmm --model pools --preset thesis --set a=1 "
+            "--speakers one",
             "train",
             ("folder",),
             {
@@ -50,7 +51,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
                 "out": Path("o"),
                 "models": ["gmm", "pools"],
                 "preset": "thesis",
-                "settings": ["a=1", "b=2"],
+                "settings": ["a=1", "speakers=one"],
             },
         ),
         (
@@ -334,6 +335,7 @@ Refused = Callable[[str], str]
                 "model": [],
                 "preset": "best",
                 "settings": [],
+                "speakers": None,
                 "workers": None,
                 "recipe": "folder",
             },
@@ -349,6 +351,7 @@ Refused = Callable[[str], str]
                 "scheduler": None,
                 "cluster": None,
                 "settings": [],
+                "speakers": None,
                 "recipe": "folder",
             },
         ),

@@ -15,7 +15,7 @@ from asr.commands.data import language_model_text, problem_lines
 from asr.commands.models import results_table
 from asr.commands.recordings import accuracy_of_files, evaluation
 from asr.corpora.validation import validate
-from asr.errors import CorpusError, ScoringError
+from asr.errors import CorpusError, Problem, ScoringError
 from asr.language.language_model import Fit, LanguageModel, Usage
 from asr.scoring.results import Result, write_results
 from asr.scoring.scoring import score
@@ -159,7 +159,29 @@ class TestProblems:
         (tmp_path / "a.txt").write_text("YES")
         lines = problem_lines(validate(tmp_path), tmp_path)
         assert lines[0].startswith("error: a.txt: no recording, expected one of the same name beside it")
-        assert lines[-1] == f"{tmp_path}: 1 error(s), 0 warning(s)"
+        assert lines[-2] == f"{tmp_path.name}: 1 error(s), 0 warning(s)"
+
+    def test_errors_come_first_and_what_is_of_all_has_the_name_of_the_corpus(self) -> None:
+        found = [
+            Problem(".", "so", "note"),
+            Problem("u1", "odd", "warning"),
+            Problem("train", "1 minute", "summary"),
+            Problem("test", "2 seconds", "summary"),
+            Problem(".", "bad"),
+            Problem("train", "next: record more", "summary"),
+        ]
+        lines = problem_lines(found, Path("/corpora/mine"))
+        assert lines == [
+            "error: mine: bad",
+            "warning: u1: odd",
+            "note: mine: so",
+            "train: 1 minute; test: 2 seconds",
+            "mine: 1 error(s), 1 warning(s)",
+            "next: correct or remove what has errors, then run this again",
+        ]
+        assert problem_lines([p for p in found if p.severity != "error"], Path("/my corpora/mine"))[-1] == (
+            "next: asr train '/my corpora/mine'; record more"
+        )
 
 
 def test_changed_transcripts_are_shown_as_they_stand_and_as_they_are_read(run: Run, tmp_path: Path) -> None:
