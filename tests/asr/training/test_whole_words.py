@@ -129,7 +129,7 @@ class TestWhatMayBeWhole:
             ("letters", "", ("auto", "words")),
             ("letters", "few", ("words",)),
             ("words", "", ("auto", "words", "letters")),  # recorded on the page
-            ("words", "few", ("words", "letters")),
+            ("words", "few", ("auto", "words", "letters")),
         ],
     )
     def test_who_decides(self, lexicon, why: str, wanted: tuple[str, ...]) -> None:
