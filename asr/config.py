@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 else:
     ChosenName = Literal[CHOOSABLE]
 
+# Who speaks: as found or guessed, one person in all, each recording by itself, the topmost folder, what the
+# name of a recording begins with.
+Speakers = Literal["auto", "one", "recordings", "folders", "prefix"]
 _LARGEST_WEIGHT, _MOST_VALUES = 1_000_000, 1000
 _LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z]{2,4})?")
 
@@ -161,8 +164,11 @@ class ExperimentConfig:
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
         on dev
     without_lexicon : what words are made of where the corpus brings no ``lexicon.txt``: ``letters``, each a
-        sound; ``words``, each a whole with states of its own; ``auto`` takes letters where words are many or
-        have few recordings, else whole words unless letters are clearly better on recordings held out
+        sound; ``words``, each a whole with states of its own; ``auto`` takes what makes fewer errors on
+        recordings that were held out, letters where words are many or have few recordings
+    speakers : who speaks in a corpus: ``auto`` is what folders, tables or transcripts say, else what the
+        names of the recordings show, else each recording by itself; ``one`` person, each of the
+        ``recordings`` by itself, the topmost ``folders`` and the ``prefix`` of the names overrule that
     chosen_on_dev : options that are not used as they are configured but chosen on the dev set for each model,
         from the values in `acoustic.ways`; an option that is set on the command line is not chosen
     text : how transcripts are read: ``plain`` compares words without regard to case and punctuation,
@@ -188,6 +194,7 @@ class ExperimentConfig:
     text: str = "plain"
     without_lexicon: Literal["auto", "letters", "words"] = "auto"
     unusable: str = "0.1"
+    speakers: Speakers = "auto"
     chosen_on_dev: tuple[ChosenName, ...] = ()
 
     def __post_init__(self) -> None:

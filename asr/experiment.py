@@ -25,6 +25,7 @@ from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import SpeechData
+from asr.errors import ConfigError
 from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.model_directories import DEFAULT_MODEL, MODELS
 from asr.formats.transcripts import read_transcripts
@@ -195,7 +196,7 @@ class Experiment:
         # 2. The models, each published as soon as it is there.
         amounts = {split: amount_of(part.corpus, seconds[split]) for split, part in data.items()}
         final = final_splits(self.found, self.config)
-        record = DataRecord(self.loaded.name, self.preset, amounts, final)
+        record = DataRecord(self.loaded.name, self.preset, amounts, final, self.config.speakers)
         published = {f"recognizer-{name}": self.out / MODELS / name for name in systems}
         for step in steps.values():
             path = self.path(step)
@@ -417,4 +418,9 @@ def experiment_of(
     check_corpus(loaded, corpus, out)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     check_settings(settings, {name: find_system(name, preset) for name in models}, config)
+    if config.speakers != "auto" and not loaded.recipe.asks_for_speakers:
+        raise ConfigError(
+            f'speakers={config.speakers}: the recipe "{loaded.name}" knows who speaks, expected one that '
+            "asks, such as folder; leave it out"
+        )
     return Experiment(loaded, Path(corpus) if corpus is not None else None, out, config, preset, store)

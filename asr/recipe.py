@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
@@ -52,7 +53,8 @@ class Recipe:
     Attributes
     ----------
     prepare : ``prepare(corpus_dir, output_dir)`` writes ``train``, ``dev`` and ``test`` data directories,
-        ``lexicon.txt`` and, if the task has them, ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` or ``*.slf``
+        ``lexicon.txt`` and, if the task has them, ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` or ``*.slf``; if
+        it takes ``speakers``, it is given the option of that name, for `read_parts`
     config : what differs from the defaults
     thesis : the hybrid of the preset ``thesis``
     models : names of the models that are trained if none are asked for
@@ -60,12 +62,17 @@ class Recipe:
     is_synthetic : True if these are not recordings of people; results say so
     """
 
-    prepare: Callable[[Path, Path], None]
+    prepare: Callable[..., None]
     config: ExperimentConfig = field(default_factory=_defaults)
     thesis: HybridConfig = field(default_factory=_hybrid_of_thesis)
     models: tuple[str, ...] = ("gmm", "pools")
     needs_corpus: bool = True
     is_synthetic: bool = False
+
+    @property
+    def asks_for_speakers(self) -> bool:
+        """Whether ``prepare`` takes an argument that says who speaks; other recipes know it."""
+        return "speakers" in inspect.signature(self.prepare).parameters
 
 
 @dataclass(frozen=True)

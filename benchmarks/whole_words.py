@@ -38,7 +38,7 @@ from asr.language.pronunciations import spelled
 from asr.recognizer import Recognizer
 from asr.spotting.rejection import USUAL_REJECTION
 from asr.training.gmm import fit_front_end, start_flat, train_components
-from asr.training.heard_words import held_out_errors, is_clearly_less, n_units_of
+from asr.training.heard_words import held_out_errors, n_units_of
 from asr.training.hybrid import context_units, hybrid_front_end, train_hybrid
 from benchmarks.papers.layout import table, write_section
 from decoder.decoder import Decoder, DecoderConfig
@@ -320,7 +320,7 @@ def row(results: Sequence[dict], name: str, n_takes: int) -> tuple:
     own = [r for r in results if (r["set"], r["takes"]) == (name, n_takes)]
     means = [mean(r[c] for r in own if c in r) if any(c in r for r in own) else None for c in COLUMNS]
     wrong = [(r["wrong held out, letters"], r["wrong held out, words"]) for r in own]
-    of_words = sum(not is_clearly_less(letters, words) for letters, words in wrong)
+    of_words = sum(words <= letters for letters, words in wrong)
     sums = (f"{sum(each)} of {sum(r['words'] for r in own)}" for each in zip(*wrong, strict=True))
     return name, n_takes, len(own), *means, *sums, f"words {of_words} of {len(own)}"
 

@@ -28,7 +28,7 @@ from asr.files import check_outside, storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
 from asr.formats.htk import front_end_config, read_dictionary, write_models
 from asr.formats.intervals import Passage
-from asr.formats.model_directories import model_directory, write_recognizer
+from asr.formats.model_directories import model_directory, speakers_as_trained, write_recognizer
 from asr.formats.nist import to_stm
 from asr.formats.outputs import EXPORTS
 from asr.formats.tables import decoded
@@ -111,7 +111,8 @@ def export(
             path = _model(experiment, recognizer, Path(out))
     if corpus is None:
         return Exported(path, 0)
-    parts = {name: worded(part, recognizer.forms)[0] for name, part in read_parts(corpus).items()}
+    parts = read_parts(corpus, before=speakers_as_trained(experiment, recognizer.name))
+    parts = {name: worded(part, recognizer.forms)[0] for name, part in parts.items()}
     with storage_errors(Path(out)):
         Path(out).mkdir(parents=True, exist_ok=True)
         if what == "transcripts":

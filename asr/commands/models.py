@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acoustic.ways import PRESETS
-from asr.commands.parsing import Verb, add_experiment, add_model
+from asr.commands.parsing import Verb, add_experiment, add_model, add_speakers, settings_of
 from asr.commands.printing import print_result
 from asr.files import as_plain, read_json
 from asr.recipe import built_in_recipes, installed_recipes
@@ -35,6 +35,7 @@ def _takes_plan(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="as of train"
     )
+    add_speakers(parser)
     parser.add_argument("--workers", type=int, metavar="N", help="threads to tell of, beside 1, 2 and 4")
 
 
@@ -48,7 +49,7 @@ def _run_plan(options: argparse.Namespace) -> int:
         out=options.out,
         models=options.model,
         preset=options.preset,
-        settings=options.settings,
+        settings=settings_of(options),
         workers=options.workers,
     )
     print_result(options, lambda: plan_json(found), lambda: plan_table(found))
@@ -65,6 +66,7 @@ def _takes_train(parser: argparse.ArgumentParser) -> None:
         dest="settings",
         help="change an option; may be repeated",
     )
+    add_speakers(parser)
 
 
 def _add_training_options(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +143,7 @@ def _run_train(options: argparse.Namespace) -> int:
             out=options.out,
             models=options.model,
             preset=options.preset,
-            settings=options.settings,
+            settings=settings_of(options),
         )
     print_result(
         options, lambda: read_json(options.out / RESULTS), lambda: results_table(results, options.out)
@@ -192,14 +194,13 @@ def _takes_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--utterances",
         type=int,
-        default=100,
         metavar="N",
-        help="show so many, the worst, with their sound (100)",
+        help="show so many, the worst, with pictures and sound (as many as fit into 2 MB)",
     )
     parser.add_argument(
         "--audio",
         choices=("beside", "embed", "none"),
-        help="sounds beside the page, in it, or none; in it by default if they are small",
+        help="sounds in the page (embed, the default), beside it, or none",
     )
 
 

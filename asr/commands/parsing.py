@@ -207,6 +207,24 @@ def add_model_and_grammar(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grammar", help="name of the grammar; the recipe's last by default")
 
 
+def add_speakers(
+    parser: argparse._ActionsContainer,
+    usual: str = "what the corpus says, else what names show, else recordings",
+) -> None:
+    """Add the option ``--speakers``, which says who speaks."""
+    parser.add_argument(
+        "--speakers",
+        choices=("one", "recordings", "folders", "prefix"),
+        help="who speaks: one person, another in each of the recordings, or as folders or the first part of "
+        f"names tell; by default {usual}",
+    )
+
+
+def settings_of(options: argparse.Namespace) -> list[str]:
+    """Return the settings ``key=value`` that were given, that of ``--speakers`` with them."""
+    return [*options.settings, *([f"speakers={options.speakers}"] if options.speakers else [])]
+
+
 def add_reject(options: argparse._ActionsContainer) -> None:
     """Add the option ``--reject``, which leaves out words that were probably not spoken."""
     options.add_argument(

@@ -18,6 +18,7 @@ from asr.commands.parsing import (
     add_model,
     add_model_and_grammar,
     add_reject,
+    add_speakers,
 )
 from asr.commands.printing import (
     WORD_KEYS,
@@ -45,6 +46,7 @@ from asr.formats.transcripts import Format, read_transcripts, text_or_file
 from foundation.errors import AsrError, listed
 
 if TYPE_CHECKING:
+    from asr.config import Speakers
     from asr.corpora.corpus import Utterance
     from asr.corpora.speech_data import SpeechData
     from asr.formats.aligned import AlignedUtterance
@@ -73,7 +75,9 @@ def _takes_decode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
     )
-    parser.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
+    who = parser.add_mutually_exclusive_group()
+    who.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
+    add_speakers(who, "each recording by itself")
     add_judging(parser)
 
 
@@ -85,6 +89,7 @@ def decode(
     grammar: str | None = None,
     n_best: int = 1,
     same_speaker: bool = False,
+    speakers: Speakers = "auto",
     reject: bool = False,
     keywords: bool = False,
 ) -> list[Hypothesis | AsrError]:
@@ -98,7 +103,9 @@ def decode(
     recordings : paths
     model, grammar : names; by default the best on dev, and the last one of the recipe
     n_best : number of sentences wanted; those after the first are its ``alternatives``
-    same_speaker : one person speaks in all recordings
+    same_speaker : one person speaks in all recordings, as with ``speakers="one"``
+    speakers : whose recordings are normalised together and adapted to at once, as of `asr.read_corpus`; by
+        default each is taken by itself
     reject : leave out words that were probably not spoken (`Recognizer.with_rejection`)
     keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     """
@@ -108,7 +115,12 @@ def decode(
     if n_best > 1 and (reject or keywords):
         raise ConfigError("decode: got --nbest with --reject or --keywords; expected one of them")
     recognizer = recognizer.with_options(n_best=n_best).sure(reject=reject, keywords=keywords)
-    return recognizer.transcribe_all(recordings, same_speaker=same_speaker)
+    who = None
+    if speakers != "auto":
+        from asr.corpora.layouts.recordings import speakers_of_files
+
+        who = speakers_of_files([Path(recording) for recording in recordings], speakers)
+    return recognizer.transcribe_all(recordings, same_speaker=same_speaker, speakers=who)
 
 
 def _run_decode(options: argparse.Namespace) -> int:
@@ -122,6 +134,7 @@ def _run_decode(options: argparse.Namespace) -> int:
         grammar=options.grammar,
         n_best=options.nbest,
         same_speaker=options.same_speaker,
+        speakers=options.speakers or "auto",
         reject=options.reject,
         keywords=options.keywords,
     )
@@ -186,6 +199,7 @@ def _takes_align(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", nargs="?", type=Path, metavar="WAV", help="a recording")
     parser.add_argument("text", nargs="?", metavar="TEXT", help="the transcript, or a file that holds it")
     parser.add_argument("--corpus", type=Path, help="align a whole data directory or folder")
+    add_speakers(parser)
     add_model(parser)
     parser.add_argument(
         "--format", choices=ALIGN_FORMATS, default="textgrid", help="of the output (textgrid)"
@@ -220,18 +234,23 @@ def align(
 
 
 def align_corpus(
-    experiment: str | Path, corpus: str | Path, *, model: str | None = None
+    experiment: str | Path, corpus: str | Path, *, model: str | None = None, speakers: Speakers = "auto"
 ) -> Iterator[tuple[str, AlignedUtterance | AsrError]]:
-    """Yield for each utterance of a corpus its id and alignment, or the reason why there is none."""
+    """Yield for each utterance of a corpus its id and alignment, or the reason why there is none.
+
+    ``speakers`` are those of `asr.read_corpus`; where nothing is known, as training was told.
+    """
     from asr.corpora.corpus import read_corpus
     from asr.corpora.speech_data import usable_cepstra
     from asr.corpora.wording import worded
     from asr.formats.aligned import aligned_utterance
+    from asr.formats.model_directories import speakers_as_trained
     from asr.recognizer import Recognizer
     from foundation.threads import parallel_map
 
     recognizer = Recognizer.load(experiment, model)
-    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    before = speakers_as_trained(experiment, model)
+    speech, _ = worded(read_corpus(corpus, speakers, before), recognizer.forms)
     _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     frames = recognizer.model.front_end.transformed(data.cepstra, data.speakers)
@@ -271,7 +290,11 @@ def _run_align(options: argparse.Namespace) -> int:
             raise ConfigError("align: got both WAV and --corpus; expected one of them")
         if output in ONE_EACH and options.out is None:
             raise ConfigError(f"align: {output} is one file an utterance; expected --out DIR for a corpus")
-        pairs = list(align_corpus(options.experiment, options.corpus, model=options.model))
+        pairs = list(
+            align_corpus(
+                options.experiment, options.corpus, model=options.model, speakers=options.speakers or "auto"
+            )
+        )
     else:
         if options.recording is None or options.text is None:
             raise ConfigError("align: expected WAV and TEXT, or --corpus DIR")
@@ -321,6 +344,7 @@ def _takes_evaluate(parser: argparse.ArgumentParser) -> None:
     add_experiment(parser)
     parser.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
     add_model_and_grammar(parser)
+    add_speakers(parser)
     add_reject(parser)
     parser.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
 
@@ -332,6 +356,7 @@ def evaluate(
     model: str | None = None,
     grammar: str | None = None,
     reject: bool = False,
+    speakers: Speakers = "auto",
 ) -> tuple[WordAccuracy, dict[str, Hypothesis | AsrError]]:
     """Return the word accuracy on a corpus, and by utterance id the words or the error that prevented them.
 
@@ -345,11 +370,12 @@ def evaluate(
     corpus : a corpus in any layout
     model, grammar : names; by default the best on dev, and the last one of the recipe
     reject : leave out words that were probably not spoken (`Recognizer.with_rejection`)
+    speakers : who speaks, as of `asr.read_corpus`; where nothing is known, as training was told
     """
     from asr.corpora.corpus import read_corpus
     from asr.corpora.speech_data import usable_cepstra
     from asr.corpora.wording import unknown_test_words_note, worded
-    from asr.formats.model_directories import model_directory, trained_by
+    from asr.formats.model_directories import model_directory, speakers_as_trained, trained_by
     from asr.recognizer import Recognizer
     from asr.scoring.scoring import accuracy_of
     from features.audio import warn_of_low_rates
@@ -357,7 +383,8 @@ def evaluate(
     recognizer = Recognizer.load(experiment, model, grammar)
     if reject:
         recognizer = recognizer.with_rejection()
-    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    before = speakers_as_trained(experiment, model)
+    speech, _ = worded(read_corpus(corpus, speakers, before), recognizer.forms)
     if message := unknown_test_words_note([u.words for u in speech], recognizer.lexicon):
         logger.warning("%s", message)
     config = recognizer.model.front_end.config
@@ -411,6 +438,7 @@ def _run_evaluate(options: argparse.Namespace) -> int:
         model=options.model,
         grammar=options.grammar,
         reject=options.reject,
+        speakers=options.speakers or "auto",
     )
     print(evaluation(accuracy, found, as_json=options.json), flush=True)
     code = tell_of_failed(found.values())

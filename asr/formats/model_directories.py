@@ -43,6 +43,7 @@ from foundation.errors import did_you_mean
 from foundation.records import record_of
 
 if TYPE_CHECKING:
+    from asr.config import Speakers
     from asr.systems import GrammarName
 
 DECODING = "decoding.json"
@@ -88,6 +89,12 @@ def model_directory(directory: Path, model: str | None) -> Path:
     if name not in models:
         raise _not_one_of(directory, "model", name, models)
     return directory / MODELS / name
+
+
+def speakers_as_trained(experiment: str | Path, model: str | None) -> Speakers:
+    """Return who spoke in a model's training data as `asr train` was told, ``auto`` where it was not."""
+    data = read_data(model_directory(Path(experiment), model))
+    return "auto" if data is None else data.speakers
 
 
 def _default_model(directory: Path, models: Sequence[str]) -> str:

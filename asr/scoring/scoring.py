@@ -22,6 +22,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import betaincinv
 
+from asr.corpora.utterances import are_speakers_known
 from asr.errors import ConfigError, ScoringError
 from asr.scoring.edit_distance import (
     Confusion,
@@ -224,8 +225,8 @@ def score(
 
 
 def accuracy_of(corpus: Corpus, decoded: Sequence[Hypothesis]) -> WordAccuracy:
-    """Return the word accuracy of hypotheses against the transcripts of a corpus, by speaker too."""
-    speakers = {u.utterance_id: u.speaker for u in corpus}
+    """Return the word accuracy of hypotheses against the transcripts of a corpus, by known speakers too."""
+    speakers = {u.utterance_id: u.speaker for u in corpus} if are_speakers_known(corpus) else None
     texts = {i: h.text for i, h in zip(corpus.ids, decoded, strict=True)}
     return score(corpus.text, texts, speakers=speakers)
 

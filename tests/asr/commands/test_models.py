@@ -41,7 +41,8 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
             },
         ),
         (
-            "train folder --corpus c --out o --model gmm --model pools --preset thesis --set a=1 --set b=2",
+            "train folder --corpus c --out o --model gmm --model pools --preset thesis --set a=1 "
+            "--speakers one",
             "train",
             ("folder",),
             {
@@ -49,7 +50,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
                 "out": Path("o"),
                 "models": ["gmm", "pools"],
                 "preset": "thesis",
-                "settings": ["a=1", "b=2"],
+                "settings": ["a=1", "speakers=one"],
             },
         ),
         (
@@ -288,6 +289,7 @@ Refused = Callable[[str], str]
                 "model": [],
                 "preset": "best",
                 "settings": [],
+                "speakers": None,
                 "workers": None,
                 "recipe": "folder",
             },
@@ -303,6 +305,7 @@ Refused = Callable[[str], str]
                 "scheduler": None,
                 "cluster": None,
                 "settings": [],
+                "speakers": None,
                 "recipe": "folder",
             },
         ),

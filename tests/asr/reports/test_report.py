@@ -43,6 +43,6 @@ def test_the_page_lies_in_the_experiment(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert asr.report(tmp_path) == tmp_path
     asr.report(str(tmp_path), model="m", out="x.html", split="dev", utterances=3, audio="none")
     assert calls == [
-        (tmp_path, tmp_path / "report.html", None, None, 100, None),
+        (tmp_path, tmp_path / "report.html", None, None, None, None),
         (tmp_path, Path("x.html"), "m", "dev", 3, "none"),
     ]
