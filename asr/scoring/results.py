@@ -311,7 +311,7 @@ def _speaker_lines(speakers: Iterable[SpeakerAccuracy]) -> list[str]:
         for s in speakers
     ]
     header = ["speaker", "accuracy", "words", "sub", "del", "ins", "correct utterances"]
-    return _columns([header, *rows], "<>>>>>>") if rows else []
+    return columns([header, *rows], "<>>>>>>") if rows else []
 
 
 def _confusion_lines(confusions: Sequence[Confusion], n_shown: int) -> list[str]:
@@ -320,10 +320,10 @@ def _confusion_lines(confusions: Sequence[Confusion], n_shown: int) -> list[str]
     ]
     n_hidden = len(confusions) - len(rows)
     hidden = [f"({n_hidden} more kinds of error)"] if rows and n_hidden else []
-    return [*_columns([["errors", "reference", "recognised"], *rows], "><<"), *hidden] if rows else []
+    return [*columns([["errors", "reference", "recognised"], *rows], "><<"), *hidden] if rows else []
 
 
-def _columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
+def columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
     """Return one line per row, each cell padded to the width of its column; a side is "<" or ">"."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     forms = [f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True)]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -219,11 +220,21 @@ def test_adaptation_may_be_left_out(
 
 
 def test_sparsity_trains_every_size_and_goes_on(
-    hybrids: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    hybrids: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "exp"
     shutil.copytree(hybrids, out)
-    rows = sparsity(out, sizes=[2, 10])
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # not installed
+    with caplog.at_level("INFO", "asr.progress"):
+        rows = sparsity(out, sizes=[2, 10])
+    first, *steps, missing = caplog.messages
+    assert first.startswith("pools is trained with 2, 10 centres, one after the other, and tuned on dev; ")
+    assert [line for line in steps if line.startswith("10 centres: choosing centres for pairs of states; ")]
+    assert missing.startswith("no sparsity.png: matplotlib is not installed; run: pip install matplotlib")
     assert [row.n_centers for row in rows] == [2, 2, 10, 10]
     assert rows[0].distinct_centers < rows[2].distinct_centers
     assert rows[2].word_accuracy >= 90
