@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from asr.corpora.amounts import read_data
 from asr.corpora.corpus import Corpus, Utterance
+from asr.corpora.utterances import are_speakers_known
 from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json, storage_errors, write_json, write_text
 from asr.formats.model_directories import MODELS
@@ -87,7 +88,8 @@ def build(
 
 def sections(chosen: Choice, sample: Sample) -> Iterator[Section]:
     """Yield the sections in the order of the page."""
-    yield speakers_section(chosen)
+    if are_speakers_known(chosen.corpus):
+        yield speakers_section(chosen)
     yield words_section(chosen)
     yield from phones_section(chosen, sample)
     yield calibration_section(chosen, sample)
@@ -107,11 +109,14 @@ def verdict(chosen: Choice) -> str:
     mine = set(chosen.corpus.speakers)
     how_many = "some of" if mine & known else "none of"
     whose = "whom it has learned from" if mine <= known else f"{how_many} whom it has learned from"
+    who = f"{_counted(len(mine), 'speaker')}, {whose}"
+    if not are_speakers_known(chosen.corpus):
+        who = "speakers who are not known, perhaps those it has learned from"
     caution = too_few(found.interval, len(found.utterances))
     return (
         f"{chosen.model} reaches a word accuracy of {percent(found.word_accuracy)} % on {chosen.split} "
         f"(95 % interval {interval(found.interval)}): {_counted(found.counts.errors, 'error')} in "
-        f"{_counted(found.words, 'word')} of {_counted(len(mine), 'speaker')}, {whose}; "
+        f"{_counted(found.words, 'word')} of {who}; "
         f"{_GRAMMARS.get(chosen.grammar, chosen.grammar)}.{f' {caution}.' if caution else ''}"
     )
 
@@ -145,11 +150,12 @@ def _counted(n: int, noun: str) -> str:
 def _facts(chosen: Choice) -> tuple[tuple[str, str, str], ...]:
     """Return what a person wants to know first: name, value, remark."""
     found = chosen.accuracy
+    who = str(len(found.speakers)) if are_speakers_known(chosen.corpus) else "not known"
     return (
         ("Word accuracy", f"{percent(found.word_accuracy)} %", interval(found.interval)),
         ("Errors", str(found.counts.errors), f"of {found.words:,} words"),
         ("Right sentences", f"{percent(found.sentence_accuracy)} %", f"of {len(found.utterances):,}"),
-        ("Speakers", str(len(found.speakers)), f"in {chosen.split}"),
+        ("Speakers", who, f"in {chosen.split}"),
         ("Model", chosen.model, f"grammar {chosen.grammar}"),
     )
 

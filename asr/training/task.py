@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from asr.config import Speakers
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, recording_marks, source_marks
 from asr.corpora.wording import (
@@ -63,12 +64,14 @@ class Source:
     corpus_dir : raw corpus, None if the recipe makes its own
     root : the experiment directory, which a recipe without a corpus gets in its place
     marks : those of the raw corpus's files when the run began
+    speakers : who speaks in it, as of `read_corpus`, where the recipe asks for that
     """
 
     loaded: LoadedRecipe
     corpus_dir: Path | None
     root: Path
     marks: Marks
+    speakers: Speakers = "auto"
 
     def changed(self) -> list[str]:
         """Return the names of the raw corpus's files that are no longer as they were when the run began."""
@@ -215,9 +218,10 @@ def prepare(directory: Path, *, source: Source) -> None:
 
     A mistake in the recipe is one line, its traceback is in the log.
     """
-    name = source.loaded.name
+    name, recipe = source.loaded.name, source.loaded.recipe
+    options = {"speakers": source.speakers} if recipe.asks_for_speakers else {}
     try:
-        source.loaded.recipe.prepare(source.corpus_dir or source.root, directory)
+        recipe.prepare(source.corpus_dir or source.root, directory, **options)
     except (AsrError, OSError, MemoryError):
         raise
     except Exception as error:
