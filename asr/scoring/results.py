@@ -294,7 +294,7 @@ def format_contest(contestants: Sequence[Contestant], left_out: Mapping[str, str
     ]
     accuracy = contestants[0].accuracy
     lines = [
-        *_columns([head, *rows], "><<<>>>>>>"),
+        *columns([head, *rows], "><<<>>>>>>"),
         "",
         f"{_count(len(accuracy.utterances), 'utterance')} with {_count(accuracy.words, 'word')}, "
         "the same for all. Over 1: points more than the first, with interval and p by the paired "

@@ -95,7 +95,7 @@ def test_train_and_sweep_print_their_results(
     record = printed(*train_arguments, "--out", trained)
     assert [cost["model"] for cost in record.pop("models")] == ["gmm2"]
     assert record == json.loads((trained / "results.json").read_text())
-    assert set(SHAPES["train"]) == {"results", "inputs", "synthetic"}
+    assert set(SHAPES["train"]) == {"results", "inputs", "synthetic", "models"}
     out = tmp_path / "exp"
     shutil.copytree(trained / "stages", out / "stages")
     arguments = ["sweep", *train_arguments[1:], "--out", out, "--set", "grammars=loop;bigram"]
