@@ -226,8 +226,8 @@ class Experiment:
             say(f"{listed([*replaced])}: of another preset until now, trained again with {self.preset}")
         if others and inputs != self._inputs():
             say(
-                f"results of {listed(others)} go: they are of other recordings, transcripts or words than "
-                "these, or of an earlier version; train them again to compare them"
+                f"results of {listed(others)} go: they are of other recordings, transcripts, words or splits "
+                "than these, or of an earlier version; train them again to compare them"
             )
             return []
         known = [self.store.directory / name for name in self.store.used.of_before]

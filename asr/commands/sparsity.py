@@ -13,12 +13,15 @@ from acoustic.emissions.kinds import describe
 from acoustic.model import load_model
 from acoustic.ways import in_words, meant, note_on
 from asr.config import ExperimentConfig, known_keys, section_of, with_settings
+from asr.corpora.amounts import read_data
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment
 from asr.files import as_train_wrote, read_object, storage_errors, write_json
 from asr.formats.model_directories import SPARSITY
 from asr.pipeline import pieces
 from asr.progress import log_file, say, whole
+from asr.formats.model_directories import MODELS, SPARSITY
+from asr.progress import log_file, say
 from asr.recipe import is_known_recipe, load_recipe
 from asr.store import StageStore, Step
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
@@ -78,6 +81,13 @@ def sparsity(
     model = meant(model, preset)
     if not isinstance(system, HybridSystem) or section_of(system) not in ("pools", "forward"):
         raise ConfigError(f'model "{model}" has no number of centres to change; expected pools, npd or orols')
+    of_model = read_data(out / MODELS / model)
+    if of_model is not None and of_model.preset != preset:
+        raise ConfigError(
+            f"{out}: its last training was one of the preset {preset}, {model} is of the preset "
+            f"{of_model.preset}, expected the same; train it once more with --model {model} --preset "
+            f"{of_model.preset}, which makes nothing again"
+        )
     store, first = StageStore(out), _recorded(out, record, recipe)
     say(
         f"{model} is trained with {', '.join(map(str, sizes))} centres, one after the other, and tuned on "
