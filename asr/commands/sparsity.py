@@ -17,11 +17,9 @@ from asr.corpora.amounts import read_data
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment
 from asr.files import as_train_wrote, read_object, storage_errors, write_json
-from asr.formats.model_directories import SPARSITY
+from asr.formats.model_directories import MODELS, SPARSITY
 from asr.pipeline import pieces
 from asr.progress import log_file, say, whole
-from asr.formats.model_directories import MODELS, SPARSITY
-from asr.progress import log_file, say
 from asr.recipe import is_known_recipe, load_recipe
 from asr.store import StageStore, Step
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
