@@ -35,7 +35,7 @@ CHECKED = "speaker 1/2.wav"
 def hybrids(tones: Path, trained: Path, settings: tuple[str, ...], tmp_path_factory) -> Path:
     """Return an experiment with three hybrids of phones in context."""
     out = tmp_path_factory.mktemp("hybrids") / "exp"
-    shutil.copytree(trained, out)
+    shutil.copytree(trained / "stages", out / "stages")
     options = (*settings, *SMALL, "hybrid.units=context", "hybrid.warps=0.95,1.05")
     models = ["pools", "krls", "sklearn:discriminant_analysis.LinearDiscriminantAnalysis"]
     train("folder", corpus=tones, out=out, models=models, settings=options)
@@ -81,7 +81,7 @@ def test_contexts_may_reach_across_words(
     tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path
 ) -> None:
     out = tmp_path / "exp"
-    shutil.copytree(trained, out)
+    shutil.copytree(trained / "stages", out / "stages")
     options = (*settings, *SMALL, "hybrid.warps=", "hybrid.units=cross-word")
     train("folder", corpus=tones, out=out, models=["pools"], settings=options)
     recognizer = Recognizer.load(out)
@@ -162,7 +162,7 @@ def test_frames_are_adapted_to_the_speaker(hybrids: Path, tones: Path) -> None:
 
 def test_a_gmm_may_adapt_too(tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path) -> None:
     out = tmp_path / "exp"
-    shutil.copytree(trained, out)
+    shutil.copytree(trained / "stages", out / "stages")
     train("folder", corpus=tones, out=out, models=["gmm2-cmllr"], settings=settings)
     plain, adapting = Recognizer.load(trained), Recognizer.load(out, "gmm2-cmllr")
     assert plain.first_pass is None
@@ -186,7 +186,7 @@ def test_adaptation_without_projection_or_mixtures(
     tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path
 ) -> None:
     out = tmp_path / "exp"
-    shutil.copytree(trained, out)
+    shutil.copytree(trained / "stages", out / "stages")
     options = (*settings, *SMALL, "hybrid.warps=", "hybrid.input_projection=none", "hybrid.gmm_weight=0")
     train("folder", corpus=tones, out=out, models=["pools"], settings=options)
     recognizer = Recognizer.load(out)
