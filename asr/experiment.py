@@ -27,15 +27,15 @@ from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ConfigError
 from asr.files import file_digest, read_object, storage_errors, write_json
-from asr.formats.model_directories import DEFAULT_MODEL, MODELS
+from asr.formats.model_directories import DEFAULT_MODEL, MODELS, SWEEP
 from asr.formats.transcripts import read_transcripts
 from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pieces, pipeline
 from asr.progress import log_file, say, warnings_once, whole
-from asr.recipe import LoadedRecipe, check_corpus
+from asr.recipe import LoadedRecipe, check_corpus, is_known_recipe, load_recipe
 from asr.scoring.results import RESULTS, Result, best_model, rows_before, write_results
 from asr.scoring.scoring import Transcripts
 from asr.spotting.rejection import copy_chosen, rows_of_chosen
-from asr.store import Outlook, StageStore, Step, key, name_of, outputs_behind
+from asr.store import STAGES, Outlook, StageStore, Step, key, name_of, outputs_behind
 from asr.systems import HybridSystem, System, find_system
 from asr.training.choice import values_of
 from asr.training.fit import read_suspicious, write_suspicious
@@ -355,6 +355,32 @@ class Experiment:
         record = {"recipe": self.loaded.name, "corpus": corpus, "models": models, "preset": self.preset}
         script = {"script": self.loaded.script} if self.loaded.script else {}
         write_json(self.out / CONFIG, {**record, **script, "config": self.config})
+
+
+def default_out(recipe: str, corpus: Path | None) -> Path:
+    """Return where an experiment goes for which nothing else is said: ``exp/NAME``, and say so.
+
+    NAME is that of the recordings, or of the recipe that knows its corpus. That something else lies there is
+    an error: nothing that was not named is replaced.
+    """
+    if not (is_known_recipe(recipe) or recipe.endswith(".py")):
+        load_recipe(recipe)  # an error
+    is_own = recipe == "folder" and corpus is not None
+    named = corpus.resolve() if is_own and corpus is not None else Path(recipe)
+    out = Path("exp") / (named.name if named.is_dir() else named.stem)
+    records = [read_object(out / name) for name in (CONFIG, SWEEP) if (out / name).is_file()]
+    wanted = None if corpus is None else str(corpus.absolute())
+    others = [r for r in records if (r.get("recipe"), r.get("corpus")) != (Path(recipe).stem, wanted)]
+    if others:
+        what = f"an experiment of {others[0].get('corpus') or 'the recipe ' + str(others[0].get('recipe'))}"
+    elif not records and out.exists() and not (out / STAGES).is_dir():
+        what = "something else"
+    else:
+        say(f"no --out is given: models and results go into {out}")
+        return out
+    raise ConfigError(
+        f"{out}: holds {what}, expected a new place or one of {wanted or recipe}; choose another with --out"
+    )
 
 
 def tell_of_changes(outlook: Sequence[Outlook], root: Path) -> None:

@@ -46,7 +46,7 @@ from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
 from features.audio import audio_info
 from features.frontend import FrontEnd, Normalization
-from foundation.errors import AsrError, listed
+from foundation.errors import AsrError, listed, suggestion
 from foundation.files import content_of
 from foundation.threads import parallel_map
 
@@ -97,9 +97,13 @@ def export(
     """
     formats = EXPORTS.get(what)
     if formats is None:
-        raise ConfigError(f'export: "{what}" is not known; expected one of: {", ".join(EXPORTS)}')
+        hint = suggestion(what, EXPORTS)
+        raise ConfigError(f'export: "{what}" is not known{hint}; expected one of: {", ".join(EXPORTS)}')
     if format is not None and format not in formats:
-        raise ConfigError(f"export: {what} as {format} is not known; expected one of: {', '.join(formats)}")
+        hint = suggestion(format, formats)
+        raise ConfigError(
+            f"export: {what} as {format} is not known{hint}; expected one of: {', '.join(formats)}"
+        )
     if corpus is None and what != "model":
         raise ConfigError(f"export: {what} are of recordings; expected --corpus DIR")
     if corpus is not None:

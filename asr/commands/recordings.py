@@ -8,6 +8,7 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from asr.formats.intervals import Interval
     from asr.recognizer import Recognizer
     from asr.scoring.edit_distance import Rule
+    from asr.scoring.results import Contestant
     from asr.scoring.scoring import WordAccuracy
     from decoder.decoder import Hypothesis
     from decoder.lexicon import Lexicon
@@ -341,9 +343,21 @@ def alignments_record(aligned: Iterable[AlignedUtterance]) -> list[dict[str, Any
 
 
 def _takes_evaluate(parser: argparse.ArgumentParser) -> None:
-    add_experiment(parser)
+    parser.add_argument(
+        "experiment",
+        type=Path,
+        nargs="+",
+        metavar="EXP",
+        help="experiment directory that asr train wrote; several are compared, utterance by utterance",
+    )
     parser.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
-    add_model_and_grammar(parser)
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        help="name of the model; the best on dev by default; may be repeated: all of them are compared",
+    )
+    parser.add_argument("--grammar", help="name of the grammar; the recipe's last by default")
     add_speakers(parser)
     add_reject(parser)
     parser.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
@@ -429,13 +443,84 @@ def _nothing_decoded(corpus: str | Path, failed: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
+def evaluate_together(
+    systems: Sequence[tuple[Path, str | None]],
+    corpus: str | Path,
+    *,
+    grammar: str | None = None,
+    reject: bool = False,
+    speakers: Speakers = "auto",
+) -> tuple[list[Contestant], dict[str, str]]:
+    """Return the word accuracies of several models on the same utterances, each compared with the first.
+
+    With them comes why other utterances are left out, by their ids: a model cannot decode them, or reads
+    their transcript as other words than the first one.
+
+    Parameters
+    ----------
+    systems : of each the experiment directory, and the name of the model (None: the best on dev)
+    corpus, grammar, reject, speakers : those of `evaluate`
+    """
+    from asr.formats.model_directories import DECODING, decoding_options, model_directory
+    from asr.scoring.results import Contestant
+    from asr.scoring.scoring import compare, score
+
+    spoken: list[dict[str, tuple[str, ...]]] = []
+    heard: list[dict[str, tuple[str, ...]]] = []
+    left_out: dict[str, str] = {}
+    for experiment, model in systems:
+        accuracy, found = evaluate(
+            experiment, corpus, model=model, grammar=grammar, reject=reject, speakers=speakers
+        )
+        spoken.append(
+            {u.utterance_id: tuple(said for said, _ in u.pairs if said) for u in accuracy.utterances}
+        )
+        heard.append({name: h.text for name, h in found.items() if not isinstance(h, AsrError)})
+        errors = {name: str(error) for name, error in found.items() if isinstance(error, AsrError)}
+        left_out |= {name: said.removeprefix(f"{name}: ") for name, said in errors.items()}
+    first, *others = spoken
+    for name, words in first.items():
+        folded = [word.casefold() for word in words]
+        if any([word.casefold() for word in other.get(name, ())] != folded for other in others):
+            left_out.setdefault(name, "its transcript is read as different words")
+    reference = {name: words for name, words in first.items() if name not in left_out}
+    if not any(reference.values()):
+        why = next((f"{name}: {said}" for name, said in left_out.items()), "there are no words")
+        raise CorpusError(f"{corpus}: no utterance to compare these models on; {why}")
+    in_any_case = any(other[name] != first[name] for other in others for name in reference)
+    contestants: list[Contestant] = []
+    for (experiment, model), words_heard in zip(systems, heard, strict=True):
+        place = model_directory(experiment, model)
+        own = {name: words_heard[name] for name in reference}
+        contestants.append(
+            Contestant(
+                str(experiment),
+                place.name,
+                decoding_options(place / DECODING, grammar)[0],
+                score(reference, own, normalize_case=in_any_case),
+                compare(reference, {n: heard[0][n] for n in reference}, own, normalize_case=in_any_case)
+                if contestants
+                else None,
+            )
+        )
+    return contestants, left_out
+
+
 def _run_evaluate(options: argparse.Namespace) -> int:
+    systems = list(dict.fromkeys(product(options.experiment, options.model or [None])))
+    if len(systems) > 1 and options.hypotheses is not None:
+        raise ConfigError(
+            "evaluate: --hypotheses takes the words of one model; expected one EXP and one --model"
+        )
     if options.hypotheses is not None:
         check_target(options.hypotheses, "--hypotheses")
+    if len(systems) > 1:
+        return _run_together(systems, options)
+    ((experiment, model),) = systems
     accuracy, found = evaluate(
-        options.experiment,
+        experiment,
         options.corpus,
-        model=options.model,
+        model=model,
         grammar=options.grammar,
         reject=options.reject,
         speakers=options.speakers or "auto",
@@ -445,6 +530,20 @@ def _run_evaluate(options: argparse.Namespace) -> int:
     if options.hypotheses is not None:
         write_hypotheses(found, options.hypotheses)
     return code
+
+
+def _run_together(systems: Sequence[tuple[Path, str | None]], options: argparse.Namespace) -> int:
+    from asr.scoring.results import contest_record, format_contest
+
+    found, left_out = evaluate_together(
+        systems,
+        options.corpus,
+        grammar=options.grammar,
+        reject=options.reject,
+        speakers=options.speakers or "auto",
+    )
+    print_result(options, lambda: contest_record(found, left_out), lambda: format_contest(found, left_out))
+    return 0
 
 
 def evaluation(result: WordAccuracy, found: Mapping[str, Hypothesis | AsrError], *, as_json: bool) -> str:
@@ -528,6 +627,9 @@ def accuracy_of_files(
         return {name: comparable(" ".join(words)) for name, words in found.items()}
 
     references, hypotheses = read(reference), read(hypothesis)
+    for path, transcripts in ((hypothesis, hypotheses), (against, {} if against is None else read(against))):
+        if path is not None and not transcripts:
+            raise ScoringError(f"{path}: no utterance in it, expected those of {reference}; check the file")
     speakers = None if utt2spk is None else _speakers(utt2spk)
     first = score(references, hypotheses, speakers=speakers, normalize_case=ignore_case, rule=rule)
     as_hresults = ["", *hresults_lines(first)] if rule == "htk" else []
@@ -625,6 +727,18 @@ VERBS: Mapping[str, Verb] = {
             "failed": "of what could not be decoded, and is in no count, `utterance`, `words` (how many its "
             "transcript has) and `error`",
         },
+        also_prints={
+            "EXP EXP2": {
+                "systems": "of each `experiment`, `model`, `grammar`, `word_accuracy`, `interval`, `words`, "
+                "`substitutions`, `deletions`, `insertions`, `sentence_accuracy`, and `difference` to the "
+                "first (null of that one): `points`, `interval`, `p_value`, `sign_test_p_value`",
+                "utterances": "number of those that all were scored on",
+                "left_out": "why the others are not, by id",
+            },
+        },
+        description="Decode a data directory or folder and say the word accuracy. Several experiments, or "
+        "models (--model several times), are compared on the same utterances, each with the first, in one "
+        "table.",
     ),
     "score": Verb(
         "word accuracy of hypotheses against references",

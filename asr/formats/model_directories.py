@@ -23,7 +23,6 @@ file                       holds                                               m
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +38,7 @@ from asr.files import as_train_wrote, read_json, read_object, write_json
 from decoder.decoder import DecoderConfig
 from decoder.lexicon import Lexicon
 from foundation.arrays import check_number
-from foundation.errors import did_you_mean
+from foundation.errors import suggestion
 from foundation.records import record_of
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ def check_shift(directory: Path, options: DecoderConfig | None, frame_shift_s: f
 
 
 def _not_one_of(directory: Path, what: str, name: str, known: Sequence[str]) -> ConfigError:
-    hint = did_you_mean(difflib.get_close_matches(name, known, n=1))
+    hint = suggestion(name, known)
     return ConfigError(f'{directory}: no {what} "{name}"{hint}; expected one of: {", ".join(known)}')
 
 

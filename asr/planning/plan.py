@@ -54,7 +54,7 @@ from asr.planning.work import (
     work_of,
 )
 from asr.progress import quietly, warnings_once
-from asr.recipe import LoadedRecipe, check_corpus, load_recipe, models_of
+from asr.recipe import LoadedRecipe, check_corpus, load_recipe, models_of, recipe_and_corpus
 from asr.store import Outlook, Step, stage_cpu_s
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 from asr.training.aligned import align_speech, find_units, train_discriminants
@@ -180,6 +180,7 @@ def plan(
     """
     if workers is not None and workers < 1:
         raise ConfigError(f"workers: expected a number from 1 on, got {workers}; give the number of threads")
+    recipe, corpus = recipe_and_corpus(recipe, corpus)
     loaded = load_recipe(recipe)
     check_corpus(loaded, corpus, out)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)

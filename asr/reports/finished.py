@@ -34,6 +34,7 @@ from asr.scoring.scoring import Transcripts, WordAccuracy, score
 from asr.store import RECORD, STAGES, USED, name_of, outputs_behind, read_used, stage_cpu_s
 from asr.systems import GrammarName
 from asr.training.speech import read_left_out
+from foundation.errors import suggestion
 
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split
 
@@ -348,5 +349,6 @@ def _used(root: Path, directory: Path) -> frozenset[str] | None:
 
 def _one_of(directory: Path, what: str, asked: str | None, known: Any, default: str) -> str:
     if asked is not None and asked not in known:
-        raise ConfigError(f'{directory}: no {what} "{asked}"; expected one of: {", ".join(known)}')
+        hint = suggestion(asked, known)
+        raise ConfigError(f'{directory}: no {what} "{asked}"{hint}; expected one of: {", ".join(known)}')
     return asked or default

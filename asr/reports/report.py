@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from asr.errors import ConfigError
+from foundation.version import how_to_install
 
 Audio = Literal["beside", "embed", "none"]
 _PACKAGES = {"jinja2": "jinja2", "PIL": "pillow"}
@@ -41,7 +42,7 @@ def report(
     missing = [package for name, package in _PACKAGES.items() if find_spec(name) is None]
     if missing:
         raise ConfigError(
-            f'report: needs {", ".join(missing)}, not installed; run: pip install "asr-sparse-kernel[report]"'
+            f"report: needs {', '.join(missing)}, not installed; run: {how_to_install('report')}"
         )
     if utterances is not None and utterances < 0:
         raise ConfigError(f"report: utterances: expected 0 or more, got {utterances}; 100 is usual")

@@ -13,7 +13,6 @@ error it has no width), they are exact ones of as many independent words as the 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,7 +33,7 @@ from asr.scoring.edit_distance import (
     count_errors,
 )
 from foundation.arrays import Floats, Longs
-from foundation.errors import did_you_mean
+from foundation.errors import suggestion
 
 if TYPE_CHECKING:
     from asr.corpora.corpus import Corpus
@@ -340,8 +339,7 @@ def _named(ids: Sequence[str], candidates: Iterable[str] = ()) -> str:
     """Return the first few ids, each with the nearest candidate."""
     names = []
     for utterance_id in ids[:_N_NAMED]:
-        nearest = difflib.get_close_matches(utterance_id, candidates, n=1)
-        names.append(f'"{utterance_id}"{did_you_mean(nearest)}')
+        names.append(f'"{utterance_id}"{suggestion(utterance_id, candidates)}')
     n_left_out = len(ids) - len(names)
     return ", ".join(names) + (f" and {n_left_out} more" if n_left_out else "")
 

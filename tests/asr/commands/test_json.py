@@ -61,6 +61,7 @@ def lines(trained: Path, tones: Path, files: Path, wav: Path) -> dict[str, list[
         "score": ["score", files / "ref", files / "hyp"],
         "score --against": ["score", files / "ref", files / "hyp", "--against", files / "ref"],
         "evaluate": ["evaluate", trained, "--corpus", tones / "speaker 0"],
+        "evaluate EXP EXP2": ["evaluate", trained, trained / "models/gmm2", "--corpus", tones / "speaker 0"],
         "validate": ["validate", tones],
         "validate --suspicious": ["validate", files, "--suspicious"],
         "validate --correct": ["validate", files / "exp", "--correct", first, "ASA"],

@@ -508,15 +508,15 @@ Refused = Callable[[str], str]
             },
         ),
         (
-            "evaluate e --corpus c",
+            "evaluate e f --corpus c --model m --model n",
             {
                 "corpus": Path("c"),
-                "model": None,
+                "model": ["m", "n"],
                 "grammar": None,
                 "speakers": None,
                 "reject": False,
                 "hypotheses": None,
-                "experiment": Path("e"),
+                "experiment": [Path("e"), Path("f")],
             },
         ),
         (

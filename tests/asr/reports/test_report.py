@@ -12,7 +12,7 @@ from asr.reports import report as module
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == "PIL" else object())
     with pytest.raises(
-        ConfigError, match=r"report: needs pillow, not installed; .*asr-sparse-kernel\[report\]"
+        ConfigError, match=r"report: needs pillow, not installed; run: pip install .*\[report\]"
     ):
         asr.report(tmp_path)
 
