@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
@@ -25,16 +26,17 @@ from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import SpeechData
+from asr.errors import ConfigError
 from asr.files import file_digest, read_object, storage_errors, write_json
-from asr.formats.model_directories import DEFAULT_MODEL, MODELS
+from asr.formats.model_directories import DEFAULT_MODEL, MODELS, SWEEP
 from asr.formats.transcripts import read_transcripts
 from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pieces, pipeline
-from asr.progress import log_file, say, warnings_once, whole
-from asr.recipe import LoadedRecipe, check_corpus
+from asr.progress import duration, log_file, say, warnings_once, whole
+from asr.recipe import LoadedRecipe, check_corpus, is_known_recipe, load_recipe
 from asr.scoring.results import RESULTS, Result, best_model, rows_before, write_results
 from asr.scoring.scoring import Transcripts
 from asr.spotting.rejection import copy_chosen, rows_of_chosen
-from asr.store import Outlook, StageStore, Step, key, name_of, outputs_behind
+from asr.store import STAGES, Outlook, StageStore, Step, key, name_of, outputs_behind
 from asr.systems import HybridSystem, System, find_system
 from asr.training.choice import values_of
 from asr.training.fit import in_order, read_suspicious, verdict, write_suspicious
@@ -155,8 +157,12 @@ class Experiment:
         if not briefly and may_be_done:
             self._say_what(systems)
             tell_of_changes(outlook, self.store.root)
-        with whole(pieces(outlook, {split: len(corpus) for split, corpus in self.found.corpora.items()})):
+        started_s = time.monotonic()
+        n_utterances = {split: len(corpus) for split, corpus in self.found.corpora.items()}
+        with whole(pieces(outlook, n_utterances), briefly=briefly):
             steps = self._made(systems, briefly)
+        if not briefly:
+            say(f"done in {duration(time.monotonic() - started_s)}")
         # 3. The results.
         results = [*earlier, *(row for name in models for row in self._rows(name, steps))]
         self._list_suspicious(steps, systems, briefly=briefly)
@@ -195,7 +201,7 @@ class Experiment:
         # 2. The models, each published as soon as it is there.
         amounts = {split: amount_of(part.corpus, seconds[split]) for split, part in data.items()}
         final = final_splits(self.found, self.config)
-        record = DataRecord(self.loaded.name, self.preset, amounts, final)
+        record = DataRecord(self.loaded.name, self.preset, amounts, final, self.config.speakers)
         published = {f"recognizer-{name}": self.out / MODELS / name for name in systems}
         for step in steps.values():
             path = self.path(step)
@@ -220,8 +226,8 @@ class Experiment:
             say(f"{listed([*replaced])}: of another preset until now, trained again with {self.preset}")
         if others and inputs != self._inputs():
             say(
-                f"results of {listed(others)} go: they are of other recordings, transcripts or words than "
-                "these, or of an earlier version; train them again to compare them"
+                f"results of {listed(others)} go: they are of other recordings, transcripts, words or splits "
+                "than these, or of an earlier version; train them again to compare them"
             )
             return []
         known = [self.store.directory / name for name in self.store.used.of_before]
@@ -355,6 +361,32 @@ class Experiment:
         write_json(self.out / CONFIG, {**record, **script, "config": self.config})
 
 
+def default_out(recipe: str, corpus: Path | None) -> Path:
+    """Return where an experiment goes for which nothing else is said: ``exp/NAME``, and say so.
+
+    NAME is that of the recordings, or of the recipe that knows its corpus. That something else lies there is
+    an error: nothing that was not named is replaced.
+    """
+    if not (is_known_recipe(recipe) or recipe.endswith(".py")):
+        load_recipe(recipe)  # an error
+    is_own = recipe == "folder" and corpus is not None
+    named = corpus.resolve() if is_own and corpus is not None else Path(recipe)
+    out = Path("exp") / (named.name if named.is_dir() else named.stem)
+    records = [read_object(out / name) for name in (CONFIG, SWEEP) if (out / name).is_file()]
+    wanted = None if corpus is None else str(corpus.absolute())
+    others = [r for r in records if (r.get("recipe"), r.get("corpus")) != (Path(recipe).stem, wanted)]
+    if others:
+        what = f"an experiment of {others[0].get('corpus') or 'the recipe ' + str(others[0].get('recipe'))}"
+    elif not records and out.exists() and not (out / STAGES).is_dir():
+        what = "something else"
+    else:
+        say(f"no --out is given: models and results go into {out}")
+        return out
+    raise ConfigError(
+        f"{out}: holds {what}, expected a new place or one of {wanted or recipe}; choose another with --out"
+    )
+
+
 def tell_of_changes(outlook: Sequence[Outlook], root: Path) -> None:
     """Say which steps were made before, and are made again, and why."""
     again = [each for each in outlook if each.is_again]
@@ -416,4 +448,9 @@ def experiment_of(
     check_corpus(loaded, corpus, out)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     check_settings(settings, {name: find_system(name, preset) for name in models}, config)
+    if config.speakers != "auto" and not loaded.recipe.asks_for_speakers:
+        raise ConfigError(
+            f'speakers={config.speakers}: the recipe "{loaded.name}" knows who speaks, expected one that '
+            "asks, such as folder; leave it out"
+        )
     return Experiment(loaded, Path(corpus) if corpus is not None else None, out, config, preset, store)

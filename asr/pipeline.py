@@ -108,14 +108,14 @@ def beginning(
     loaded: LoadedRecipe, corpus_dir: Path | None, root: Path, config: ExperimentConfig
 ) -> list[Step]:
     """Return the two steps that prepare the task of a recipe: ``task`` and ``words``."""
-    source = Source(loaded, corpus_dir, root, source_marks(corpus_dir) if corpus_dir else {})
+    source = Source(loaded, corpus_dir, root, source_marks(corpus_dir) if corpus_dir else {}, config.speakers)
     # The location matters, since a data directory holds the absolute paths of its recordings.
     corpus = f"{corpus_dir.absolute()} {digest_of(source.marks)}" if corpus_dir else ""
     task = Step(
         "task",
         prepare,
         arguments={"source": source},
-        decided_by={"corpus": corpus, "recipe": loaded.source},
+        decided_by={"corpus": corpus, "recipe": loaded.source, "speakers": config.speakers},
         other_code=(code_behind(getattr(loaded.recipe.prepare, "__module__", "")),),
         says="recordings and transcripts, sorted into train, dev and test by the recipe",
     )

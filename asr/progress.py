@@ -15,6 +15,7 @@ import re
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -110,6 +111,19 @@ def silence() -> Iterator[None]:
         _silenced.pop()
 
 
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Say nothing of a small training beside the one that was asked for: it would be misleading."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with silence(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other packages' classifiers
+            yield
+    finally:
+        logging.disable(before)
+
+
 def _has_watcher() -> bool:
     """Return whether a person sees what is drawn."""
     return sys.stderr.isatty() and not _silenced
@@ -184,6 +198,7 @@ class Whole:
     """A long work of many stages and how far it is; its pieces teach it how long the rest may take."""
 
     pieces: dict[str, Piece]
+    tells: bool = True
     _left: dict[str, Piece] = field(init=False)
     _now: Piece | None = None
     _began_s: float = 0.0  # the piece under way
@@ -201,7 +216,7 @@ class Whole:
     def under_way(self, piece: Piece) -> Iterator[None]:
         """Do a piece."""
         self._now, self._began_s = piece, time.monotonic()
-        if piece.says != self._told and self._is_large(piece.says):
+        if self.tells and piece.says != self._told and self._is_large(piece.says):
             self._told = piece.says
             logger.info("%s", self.status(), extra={"for_pipes": True})
         yield
@@ -240,12 +255,15 @@ class Whole:
 
 
 @contextmanager
-def whole(pieces: Sequence[Piece]) -> Iterator[None]:
-    """Show at a terminal one bar for all stages of some names, elsewhere a line for each large step."""
+def whole(pieces: Sequence[Piece], *, briefly: bool = False) -> Iterator[None]:
+    """Show at a terminal one bar for all stages of some names, elsewhere a line for each large step.
+
+    With ``briefly``, as of one of many trainings, there are no such lines.
+    """
     if not pieces:
         yield
         return
-    work = Whole({piece.name: piece for piece in pieces})
+    work = Whole({piece.name: piece for piece in pieces}, tells=not briefly)
     _wholes.append(work)
     try:
         if _has_watcher():
@@ -255,7 +273,6 @@ def whole(pieces: Sequence[Piece]) -> Iterator[None]:
             yield
     finally:
         _wholes.remove(work)
-    say(f"done in {duration(time.monotonic() - work.began_s)}")
 
 
 @contextmanager
@@ -424,8 +441,8 @@ def _handled(handler: logging.Handler, names: Sequence[str], level: int) -> Iter
 
 
 _CODES = {"red": "31", "green": "32", "yellow": "33"}
-_OF_SEVERITY = {"error": "red", "warning": "yellow", "ok": "green"}
-_SEVERITY = re.compile(r"^(error|warning|ok)(?=:)")
+_OF_SEVERITY = {"error": "red", "warning": "yellow", "note": "yellow", "ok": "green"}
+_SEVERITY = re.compile(r"^(error|warning|note|ok)(?=:)")
 
 
 _TERMINALS = {"TERM", "TERM_PROGRAM", "WT_SESSION", "ANSICON", "ConEmuANSI"}

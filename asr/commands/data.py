@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asr.commands.parsing import Verb
+from asr.commands.parsing import Verb, add_speakers
 from asr.commands.printing import print_result, to_json
 from asr.errors import ConfigError
 from asr.files import check_target
@@ -53,6 +53,7 @@ def _takes_validate(parser: argparse.ArgumentParser) -> None:
         metavar="UTT",
         help="of an experiment directory: utterances that the next training leaves out",
     )
+    add_speakers(parser)
 
 
 def suspicious(experiment: str | Path) -> tuple[list[Suspicious], int]:
@@ -162,7 +163,12 @@ def _show_problems(options: argparse.Namespace) -> int:
     from asr.corpora.validation import validate
     from asr.progress import with_severity
 
-    found = validate(options.corpus, lexicon=_lexicon_in(options.lexicon), text=options.text)
+    found = validate(
+        options.corpus,
+        lexicon=_lexicon_in(options.lexicon),
+        text=options.text,
+        speakers=options.speakers or "auto",
+    )
     # A person sees the first of each kind, a file gets all.
     n_of_a_kind = _N_OF_A_KIND if sys.stdout.isatty() else None
     print_result(
@@ -262,7 +268,7 @@ def make_lexicon(
     if variants != 1 and not english and source is None:
         raise ConfigError("lexicon: --variants are of guesses; expected --english or --from LEXICON with it")
     known = Lexicon.read(source) if source is not None else whole_dictionary() if english else None
-    corpora = list(read_parts(corpus).values())
+    corpora = list(read_parts(corpus, "recordings").values())  # who speaks does not matter
     forms = forms_for(PLAIN, known, corpora)
     readings = [worded(each, forms) for each in corpora]
     for line in unreadable(total(changes for _, changes in readings)):

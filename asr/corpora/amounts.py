@@ -12,14 +12,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from asr.corpora.utterances import Corpus
+from asr.corpora.utterances import Corpus, are_speakers_known
 from asr.errors import ExperimentError, Problem
 from asr.files import as_train_wrote, read_object, write_json
 from decoder.lexicon import Lexicon
 from foundation.errors import listed
 from foundation.records import record_of
+
+if TYPE_CHECKING:
+    from asr.config import Speakers
 
 FEW_TOKENS = 20  # of a phone; its states then have some hundred frames or fewer; by feel
 FEW_SPEAKERS = 5  # by feel, as the next
@@ -29,6 +32,7 @@ FAR = math.log(2.5)  # a corpus is like another with up to so much more, or less
 LEAST_SHARED = 0.1  # of a corpus's words are among the usual ones of its language; by feel
 _N_NAMED = 8  # by feel
 DATA, NEXT = "data.json", "next: "
+TOLD = ("auto", "one", "recordings", "folders", "prefix")  # what a person can say of speakers
 
 
 class Measured(NamedTuple):
@@ -60,7 +64,7 @@ MEASURED = (
 
 
 class Amount(NamedTuple):
-    """How much a split holds."""
+    """How much a split holds; no speakers are speakers that are not known."""
 
     hours: float
     n_speakers: int
@@ -69,8 +73,9 @@ class Amount(NamedTuple):
     n_utterances: int
 
     def __str__(self) -> str:
+        of = f" of {self.n_speakers:,} speaker(s)" if self.n_speakers else ""
         return (
-            f"{said_duration(self.hours)} of {self.n_speakers:,} speaker(s), {self.n_words:,} words, "
+            f"{said_duration(self.hours)}{of}, {self.n_words:,} words, "
             f"{self.n_different:,} of them different, in {self.n_utterances:,} utterances"
         )
 
@@ -79,7 +84,8 @@ def amount_of(corpus: Corpus, seconds: Mapping[str, float]) -> Amount:
     """Return how much a corpus holds, given the duration of each utterance by its id."""
     words = _times_said(corpus)
     hours = sum(seconds.get(u.utterance_id, 0.0) for u in corpus) / 3600
-    return Amount(hours, len(corpus.speakers), words.total(), len(words), len(corpus))
+    n_speakers = len(corpus.speakers) if are_speakers_known(corpus) else 0
+    return Amount(hours, n_speakers, words.total(), len(words), len(corpus))
 
 
 def _times_said(corpus: Corpus) -> Counter[str]:
@@ -156,7 +162,9 @@ def _said_of_phones(tokens: Counter[str]) -> str:
 
 
 def _short_speakers(corpus: Corpus, seconds: Mapping[str, float]) -> Iterator[str]:
-    """Yield a sentence on speakers with little speech, if there are several speakers and some have little."""
+    """Yield a sentence on known speakers with little speech, if there are several and some have little."""
+    if not are_speakers_known(corpus):
+        return
     totals = dict.fromkeys(corpus.speakers, 0.0)
     for utterance in corpus:
         totals[utterance.speaker] += seconds.get(utterance.utterance_id, 0.0)
@@ -194,7 +202,8 @@ def _differences(amount: Amount, known: Measured) -> list[float]:
     """Return how far two corpora are apart in the logarithms of hours, speakers and different words."""
     mine = (amount.hours, amount.n_speakers, amount.n_different)
     theirs = (known.hours, known.n_speakers, known.n_words)
-    return [abs(math.log(max(a, 1e-3) / b)) for a, b in zip(mine, theirs, strict=True)]
+    pairs = [(a, b) for n, (a, b) in enumerate(zip(mine, theirs, strict=True)) if n != 1 or amount.n_speakers]
+    return [abs(math.log(max(a, 1e-3) / b)) for a, b in pairs]
 
 
 def _advice(train: Corpus, amount: Amount, tokens: Counter[str]) -> Iterator[str]:
@@ -205,7 +214,9 @@ def _advice(train: Corpus, amount: Amount, tokens: Counter[str]) -> Iterator[str
         yield f"record more: below {60 * LITTLE_H:.0f} minutes every minute counts"
     if few := _rare(tokens):
         yield f"say words with {', '.join(few[:_N_NAMED])}"
-    if amount.n_speakers < FEW_SPEAKERS:
+    if not amount.n_speakers:
+        yield "if one person speaks it will know this voice only; say who speaks where there are several"
+    elif amount.n_speakers < FEW_SPEAKERS:
         yield "it will know these speakers only; for others record as many as you can, minutes of each"
     if 2 * once > len(times):
         yield f"{once:,} of {len(times):,} words are said once: say those that matter again or bring an .arpa"
@@ -228,12 +239,14 @@ class DataRecord:
     recipe, preset : names
     amounts : how much each split holds that can be used
     trained_on : the splits it was trained on
+    speakers : who speaks, as training was told, so that other corpora are read alike
     """
 
     recipe: str
     preset: str
     amounts: Mapping[str, Amount]
     trained_on: Sequence[str]
+    speakers: Speakers = "auto"
 
     @property
     def training(self) -> Sequence[Amount]:
@@ -245,6 +258,7 @@ def write_data(record: DataRecord, directory: Path) -> None:
     """Write ``data.json``."""
     splits = {name: amount._asdict() for name, amount in record.amounts.items()}
     content = {"recipe": record.recipe, "preset": record.preset, "trained_on": list(record.trained_on)}
+    content |= {"speakers": record.speakers}
     write_json(directory / DATA, {**content, "splits": splits})
 
 
@@ -262,4 +276,7 @@ def read_data(directory: Path) -> DataRecord | None:
         trained_on = tuple(record["trained_on"])
         if unknown := [split for split in trained_on if split not in amounts]:
             raise KeyError(unknown[0])
-        return DataRecord(str(record["recipe"]), str(record["preset"]), amounts, trained_on)
+        speakers = record.get("speakers", "auto")  # earlier versions did not ask
+        if speakers not in TOLD:
+            raise ValueError(f"speakers: expected one of {', '.join(TOLD)}")
+        return DataRecord(str(record["recipe"]), str(record["preset"]), amounts, trained_on, speakers)

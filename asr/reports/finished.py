@@ -7,13 +7,18 @@ sweep's point lie in the sweep's directory.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from acoustic.emissions.emission_model import uncombined
+from acoustic.emissions.kinds import describe
+from acoustic.model import AcousticModel, load_model
 from acoustic.ways import meant
+from asr.corpora.amounts import read_data
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.corpora.wording import read_wording
@@ -22,11 +27,14 @@ from asr.experiment import CONFIG
 from asr.files import as_train_wrote, read_json, read_object
 from asr.formats.model_directories import DEFAULT_MODEL, MODELS, trained_in_words
 from asr.formats.transcripts import read_transcripts
+from asr.pipeline import on_splits
 from asr.scoring.edit_distance import WordPair
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.scoring.scoring import Transcripts, WordAccuracy, score
-from asr.store import RECORD, STAGES, USED, name_of, outputs_behind, read_used
+from asr.store import RECORD, STAGES, USED, name_of, outputs_behind, read_used, stage_cpu_s
 from asr.systems import GrammarName
+from asr.training.speech import read_left_out
+from foundation.errors import suggestion
 
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split
 
@@ -75,6 +83,11 @@ class Finished:
     def config(self) -> Mapping[str, Any]:
         """What ``config.json`` says: recipe, preset, configuration."""
         return read_object(self.directory / CONFIG)
+
+    @property
+    def typed(self) -> str:
+        """The experiment directory as one types it; no page tells where on the machine that lies."""
+        return shlex.quote(self.directory.name if self.directory.is_absolute() else str(self.directory))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -162,6 +175,88 @@ class Finished:
     def records(self) -> dict[str, Mapping[str, Any]]:
         """Return ``stage.json`` of each stage, by its name."""
         return {name: _record(path) for name, path in self.stages.items()}
+
+    @cached_property
+    def sizes(self) -> dict[str, ModelSize]:
+        """What each model costs, by its name, in the order of the results."""
+        return {model: self._size(model) for model in self.models}
+
+    def _size(self, model: str) -> ModelSize:
+        place = self.directory / MODELS / model
+        if not place.is_dir():
+            return ModelSize(model)
+        n_bytes = sum(path.stat().st_size for path in place.iterdir() if path.is_file())
+        behind = outputs_behind(self.all_stages, {f"recognizer-{model}"})
+        return ModelSize(
+            model,
+            n_centers_of(load_model(place)),
+            round(n_bytes / 1e6, 2),
+            round(sum(map(stage_cpu_s, behind)), 1) or None,
+            self.decoding_cpu_s_per_s(model),
+        )
+
+    def decoding_cpu_s_per_s(self, model: str) -> float | None:
+        """Return CPU seconds for a second of the test set and a grammar, without those for the cepstra."""
+        data, n_grammars = read_data(self.directory / MODELS / model), len(self.grammars("test", model))
+        if data is None or "test" not in data.amounts:
+            return None
+        tested = [path for path in self.all_stages if name_of(path.name) == f"test-{model}"]
+        cpu_s, heard_s = sum(map(stage_cpu_s, tested[-1:])), 3600 * data.amounts["test"].hours * n_grammars
+        return round(cpu_s / heard_s, 4) if cpu_s and heard_s else None
+
+    def left_out(self, model: str) -> LeftOut:
+        """Return the utterances of the training data that a model has not learned from."""
+        data = read_data(self.directory / MODELS / model)
+        splits = ["train"] if data is None else list(data.trained_on)
+        name = on_splits("fitting" if on_splits("fitting", splits) in self.stages else "usable", splits)
+        ids = read_left_out(self.stages[name]) if name in self.stages else frozenset[str]()
+        n_all = sum(len(self.corpus(split)) for split in splits)
+        n_read = n_all if data is None else sum(amount.n_utterances for amount in data.training)
+        return LeftOut(tuple(splits), tuple(sorted(ids)), max(n_all - n_read, 0), n_all)
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """What a model costs; None is not known.
+
+    Attributes
+    ----------
+    model : its name
+    n_centers : distinct centres of its discriminants (support vectors of an SVM), or its Gaussians
+    megabytes : what decoding needs of it on disk
+    training_cpu_s : CPU seconds of all steps that it was made from, with those that models share
+    decoding_cpu_s_per_s : CPU seconds for a second of the test set and a grammar, without its cepstra
+    """
+
+    model: str
+    n_centers: int | None = None
+    megabytes: float | None = None
+    training_cpu_s: float | None = None
+    decoding_cpu_s_per_s: float | None = None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What of the training data was not learned from.
+
+    Attributes
+    ----------
+    splits : those that are learned from
+    ids : utterances without a known word, or whose text is far off what is heard
+    n_unread : utterances whose recordings could not be used
+    n_all : utterances that there are
+    """
+
+    splits: tuple[str, ...]
+    ids: tuple[str, ...]
+    n_unread: int
+    n_all: int
+
+
+def n_centers_of(model: AcousticModel) -> int | None:
+    """Return the number of distinct centres of a model's discriminants; of a GMM that of its Gaussians."""
+    found = describe(uncombined(model.emissions))
+    return found.get("centers", found.get("gaussians"))
 
 
 @dataclass(frozen=True)
@@ -259,5 +354,6 @@ def _used(root: Path, directory: Path) -> frozenset[str] | None:
 
 def _one_of(directory: Path, what: str, asked: str | None, known: Any, default: str) -> str:
     if asked is not None and asked not in known:
-        raise ConfigError(f'{directory}: no {what} "{asked}"; expected one of: {", ".join(known)}')
+        hint = suggestion(asked, known)
+        raise ConfigError(f'{directory}: no {what} "{asked}"{hint}; expected one of: {", ".join(known)}')
     return asked or default

@@ -249,6 +249,90 @@ def format_comparison(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class Contestant:
+    """One of several models that were evaluated on the same utterances.
+
+    Attributes
+    ----------
+    experiment, model, grammar : which it is
+    accuracy : its word accuracy
+    comparison : with the first of them, which is A; None of the first
+    """
+
+    experiment: str
+    model: str
+    grammar: str
+    accuracy: WordAccuracy
+    comparison: Comparison | None
+
+
+def format_contest(contestants: Sequence[Contestant], left_out: Mapping[str, str]) -> str:
+    """Return a table with a line for each model, and what its last columns are."""
+    head = ["", "experiment", "model", "grammar", "word acc %", "95 % interval", "sent acc %"]
+    head += ["over 1", "95 % interval", "p"]
+    rows = [
+        [
+            str(n),
+            each.experiment,
+            each.model,
+            each.grammar,
+            f"{each.accuracy.word_accuracy:.2f}",
+            "{:.1f}–{:.1f}".format(*each.accuracy.interval),
+            f"{each.accuracy.sentence_accuracy:.1f}",
+            *(
+                ["", "", ""]
+                if each.comparison is None
+                else [
+                    f"{each.comparison.difference:+.2f}",
+                    "{:+.1f} to {:+.1f}".format(*each.comparison.interval),
+                    f"{each.comparison.p_value:.2g}",
+                ]
+            ),
+        ]
+        for n, each in enumerate(contestants, 1)
+    ]
+    accuracy = contestants[0].accuracy
+    lines = [
+        *columns([head, *rows], "><<<>>>>>>"),
+        "",
+        f"{_count(len(accuracy.utterances), 'utterance')} with {_count(accuracy.words, 'word')}, "
+        "the same for all. Over 1: points more than the first, with interval and p by the paired "
+        "bootstrap over utterances; they say nothing of other speakers or of another training.",
+    ]
+    if left_out:
+        named = listed([f"{name} ({why})" for name, why in left_out.items()], _N_NAMED)
+        lines.append(f"left out: {_count(len(left_out), 'utterance')}: {named}")
+    return "\n".join(lines)
+
+
+def contest_record(contestants: Sequence[Contestant], left_out: Mapping[str, str]) -> dict[str, Any]:
+    """Return the same as JSON can hold it."""
+    return {
+        "systems": [
+            {
+                "experiment": each.experiment,
+                "model": each.model,
+                "grammar": each.grammar,
+                **_counts_json(each.accuracy.counts),
+                "interval": list(each.accuracy.interval),
+                "sentence_accuracy": each.accuracy.sentence_accuracy,
+                "difference": None
+                if each.comparison is None
+                else {
+                    "points": each.comparison.difference,
+                    "interval": list(each.comparison.interval),
+                    "p_value": each.comparison.p_value,
+                    "sign_test_p_value": each.comparison.sign_test_p_value,
+                },
+            }
+            for each in contestants
+        ],
+        "utterances": len(contestants[0].accuracy.utterances),
+        "left_out": dict(left_out),
+    }
+
+
 def accuracy_record(accuracy: WordAccuracy) -> dict[str, Any]:
     """Return what `json.dumps` accepts; the word accuracy of a speaker without words is None."""
     return {
@@ -311,7 +395,7 @@ def _speaker_lines(speakers: Iterable[SpeakerAccuracy]) -> list[str]:
         for s in speakers
     ]
     header = ["speaker", "accuracy", "words", "sub", "del", "ins", "correct utterances"]
-    return _columns([header, *rows], "<>>>>>>") if rows else []
+    return columns([header, *rows], "<>>>>>>") if rows else []
 
 
 def _confusion_lines(confusions: Sequence[Confusion], n_shown: int) -> list[str]:
@@ -320,10 +404,10 @@ def _confusion_lines(confusions: Sequence[Confusion], n_shown: int) -> list[str]
     ]
     n_hidden = len(confusions) - len(rows)
     hidden = [f"({n_hidden} more kinds of error)"] if rows and n_hidden else []
-    return [*_columns([["errors", "reference", "recognised"], *rows], "><<"), *hidden] if rows else []
+    return [*columns([["errors", "reference", "recognised"], *rows], "><<"), *hidden] if rows else []
 
 
-def _columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
+def columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
     """Return one line per row, each cell padded to the width of its column; a side is "<" or ">"."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     forms = [f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True)]

@@ -13,7 +13,6 @@ error it has no width), they are exact ones of as many independent words as the 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import betaincinv
 
+from asr.corpora.utterances import are_speakers_known
 from asr.errors import ConfigError, ScoringError
 from asr.scoring.edit_distance import (
     Confusion,
@@ -33,7 +33,7 @@ from asr.scoring.edit_distance import (
     count_errors,
 )
 from foundation.arrays import Floats, Longs
-from foundation.errors import did_you_mean
+from foundation.errors import suggestion
 
 if TYPE_CHECKING:
     from asr.corpora.corpus import Corpus
@@ -224,8 +224,8 @@ def score(
 
 
 def accuracy_of(corpus: Corpus, decoded: Sequence[Hypothesis]) -> WordAccuracy:
-    """Return the word accuracy of hypotheses against the transcripts of a corpus, by speaker too."""
-    speakers = {u.utterance_id: u.speaker for u in corpus}
+    """Return the word accuracy of hypotheses against the transcripts of a corpus, by known speakers too."""
+    speakers = {u.utterance_id: u.speaker for u in corpus} if are_speakers_known(corpus) else None
     texts = {i: h.text for i, h in zip(corpus.ids, decoded, strict=True)}
     return score(corpus.text, texts, speakers=speakers)
 
@@ -339,8 +339,7 @@ def _named(ids: Sequence[str], candidates: Iterable[str] = ()) -> str:
     """Return the first few ids, each with the nearest candidate."""
     names = []
     for utterance_id in ids[:_N_NAMED]:
-        nearest = difflib.get_close_matches(utterance_id, candidates, n=1)
-        names.append(f'"{utterance_id}"{did_you_mean(nearest)}')
+        names.append(f'"{utterance_id}"{suggestion(utterance_id, candidates)}')
     n_left_out = len(ids) - len(names)
     return ", ".join(names) + (f" and {n_left_out} more" if n_left_out else "")
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from asr.config import Speakers
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, recording_marks, source_marks
 from asr.corpora.wording import (
@@ -63,12 +64,14 @@ class Source:
     corpus_dir : raw corpus, None if the recipe makes its own
     root : the experiment directory, which a recipe without a corpus gets in its place
     marks : those of the raw corpus's files when the run began
+    speakers : who speaks in it, as of `read_corpus`, where the recipe asks for that
     """
 
     loaded: LoadedRecipe
     corpus_dir: Path | None
     root: Path
     marks: Marks
+    speakers: Speakers = "auto"
 
     def changed(self) -> list[str]:
         """Return the names of the raw corpus's files that are no longer as they were when the run began."""
@@ -215,9 +218,10 @@ def prepare(directory: Path, *, source: Source) -> None:
 
     A mistake in the recipe is one line, its traceback is in the log.
     """
-    name = source.loaded.name
+    name, recipe = source.loaded.name, source.loaded.recipe
+    options = {"speakers": source.speakers} if recipe.asks_for_speakers else {}
     try:
-        source.loaded.recipe.prepare(source.corpus_dir or source.root, directory)
+        recipe.prepare(source.corpus_dir or source.root, directory, **options)
     except (AsrError, OSError, MemoryError):
         raise
     except Exception as error:
@@ -294,10 +298,13 @@ def why_letters(corpora: Mapping[str, Corpus], lexicon: Lexicon) -> str:
 
 
 def may_be_whole(found: Found, wanted: str) -> bool:
-    """Return whether there are words as wholes, or a choice: by what is wanted, ``auto`` leaves it open."""
-    if found.lexicon == "lexicon" or wanted == "auto":
-        return found.lexicon != "lexicon" and not found.why_letters
-    return wanted != found.lexicon or wanted == "words"
+    """Return whether there are words as wholes, or a choice: by what is wanted, ``auto`` leaves it open.
+
+    Words of commands that were recorded on the page are wholes already, if only by the number of letters.
+    """
+    if found.lexicon == "letters":
+        return wanted == "words" or (wanted == "auto" and not found.why_letters)
+    return found.lexicon == "words"
 
 
 def write_grammars(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -18,8 +19,11 @@ import soundfile
 from threadpoolctl import threadpool_limits
 
 import asr.experiment as experiment_module
-from asr import AsrError, Recognizer, clean, train
+from asr import AsrError, Recognizer, clean, decode, evaluate, train
+from asr.corpora.amounts import read_data
 from asr.errors import ConfigError, ExperimentError
+from asr.planning.plan import plan
+from asr.planning.table import plan_table
 from asr.progress import terminal_messages
 from asr.reports.finished import Finished, scored
 from asr.scoring.results import read_results, write_results
@@ -377,8 +381,8 @@ class TestModelsAddUp:
         assert {row.model for row in rows} == {"gmm2"}
         (line,) = [text for text in caplog.messages if text.startswith("results of ")]
         assert line == (
-            "results of gmm1 go: they are of other recordings, transcripts or words than these, or of an "
-            "earlier version; train them again to compare them"
+            "results of gmm1 go: they are of other recordings, transcripts, words or splits than these, or "
+            "of an earlier version; train them again to compare them"
         )
         whys = {each.path.name: each.why for each in clean(out).found}
         assert whys["gmm1"] == "no row of the results is of this model"
@@ -613,7 +617,7 @@ class TestRefused:
         for options, message in (
             ({"models": ["gmm"]}, r'"gmm" has 8 Gaussians .* got 1, 2; train gmm1 or gmm2'),
             ({"models": ["gmn"]}, r'"gmn" is not known \(did you mean "gmm"\?\)'),
-            ({"models": ["gmm2"], "preset": "bst"}, r'preset "bst" is not known; expected one of: best'),
+            ({"models": ["gmm2"], "preset": "bst"}, r'preset "bst" is not known .*; expected one of: best'),
             (
                 {"models": ["gmm2"], "settings": (*settings, "context=3")},
                 r"--set front_end\.context: belongs to gmm-lda, and hybrids with .*; got gmm2, which",
@@ -650,10 +654,9 @@ class TestRefused:
             train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
         grammar.unlink()
         recording.write_bytes(recording.read_bytes()[:2000])
-        with pytest.raises(
-            AsrError, match=r"1 of 5 recordings of (dev|test) cannot be used(.|\n)*0\.wav: truncated"
-        ):
-            train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
+        stop = (*settings, "unusable=stop")
+        with pytest.raises(AsrError, match=r"1 of \d+ recordings of train cannot .*\n.*0\.wav: truncated"):
+            train("folder", corpus=corpus, out=out, models=["gmm2"], settings=stop)
         assert not any(name.startswith(("start", "gmm")) for name in stage_names(out))
 
     def test_grammar_without_its_file(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:
@@ -737,3 +740,98 @@ def test_a_pronunciation_that_changes_no_model_is_published(
         (corpus / "lexicon.txt").write_text("".join(words) + f"NEW {pronunciation}\n")
         train("folder", corpus=corpus, out=out, models=["gmm2"], settings=(*settings, "grammars=bigram"))
         assert f"NEW {pronunciation}\n" in (out / "models/gmm2/lexicon.txt").read_text()
+
+
+@pytest.fixture(scope="module")
+def flat(tones: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the recordings of the tone language in one folder, in names that tell nothing."""
+    folder = tmp_path_factory.mktemp("unknown") / "flat"
+    folder.mkdir()
+    for n, wav in enumerate(sorted(tones.rglob("*.wav"))):
+        shutil.copyfile(wav, folder / f"u{n:02d}.wav")
+        shutil.copyfile(wav.with_suffix(".txt"), folder / f"u{n:02d}.txt")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def unknown(flat: Path, settings: tuple[str, ...]) -> Path:
+    """Return an experiment on them of which nobody has said who speaks."""
+    out = flat.parent / "unknown"
+    train("folder", corpus=flat, out=out, models=["gmm2"], settings=settings)
+    return out
+
+
+@pytest.fixture(scope="module")
+def of_one(flat: Path, settings: tuple[str, ...]) -> Path:
+    """Return an experiment on them of which somebody has said that one person speaks."""
+    out = flat.parent / "one"
+    train("folder", corpus=flat, out=out, models=["gmm2"], settings=[*settings, "speakers=one"])
+    return out
+
+
+class TestSpeakers:
+    """Who speaks in a flat folder: an assumption, or as a person says."""
+
+    def test_what_is_recorded(self, unknown: Path, of_one: Path) -> None:
+        found = {}
+        for name, out in (("unknown", unknown), ("one", of_one)):
+            data = read_data(out / "models/gmm2")
+            assert data is not None
+            config = json.loads((out / "config.json").read_text())["config"]
+            assert config["speakers"] == data.speakers
+            found[name] = data.speakers, {split: a.n_speakers for split, a in data.amounts.items()}
+        assert found == {
+            "unknown": ("auto", {"train": 0, "dev": 0, "test": 0}),
+            "one": ("one", {"train": 1, "dev": 1, "test": 1}),
+        }
+
+    def test_no_speaker_is_called_short(self, unknown: Path, of_one: Path) -> None:
+        for out in (unknown, of_one):
+            assert "speakers have less than 10 s" not in (out / "log.txt").read_text()
+        assert "perhaps the same voices as train" in (unknown / "log.txt").read_text()
+
+    def test_each_recording_by_itself_is_what_is_assumed(
+        self, flat: Path, unknown: Path, tmp_path: Path, settings: tuple[str, ...]
+    ) -> None:
+        out = tmp_path / "recordings"
+        train("folder", corpus=flat, out=out, models=["gmm2"], settings=[*settings, "speakers=recordings"])
+        model = "models/gmm2/model.safetensors"
+        assert (out / model).read_bytes() == (unknown / model).read_bytes()
+
+    def test_one_person_is_normalised_as_one(self, unknown: Path, of_one: Path) -> None:
+        model = "models/gmm2/model.safetensors"
+        assert (of_one / model).read_bytes() != (unknown / model).read_bytes()
+
+    def test_other_corpora_are_taken_alike(
+        self, flat: Path, tones: Path, unknown: Path, of_one: Path
+    ) -> None:
+        def speakers(out: Path, corpus: Path, **options: Any) -> list[str]:
+            accuracy, _ = evaluate(out, corpus, **options)
+            assert accuracy.word_accuracy > 90
+            return [s.speaker for s in accuracy.speakers]
+
+        folders = [f"speaker_{n}" for n in range(8)]
+        assert speakers(unknown, flat) == []
+        assert speakers(of_one, flat) == speakers(unknown, flat, speakers="one") == ["one"]
+        assert speakers(of_one, flat, speakers="recordings") == []
+        assert speakers(of_one, tones) == speakers(unknown, tones) == folders
+
+    def test_decoding_one_person_is_decoding_the_same_speaker(self, flat: Path, unknown: Path) -> None:
+        wavs = sorted(flat.glob("*.wav"))[:3]
+        told, same = decode(unknown, wavs, speakers="one"), decode(unknown, wavs, same_speaker=True)
+        assert told == same
+        assert decode(unknown, wavs, speakers="recordings") == decode(unknown, wavs) != same
+
+    def test_recipes_that_know_are_not_told(self, tones: Path, tmp_path: Path) -> None:
+        with pytest.raises(
+            ConfigError, match=r'speakers=one: the recipe "an4" knows who speaks, expected one'
+        ):
+            train("an4", corpus=tones, out=tmp_path, models=["gmm"], settings=["speakers=one"])
+
+    def test_the_plan_does_not_count_them(self, flat: Path, tones: Path) -> None:
+        tables = [
+            plan_table(plan("folder", corpus=corpus, models=["gmm"], settings=settings))
+            for corpus, settings in ((flat, []), (flat, ["speakers=one"]), (tones, []))
+        ]
+        rows = [re.search(r"^train +\S+ +\d+ +(\S+) ", table, re.MULTILINE) for table in tables]
+        assert [row and row[1] for row in rows] == ["?", "1", "6"]

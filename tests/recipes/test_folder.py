@@ -1,6 +1,7 @@
 """The preparation of recordings of one's own."""
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -46,6 +47,43 @@ def test_by_speaker(tmp_path: Path, n_speakers: int, n_test: int, n_dev: int) ->
     sizes = {name: len(found) for name, found in speakers.items()}
     assert sizes == {"train": n_speakers - n_test - n_dev, "dev": n_dev, "test": n_test}
     assert set().union(*speakers.values()) == {f"s{i:02d}" for i in range(n_speakers)}
+
+
+@pytest.mark.parametrize("told", ["auto", "one", "recordings"])
+def test_a_flat_folder_is_cut_by_recordings(
+    tmp_path: Path, told: Literal["auto", "one", "recordings"], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    folder.prepare(write_folder(tmp_path / "in", *(f"u{i:02d}" for i in range(20))), tmp_path / "out", told)
+    parts = prepared(tmp_path / "out")
+    assert {name: part.ids for name, part in parts.items() if name != "train"} == {
+        "test": ("u00", "u10"),
+        "dev": ("u05", "u15"),
+    }
+    (said,) = [line for line in caplog.messages if line.startswith("dev and test")]
+    certain = "the same voices as train, figures say nothing of other people"
+    perhaps = "perhaps the same voices as train, figures need not hold for other people"
+    assert said == f"dev and test: {certain if told == 'one' else perhaps}"
+    assert {name: part.speakers for name, part in parts.items()}["test"] == (
+        ("one",) if told == "one" else ("u00", "u10")
+    )
+
+
+def test_recordings_of_unknown_speakers_are_not_cut_apart(tmp_path: Path) -> None:
+    long = tmp_path / "in"
+    for n in range(6):
+        write_folder(long, f"u{n}", text="")
+        (long / f"u{n}.txt").unlink()
+        captions = [f"{k}\n00:00:00,0{2 * k}0 --> 00:00:00,0{2 * k + 2}0\nyes\n" for k in range(1, 4)]
+        (long / f"u{n}.srt").write_text("\n".join(captions))
+    folder.prepare(long, tmp_path / "out")
+    parts = prepared(tmp_path / "out")
+    assert {name: part.speakers for name, part in parts.items()} == {
+        "train": ("u1", "u2", "u4", "u5"),
+        "dev": ("u3",),
+        "test": ("u0",),
+    }
+    assert [len(parts[name]) for name in SPLITS] == [12, 3, 3]
 
 
 def test_dev_and_test_are_cut_from_what_can_be_used(tmp_path: Path) -> None:

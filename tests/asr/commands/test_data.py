@@ -21,7 +21,12 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
     ("line", "function", "arguments", "options"),
     [
         ("validate c --lexicon l", "decoder.lexicon.Lexicon.read", (Path("l"),), {}),
-        ("validate c --text en", "validate", (Path("c"),), {"lexicon": None, "text": "en"}),
+        (
+            "validate c --text en --speakers one",
+            "validate",
+            (Path("c"),),
+            {"lexicon": None, "text": "en", "speakers": "one"},
+        ),
         (
             "validate c --show-text",
             "asr.corpora.validation.transcripts_as_read",
@@ -212,6 +217,7 @@ Refused = Callable[[str], str]
                 "text": "plain",
                 "show_text": False,
                 "suspicious": False,
+                "speakers": None,
                 "correct": [],
                 "leave_out": [],
                 "corpus": Path("c"),

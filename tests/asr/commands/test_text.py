@@ -102,6 +102,24 @@ class TestAccuracyOfFiles:
         ]
         assert [text.split()[2] for text in said] == ["25.00", "100.00"]
 
+    def test_what_holds_no_hypotheses_is_refused(self, run: Run, tmp_path: Path) -> None:
+        """An empty file is no recogniser that hears nothing, a master label file no text of Kaldi's."""
+        reference, empty, labels = (tmp_path / name for name in ("ref", "empty", "labels.mlf"))
+        reference.write_text("u1 ONE TWO\n")
+        empty.write_text("\n")
+        labels.write_text('#!MLF!#\n"*/u1.lab"\nONE\nTWO\n.\n')
+        assert run("score", reference, empty) == (
+            2,
+            "",
+            f"asr: {empty}: no utterance in it, expected those of {reference}; check the file\n",
+        )
+        assert f"{empty}: no utterance in it" in run("score", reference, reference, "--against", empty)[2]
+        code, out, errors = run("score", reference, labels)
+        assert (code, out) == (2, "")
+        assert errors.startswith(
+            f"asr: {labels}: a master label file of HTK, expected a line for each utterance"
+        )
+
     def test_the_counts_of_hresults(self, tmp_path: Path) -> None:
         (tmp_path / "r").write_text("u1 a b c\nu2 x y\n")
         (tmp_path / "h").write_text("u1 c d e\nu2 x y\n")
@@ -180,7 +198,7 @@ def test_after_the_demo_come_commands_that_a_shell_understands() -> None:
     assert words == [
         ["asr", "info", "my exp"],
         ["asr", "decode", "my exp", "my exp/new.wav"],
-        ["asr", "train", "folder", "--corpus", "MY_RECORDINGS", "--out", "exp/mine"],
+        ["asr", "train", "MY_RECORDINGS", "--out", "exp/mine"],
     ]
 
 

@@ -50,6 +50,33 @@ def test_amount() -> None:
     )
 
 
+def flat(*transcripts: str) -> Corpus:
+    """Return a corpus of which nobody knows who speaks."""
+    names = [f"{n:04d}" for n in range(len(transcripts))]
+    return Corpus(
+        tuple(
+            Utterance(name, Path(f"{name}.wav"), tuple(text.split()), name)
+            for name, text in zip(names, transcripts, strict=True)
+        )
+    )
+
+
+def test_speakers_that_are_not_known_are_not_counted() -> None:
+    corpus = flat("go left", "go right", "stop")
+    assert str(amount_of(corpus, lasting(corpus, 4))) == (
+        "12 seconds, 5 words, 4 of them different, in 3 utterances"
+    )
+    said = [note.what for note in judgement({"train": corpus}, {"train": lasting(corpus, 4)}, None)]
+    assert not any("less than 10 s" in line for line in said)
+    assert (
+        "; if one person speaks it will know this voice only; say who speaks where there are several"
+        in said[-1]
+    )
+    known = corpus_of(3, "go left", "go right", "stop")
+    said = [note.what for note in judgement({"train": known}, {"train": lasting(known, 4)}, None)]
+    assert any(line.startswith("3 of 3 speakers have less than 10 s: s0 (4 s)") for line in said)
+
+
 def test_a_corpus_like_one_that_was_measured() -> None:
     words = ["ONE", "TWO", "THREE", "FOUR", *(f"w{i}" for i in range(96))]
     train = corpus_of(74, *[f"{' '.join(words[k::20])} one" for k in range(20)] * 50)

@@ -63,6 +63,22 @@ def test_notes_say_how_much_there_is_and_what_to_record_next(tmp_path: Path) -> 
     assert "record more: below 18 minutes every minute counts" in advice
 
 
+def test_speakers_that_nobody_knows_are_not_short(tmp_path: Path) -> None:
+    flat = write_folder(tmp_path, {f"u{i}": "ZERO ONE NINETY" for i in range(4)})
+    assert notes_of(flat)[1] == ".: 4 seconds, 12 words, 3 of them different, in 4 utterances"
+    assert not any("less than 10 s" in line for line in notes_of(flat))
+    told = [str(problem) for problem in validate(flat, lexicon=LEXICON, speakers="one")]
+    assert any("4 seconds of 1 speaker(s), 12 words" in line for line in told)
+
+
+def test_splits_of_unknown_speakers_share_none_that_are_known(tmp_path: Path) -> None:
+    for name in ("train", "test"):
+        write_folder(tmp_path / name, {f"{name}{i}": "ZERO ONE NINETY" for i in range(2)})
+    assert not any("speaker(s) in both" in str(problem) for problem in validate(tmp_path, lexicon=LEXICON))
+    told = [str(problem) for problem in validate(tmp_path, lexicon=LEXICON, speakers="one")]
+    assert any("1 speaker(s) in both train and test: " in line for line in told)
+
+
 def fill(content: bytes) -> Callable[[Path], object]:
     return lambda path: path.write_bytes(content)
 
