@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
@@ -30,7 +31,7 @@ from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.model_directories import DEFAULT_MODEL, MODELS, SWEEP
 from asr.formats.transcripts import read_transcripts
 from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pieces, pipeline
-from asr.progress import log_file, say, warnings_once, whole
+from asr.progress import duration, log_file, say, warnings_once, whole
 from asr.recipe import LoadedRecipe, check_corpus, is_known_recipe, load_recipe
 from asr.scoring.results import RESULTS, Result, best_model, rows_before, write_results
 from asr.scoring.scoring import Transcripts
@@ -156,8 +157,12 @@ class Experiment:
         if not briefly and may_be_done:
             self._say_what(systems)
             tell_of_changes(outlook, self.store.root)
-        with whole(pieces(outlook, {split: len(corpus) for split, corpus in self.found.corpora.items()})):
+        started_s = time.monotonic()
+        n_utterances = {split: len(corpus) for split, corpus in self.found.corpora.items()}
+        with whole(pieces(outlook, n_utterances), briefly=briefly):
             steps = self._made(systems, briefly)
+        if not briefly:
+            say(f"done in {duration(time.monotonic() - started_s)}")
         # 3. The results.
         results = [*earlier, *(row for name in models for row in self._rows(name, steps))]
         self._list_suspicious(steps, systems, briefly=briefly)
@@ -221,8 +226,8 @@ class Experiment:
             say(f"{listed([*replaced])}: of another preset until now, trained again with {self.preset}")
         if others and inputs != self._inputs():
             say(
-                f"results of {listed(others)} go: they are of other recordings, transcripts or words than "
-                "these, or of an earlier version; train them again to compare them"
+                f"results of {listed(others)} go: they are of other recordings, transcripts, words or splits "
+                "than these, or of an earlier version; train them again to compare them"
             )
             return []
         known = [self.store.directory / name for name in self.store.used.of_before]

@@ -381,8 +381,8 @@ class TestModelsAddUp:
         assert {row.model for row in rows} == {"gmm2"}
         (line,) = [text for text in caplog.messages if text.startswith("results of ")]
         assert line == (
-            "results of gmm1 go: they are of other recordings, transcripts or words than these, or of an "
-            "earlier version; train them again to compare them"
+            "results of gmm1 go: they are of other recordings, transcripts, words or splits than these, or "
+            "of an earlier version; train them again to compare them"
         )
         whys = {each.path.name: each.why for each in clean(out).found}
         assert whys["gmm1"] == "no row of the results is of this model"
