@@ -617,7 +617,7 @@ class TestRefused:
         for options, message in (
             ({"models": ["gmm"]}, r'"gmm" has 8 Gaussians .* got 1, 2; train gmm1 or gmm2'),
             ({"models": ["gmn"]}, r'"gmn" is not known \(did you mean "gmm"\?\)'),
-            ({"models": ["gmm2"], "preset": "bst"}, r'preset "bst" is not known; expected one of: best'),
+            ({"models": ["gmm2"], "preset": "bst"}, r'preset "bst" is not known .*; expected one of: best'),
             (
                 {"models": ["gmm2"], "settings": (*settings, "context=3")},
                 r"--set front_end\.context: belongs to gmm-lda, and hybrids with .*; got gmm2, which",
@@ -654,10 +654,9 @@ class TestRefused:
             train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
         grammar.unlink()
         recording.write_bytes(recording.read_bytes()[:2000])
-        with pytest.raises(
-            AsrError, match=r"1 of 5 recordings of (dev|test) cannot be used(.|\n)*0\.wav: truncated"
-        ):
-            train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
+        stop = (*settings, "unusable=stop")
+        with pytest.raises(AsrError, match=r"1 of \d+ recordings of train cannot .*\n.*0\.wav: truncated"):
+            train("folder", corpus=corpus, out=out, models=["gmm2"], settings=stop)
         assert not any(name.startswith(("start", "gmm")) for name in stage_names(out))
 
     def test_grammar_without_its_file(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:
