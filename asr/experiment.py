@@ -39,7 +39,7 @@ from asr.spotting.rejection import copy_chosen, rows_of_chosen
 from asr.store import STAGES, Outlook, StageStore, Step, key, name_of, outputs_behind
 from asr.systems import HybridSystem, System, find_system
 from asr.training.choice import values_of
-from asr.training.fit import read_suspicious, write_suspicious
+from asr.training.fit import in_order, read_suspicious, verdict, write_suspicious
 from asr.training.recognition import read_rows
 from asr.training.speech import forget, read_lexicon, read_speech
 from asr.training.task import Found, Source, found_in
@@ -297,16 +297,15 @@ class Experiment:
     def _list_suspicious(
         self, steps: Mapping[str, Step], systems: Mapping[str, System], *, briefly: bool
     ) -> None:
-        """Write what looks as if it were wrong in the training data, and say how much there is."""
+        """Write what looks as if it were wrong in any split, and say how much there is."""
         judge, final = judge_of(systems.values(), self.config), final_splits(self.found, self.config)
-        fit = steps[on_splits(f"fit-{judge.n_components}", final)]
-        found, n_utterances = read_suspicious(self.path(fit))
+        names = [on_splits(f"fit-{judge.n_components}", final)]
+        names += [f"judged-{split}" for split in self.found.splits if split not in final]
+        judged = [read_suspicious(self.path(steps[name])) for name in names]
+        found, n_utterances = in_order(s for rows, _ in judged for s in rows), sum(n for _, n in judged)
         write_suspicious(found, n_utterances, self.out)
-        if found and not briefly:
-            say(
-                f"{len(found)} of {n_utterances} utterances look as if text or sound were wrong; "
-                f"asr validate {self.out} --suspicious lists them"
-            )
+        if not briefly and (line := verdict(len(found), n_utterances)):
+            say(f"{line}: asr validate {self.out} --suspicious")
 
     def _warn_of_another_corpus(self) -> None:
         """Warn that results of another corpus are about to be replaced."""

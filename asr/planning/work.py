@@ -42,7 +42,14 @@ from asr.training.choice import N_CLASSES
 from asr.training.fit import N_WRONG_PAIRS, n_wrong_each
 from asr.training.gmm import start_mixtures, train_mixtures
 from asr.training.heard_words import MOST_FRAMES, choose_units, learn_pronunciations
-from asr.training.learned_from import N_HEARD, choose_fitting, find_usable, judge_fit, learn_confidence
+from asr.training.learned_from import (
+    N_HEARD,
+    choose_fitting,
+    find_usable,
+    judge_fit,
+    judge_others,
+    learn_confidence,
+)
 from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
 from asr.training.speech import compute_features
 from asr.training.task import find_words, prepare, write_grammars
@@ -442,6 +449,7 @@ _KINDS: Mapping[Callable[..., Any], Kind] = {
     start_with_projection: Kind("GMM", "frames", _frames, is_shared=False),
     train_mixtures: Kind("GMM", "frames × passes × Gaussians", _passes),
     judge_fit: Kind("alignment", "frames × transcripts", _judged),
+    judge_others: Kind("alignment", "frames × transcripts", _judged),
     choose_fitting: Kind("alignment", "utterances", _utterances, is_shared=False),
     align_speech: Kind("alignment", "frames", _frames),
     find_units: Kind("alignment", "frames", _frames),
