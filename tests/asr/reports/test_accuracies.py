@@ -184,11 +184,11 @@ def test_what_it_learned_from_and_what_was_left_out(chosen: Choice, monkeypatch:
     learned, left_out = learned_from(chosen)
     assert re.match(r"Learned on \d+ \w+ 20\d\d from corpus: train, \d+ seconds of 6 speaker", learned)
     assert left_out == "Of 35 utterances none was left out."
-    some = LeftOut(("train", "dev"), ("u1", "u2"), 1, 35)
+    some = LeftOut(("train", "dev"), ("u1", "u2"), 1, 35, ("u7",))
     monkeypatch.setattr(Finished, "left_out", lambda self, model: some)
     assert learned_from(chosen)[1] == (
-        "Of 35 utterances left out: 2 whose text is not what is heard, or in no known words (u1, u2) "
-        "and 1 that cannot be read."
+        "Of 35 utterances left out: 2 whose text is not what is heard, or in no known words (u1, u2), "
+        "1 by hand (u7) and 1 that cannot be read."
     )
 
 
