@@ -250,8 +250,12 @@ class Whole:
 
     def status(self) -> str:
         """Return what is done now, and how long the rest will take."""
-        says = self._now.says if self._now else self._told or "getting ready"
-        return f"{says}; {about(self.rest_s())} to go"
+        return f"{self.says}; {about(self.rest_s())} to go"
+
+    @property
+    def says(self) -> str:
+        """What is done now."""
+        return self._now.says if self._now else self._told or "getting ready"
 
 
 @contextmanager
@@ -285,7 +289,8 @@ def _drawn(work: Whole) -> Iterator[None]:
         def draw() -> None:
             while True:
                 bar.n = 100 * work.share()
-                bar.set_description_str(work.status())
+                # The end of the line is cut where a terminal is narrow.
+                bar.set_description_str(f"{about(work.rest_s())} to go: {work.says}")
                 if stopped.wait(_REFRESHED_S):
                     return
 
