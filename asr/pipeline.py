@@ -636,6 +636,8 @@ def _piece(step: Step, n_utterances: Mapping[str, int]) -> Piece:
     cost *= len(step.arguments.get("names", [""]))
     read = [step, *step.made_from.values()]
     splits = [given.arguments["split"] for given in read if given.make is compute_features]
+    if "-warp-" in step.name:
+        says = "reading recordings at other pitches"
     if step.name.endswith("-dev") and step.make is not compute_features:
         says += ", now with dev"
     return Piece(
