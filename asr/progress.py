@@ -251,9 +251,13 @@ class Whole:
 
     def status(self) -> str:
         """Return what is done now, and how long the rest will take."""
+        return f"{self.says}; {about(self.rest_s())} to go"
+
+    @property
+    def says(self) -> str:
+        """What is done now."""
         piece = self._now  # which another thread may change
-        says = piece.says if piece else self._told or "getting ready"
-        return f"{says}; {about(self.rest_s())} to go"
+        return piece.says if piece else self._told or "getting ready"
 
 
 @contextmanager
@@ -287,7 +291,8 @@ def _drawn(work: Whole) -> Iterator[None]:
         def draw() -> None:
             while True:
                 bar.n = 100 * work.share()
-                bar.set_description_str(work.status())
+                # The end of the line is cut where a terminal is narrow.
+                bar.set_description_str(f"{about(work.rest_s())} to go: {work.says}")
                 if stopped.wait(_REFRESHED_S):
                     return
 

@@ -196,7 +196,7 @@ class Finished:
         )
 
     def _n_centers(self, place: Path) -> int | None:
-        """Return the number of a model's centres; nothing where its plug-in is missing, or its file damaged."""
+        """Return the number of a model's centres; nothing of one that cannot be read."""
         try:
             return n_centers_of(load_model(place))
         except AsrError:
