@@ -373,8 +373,9 @@ def default_out(recipe: str, corpus: Path | None) -> Path:
     named = corpus.resolve() if is_own and corpus is not None else Path(recipe)
     out = Path("exp") / (named.name if named.is_dir() else named.stem)
     records = [read_object(out / name) for name in (CONFIG, SWEEP) if (out / name).is_file()]
-    wanted = None if corpus is None else str(corpus.absolute())
-    others = [r for r in records if (r.get("recipe"), r.get("corpus")) != (Path(recipe).stem, wanted)]
+    wanted = None if corpus is None else corpus.resolve()
+    found = [(r.get("recipe"), Path(r["corpus"]).resolve() if r.get("corpus") else None) for r in records]
+    others = [r for r, each in zip(records, found, strict=True) if each != (Path(recipe).stem, wanted)]
     if others:
         what = f"an experiment of {others[0].get('corpus') or 'the recipe ' + str(others[0].get('recipe'))}"
     elif not records and out.exists() and not (out / STAGES).is_dir():
