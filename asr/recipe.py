@@ -52,7 +52,8 @@ class Recipe:
     Attributes
     ----------
     prepare : ``prepare(corpus_dir, output_dir)`` writes ``train``, ``dev`` and ``test`` data directories,
-        ``lexicon.txt`` and, if the task has them, ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` or ``*.slf``
+        ``lexicon.txt`` and, if the task has them, ``commands.txt``, ``word_pairs.txt``, ``*.arpa``,
+        ``*.jsgf`` or ``*.slf``
     config : what differs from the defaults
     thesis : the hybrid of the preset ``thesis``
     models : names of the models that are trained if none are asked for

@@ -5,8 +5,8 @@ tables) are used as they are; missing parts are cut from train. With five speake
 cut, so that none is in two parts; otherwise utterances are cut. Speakers or utterances are sorted by code
 point; of every ten the first goes to test and the sixth to dev; of fewer than ten the first goes to test and
 the middle one to dev. The corpus's own lexicon is used if it has one (see `lexicon_of`), else each word is
-spelled by its letters. ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` and ``*.slf`` are copied. Of a corpus that
-is given by a table, these lie beside it.
+spelled by its letters. ``commands.txt``, ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` and
+``*.slf`` are copied. Of a corpus that is given by a table, these lie beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def prepare(corpus_dir: Path, output_dir: Path) -> None:
         write_corpus(part, output_dir / name)
     if own is not None:
         Lexicon.read(own).write(output_dir / "lexicon.txt")
-    names = ("word_pairs.txt", "*.arpa", "*.jsgf", "*.slf")
+    names = ("commands.txt", "word_pairs.txt", "*.arpa", "*.jsgf", "*.slf")
     for source in [path for d in sources for name in names for path in d.glob(name)]:
         if source.is_file():
             shutil.copyfile(source, output_dir / source.name)

@@ -85,7 +85,7 @@ def decode(
     grammar: str | None = None,
     n_best: int = 1,
     same_speaker: bool = False,
-    reject: bool = False,
+    reject: bool | None = None,
     keywords: bool = False,
 ) -> list[Hypothesis | AsrError]:
     """Return for each recording its words with times and confidences, or the error that prevented it.
@@ -99,7 +99,8 @@ def decode(
     model, grammar : names; by default the best on dev, and the last one of the recipe
     n_best : number of sentences wanted; those after the first are its ``alternatives``
     same_speaker : one person speaks in all recordings
-    reject : leave out words that were probably not spoken (`Recognizer.with_rejection`)
+    reject : whether words that were probably not spoken are left out (`Recognizer.with_rejection`); None:
+        only where the model has a list of commands
     keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     """
     from asr.recognizer import Recognizer
@@ -107,6 +108,8 @@ def decode(
     recognizer = Recognizer.load(experiment, model, grammar)
     if n_best > 1 and (reject or keywords):
         raise ConfigError("decode: got --nbest with --reject or --keywords; expected one of them")
+    if n_best > 1 and recognizer.one_each:
+        raise ConfigError("decode: got --nbest with a list of commands; expected --grammar bigram or another")
     recognizer = recognizer.with_options(n_best=n_best).sure(reject=reject, keywords=keywords)
     return recognizer.transcribe_all(recordings, same_speaker=same_speaker)
 
@@ -331,7 +334,7 @@ def evaluate(
     *,
     model: str | None = None,
     grammar: str | None = None,
-    reject: bool = False,
+    reject: bool | None = None,
 ) -> tuple[WordAccuracy, dict[str, Hypothesis | AsrError]]:
     """Return the word accuracy on a corpus, and by utterance id the words or the error that prevented them.
 
@@ -344,7 +347,8 @@ def evaluate(
     experiment : experiment directory, or a model's own
     corpus : a corpus in any layout
     model, grammar : names; by default the best on dev, and the last one of the recipe
-    reject : leave out words that were probably not spoken (`Recognizer.with_rejection`)
+    reject : whether words that were probably not spoken are left out (`Recognizer.with_rejection`); None:
+        only where the model has a list of commands
     """
     from asr.corpora.corpus import read_corpus
     from asr.corpora.speech_data import usable_cepstra
@@ -355,8 +359,8 @@ def evaluate(
     from features.audio import warn_of_low_rates
 
     recognizer = Recognizer.load(experiment, model, grammar)
-    if reject:
-        recognizer = recognizer.with_rejection()
+    if reject is not None:
+        recognizer = recognizer.sure(reject=reject)
     speech, _ = worded(read_corpus(corpus), recognizer.forms)
     if message := unknown_test_words_note([u.words for u in speech], recognizer.lexicon):
         logger.warning("%s", message)
@@ -385,6 +389,8 @@ def _words_or_errors(recognizer: Recognizer, data: SpeechData) -> dict[str, Hypo
     from asr.transcribe import decoded_or_errors, scored_speech
 
     def decode(places: Sequence[int]) -> list[Hypothesis]:
+        if recognizer.one_each:
+            return [recognizer.hear_command(data.corpus.utterances[n]) for n in places]
         cepstra, speakers = [data.cepstra[n] for n in places], [data.speakers[n] for n in places]
         return recognizer.decode(scored_speech(cepstra, speakers, recognizer.model))
 

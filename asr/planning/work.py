@@ -42,8 +42,15 @@ from asr.training.choice import N_CLASSES
 from asr.training.fit import N_WRONG_PAIRS, n_wrong_each
 from asr.training.gmm import start_mixtures, train_mixtures
 from asr.training.heard_words import MOST_FRAMES, learn_pronunciations
-from asr.training.learned_from import N_HEARD, choose_fitting, find_usable, judge_fit, learn_confidence
-from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
+from asr.training.learned_from import (
+    N_HEARD,
+    choose_fitting,
+    find_usable,
+    judge_fit,
+    learn_confidence,
+    leave_out_fold,
+)
+from asr.training.recognition import assemble_recognizer, decode_test, hear_commands, tune_decoder
 from asr.training.speech import compute_features
 from asr.training.task import find_words, prepare, write_grammars
 from decoder.lexicon import Lexicon
@@ -419,6 +426,10 @@ def _decoded(step: Step, amounts: Amounts, size: HybridSize | None) -> Work:
     return Work(amounts.n_frames(splits_of(step)) * len(step.arguments["names"]) * _scored(size))
 
 
+def _heard_again(step: Step, amounts: Amounts, size: HybridSize | None) -> Work:
+    return Work(amounts.n_frames(splits_of(step)) * _scored(size))
+
+
 def _scored(size: HybridSize | None) -> float:
     """Return how many pairs score a class.
 
@@ -437,6 +448,7 @@ _KINDS: Mapping[Callable[..., Any], Kind] = {
     learn_pronunciations: Kind("missing words", "frames", _heard),
     write_grammars: Kind("task", "words", _words, is_shared=False),
     find_usable: Kind("GMM", "utterances", _utterances, is_shared=False),
+    leave_out_fold: Kind("task", "utterances", _utterances, is_shared=False),
     start_mixtures: Kind("GMM", "frames", _frames, is_shared=False),
     start_with_projection: Kind("GMM", "frames", _frames, is_shared=False),
     train_mixtures: Kind("GMM", "frames × passes × Gaussians", _passes),
@@ -450,5 +462,6 @@ _KINDS: Mapping[Callable[..., Any], Kind] = {
     add_adaptation: Kind("discriminants", "frames", _frames, is_shared=False),
     tune_decoder: Kind("tuning", "frames × grammars × pairs of a class", _tuned),
     assemble_recognizer: Kind("task", "once", _nothing),
+    hear_commands: Kind("tuning", "frames × pairs of a class", _heard_again),
     decode_test: Kind("test", "frames × grammars × pairs of a class", _decoded),
 }

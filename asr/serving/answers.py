@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -57,6 +58,7 @@ class Transcript(BaseModel):
     log_score: float
     complete: bool
     no_speech: str = Field("", description="why nothing is spoken in it, if that is so")
+    rejected: list[Word] = Field([], description="words that count as not spoken")
 
 
 class Aligned(BaseModel):
@@ -142,7 +144,8 @@ class TrainingAnswer(BaseModel):
 
 def transcript(found: Hypothesis, duration_s: float) -> Transcript:
     """Return a recognised recording."""
-    own = {"duration_s": round(duration_s, 3), "no_speech": found.no_speech}
+    rejected = json_words(replace(found, words=found.rejected))["words"]
+    own = {"duration_s": round(duration_s, 3), "no_speech": found.no_speech, "rejected": rejected}
     return Transcript.model_validate({**json_words(found), **own})
 
 

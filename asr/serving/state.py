@@ -37,7 +37,7 @@ class Served:
         model: str | None = None,
         grammar: str | None = None,
         *,
-        reject: bool = False,
+        reject: bool | None = None,
         keywords: bool = False,
     ) -> None:
         self.experiment, self.model, self.grammar = experiment, model, grammar
@@ -48,6 +48,11 @@ class Served:
     def is_ready(self) -> bool:
         """Whether there is a model."""
         return self._recognizer is not None
+
+    def hearing(self, reject: bool | None) -> Recognizer:
+        """Return the recogniser, which leaves out what was probably not spoken or not; None: as usual."""
+        usual = self.recognizer
+        return usual if reject is None or self._keywords else usual.sure(reject=reject)
 
     @property
     def recognizer(self) -> Recognizer:

@@ -15,6 +15,7 @@ from fastapi.responses import FileResponse, Response
 
 from asr.experiment import CONFIG
 from asr.files import check_outside, read_json, write_text
+from asr.language.grammars import COMMANDS_FILE
 from asr.serving import answers
 from asr.serving.limits import CONFLICT, UNUSABLE, Refusal
 from asr.serving.listening import HIGHEST_HZ, LOWEST_HZ
@@ -116,7 +117,7 @@ def prepared(server: Server) -> list[str]:
     if missing := lacking(found, prompts):
         raise Refusal(f"too few takes: {'; '.join(missing[:3])}; record more", CONFLICT)
     check_place(experiment, folder)
-    write_lexicon(folder, prompts)
+    write_task(folder, prompts, {take.prompt for take in found})
     return command_line(experiment, folder)
 
 
@@ -145,6 +146,19 @@ def units_of(word: str) -> tuple[str, ...]:
     """
     n_units = min(max(len(word), FEWEST_UNITS), MOST_UNITS)
     return tuple(f"{word}{OWN_UNIT}{n}" for n in range(1, n_units + 1))
+
+
+def write_task(folder: Path, prompts: Sequence[str], others: Iterable[str] = ()) -> None:
+    """Write what a training needs beside the takes: the list of commands, and the lexicon.
+
+    Parameters
+    ----------
+    folder : of the takes
+    prompts : the commands, of which a sentence shall be one
+    others : what takes say besides, such as commands that are listed no more
+    """
+    write_text(folder / COMMANDS_FILE, "".join(f"{prompt}\n" for prompt in prompts))
+    write_lexicon(folder, [*prompts, *others])
 
 
 def write_lexicon(folder: Path, prompts: Sequence[str]) -> None:
