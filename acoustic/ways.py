@@ -243,7 +243,11 @@ def in_words(found: Mapping[str, Any]) -> str:
     if kind == "one-vs-rest":
         return "kernel recursive least squares (KRLS), each state against all others"
     if kind == "sklearn":
-        return f"{found.get('classifier', 'a classifier')} of scikit-learn"
+        from acoustic.discriminants.files import OWN
+
+        classifier = str(found.get("classifier", "a classifier"))
+        is_ours = any(path.endswith(f".{classifier}") for path in OWN)
+        return f"{classifier} of {'acoustic.discriminants' if is_ours else 'scikit-learn'}"
     return f"a plugin's model, {kind}"
 
 

@@ -7,7 +7,6 @@ stands in `HOMES`.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import types
@@ -28,7 +27,7 @@ from asr.systems import GmmSystem, GrammarName, HybridSystem, System
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Normalization, Projection
 from features.mfcc import MfccConfig
-from foundation.errors import AsrError
+from foundation.errors import AsrError, near, suggestion
 
 _of_ways = (f"{way.section}.{name}" for way in WAYS.values() for name in way.values)
 CHOOSABLE = tuple(dict.fromkeys(["hybrid.sigma", *_of_ways]))  # full names
@@ -37,6 +36,9 @@ if TYPE_CHECKING:
 else:
     ChosenName = Literal[CHOOSABLE]
 
+# Who speaks: as found or guessed, one person in all, each recording by itself, the topmost folder, what the
+# name of a recording begins with.
+Speakers = Literal["auto", "one", "recordings", "folders", "prefix"]
 _LARGEST_WEIGHT, _MOST_VALUES = 1_000_000, 1000
 _LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z]{2,4})?")
 
@@ -160,6 +162,12 @@ class ExperimentConfig:
         ``word-pair``, ``arpa``, ``jsgf`` and ``slf``; the last one is the default of ``asr decode``
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
         on dev
+    without_lexicon : what words are made of where the corpus brings no ``lexicon.txt``: ``letters``, each a
+        sound; ``words``, each a whole with states of its own; ``auto`` takes letters where words are many or
+        have few recordings, else whole words unless letters are clearly better on recordings held out
+    speakers : who speaks in a corpus: ``auto`` is what folders, tables or transcripts say, else what the
+        names of the recordings show, else each recording by itself; ``one`` person, each of the
+        ``recordings`` by itself, the topmost ``folders`` and the ``prefix`` of the names overrule that
     chosen_on_dev : options that are not used as they are configured but chosen on the dev set for each model,
         from the values in `acoustic.ways`; an option that is set on the command line is not chosen
     text : how transcripts are read: ``plain`` compares words without regard to case and punctuation,
@@ -167,7 +175,7 @@ class ExperimentConfig:
         that language (by the package ``num2words``)
     unusable : what to do about recordings and transcripts that cannot be used: ``stop`` ends with an error
         that names them all, ``skip`` leaves them out and names them in the log, a number such as ``0.1``
-        leaves them out if they are at most this share of a split, and otherwise ends with the error
+        leaves them out if they are at most this share of the corpus, and otherwise ends with the error
     """
 
     front_end: FrontEndOptions = field(default_factory=FrontEndOptions)
@@ -183,7 +191,9 @@ class ExperimentConfig:
     grammars: tuple[GrammarName, ...] = ("loop",)
     retrain_with_dev: bool = True
     text: str = "plain"
+    without_lexicon: Literal["auto", "letters", "words"] = "auto"
     unusable: str = "0.1"
+    speakers: Speakers = "auto"
     chosen_on_dev: tuple[ChosenName, ...] = ()
 
     def __post_init__(self) -> None:
@@ -191,7 +201,8 @@ class ExperimentConfig:
         if wrong or not self.grammars:
             raise ConfigError(
                 f"grammars: expected one or more of {', '.join(get_args(GrammarName))}; "
-                f"got {', '.join(wrong) or 'none'}; change it"
+                f"got {', '.join(f'{w}{suggestion(w, get_args(GrammarName))}' for w in wrong) or 'none'}; "
+                "change it"
             )
         check_text(self.text)
         try:
@@ -200,7 +211,8 @@ class ExperimentConfig:
             is_share = False
         if not is_share:
             raise ConfigError(
-                f'unusable: expected stop, skip or a share from 0 to 1, got "{self.unusable}"; change it'
+                f'unusable: expected stop, skip or a share from 0 to 1, got "{self.unusable}"'
+                f"{suggestion(self.unusable, ['stop', 'skip'])}; change it"
             )
 
     @property
@@ -276,11 +288,11 @@ def full_key(key: str) -> str:
     if matches:
         raise ConfigError(f"--set {key}: ambiguous, expected one of: {', '.join(matches)}; write it in full")
     last = key.rsplit(".", 1)[-1]
-    near = [known for known in keys if known.rsplit(".", 1)[-1] == last]
-    if not near:
+    alike = [known for known in keys if known.rsplit(".", 1)[-1] == last]
+    if not alike:
         ends = {known.rsplit(".", 1)[-1]: known for known in keys} | {known: known for known in keys}
-        near = list(dict.fromkeys(ends[name] for name in difflib.get_close_matches(key, ends, n=3)))
-    hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of: {', '.join(keys)}"
+        alike = list(dict.fromkeys(ends[name] for name in near(key, ends, 3)))
+    hint = f"did you mean {' or '.join(alike)}?" if alike else f"expected one of: {', '.join(keys)}"
     raise ConfigError(f"--set {key}: unknown option; {hint}")
 
 
@@ -429,7 +441,8 @@ def _changed(config: Any, path: str, key: str, text: str) -> Any:
     except AsrError as error:
         raise ConfigError(f"--set {key}={text}: {error}") from None
     except ValueError:
-        raise ConfigError(f'--set {key}: "{text}" does not fit, expected {_described(kind)}') from None
+        hint = suggestion(text.rpartition(",")[2].strip(), _choices(kind))
+        raise ConfigError(f'--set {key}: "{text}" does not fit{hint}, expected {_described(kind)}') from None
 
 
 def _parsed(text: str, kind: Any) -> Any:
@@ -452,6 +465,13 @@ def _parsed(text: str, kind: Any) -> Any:
             raise ValueError(text)
         return _BOOLEANS[text.lower()]
     return kind(text)
+
+
+def _choices(kind: Any) -> tuple[str, ...]:
+    """Return the values that a type allows, where it lists any."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(c for part in get_args(kind) for c in _choices(part))
 
 
 def _described(kind: Any) -> str:

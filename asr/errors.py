@@ -20,7 +20,7 @@ __all__ = [
     "Severity",
 ]
 
-Severity = Literal["error", "warning", "note"]
+Severity = Literal["error", "warning", "note", "summary"]
 
 
 class CorpusError(AsrError):
@@ -45,7 +45,11 @@ class ScoringError(AsrError):
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong with a corpus: where it is, what it is and what to do, in one line."""
+    """Something wrong with a corpus: where it is, what it is and what to do, in one line.
+
+    A note says what is worth knowing of it, and a summary how much there is and what comes next. What
+    concerns a corpus as a whole is at ``.``.
+    """
 
     where: str
     what: str

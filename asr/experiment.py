@@ -4,6 +4,9 @@ Directory ``EXP``: ``config.json`` (resolved), ``log.txt``, ``stages/`` (outputs
 ``used.json`` (which of them the results need; see `asr.store`), ``models/NAME/`` (all a recogniser needs, and
 ``data.json``, which says how much it was made from), ``default.json``, ``results.json``, ``suspicious.json``
 (utterances of the training data that look as if something were wrong with them).
+
+Runs into one directory add up: the results of models that earlier runs have trained stay, as long as they are
+of the same recordings, transcripts and lexicon, and the default is the best of all.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 
@@ -19,17 +23,19 @@ from acoustic.ways import meant
 from asr.config import ExperimentConfig, check_settings, trained_in_words, with_preset, with_settings
 from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
+from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import SpeechData
+from asr.errors import ConfigError
 from asr.files import file_digest, read_object, storage_errors, write_json
-from asr.formats.model_directories import DEFAULT_MODEL, MODELS
+from asr.formats.model_directories import DEFAULT_MODEL, MODELS, SWEEP
 from asr.formats.transcripts import read_transcripts
-from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pipeline
-from asr.progress import log_file, say, warnings_once
-from asr.recipe import LoadedRecipe, check_corpus
-from asr.scoring.results import RESULTS, Result, write_results
+from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pieces, pipeline
+from asr.progress import log_file, say, warnings_once, whole
+from asr.recipe import LoadedRecipe, check_corpus, is_known_recipe, load_recipe
+from asr.scoring.results import RESULTS, Result, best_model, rows_before, write_results
 from asr.scoring.scoring import Transcripts
 from asr.spotting.rejection import copy_chosen, rows_of_chosen
-from asr.store import Outlook, StageStore, Step
+from asr.store import STAGES, Outlook, StageStore, Step, key, name_of, outputs_behind
 from asr.systems import HybridSystem, System, find_system
 from asr.training.choice import values_of
 from asr.training.fit import read_suspicious, write_suspicious
@@ -37,7 +43,7 @@ from asr.training.recognition import read_rows
 from asr.training.speech import forget, read_lexicon, read_speech
 from asr.training.task import Found, Source, found_in
 from decoder.lexicon import Lexicon
-from foundation.errors import listed
+from foundation.errors import AsrError, listed
 from foundation.files import put_in_place
 
 CONFIG, LOG = "config.json", "log.txt"
@@ -119,7 +125,7 @@ class Experiment:
         return self.store.output(step).path
 
     def run(self, models: Sequence[str], *, briefly: bool = False) -> tuple[Result, ...]:
-        """Train, tune and evaluate models; return the rows of ``results.json``.
+        """Train, tune and evaluate models; return the rows of ``results.json``, of earlier runs' models, too.
 
         With ``briefly`` it is not said what is trained, from how much.
         """
@@ -136,47 +142,117 @@ class Experiment:
 
     def _run(self, systems: Mapping[str, System], briefly: bool) -> tuple[Result, ...]:
         models = tuple(systems)
-        if not briefly:
-            say(f"{', '.join(models)} by the recipe {self.loaded.name}; the log is {self.out / LOG}")
-            for name, system in systems.items():
-                say(f"{name}: {trained_in_words(system, self.config)}")
+        may_be_done = (self.out / RESULTS).is_file()
+        if not briefly and not may_be_done:
+            self._say_what(systems)
         self._warn_of_another_corpus()
         self._write_config(models)
         self.begin()
-        if not briefly:
-            tell_of_changes(self.outlook(systems), self.store.root)
+        outlook = self.outlook(systems)
+        earlier = self._earlier_rows(models)
+        if all(each.path is not None for each in outlook) and not briefly:
+            say(f"{self.out}: {', '.join(models)} is already done, with this corpus and these options")
+            briefly = True
+        if not briefly and may_be_done:
+            self._say_what(systems)
+            tell_of_changes(outlook, self.store.root)
+        with whole(pieces(outlook, {split: len(corpus) for split, corpus in self.found.corpora.items()})):
+            steps = self._made(systems, briefly)
+        # 3. The results.
+        results = [*earlier, *(row for name in models for row in self._rows(name, steps))]
+        self._list_suspicious(steps, systems, briefly=briefly)
+        self._choose_default(results, models)
+        write_results(
+            results,
+            self.out,
+            synthetic=self.loaded.recipe.is_synthetic,
+            inputs=self._inputs(),
+            keywords=rows_of_chosen(self.out / RESULTS, self.out / MODELS),
+        )
+        self._warn_of_changes()
+        return tuple(results)
+
+    def _say_what(self, systems: Mapping[str, System]) -> None:
+        """Say what is trained, and where that is told in detail."""
+        say(f"{', '.join(systems)} by the recipe {self.loaded.name}; the log is {self.out / LOG}")
+        for name, system in systems.items():
+            say(f"{name}: {trained_in_words(system, self.config)}")
+
+    def _made(self, systems: Mapping[str, System], briefly: bool) -> dict[str, Step]:
+        """Make what is not there yet, publish the models, and return the steps."""
         steps = {step.name: step for step in self.steps(systems)}
         # 1. The task: what is wrong with recordings or grammars is known before hours of training.
         names = list(steps)
         self.store.run(steps[name] for name in names[: names.index("grammars") + 1])
         self._warn_of_splits(systems)
+        self._tell_of_letters()
         data = {split: self._read(steps, split) for split in self.found.splits}
+        self._check_usable(data)
         seconds = {split: self._seconds(part) for split, part in data.items()}
         if not briefly:
             corpora = {split: part.corpus for split, part in data.items()}
-            for split, line in judgement(corpora, seconds, self._lexicon(steps)):
-                say(f"{split}: {line}")
+            for note in judgement(corpora, seconds, self._lexicon(steps)):
+                say(str(note))
         # 2. The models, each published as soon as it is there.
         amounts = {split: amount_of(part.corpus, seconds[split]) for split, part in data.items()}
         final = final_splits(self.found, self.config)
-        record = DataRecord(self.loaded.name, self.preset, amounts, final)
-        published = {f"recognizer-{name}": self.out / MODELS / name for name in models}
+        record = DataRecord(self.loaded.name, self.preset, amounts, final, self.config.speakers)
+        published = {f"recognizer-{name}": self.out / MODELS / name for name in systems}
         for step in steps.values():
             path = self.path(step)
             if step.name in published:
                 _publish(path, published[step.name], record)
-        # 3. The results.
-        results = [row for name in models for row in self._rows(name, steps)]
-        self._list_suspicious(steps, systems, briefly=briefly)
-        write_json(self.out / DEFAULT_MODEL, {"model": best_model(results, models)})
-        write_results(
-            results,
-            self.out,
-            synthetic=self.loaded.recipe.is_synthetic,
-            keywords=rows_of_chosen(self.out / RESULTS, self.out / MODELS),
-        )
-        self._warn_of_changes()
-        return tuple(results)
+        return steps
+
+    def _inputs(self) -> str:
+        """Return what stands for the recordings, transcripts and lexicon that results are of."""
+        digests = {step.name: self.store.output(step).digest for step in self.begun}
+        return key({**digests, "recordings": [self.found.marks_of(split) for split in self.found.splits]})
+
+    def _earlier_rows(self, models: Sequence[str]) -> list[Result]:
+        """Return the rows that earlier runs have left, of other models on the same inputs; these are kept.
+
+        Which rows go, and why, is said.
+        """
+        before, inputs = rows_before(self.out)
+        others = list(dict.fromkeys(row.model for row in before if row.model not in models))
+        replaced = dict.fromkeys(r.model for r in before if r.model in models and r.preset != self.preset)
+        if replaced:
+            say(f"{listed([*replaced])}: of another preset until now, trained again with {self.preset}")
+        if others and inputs != self._inputs():
+            say(
+                f"results of {listed(others)} go: they are of other recordings, transcripts or words than "
+                "these, or of an earlier version; train them again to compare them"
+            )
+            return []
+        known = [self.store.directory / name for name in self.store.used.of_before]
+        kept = []
+        for model in others:
+            evaluations = {"dev": f"tuning-{model}", "test": f"test-{model}"}
+            needed = {evaluations[row.split] for row in before if row.model == model}
+            behind = outputs_behind(known, {*needed, f"recognizer-{model}"})
+            there = {name_of(path.name) for path in behind if path.is_dir()}
+            if (self.out / MODELS / model).is_dir() and needed <= there:
+                self.store.used.keep(path.name for path in behind)
+                kept.append(model)
+        if gone := [model for model in others if model not in kept]:
+            say(f"results of {listed(gone)} go: what they were made from is no longer in {self.out}")
+        return [row for row in before if row.model in kept]
+
+    def _choose_default(self, results: Sequence[Result], models: Sequence[str]) -> None:
+        """Write which model is the best of all that have results, and say so if it is another than before."""
+        path = self.out / DEFAULT_MODEL
+        before = None
+        with suppress(AsrError):  # a damaged file is about to be replaced
+            before = read_object(path).get("model") if path.is_file() else None
+        present = list(dict.fromkeys(row.model for row in results)) or list(models)
+        best, accuracies = best_model(results, present, str(before))
+        if len(present) > 1 and best != before:
+            split = "dev" if "dev" in self.found.splits else "test"
+            others = ", ".join(f"{name} {accuracies[name]:.1f}" for name in present if name != best)
+            reached = f"{accuracies[best]:.1f} % of words right on {split}"
+            say(f"the default model is {best}: {reached}; {others}")
+        write_json(path, {"model": best})
 
     def transcripts(self, result: Result) -> tuple[Transcripts, Transcripts]:
         """Return what was said and what was recognised, of a row that `run` has returned."""
@@ -189,6 +265,14 @@ class Experiment:
         """Return the usable recordings of a split."""
         parts = {"task": "task", "words": "words", split: f"features-{split}"}
         return read_speech({part: self.path(steps[name]) for part, name in parts.items()})
+
+    def _check_usable(self, data: Mapping[str, SpeechData]) -> None:
+        """Raise an error if more of the whole corpus is left out than may be."""
+        n_all, most = self.found.n_utterances, self.config.most_unusable
+        used = {split: set(part.corpus.ids) for split, part in data.items()}
+        left_out = [f"{s}/{i}" for s in used for i in self.found.corpora[s].ids if i not in used[s]]
+        if len(left_out) > most * n_all:
+            leave_out("recordings cannot be used", left_out, len(left_out), n_all, most)
 
     def _seconds(self, data: SpeechData) -> dict[str, float]:
         """Return the duration of each utterance by its id."""
@@ -226,7 +310,7 @@ class Experiment:
         path = self.out / CONFIG
         before = read_object(path).get("corpus") if path.is_file() else None
         if before is not None and self.corpus_dir is not None and before != str(self.corpus_dir.absolute()):
-            logger.warning("%s was trained from %s; its results and models are replaced", self.out, before)
+            logger.warning("%s was trained from %s; its results are replaced", self.out, before)
 
     def _warn_of_changes(self) -> None:
         """Warn that the corpus is no longer what these results are of."""
@@ -258,11 +342,45 @@ class Experiment:
                     second,
                 )
 
+    def _tell_of_letters(self) -> None:
+        """Say why words are learned by their letters, or that a choice changes nothing."""
+        wanted, found = self.config.without_lexicon, self.found
+        if found.lexicon == "lexicon" and wanted != "auto":
+            logger.warning("without_lexicon=%s changes nothing: the corpus brings a lexicon.txt", wanted)
+        elif found.lexicon == "letters" and wanted == "auto" and found.why_letters:
+            say(f"without a lexicon, words are learned by their letters: {found.why_letters}")
+
     def _write_config(self, models: Sequence[str]) -> None:
         corpus = str(self.corpus_dir.absolute()) if self.corpus_dir else None
         record = {"recipe": self.loaded.name, "corpus": corpus, "models": models, "preset": self.preset}
         script = {"script": self.loaded.script} if self.loaded.script else {}
         write_json(self.out / CONFIG, {**record, **script, "config": self.config})
+
+
+def default_out(recipe: str, corpus: Path | None) -> Path:
+    """Return where an experiment goes for which nothing else is said: ``exp/NAME``, and say so.
+
+    NAME is that of the recordings, or of the recipe that knows its corpus. That something else lies there is
+    an error: nothing that was not named is replaced.
+    """
+    if not (is_known_recipe(recipe) or recipe.endswith(".py")):
+        load_recipe(recipe)  # an error
+    is_own = recipe == "folder" and corpus is not None
+    named = corpus.resolve() if is_own and corpus is not None else Path(recipe)
+    out = Path("exp") / (named.name if named.is_dir() else named.stem)
+    records = [read_object(out / name) for name in (CONFIG, SWEEP) if (out / name).is_file()]
+    wanted = None if corpus is None else str(corpus.absolute())
+    others = [r for r in records if (r.get("recipe"), r.get("corpus")) != (Path(recipe).stem, wanted)]
+    if others:
+        what = f"an experiment of {others[0].get('corpus') or 'the recipe ' + str(others[0].get('recipe'))}"
+    elif not records and out.exists() and not (out / STAGES).is_dir():
+        what = "something else"
+    else:
+        say(f"no --out is given: models and results go into {out}")
+        return out
+    raise ConfigError(
+        f"{out}: holds {what}, expected a new place or one of {wanted or recipe}; choose another with --out"
+    )
 
 
 def tell_of_changes(outlook: Sequence[Outlook], root: Path) -> None:
@@ -287,14 +405,6 @@ def tell_of_changes(outlook: Sequence[Outlook], root: Path) -> None:
 def _stretches(corpus: Corpus) -> set[tuple[str, float]]:
     """Return the recordings, and the start in each, that a corpus is made of."""
     return {(str(u.audio_path), u.start_s) for u in corpus}
-
-
-def best_model(results: Sequence[Result], models: Sequence[str]) -> str:
-    """Return the model that is best on dev (on test where there is no dev), on average over the grammars."""
-    split = "dev" if any(r.split == "dev" for r in results) else "test"
-    return max(
-        models, key=lambda name: sum(r.word_accuracy for r in results if (r.model, r.split) == (name, split))
-    )
 
 
 def _is_same_model(one: Path, other: Path) -> bool:
@@ -334,4 +444,9 @@ def experiment_of(
     check_corpus(loaded, corpus, out)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     check_settings(settings, {name: find_system(name, preset) for name in models}, config)
+    if config.speakers != "auto" and not loaded.recipe.asks_for_speakers:
+        raise ConfigError(
+            f'speakers={config.speakers}: the recipe "{loaded.name}" knows who speaks, expected one that '
+            "asks, such as folder; leave it out"
+        )
     return Experiment(loaded, Path(corpus) if corpus is not None else None, out, config, preset, store)

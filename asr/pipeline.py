@@ -29,7 +29,7 @@ its output is made anew.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -38,6 +38,7 @@ from asr.config import ExperimentConfig
 from asr.corpora.marks import digest_of, source_marks
 from asr.errors import ConfigError
 from asr.language.grammars import COMMANDS
+from asr.progress import Piece
 from asr.recipe import LoadedRecipe
 from asr.store import Outlook, Step
 from asr.systems import GmmSystem, HybridSystem, System, other_code
@@ -51,7 +52,7 @@ from asr.training.aligned import (
 )
 from asr.training.choice import values_of
 from asr.training.gmm import start_mixtures, train_mixtures
-from asr.training.heard_words import learn_pronunciations
+from asr.training.heard_words import choose_units, learn_pronunciations
 from asr.training.learned_from import (
     choose_fitting,
     find_usable,
@@ -61,12 +62,52 @@ from asr.training.learned_from import (
 )
 from asr.training.recognition import assemble_recognizer, decode_test, hear_commands, tune_decoder
 from asr.training.speech import compute_features
-from asr.training.task import Found, Source, find_words, prepare, write_grammars
+from asr.training.task import (
+    Found,
+    Source,
+    find_words,
+    may_be_whole,
+    prepare,
+    read_corrections,
+    write_grammars,
+)
 from decoder.decoder import DecoderConfig
 from features.frontend import FrontEndConfig, Projection
 from foundation.version import code_behind
 
 Splits = tuple[str, ...]
+# What a person is told while steps are made, and CPU seconds that they take for twenty utterances of each
+# split they read and each grammar they try: of AN4 and FSDD, on one core (their stage.json).
+_SAID: Mapping[Callable[..., None], tuple[str, float]] = {
+    prepare: ("reading the corpus", 0.0),
+    find_words: ("reading the corpus", 0.0),
+    compute_features: ("reading recordings", 0.03),
+    learn_pronunciations: ("learning how new words sound", 0.3),
+    choose_units: ("comparing letters with whole words", 0.6),
+    write_grammars: ("counting words", 0.0),
+    find_usable: ("learning Gaussians of phones", 0.0),
+    start_mixtures: ("learning Gaussians of phones", 0.01),
+    train_mixtures: ("learning Gaussians of phones", 0.05),
+    start_with_projection: ("learning Gaussians of phones", 0.02),
+    align_speech: ("learning Gaussians of phones", 0.03),
+    judge_fit: ("looking for wrong transcripts", 0.1),
+    choose_fitting: ("looking for wrong transcripts", 0.0),
+    find_units: ("finding sounds in context", 0.035),
+    choose_options: ("trying options on dev", 0.3),
+    train_discriminants: ("learning pairs of states", 0.5),
+    add_adaptation: ("getting ready for new speakers", 0.03),
+    tune_decoder: ("tuning weights on dev", 0.25),
+    learn_confidence: ("learning how sure words are", 0.05),
+    assemble_recognizer: ("putting the recogniser together", 0.0),
+    decode_test: ("decoding test", 0.1),
+    leave_out_fold: ("learning what is no command", 0.0),
+    hear_commands: ("learning what is no command", 0.1),
+}
+_GMM_TIMES = 4.0  # as long as a GMM's take tuning and test of discriminants
+_SAID_OF_WAY = {
+    **dict.fromkeys(("pools", "npd", "orols", "krls"), "choosing centres for pairs of states"),
+    "svm": "choosing support vectors for pairs of states",
+}
 TRAIN: Splits = ("train",)
 
 N_FOLDS = 4  # in which takes of commands are left out, to be judged by a model that does not know them
@@ -78,14 +119,14 @@ def beginning(
     loaded: LoadedRecipe, corpus_dir: Path | None, root: Path, config: ExperimentConfig
 ) -> list[Step]:
     """Return the two steps that prepare the task of a recipe: ``task`` and ``words``."""
-    source = Source(loaded, corpus_dir, root, source_marks(corpus_dir) if corpus_dir else {})
+    source = Source(loaded, corpus_dir, root, source_marks(corpus_dir) if corpus_dir else {}, config.speakers)
     # The location matters, since a data directory holds the absolute paths of its recordings.
     corpus = f"{corpus_dir.absolute()} {digest_of(source.marks)}" if corpus_dir else ""
     task = Step(
         "task",
         prepare,
         arguments={"source": source},
-        decided_by={"corpus": corpus, "recipe": loaded.source},
+        decided_by={"corpus": corpus, "recipe": loaded.source, "speakers": config.speakers},
         other_code=(code_behind(getattr(loaded.recipe.prepare, "__module__", "")),),
         says="recordings and transcripts, sorted into train, dev and test by the recipe",
     )
@@ -93,7 +134,7 @@ def beginning(
         "words",
         find_words,
         {"task": task},
-        {"text": config.text},
+        {"text": config.text, "corrections": read_corrections(root)},
         says="transcripts in the words of the lexicon",
     )
     return [task, words]
@@ -200,6 +241,7 @@ class _Training:
                     "label": label,
                     "front_end": front_end,
                     "most_unusable": self.config.most_unusable,
+                    "n_all": self.found.n_utterances,
                 },
                 f"cepstra of {split}" + ("" if warp == 1.0 else f", frequencies × {warp:g}"),
                 # Where the recordings lie, and what the front end makes of cepstra later, decide no cepstra.
@@ -212,20 +254,27 @@ class _Training:
         )
 
     def lexicon(self) -> Step:
-        """The lexicon of the words; where train and dev have others, with pronunciations by their sound."""
-        if not self.found.missing:
+        """The lexicon of the words; where train and dev have others, with pronunciations by their sound.
+
+        Without one, it has letters or whole words, if there is a choice.
+        """
+        missing, wanted = self.found.missing, self.config.without_lexicon
+        if not missing and not may_be_whole(self.found, wanted):
             return self.words
-        front_end, gmm = self.config.front_end.front_end(), self.config.gmm
+        decided_by = {"front_end": self.config.front_end.front_end(), "gmm": self.config.gmm}
         splits = [split for split in self.found.splits if split != "test"]
-        heard = {split: self.features(split) for split in splits}
+        speech = {"task": self.task, "words": self.words, **{split: self.features(split) for split in splits}}
+        if not missing:
+            options, says = {**decided_by, "wanted": wanted}, "words as wholes or by their letters"
+            return self.add(Step("pronunciations", choose_units, {"speech": speech}, options, says))
         return self.add(
             Step(
                 "pronunciations",
                 learn_pronunciations,
-                {"speech": {"task": self.task, "words": self.words, **heard}},
-                {"missing": self.found.missing, "front_end": front_end, "gmm": gmm},
-                f"pronunciations of {len(self.found.missing)} words that the lexicon lacks",
-                decided_by={"front_end": front_end, "gmm": gmm},  # the words that lack are those of `words`
+                {"speech": speech},
+                {"missing": missing, **decided_by},
+                f"pronunciations of {len(missing)} words that the lexicon lacks",
+                decided_by=decided_by,  # the words that lack are those of `words`
             )
         )
 
@@ -272,8 +321,13 @@ class _Training:
                 on_splits("usable", splits),
                 find_usable,
                 {"speech": self.speech((split,), left_out=base)},
-                {"split": split, "most_unusable": self.config.most_unusable},
+                {
+                    "split": split,
+                    "most_unusable": self.config.most_unusable,
+                    "n_all": self.found.n_utterances,
+                },
                 f"utterances of {_said(splits)} that can be learned from",
+                decided_by={"split": split, "most_unusable": self.config.most_unusable},
             )
         )
 
@@ -599,6 +653,32 @@ def check_system(name: str, system: System, config: ExperimentConfig) -> None:
                 "hybrid.units=phone, since only phones are aligned on dev; set them instead"
             )
     config.front_end.front_end(projection).check()
+
+
+def pieces(outlook: Sequence[Outlook], n_utterances: Mapping[str, int]) -> list[Piece]:
+    """Return the steps that are not done yet as pieces of one work, by the utterances of each split."""
+    return [_piece(each.step, n_utterances) for each in outlook if each.path is None]
+
+
+def _piece(step: Step, n_utterances: Mapping[str, int]) -> Piece:
+    says, cost = _SAID[step.make]
+    way = step.arguments.get("way", "")
+    if step.make is train_discriminants:
+        says = _SAID_OF_WAY.get(way, says)
+    if "names" in step.arguments and "gmm" not in step.name:
+        cost *= _GMM_TIMES  # discriminants score longer
+    cost *= len(step.arguments.get("names", [""]))
+    read = [step, *step.made_from.values()]
+    splits = [given.arguments["split"] for given in read if given.make is compute_features]
+    if step.name.endswith("-dev") and step.make is not compute_features:
+        says += ", now with dev"
+    return Piece(
+        step.name,
+        says,
+        f"{step.make.__name__} {way} {step.arguments.get('n_components', '')}",
+        0.05 + cost * sum(n_utterances.get(split, 0) for split in splits) / 20,
+        is_counted=step.make is train_discriminants,
+    )
 
 
 def listing(outlook: Sequence[Outlook]) -> list[dict[str, object]]:

@@ -1,9 +1,10 @@
 """What a run says while it works: progress, messages and where they go, and colour.
 
-At a terminal a bar shows the work under way and how long the rest will take, and each finished stage leaves a
-line. Elsewhere, in a pipe or a file, `heartbeat` writes a line every half minute. All messages go to the
-experiment's ``log.txt``, warnings and progress to the terminal. Colour is for terminals only, unless
-``NO_COLOR`` or ``FORCE_COLOR`` ask for something else.
+At a terminal a bar shows the work under way and how long the rest will take: of a training one bar for the
+`whole`, of other work one for each piece. Elsewhere, in a pipe or a file, a training writes a line for each
+of its large steps, and `heartbeat` one now and then. All messages go to the experiment's ``log.txt``,
+warnings and progress to the terminal. Colour is for terminals only, unless ``NO_COLOR`` or ``FORCE_COLOR``
+ask for something else.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import re
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TextIO, TypeVar
 
@@ -26,8 +29,13 @@ logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
 
 INTERVAL_S = 30.0  # from one line of the heartbeat to the next, by feel
+_BEATS_OF_WHOLE = 10  # the heartbeat is so much slower where a whole says its large steps; by feel
+_REFRESHED_S = 0.5  # how often the bar of a whole is drawn; by feel
+_LARGE = 0.03  # the share of a whole from which on a step is told of in a pipe; by feel
 
 _under_way: list[Callable[[], str]] = []  # says how far each piece of work is, the innermost last
+_counts: list[_Count] = []  # those of them that are counted where no bar is drawn
+_wholes: list[Whole] = []  # the long work whose stages are under way, if there is any
 _silenced: list[None] = []  # one entry for each `silence` that is held
 
 
@@ -51,7 +59,7 @@ def progress_bar(items: Iterable[Item], total: int, label: str) -> Iterator[Item
 
 def step_bar(label: str, total: int) -> AbstractContextManager[Steps]:
     """Return a bar that is moved by hand: ``bar.update()``, ``bar.set_postfix_str(…)``."""
-    if _has_watcher():
+    if _has_watcher() and not _wholes:
         bar: AbstractContextManager[Any] = tqdm(desc=label, total=total, leave=False)
         return bar
     return _counted(_Count(label, total))
@@ -59,12 +67,14 @@ def step_bar(label: str, total: int) -> AbstractContextManager[Steps]:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Show that a stage is under way, and at a terminal how long it took."""
+    """Show that a stage is under way, as a piece of a whole or by itself."""
     started = time.monotonic()
+    if _wholes and (piece := _wholes[-1].pieces.get(name)) is not None:
+        with _wholes[-1].under_way(piece), _shown(_wholes[-1].status):
+            yield
+        return
     with _shown(lambda: f"{name}: {duration(time.monotonic() - started)} so far"):
         yield
-    if _has_watcher():
-        say(f"{name}: {duration(time.monotonic() - started)}")
 
 
 @contextmanager
@@ -73,8 +83,10 @@ def heartbeat(interval_s: float = INTERVAL_S) -> Iterator[None]:
     stopped = threading.Event()
 
     def beat() -> None:
+        n_beats = 0
         while not stopped.wait(interval_s):
-            if _under_way:
+            n_beats += 1
+            if _under_way and (not _wholes or n_beats % _BEATS_OF_WHOLE == 0):
                 say(status())
 
     if _has_watcher():
@@ -97,6 +109,19 @@ def silence() -> Iterator[None]:
         yield
     finally:
         _silenced.pop()
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Say nothing of a small training beside the one that was asked for: it would be misleading."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with silence(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other packages' classifiers
+            yield
+    finally:
+        logging.disable(before)
 
 
 def _has_watcher() -> bool:
@@ -131,6 +156,145 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+def about(seconds: float) -> str:
+    """Return a time that is an estimate.
+
+    >>> about(4.2), about(34), about(100), about(3725)
+    ('less than 10 s', 'about 30 s', 'about 2 min', 'about 1 h')
+    """
+    if seconds < 10:
+        return "less than 10 s"
+    minutes = round(seconds / 60)
+    if seconds < 60:
+        return f"about {round(seconds, -1):.0f} s"
+    if minutes < 60:
+        return f"about {minutes} min"
+    quarters = round(minutes / 15)
+    return f"about {quarters / 4:g} h" if minutes < 600 else f"about {round(minutes / 60)} h"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a long work.
+
+    Attributes
+    ----------
+    name : of its stage
+    says : what a person is told meanwhile
+    kind : what pieces have in common that take as long for as much work
+    guess_s : seconds that it may take, right in proportion to those of other pieces at most
+    is_counted : whether what it counts first is nearly all its work
+    """
+
+    name: str
+    says: str
+    kind: str
+    guess_s: float
+    is_counted: bool = False
+
+
+@dataclass
+class Whole:
+    """A long work of many stages and how far it is; its pieces teach it how long the rest may take."""
+
+    pieces: dict[str, Piece]
+    _left: dict[str, Piece] = field(init=False)
+    _now: Piece | None = None
+    _began_s: float = 0.0  # the piece under way
+    began_s: float = field(default_factory=lambda: time.monotonic())
+    _taken_s: float = 0.0
+    _guessed_s: float = 0.0
+    _of_kind: dict[str, float] = field(default_factory=dict)  # seconds taken over those guessed
+    _told: str = ""
+    _share: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._left = dict(self.pieces)
+
+    @contextmanager
+    def under_way(self, piece: Piece) -> Iterator[None]:
+        """Do a piece."""
+        self._now, self._began_s = piece, time.monotonic()
+        if piece.says != self._told and self._is_large(piece.says):
+            self._told = piece.says
+            logger.info("%s", self.status(), extra={"for_pipes": True})
+        yield
+        taken = time.monotonic() - self._began_s
+        self._left.pop(piece.name, None)
+        self._taken_s, self._guessed_s = self._taken_s + taken, self._guessed_s + piece.guess_s
+        self._of_kind[piece.kind] = taken / max(piece.guess_s, 1e-3)
+        self._now = None
+
+    def _is_large(self, says: str) -> bool:
+        own = sum(p.guess_s for p in self.pieces.values() if p.says == says)
+        return own >= _LARGE * sum(p.guess_s for p in self.pieces.values())
+
+    def rest_s(self) -> float:
+        """Return about how many seconds the rest will take."""
+        # The first pieces, short ones, load and compile: they count with a tenth of the whole beside them.
+        prior = 0.1 * sum(p.guess_s for p in self.pieces.values())
+        usual = (self._taken_s + prior) / max(self._guessed_s + prior, 1e-3)
+        expected = {p.name: p.guess_s * self._of_kind.get(p.kind, usual) for p in self._left.values()}
+        now = expected.pop(self._now.name, 0.0) if self._now else 0.0
+        so_far = time.monotonic() - self._began_s if self._now else 0.0
+        if self._now and self._now.is_counted and _counts and (done := _counts[0].share()) > 0.02:
+            now = so_far / done
+        return sum(expected.values()) + max(now - so_far, 0.1 * now)
+
+    def share(self) -> float:
+        """Return which share of the time has passed; it never falls."""
+        passed = time.monotonic() - self.began_s
+        self._share = max(self._share, passed / max(passed + self.rest_s(), 1e-3))
+        return min(self._share, 0.99)
+
+    def status(self) -> str:
+        """Return what is done now, and how long the rest will take."""
+        says = self._now.says if self._now else self._told or "getting ready"
+        return f"{says}; {about(self.rest_s())} to go"
+
+
+@contextmanager
+def whole(pieces: Sequence[Piece]) -> Iterator[None]:
+    """Show at a terminal one bar for all stages of some names, elsewhere a line for each large step."""
+    if not pieces:
+        yield
+        return
+    work = Whole({piece.name: piece for piece in pieces})
+    _wholes.append(work)
+    try:
+        if _has_watcher():
+            with _drawn(work):
+                yield
+        else:
+            yield
+    finally:
+        _wholes.remove(work)
+    say(f"done in {duration(time.monotonic() - work.began_s)}")
+
+
+@contextmanager
+def _drawn(work: Whole) -> Iterator[None]:
+    """Draw the bar of a whole, now and then, while it is under way."""
+    stopped = threading.Event()
+    form = "{percentage:3.0f} % |{bar:24}| {desc}"
+    with tqdm(total=100, bar_format=form, leave=False, dynamic_ncols=True) as bar:
+
+        def draw() -> None:
+            while True:
+                bar.n = 100 * work.share()
+                bar.set_description_str(work.status())
+                if stopped.wait(_REFRESHED_S):
+                    return
+
+        thread = threading.Thread(target=draw, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stopped.set()
+            thread.join()
+
+
 class _Count:
     """Steps that are counted where no bar is drawn."""
 
@@ -146,6 +310,10 @@ class _Count:
         """Say something about the last step."""
         self.note = s
 
+    def share(self) -> float:
+        """Return which share of the steps is done."""
+        return self.n_done / max(self.total, 1)
+
     def status(self) -> str:
         """Return how many steps are done and how long the rest will take."""
         text = f"{self.label}: {self.n_done:g} of {self.total}"
@@ -157,8 +325,12 @@ class _Count:
 
 @contextmanager
 def _counted(count: _Count) -> Iterator[_Count]:
-    with _shown(count.status):
-        yield count
+    _counts.append(count)
+    try:
+        with _shown(count.status):
+            yield count
+    finally:
+        _counts.remove(count)
 
 
 @contextmanager
@@ -205,6 +377,7 @@ def terminal_messages(*, verbose: bool = False, quiet: bool = False) -> Iterator
         return
     handler = _TerminalHandler(logging.INFO)
     handler.setFormatter(logging.Formatter("%(message)s"))
+    handler.addFilter(lambda m: not (getattr(m, "for_pipes", False) and _has_watcher()))
     if not verbose:
         handler.addFilter(lambda m: m.levelno >= logging.WARNING or m.name == logger.name)
     with _handled(handler, _PACKAGES, logging.INFO), heartbeat():
@@ -265,8 +438,8 @@ def _handled(handler: logging.Handler, names: Sequence[str], level: int) -> Iter
 
 
 _CODES = {"red": "31", "green": "32", "yellow": "33"}
-_OF_SEVERITY = {"error": "red", "warning": "yellow", "ok": "green"}
-_SEVERITY = re.compile(r"^(error|warning|ok)(?=:)")
+_OF_SEVERITY = {"error": "red", "warning": "yellow", "note": "yellow", "ok": "green"}
+_SEVERITY = re.compile(r"^(error|warning|note|ok)(?=:)")
 
 
 _TERMINALS = {"TERM", "TERM_PROGRAM", "WT_SESSION", "ANSICON", "ConEmuANSI"}

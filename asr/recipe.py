@@ -7,12 +7,13 @@ train``, its object a `Recipe`.
 
 from __future__ import annotations
 
-import difflib
 import importlib
+import inspect
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 from acoustic.ways import meant, note_on
 from asr.errors import ConfigError, ExperimentError
 from asr.files import check_outside
-from foundation.errors import did_you_mean
+from foundation.errors import suggestion
 from foundation.version import code_of
 
 if TYPE_CHECKING:  # the command line reads the names of recipes, and should not wait for the models
@@ -53,7 +54,8 @@ class Recipe:
     ----------
     prepare : ``prepare(corpus_dir, output_dir)`` writes ``train``, ``dev`` and ``test`` data directories,
         ``lexicon.txt`` and, if the task has them, ``commands.txt``, ``word_pairs.txt``, ``*.arpa``,
-        ``*.jsgf`` or ``*.slf``
+        ``*.jsgf`` or ``*.slf``; if it takes ``speakers``, it is given the option of that name, for
+        `read_parts`
     config : what differs from the defaults
     thesis : the hybrid of the preset ``thesis``
     models : names of the models that are trained if none are asked for
@@ -61,12 +63,17 @@ class Recipe:
     is_synthetic : True if these are not recordings of people; results say so
     """
 
-    prepare: Callable[[Path, Path], None]
+    prepare: Callable[..., None]
     config: ExperimentConfig = field(default_factory=_defaults)
     thesis: HybridConfig = field(default_factory=_hybrid_of_thesis)
     models: tuple[str, ...] = ("gmm", "pools")
     needs_corpus: bool = True
     is_synthetic: bool = False
+
+    @property
+    def asks_for_speakers(self) -> bool:
+        """Whether ``prepare`` takes an argument that says who speaks; other recipes know it."""
+        return "speakers" in inspect.signature(self.prepare).parameters
 
 
 @dataclass(frozen=True)
@@ -121,12 +128,10 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
         return _load_installed(installed[name_or_path])
     else:
         known = (*built_in_recipes(), *installed)
-        hint = did_you_mean(difflib.get_close_matches(name_or_path, known, n=1))
-        if name_or_path and Path(name_or_path).exists():
-            hint = f" (a corpus? asr train folder --corpus {name_or_path})"
+        hint = suggestion(name_or_path, known)
         raise ExperimentError(
-            f'recipe "{name_or_path}" is not built in{hint}; expected one of {", ".join(known)} '
-            "or the path of a .py file"
+            f'recipe "{name_or_path}" is not built in{hint}; expected one of {", ".join(known)}, '
+            "the path of a .py file, or a folder of recordings"
         )
     recipe = getattr(module, "RECIPE", None)
     if not isinstance(recipe, Recipe):
@@ -135,6 +140,37 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
         )
     script = None if name_or_path in built_in_recipes() else path.absolute()
     return LoadedRecipe(name, recipe, path.read_text(encoding="utf-8"), script)
+
+
+def recipe_and_corpus(recipe: str, corpus: str | Path | None) -> tuple[str, Path | None]:
+    """Return the recipe and the corpus that are meant: a corpus in the recipe's place is one of ``folder``.
+
+    Where a recipe and a directory have the same name, the recipe is meant, and a line says so.
+    """
+    place = Path(recipe)
+    if is_known_recipe(recipe):
+        if corpus is None and place.is_dir():
+            _say_which_is_meant(recipe)
+    elif recipe and place.suffix != ".py" and place.exists():
+        if corpus is not None:
+            raise ConfigError(
+                f"{recipe}: a corpus in the place of the recipe, and --corpus {corpus}, expected one; leave "
+                "one out, or name the recipe that reads it"
+            )
+        if (place / "config.json").is_file() and (place / "stages").is_dir():
+            raise ConfigError(
+                f"{recipe}: an experiment, expected a recipe or a folder of recordings; to train more models "
+                f"into it give its corpus and --out {recipe}"
+            )
+        return "folder", place
+    return recipe, None if corpus is None else Path(corpus)
+
+
+@cache
+def _say_which_is_meant(recipe: str) -> None:
+    from asr.progress import say  # not for the names of recipes
+
+    say(f"{recipe}: the recipe of this name is meant, not the directory; write ./{recipe} for that")
 
 
 def is_known_recipe(name: object) -> bool:

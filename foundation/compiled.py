@@ -1,10 +1,17 @@
 """Functions that numba compiles, and whose machine code is kept on disk where that is possible.
 
+The files lie in the user's directory for such things (`cache_directory`), in a folder for each source, of a
+module and of what goes into its code, and each version of numba and Python: installations that share these
+share the folder, others never meet in one. A folder that nobody has used for a month goes when something new
+is compiled. Nothing is written beside the modules, unless there is no such directory for this user.
+``NUMBA_CACHE_DIR`` names another place, as for all of numba.
+
 What lies there never keeps a program from running. Each file has a checksum, and says of which source it is:
 that of the function's module, and of the modules with compiled functions which that one imports, for these
 may go into its machine code. What is damaged, of other source or of another numba is compiled again. Where
 nothing can be written, every run compiles what it needs, and one line says so. As with the bytecode of
-modules beside them, whoever can write these files can run code as who runs this program.
+modules, whoever can write these files can run code as who runs this program: a directory of another user is
+not taken.
 
 numba itself reads what is there without a look at whether it is whole, and refuses to decorate a function
 whose code it cannot keep.
@@ -15,9 +22,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import os
 import pickle
 import re
+import shutil
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from functools import cache as kept
 from pathlib import Path
@@ -25,10 +36,12 @@ from typing import Any, Literal, NamedTuple
 
 import numba
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.dispatcher import Dispatcher
 
 _DIGEST_BYTES = 32
+_DAY_S = 86400.0
+_UNUSED_S = 30 * _DAY_S  # after which a folder goes; by feel
 _SUFFIX = "-checked"  # in names of files: numba takes none of them for its own
 _IMPORTED = re.compile(r"^(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE)
 
@@ -117,8 +130,97 @@ class _CodeFiles(IndexDataCacheFile):
             file.write(hashlib.sha256(content).digest() + content)
 
 
+def cache_directory() -> Path | None:
+    """Return where this user's programs keep what can be made again, by the custom of the system.
+
+    None where that is not known, or belongs to somebody else.
+    """
+    try:
+        home = Path.home()
+    except RuntimeError:  # nobody knows
+        return None
+    if sys.platform == "win32":
+        place = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        place = home / "Library" / "Caches"
+    else:
+        given = os.environ.get("XDG_CACHE_HOME", "")
+        place = Path(given) if os.path.isabs(given) else home / ".cache"
+    return place / "asr-sparse-kernel"
+
+
+@kept
+def _may_keep(root: Path) -> bool:
+    """Return whether files can be written below a directory of this user's, which is made."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root):
+            return not hasattr(os, "geteuid") or root.stat().st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+class _UsersFolder:
+    """What numba calls a locator: the folder of a module's code in the user's directory."""
+
+    def __init__(self, function: Callable[..., Any], path: Path, root: Path) -> None:
+        self._root, self._line = root, function.__code__.co_firstlineno
+        self._stamp = _source_stamp(path, None)
+        version = f"{self._stamp} numba {numba.__version__} {sys.implementation.cache_tag}"
+        self._folder = root / f"{path.stem}-{hashlib.sha256(version.encode()).hexdigest()[:16]}"
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _UsersFolder | None:
+        """Return the folder of a function's file; None where there is no such file, or no place."""
+        place = cache_directory()
+        if place is None or not Path(file).is_file() or not _may_keep(place / "compiled"):
+            return None
+        found = cls(function, Path(file), place / "compiled")
+        found.mark_used()
+        return found
+
+    def mark_used(self) -> None:
+        """Note that the folder is in use, if it is there, once a day."""
+        with contextlib.suppress(OSError):
+            if time.time() - self._folder.stat().st_mtime > _DAY_S:
+                os.utime(self._folder)
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder; when it is new, others that nobody has used for long go."""
+        if not self._folder.is_dir():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(OSError):
+                for other in self._root.iterdir():
+                    if other.is_dir() and time.time() - other.stat().st_mtime > _UNUSED_S:
+                        shutil.rmtree(other, ignore_errors=True)
+
+    def get_cache_path(self) -> str:
+        """Return the folder."""
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        """Return what tells the source from others."""
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        """Return what tells the function from others of its name."""
+        return str(self._line)
+
+
+class _Compiled(CompileResultCacheImpl):
+    """numba's own, with the user's directory behind ``NUMBA_CACHE_DIR`` and before any other place."""
+
+    _locator_classes = [  # noqa: RUF012 (as numba has it)
+        *CompileResultCacheImpl._locator_classes[:1],
+        _UsersFolder,  # type: ignore[list-item]  # numba says it wants any class
+        *CompileResultCacheImpl._locator_classes[1:],
+    ]
+
+
 class _KeptCode(FunctionCache):
     """A function's code on disk, of which nothing is trusted that is not whole."""
+
+    _impl_class = _Compiled
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 
 class AsrError(Exception):
@@ -17,6 +18,28 @@ def did_you_mean(names: Iterable[str]) -> str:
     """
     listed = " or ".join(f'"{name}"' for name in names)
     return f" (did you mean {listed}?)" if listed else ""
+
+
+def near(name: str, known: Iterable[str], n: int = 1) -> list[str]:
+    """Return the names most like one that is not known, first those that differ from it in case alone.
+
+    >>> near("GMM", ["gmm", "gmm-lda"]), near("studnt", ["pools", "Student"]), near("x", ["pools"])
+    (['gmm'], ['Student'], [])
+    """
+    folded: dict[str, list[str]] = {}
+    for each in known:
+        folded.setdefault(each.casefold(), []).append(each)
+    found = [name.casefold()] if name.casefold() in folded else get_close_matches(name.casefold(), folded, n)
+    return [each for key in found for each in folded[key]][:n]
+
+
+def suggestion(name: str, known: Iterable[str], n: int = 1) -> str:
+    """Return the hint an error puts behind a name that is not known: which are most like it, if any are.
+
+    >>> suggestion("GMM", ["gmm", "pools"]), suggestion("gmm", [])
+    (' (did you mean "gmm"?)', '')
+    """
+    return did_you_mean(near(name, known, n))
 
 
 def listed(names: Sequence[str], n: int = 10) -> str:

@@ -10,7 +10,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from foundation.errors import AsrError, listed
+from foundation.errors import AsrError, listed, suggestion
 
 Record = TypeVar("Record")
 _LONG = 1 << 63
@@ -47,7 +47,8 @@ def record_of(
         raise error(f"{where or kind.__name__}: expected an object, got {_said(content)}; {cure}")
     unknown, missing = sorted(set(content) - set(types)), sorted(required - set(content))
     if unknown or missing:
-        problem = f"unknown key {listed(unknown)}" if unknown else f"no {listed(missing)}"
+        hint = suggestion(str(unknown[0]), types) if unknown else ""
+        problem = f"unknown key {listed(unknown)}{hint}" if unknown else f"no {listed(missing)}"
         raise error(f"{where or kind.__name__}: {problem}; expected {', '.join(types)}; {cure}")
     values = {key: _value(types[key], item, error, f"{where}{key}", cure) for key, item in content.items()}
     return kind(**values)
@@ -170,7 +171,8 @@ def check_choices(config: object, error: type[AsrError]) -> None:
     """
     for name, choices in _choices(type(config)).items():  # type: ignore[arg-type]  # types are hashable
         if (value := getattr(config, name)) not in choices:
-            raise error(f'{name} is "{value}", expected one of: {", ".join(choices)}')
+            hint = suggestion(value, choices) if isinstance(value, str) else ""
+            raise error(f'{name} is "{value}"{hint}, expected one of: {", ".join(choices)}')
 
 
 def check_lowest(config: object, lowest: Mapping[str, float], error: type[AsrError]) -> None:

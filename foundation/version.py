@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 DISTRIBUTION = "asr-sparse-kernel"
 PACKAGES = ("acoustic", "asr", "decoder", "features", "foundation", "recipes")
@@ -27,6 +30,24 @@ def package_version() -> str:
         return version(DISTRIBUTION)
     except PackageNotFoundError:
         return "unknown"
+
+
+def how_to_install(extra: str = "") -> str:
+    """Return the command that installs the package, with an extra: from where it came, as pip has noted it.
+
+    The package is on no index: its name alone is found nowhere.
+    """
+    try:
+        record = json.loads(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        record = {}
+    url, extras = str(record.get("url", "")), f"[{extra}]" if extra else ""
+    if "vcs_info" in record:
+        return f'pip install "{DISTRIBUTION}{extras} @ {record["vcs_info"].get("vcs", "git")}+{url}"'
+    place = url2pathname(urlsplit(url).path) if url.startswith("file:") else ""
+    if not place or not Path(place).exists():
+        return f'pip install ".{extras}" in the directory of its source'
+    return f'pip install "{"." if Path(place).resolve() == Path.cwd() else place}{extras}"'
 
 
 @cache

@@ -26,6 +26,7 @@ import numpy as np
 from asr.errors import ConfigError, ExperimentError
 from foundation.arrays import Singles
 from foundation.errors import did_you_mean
+from foundation.version import how_to_install
 
 SAMPLE_RATE = 22050
 MAX_DATA_PATH_BYTES = (
@@ -115,7 +116,7 @@ def _installed_paths() -> tuple[Path, Path]:
     except ImportError as error:
         raise ExperimentError(
             "espeak-ng: expected the package espeakng-loader, which is not installed;"
-            ' run pip install "asr-sparse-kernel[demo]"'
+            f" run {how_to_install('demo')}"
         ) from error
     return Path(espeakng_loader.get_library_path()), _short_data_path(Path(espeakng_loader.get_data_path()))
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -30,6 +30,7 @@ from acoustic.pairs.calibration import Calibration as Calibration  # of the pack
 from acoustic.pairs.calibration import GaussianCurve as GaussianCurve
 from acoustic.pairs.calibration import MonotoneGaussianCurve, agreeing_posteriors, fit_curve
 from foundation.arrays import Flags, Floats, Integers, Longs, Reals
+from foundation.errors import suggestion
 
 GaussianProjection = GaussianCurve  # former name, kept for older programs
 DTYPES = (np.float64, np.float32)
@@ -83,7 +84,33 @@ def coefficients_of(curves: list[QuadraticCurve]) -> Floats:
     return np.array([(c.square, c.slope, c.constant) for c in curves])
 
 
-class DiscriminantClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+def _nothing(self: Any) -> None:
+    """Take no arguments: the constructor of a class that has none of its own."""
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators: a mistake in a constructor's arguments names the class that was made."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = inspect.unwrap(cls.__init__)
+        constructor: Callable[..., None] = _nothing if own is object.__init__ else own
+        signature = inspect.signature(constructor)
+
+        @wraps(constructor)
+        def checked(self: Any, *given: Any, **named: Any) -> None:
+            try:
+                signature.bind(self, *given, **named)
+            except TypeError as error:
+                unknown = next((name for name in named if name not in signature.parameters), None)
+                hint = suggestion(unknown, [*signature.parameters][1:]) if unknown else ""
+                raise TypeError(f"{type(self).__name__}.__init__() {error}{hint}") from None
+            constructor(self, *given, **named)
+
+        cls.__init__ = checked  # type: ignore[method-assign]
+
+
+class DiscriminantClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     """Base of the classifiers: a subclass learns real outputs from ±1 targets.
 
     A subclass implements ``_fit_outputs`` and ``_outputs``. Two classes give one column of targets, +1 for
@@ -258,7 +285,7 @@ class ExpansionClassifier(KernelExpansion, DiscriminantClassifier):
     loo_decision_: Floats
 
 
-class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, BaseEstimator):  # type: ignore[misc]
+class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, Estimator):  # type: ignore[misc]
     """Base of the regressors: a subclass learns (M, R) targets in ``_fit_outputs``.
 
     Attributes

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -29,6 +29,7 @@ from acoustic.discriminants.base import (
     DTYPES,
     Curve,
     DiscriminantClassifier,
+    Estimator,
     QuadraticCurve,
     checked_weight,
     coefficients_of,
@@ -303,7 +304,7 @@ class ForwardClassifier(ForwardMachines, DiscriminantClassifier):
         return found
 
 
-class ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class ForwardRegressor(ForwardMachines, MultiOutputMixin, RegressorMixin, Estimator):  # type: ignore[misc]
     """Base of the regressors: a subclass learns the machine in ``_fit_values``."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

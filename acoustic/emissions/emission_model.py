@@ -218,9 +218,10 @@ class CombinedModel:
         )
         check_number("weight", self.weight, ModelError)
         check_number("second_start", self.second_start, ModelError, lowest=0)
-        if columns_of(self.first) != self.first_stop or self.first_stop > self.n_features:
+        seen = columns_of(self.first) or self.first_stop  # a plugin's model need not say what it sees
+        if seen != self.first_stop or not 1 <= self.first_stop <= self.n_features:
             raise ModelError(
-                f"first_stop: expected {columns_of(self.first)} columns, which the first model sees, of "
+                f"first_stop: expected {seen} columns, which the first model sees, of "
                 f"{self.n_features}, got {self.first_stop}; train again"
             )
 

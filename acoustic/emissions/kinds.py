@@ -27,6 +27,7 @@ from acoustic.hmm.gmm import GmmModel
 from acoustic.pairs.machines import Machines, PooledMachines, SparseMachines
 from acoustic.pairs.rivals import RivalMachines
 from foundation.arrays import Tensors
+from foundation.errors import suggestion
 
 GROUP = "asr.emission_models"
 
@@ -84,9 +85,10 @@ def find_kind(name: str) -> EmissionKind:
                     f"acoustic.emissions.kinds.EmissionKind, got {type(kind).__name__}; ask its author"
                 )
             return kind
-    known = ", ".join((*BUILT_IN, *plugin_names()))
+    known = (*BUILT_IN, *plugin_names())
     raise ModelError(
-        f'emission model of kind "{name}" is not known, expected one of: {known}; '
+        f'emission model of kind "{name}" is not known{suggestion(name, known)}, expected one of: '
+        f"{', '.join(known)}; "
         "install the package it comes from"
     )
 

@@ -15,6 +15,7 @@ from acoustic.discriminants.files import OWN, SCIKIT_LEARN, n_features_of, path_
 from acoustic.emissions.emission_model import StatePriors
 from acoustic.errors import ModelError
 from foundation.arrays import Floats, Singles, bounded, check_number
+from foundation.errors import did_you_mean, near
 
 PREFIX = "sklearn:"
 
@@ -88,10 +89,12 @@ def make_classifier(name: str) -> Any:
     found = next(filter(None, map(_class_of, candidates)), None)
     fault = "no such class" if found is None else _fault_of(found)
     if found is None or fault:
+        known = names_of_classifiers()
+        ends = {name.rpartition(".")[2]: name for name in known} | {name: name for name in known}
+        hint = "" if found else did_you_mean([PREFIX + ends[end] for end in near(path, ends)])
         raise ModelError(
-            f"{path}: {fault}; expected a classifier that has posteriors and that a model file may hold: "
-            f"{', '.join(names_of_classifiers())}; choose one of them, or --model svm, or write a plugin "
-            "(docs/plugins.md)"
+            f"{path}: {fault}{hint}; expected a classifier that has posteriors and that a model file may "
+            f"hold, such as {PREFIX}{_USUAL}, or --model svm, our own; docs/plugins.md lists all {len(known)}"
         )
     return found()
 
@@ -110,6 +113,7 @@ def names_of_classifiers() -> tuple[str, ...]:
 
 
 _OURS = "acoustic.discriminants."
+_USUAL = "linear_model.LogisticRegression"
 
 
 def _class_of(path: str) -> type[Any] | None:

@@ -26,10 +26,10 @@ def _takes_doctor(parser: argparse.ArgumentParser) -> None:
 
 def _run_doctor(options: argparse.Namespace) -> int:
     from asr.commands.doctor import diagnosed, findings_record
-    from asr.progress import with_severity
+    from asr.progress import say, with_severity
 
     findings = []
-    for finding in diagnosed(with_self_test=not options.brief):
+    for finding in diagnosed(with_self_test=not options.brief, tell=say):
         findings.append(finding)
         if not options.json:
             print(with_severity(str(finding), sys.stdout), flush=True)
@@ -107,7 +107,7 @@ def after_demo(directory: Path, recording: Path) -> str:
     commands = {
         f"asr info {out}": "what the best model is made from, and how good it is",
         f"asr decode {out} {shlex.quote(str(recording))}": "the words of a recording, this one or yours",
-        "asr train folder --corpus MY_RECORDINGS --out exp/mine": "of name.wav with name.txt beside it",
+        "asr train MY_RECORDINGS --out exp/mine": "of name.wav with name.txt beside it",
     }
     width = max(map(len, commands))
     return "\n".join(["next:", *(f"  {command:{width}}  # {why}" for command, why in commands.items())])
@@ -143,11 +143,11 @@ VERBS: Mapping[str, Verb] = {
         prints={
             "errors": "number of errors",
             "warnings": "number of warnings",
-            "findings": "of each `severity` (ok, warning, error), `what`, `cure` (null: nothing to do)",
+            "findings": "of each `severity` (ok, note, warning, error), `what`, `cure` (null: nothing to do)",
         },
         description="Check packages, cores, memory, disk, audio formats and compiled code, then train, "
-        "decode and align on a few synthetic tones. A line a finding: ok, warning or error, with what to do. "
-        "Exit code 2 if there is an error.",
+        "decode and align on a few synthetic tones. A line a finding: ok, note, warning or error, with what "
+        "to do. Exit code 2 if there is an error.",
     ),
     "demo": Verb(
         "train and test on a small synthetic corpus, made on the spot",
@@ -156,6 +156,7 @@ VERBS: Mapping[str, Verb] = {
         "asr demo --out exp/demo",
         prints={
             "results": "as of train",
+            "inputs": "as of train",
             "synthetic": "true: the speech is synthetic",
             "new": "the new recording: `spoken`, and the keys of decode but for `recording`",
         },

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import logging
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asr.commands.parsing import Verb
+from asr.commands.parsing import Verb, add_speakers
 from asr.commands.printing import print_result, to_json
 from asr.errors import ConfigError
 from asr.files import check_target
@@ -35,6 +37,22 @@ def _takes_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--suspicious", action="store_true", help="list the utterances whose text or sound looks wrong"
     )
+    parser.add_argument(
+        "--correct",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("UTT", "WORDS"),
+        help="of an experiment directory: the true words of an utterance, for the next training",
+    )
+    parser.add_argument(
+        "--leave-out",
+        nargs="+",
+        default=[],
+        metavar="UTT",
+        help="of an experiment directory: utterances that the next training leaves out",
+    )
+    add_speakers(parser)
 
 
 def suspicious(experiment: str | Path) -> tuple[list[Suspicious], int]:
@@ -49,6 +67,8 @@ def _run_validate(options: argparse.Namespace) -> int:
     from asr.experiment import CONFIG
     from asr.store import STAGES
 
+    if options.correct or options.leave_out:
+        return _change_transcripts(options)
     if options.suspicious:
         found, n_utterances = suspicious(options.corpus)
         print_result(
@@ -64,6 +84,25 @@ def _run_validate(options: argparse.Namespace) -> int:
             "what looks wrong in the data of the experiment"
         )
     return _show_text(options) if options.show_text else _show_problems(options)
+
+
+def _change_transcripts(options: argparse.Namespace) -> int:
+    """Keep in the experiment directory what the next training corrects or leaves out."""
+    from asr.training.task import CORRECTIONS, change_transcript, read_corrections
+
+    for utterance_id, text in (*options.correct, *((name, None) for name in options.leave_out)):
+        change_transcript(options.corpus, utterance_id, text)
+    found = read_corrections(options.corpus)
+    n_out = sum(words is None for words in found.values())
+    print_result(
+        options,
+        lambda: {"corrections": found},
+        lambda: (
+            f"{options.corpus / CORRECTIONS}: {len(found) - n_out} transcript(s) corrected, "
+            f"{n_out} utterance(s) left out; run the same asr train command again to learn from that"
+        ),
+    )
+    return 0
 
 
 def suspicious_text(found: Sequence[object], n_utterances: int, directory: Path) -> str:
@@ -91,7 +130,12 @@ def _show_problems(options: argparse.Namespace) -> int:
     from asr.corpora.validation import validate
     from asr.progress import with_severity
 
-    found = validate(options.corpus, lexicon=_lexicon_in(options.lexicon), text=options.text)
+    found = validate(
+        options.corpus,
+        lexicon=_lexicon_in(options.lexicon),
+        text=options.text,
+        speakers=options.speakers or "auto",
+    )
     # A person sees the first of each kind, a file gets all.
     n_of_a_kind = _N_OF_A_KIND if sys.stdout.isatty() else None
     print_result(
@@ -117,21 +161,38 @@ def problems_record(found: Sequence[Problem], corpus: Path) -> dict[str, Any]:
 
 
 def problem_lines(found: Sequence[Problem], corpus: Path, n_of_a_kind: int | None = None) -> list[str]:
-    """Return a line for each problem of a corpus, with a summary at the end.
+    """Return a line for each problem of a corpus, errors first, and three of summary at the end.
 
     ``n_of_a_kind`` is the number that is listed of problems of one kind, None for all.
     """
+    from asr.corpora.amounts import NEXT
     from asr.corpora.problems import first_of_each_kind
 
+    name = corpus.resolve().name
+    named = [replace(p, where=name) if p.where == "." else p for p in found]
+    listed = [p for severity in ("error", "warning", "note") for p in named if p.severity == severity]
     lines = []
-    for problem, n_more in first_of_each_kind(found, n_of_a_kind or len(found)):
+    for problem, n_more in first_of_each_kind(listed, n_of_a_kind or len(found)):
         lines.append(f"{problem.severity}: {problem}")
         if n_more:
             lines.append(
                 f"  and {n_more} more of this kind; all of them: asr validate {corpus} > problems.txt"
             )
+    summary = [p for p in named if p.severity == "summary"]
+    amounts = [str(p) for p in summary if not p.what.startswith(NEXT)]
+    advice = [p.what.removeprefix(NEXT) for p in summary if p.what.startswith(NEXT)]
     n_errors, n_warnings = (sum(p.severity == kind for p in found) for kind in ("error", "warning"))
-    return [*lines, f"{corpus}: {n_errors} error(s), {n_warnings} warning(s)"]
+    if n_errors:
+        advice = ["correct or remove what has errors, then run this again"]
+    elif advice:
+        advice = [f"asr train {shlex.quote(str(corpus))}", *advice]
+    return [
+        *lines,
+        *(["; ".join(amounts)] if amounts else []),
+        f"{name}: {n_errors} error(s), {n_warnings} warning(s)"
+        + ("" if n_errors or n_warnings else ": nothing wrong was found"),
+        *([NEXT + "; ".join(advice)] if advice else []),
+    ]
 
 
 def _takes_lexicon(parser: argparse.ArgumentParser) -> None:
@@ -174,7 +235,7 @@ def make_lexicon(
     if variants != 1 and not english and source is None:
         raise ConfigError("lexicon: --variants are of guesses; expected --english or --from LEXICON with it")
     known = Lexicon.read(source) if source is not None else whole_dictionary() if english else None
-    corpora = list(read_parts(corpus).values())
+    corpora = list(read_parts(corpus, "recordings").values())  # who speaks does not matter
     forms = forms_for(PLAIN, known, corpora)
     readings = [worded(each, forms) for each in corpora]
     for line in unreadable(total(changes for _, changes in readings)):
@@ -347,6 +408,7 @@ VERBS: Mapping[str, Verb] = {
                 "suspicious": "the worst first: `utterance_id`, `text`, `probability`, `reasons`, "
                 "`is_far_off`",
             },
+            "--correct": {"corrections": "the words of each utterance by its id; null if it is left out"},
             "--show-text": {"changed": "of each `utterance`, `written`, `read`"},
         },
     ),

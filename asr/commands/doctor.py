@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any, Literal
@@ -22,9 +23,9 @@ from typing import Any, Literal
 from asr.errors import ExperimentError
 from asr.files import said_size
 from foundation.errors import AsrError
-from foundation.version import DISTRIBUTION, package_version
+from foundation.version import DISTRIBUTION, how_to_install, package_version
 
-Severity = Literal["ok", "warning", "error"]
+Severity = Literal["ok", "note", "warning", "error"]
 
 LITTLE_MEMORY, LITTLE_DISK = 1_000_000_000, 1_000_000_000  # bytes, by feel
 _MODULES = {"scikit-learn": "sklearn", "pillow": "PIL"}  # where the module's name is not the package's
@@ -52,9 +53,15 @@ class Finding:
         return f"{self.severity}: {self.what}{f'; {self.cure}' if self.cure else ''}"
 
 
-def diagnosed(*, with_self_test: bool = True) -> Iterator[Finding]:
-    """Yield all findings; a check that fails itself is one, too."""
-    for check in [*CHECKS, *([_self_test] if with_self_test else [])]:
+def diagnosed(
+    *, with_self_test: bool = True, tell: Callable[[str], object] = lambda what: None
+) -> Iterator[Finding]:
+    """Yield all findings; a check that fails itself is one, too.
+
+    What the trial is doing is told while it is done.
+    """
+    trial: list[Callable[[], Iterator[Finding]]] = [partial(_self_test, tell)] if with_self_test else []
+    for check in [*CHECKS, *trial]:
         yield from _carried_out(check)
 
 
@@ -62,12 +69,13 @@ def _carried_out(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     try:
         yield from check()
     except Exception as error:  # whatever is wrong with an installation must not end the diagnosis
-        name = check.__name__.strip("_").replace("_", " ")
+        name = getattr(check, "__name__", "self-test").strip("_").replace("_", " ")
         said = str(error).partition("\n")[0]
-        yield Finding("error", f"{name}: fails ({type(error).__name__}: {said})", _REINSTALL)
+        yield Finding("error", f"{name}: fails ({type(error).__name__}: {said})", _reinstall())
 
 
-_REINSTALL = f'install again: pip install --upgrade --force-reinstall "{DISTRIBUTION}"'
+def _reinstall() -> str:
+    return f"install again, with --force-reinstall: {how_to_install()}"
 
 
 def findings_record(findings: Sequence[Finding]) -> dict[str, Any]:
@@ -103,9 +111,11 @@ def _packages() -> Iterator[Finding]:
     for extra, use in _FOR.items():
         names = [(name, least) for name, least, of in wanted if of == extra]
         missing = [fault for name, least in names if (fault := _fault(name, least))]
-        how = f'for {use}: pip install "{DISTRIBUTION}[{extra}]"' if missing else ""
-        state = f"not there ({'; '.join(missing)})" if missing else "there"
-        yield Finding("ok", f"optional extra {extra}: {state}", how)
+        if missing:
+            what = f"extra {extra}, for {use}: {'; '.join(missing)}"
+            yield Finding("note", what, f"if wanted: {how_to_install(extra)}")
+        else:
+            yield Finding("ok", f"extra {extra}, for {use}: installed")
 
 
 def _fault(name: str, least: str | None) -> str:
@@ -224,13 +234,13 @@ def _compiled_code() -> Iterator[Finding]:
     yield Finding("ok", f"{said}, in {', '.join(map(str, state.places))}")
 
 
-def _self_test() -> Iterator[Finding]:
+def _self_test(tell: Callable[[str], object]) -> Iterator[Finding]:
     """Yield whether a small recogniser can be trained, and finds and aligns what was said."""
     wall_s, cpu_s = time.perf_counter(), time.process_time()
     try:
-        said = self_test()
+        said = self_test(tell)
     except ExperimentError as error:
-        yield Finding("error", f"self-test: fails ({error})", _REINSTALL)
+        yield Finding("error", f"self-test: fails ({error})", _reinstall())
         return
     wall_s, cpu_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
     yield Finding("ok", f"self-test: passes in {wall_s:.1f} s ({cpu_s:.1f} CPU s): {said}")
@@ -244,7 +254,7 @@ _SAID = ("MAUI", "ASA", "SUS", "IMI")
 _SILENCE_S = 0.2  # behind the last word, at most
 
 
-def self_test() -> str:
+def self_test(tell: Callable[[str], object] = lambda what: None) -> str:
     """Train a small model on synthetic tones, decode and align with it; return what was done.
 
     That anything came out wrong is an error.
@@ -257,17 +267,23 @@ def self_test() -> str:
     from asr.corpora.tones import RATE, speak, write_tones
     from asr.progress import muted
 
-    with tempfile.TemporaryDirectory(prefix="asr-doctor-") as folder, muted():
+    with tempfile.TemporaryDirectory(prefix="asr-doctor-") as folder:
         corpus, out, recording = (Path(folder) / name for name in ("corpus", "exp", "new.wav"))
         write_tones(corpus, n_speakers=5, n_each=4)
         soundfile.write(recording, speak(_SAID, 1.0, np.random.default_rng(1)), RATE)
-        train("folder", corpus=corpus, out=out, models=["gmm2"], settings=_SETTINGS)
-        (heard,) = decode(out, [recording])
+        tell("self-test: training on a few tones; a minute or two where code is not compiled yet …")
+        with muted():
+            train("folder", corpus=corpus, out=out, models=["gmm2"], settings=_SETTINGS)
+        tell("self-test: decoding …")
+        with muted():
+            (heard,) = decode(out, [recording])
         if isinstance(heard, AsrError):
             raise ExperimentError(str(heard))
         if heard.text != _SAID:
             raise ExperimentError(f'decoded "{" ".join(heard.text)}", expected "{" ".join(_SAID)}"')
-        _check_times(out, recording)
+        tell("self-test: aligning …")
+        with muted():
+            _check_times(out, recording)
     return "trained on synthetic tones, decoded and aligned a new recording"
 
 

@@ -28,7 +28,7 @@ from asr.files import check_outside, storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
 from asr.formats.htk import front_end_config, read_dictionary, write_models
 from asr.formats.intervals import Passage
-from asr.formats.model_directories import model_directory, write_recognizer
+from asr.formats.model_directories import model_directory, speakers_as_trained, write_recognizer
 from asr.formats.nist import to_stm
 from asr.formats.outputs import EXPORTS
 from asr.formats.tables import decoded
@@ -46,7 +46,7 @@ from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
 from features.audio import audio_info
 from features.frontend import FrontEnd, Normalization
-from foundation.errors import AsrError, listed
+from foundation.errors import AsrError, listed, suggestion
 from foundation.files import content_of
 from foundation.threads import parallel_map
 
@@ -97,9 +97,13 @@ def export(
     """
     formats = EXPORTS.get(what)
     if formats is None:
-        raise ConfigError(f'export: "{what}" is not known; expected one of: {", ".join(EXPORTS)}')
+        hint = suggestion(what, EXPORTS)
+        raise ConfigError(f'export: "{what}" is not known{hint}; expected one of: {", ".join(EXPORTS)}')
     if format is not None and format not in formats:
-        raise ConfigError(f"export: {what} as {format} is not known; expected one of: {', '.join(formats)}")
+        hint = suggestion(format, formats)
+        raise ConfigError(
+            f"export: {what} as {format} is not known{hint}; expected one of: {', '.join(formats)}"
+        )
     if corpus is None and what != "model":
         raise ConfigError(f"export: {what} are of recordings; expected --corpus DIR")
     if corpus is not None:
@@ -111,7 +115,8 @@ def export(
             path = _model(experiment, recognizer, Path(out))
     if corpus is None:
         return Exported(path, 0)
-    parts = {name: worded(part, recognizer.forms)[0] for name, part in read_parts(corpus).items()}
+    parts = read_parts(corpus, before=speakers_as_trained(experiment, recognizer.name))
+    parts = {name: worded(part, recognizer.forms)[0] for name, part in parts.items()}
     with storage_errors(Path(out)):
         Path(out).mkdir(parents=True, exist_ok=True)
         if what == "transcripts":

@@ -1,8 +1,9 @@
 """``asr clean``: what an experiment directory holds that neither its results nor the same command need.
 
-These are stages that no file of results was made from (`asr.store`), and what killed runs have left:
-``.partial`` outputs, and ``.blocks`` of stages that were not finished. Only what bears the mark of a stage
-(``NAME-KEY`` with a ``stage.json`` that names it) or of such a leftover is removed; links are never followed.
+These are stages that no file of results was made from (`asr.store`), models that the results have no row of
+any more, and what killed runs have left: ``.partial`` outputs, and ``.blocks`` of stages that were not
+finished. Only what bears the mark of a stage (``NAME-KEY`` with a ``stage.json`` that names it), of a model
+or of such a leftover is removed; links are never followed.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from asr.errors import ExperimentError
 from asr.experiment import CONFIG
-from asr.files import read_json, said_size, storage_errors
-from asr.formats.model_directories import DEFAULT_MODEL, MODELS, POINTS, SPARSITY, SWEEP
-from asr.scoring.results import RESULTS
+from asr.files import read_json, read_object, said_size, storage_errors
+from asr.formats.model_directories import DECODING, DEFAULT_MODEL, MODELS, POINTS, SPARSITY, SWEEP
+from asr.scoring.results import RESULTS, read_results
 from asr.store import RECORD, STAGES, USED, Used, lock, name_of, read_used
 from asr.training.fit import SUSPICIOUS
 from foundation.files import put_in_place
@@ -132,7 +134,8 @@ def _leftovers(root: Path) -> Leftovers:
     # Blocks of a stage that the same command needs are where it goes on.
     hidden = [(p, _WHY[kind]) for p, kind in kinds.items() if p.name[1 : -len(".blocks")] not in needed]
     partial = [(path, _WHY["partial"]) for path in _partials(root)]
-    found = [Leftover(path, _n_bytes(path), why) for path, why in [*unused, *hidden, *partial]]
+    models = [(path, "no row of the results is of this model") for path in _models_without_rows(root)]
+    found = [Leftover(path, _n_bytes(path), why) for path, why in [*unused, *hidden, *partial, *models]]
     ours = {*stages, *kinds}
     return Leftovers(
         tuple(sorted(found, key=lambda leftover: (-leftover.n_bytes, leftover.path))),
@@ -202,13 +205,28 @@ def _hidden_kind(path: Path) -> str | None:
 
 def _partials(root: Path) -> Iterator[Path]:
     """Yield what killed runs have left outside the stages: copies of models, and files that were written."""
-    points = root / POINTS
-    homes = [root, *filter(_is_directory, sorted(points.glob("*")) if _is_directory(points) else [])]
-    for home in homes:
+    for home in _homes(root):
         if _is_directory(home / MODELS):
             yield from filter(_is_directory, sorted((home / MODELS).glob(".?*.partial")))
         files = (home / f".{name}.partial" for name in _FILES)
         yield from (file for file in files if file.is_file() and not file.is_symlink())
+
+
+def _homes(root: Path) -> list[Path]:
+    """Return the directories that have results: the experiment's own, and the points of a sweep."""
+    points = root / POINTS
+    return [root, *filter(_is_directory, sorted(points.glob("*")) if _is_directory(points) else [])]
+
+
+def _models_without_rows(root: Path) -> Iterator[Path]:
+    """Yield the models that neither the results nor the last run know, where there are results."""
+    for home in _homes(root):
+        with suppress(ExperimentError):  # what cannot be read says nothing of models
+            rows = read_results(home)
+            known = {row.model for row in rows} | set(map(str, read_object(home / CONFIG).get("models", [])))
+            if rows and _is_directory(home / MODELS):
+                models = (path for path in sorted((home / MODELS).glob("[!.]*")) if path.name not in known)
+                yield from (path for path in models if _is_directory(path) and (path / DECODING).is_file())
 
 
 def _is_directory(path: Path) -> bool:

@@ -203,7 +203,8 @@ def _said_emissions(found: Mapping[str, Any]) -> str:
     """Return the kind of an emission model and its sizes."""
     sizes = {"gaussians": "Gaussians", "classes": "classes", "pairs": "pairs", "centers": "centres"}
     parts = [f"{found[key]:,} {name}" for key, name in sizes.items() if key in found]
-    return f"{_KINDS.get(found['kind'], found['kind'])} ({', '.join(parts)})"
+    kind = _KINDS.get(found["kind"], found["kind"])
+    return f"{kind} ({', '.join(parts)})" if parts else kind
 
 
 def _said_accuracies(found: Mapping[str, Any]) -> Iterator[str]:

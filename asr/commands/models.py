@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acoustic.ways import PRESETS
-from asr.commands.parsing import Verb, add_experiment, add_model
+from asr.commands.parsing import Verb, add_experiment, add_model, add_speakers, settings_of
 from asr.commands.printing import print_result
 from asr.files import as_plain, read_json
 from asr.recipe import built_in_recipes, installed_recipes
@@ -27,7 +27,7 @@ _ROW = (
 
 
 def _takes_plan(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recipe", help="as of train")
+    parser.add_argument("recipe", help="as of train: its name, or a folder of recordings")
     parser.add_argument("--corpus", type=Path, help="directory of the raw corpus")
     parser.add_argument("--out", type=Path, help="experiment directory, to keep the prepared task for train")
     parser.add_argument("--model", action="append", default=[], help="as of train; may be repeated")
@@ -35,6 +35,7 @@ def _takes_plan(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="as of train"
     )
+    add_speakers(parser)
     parser.add_argument("--workers", type=int, metavar="N", help="threads to tell of, beside 1, 2 and 4")
 
 
@@ -48,7 +49,7 @@ def _run_plan(options: argparse.Namespace) -> int:
         out=options.out,
         models=options.model,
         preset=options.preset,
-        settings=options.settings,
+        settings=settings_of(options),
         workers=options.workers,
     )
     print_result(options, lambda: plan_json(found), lambda: plan_table(found))
@@ -65,14 +66,21 @@ def _takes_train(parser: argparse.ArgumentParser) -> None:
         dest="settings",
         help="change an option; may be repeated",
     )
+    add_speakers(parser)
 
 
 def _add_training_options(parser: argparse.ArgumentParser) -> None:
     """Add what ``train`` and ``sweep`` have in common."""
     known = (*built_in_recipes(), *installed_recipes())
-    parser.add_argument("recipe", help=f"one of {', '.join(known)}, or the path of a recipe script")
+    parser.add_argument(
+        "recipe",
+        help=f"one of {', '.join(known)}, or the path of a recipe script; or a folder of recordings, which "
+        "means folder --corpus of it",
+    )
     parser.add_argument("--corpus", type=Path, help="directory of the raw corpus")
-    parser.add_argument("--out", type=Path, required=True, help="experiment directory")
+    parser.add_argument(
+        "--out", type=Path, help="experiment directory; exp/NAME by default, of the recordings or the recipe"
+    )
     parser.add_argument(
         "--model",
         action="append",
@@ -100,7 +108,7 @@ def train(
     recipe: str,
     *,
     corpus: str | Path | None = None,
-    out: str | Path,
+    out: str | Path | None = None,
     models: str | Sequence[str] = (),
     preset: str = "best",
     settings: Sequence[str] = (),
@@ -112,9 +120,9 @@ def train(
 
     Parameters
     ----------
-    recipe : name of a built-in recipe or path of a script
+    recipe : name of a built-in recipe, path of a script, or a folder of recordings, read by ``folder``
     corpus : raw corpus; not for recipes that make their own
-    out : experiment directory
+    out : experiment directory; ``exp/NAME`` by default, of the recordings or the recipe
     models : name or names of models; the recipe's own by default
     preset : ``best``, or ``thesis`` (see `asr.config.with_preset`)
     settings : options ``key=value`` (see `asr.config.ExperimentConfig`)
@@ -123,30 +131,40 @@ def train(
     -------
     The rows of ``OUT/results.json``
     """
-    from asr.experiment import experiment_of
-    from asr.recipe import load_recipe, models_of
+    from asr.experiment import default_out, experiment_of
+    from asr.recipe import load_recipe, models_of, recipe_and_corpus
 
+    recipe, corpus = recipe_and_corpus(recipe, corpus)
+    place = default_out(recipe, corpus) if out is None else Path(out)
     loaded = load_recipe(recipe)
     names = models_of(loaded, models, preset)
-    return experiment_of(loaded, corpus, Path(out), names, preset, settings).run(names)
+    return experiment_of(loaded, corpus, place, names, preset, settings).run(names)
 
 
 def _run_train(options: argparse.Namespace) -> int:
     from asr.scoring.results import RESULTS
 
+    recipe, corpus, out = _asked(options)
     with _engine(options):
         results = train(
-            options.recipe,
-            corpus=options.corpus,
-            out=options.out,
+            recipe,
+            corpus=corpus,
+            out=out,
             models=options.model,
             preset=options.preset,
-            settings=options.settings,
+            settings=settings_of(options),
         )
-    print_result(
-        options, lambda: read_json(options.out / RESULTS), lambda: results_table(results, options.out)
-    )
+    print_result(options, lambda: read_json(out / RESULTS), lambda: results_table(results, out))
     return 0
+
+
+def _asked(options: argparse.Namespace) -> tuple[str, Path | None, Path]:
+    """Return the recipe, the corpus and the experiment directory that the options mean."""
+    from asr.experiment import default_out
+    from asr.recipe import recipe_and_corpus
+
+    recipe, corpus = recipe_and_corpus(options.recipe, options.corpus)
+    return recipe, corpus, default_out(recipe, corpus) if options.out is None else options.out
 
 
 def _engine(options: argparse.Namespace) -> AbstractContextManager[None]:
@@ -192,14 +210,13 @@ def _takes_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--utterances",
         type=int,
-        default=100,
         metavar="N",
-        help="show so many, the worst, with their sound (100)",
+        help="show so many, the worst, with pictures and sound (as many as fit into 2 MB)",
     )
     parser.add_argument(
         "--audio",
         choices=("beside", "embed", "none"),
-        help="sounds beside the page, in it, or none; in it by default if they are small",
+        help="sounds in the page (embed, the default), beside it, or none",
     )
 
 
@@ -214,7 +231,8 @@ def _run_report(options: argparse.Namespace) -> int:
         utterances=options.utterances,
         audio=options.audio,
     )
-    print_result(options, lambda: {"path": page}, lambda: str(page))
+    if options.json or not options.quiet:
+        print_result(options, lambda: {"path": page}, lambda: str(page))
     return 0
 
 
@@ -239,11 +257,12 @@ def _takes_sweep(parser: argparse.ArgumentParser) -> None:
 def _run_sweep(options: argparse.Namespace) -> int:
     from asr.commands.sweeps import format_sweep, sweep
 
+    recipe, corpus, out = _asked(options)
     with _engine(options):
         found = sweep(
-            options.recipe,
-            corpus=options.corpus,
-            out=options.out,
+            recipe,
+            corpus=corpus,
+            out=out,
             settings=options.settings,
             models=options.model,
             preset=options.preset,
@@ -331,9 +350,10 @@ VERBS: Mapping[str, Verb] = {
         "train, tune and test by a recipe; goes on where it stopped",
         _takes_train,
         _run_train,
-        "asr train folder --corpus my_recordings --out exp/mine",
+        "asr train my_recordings --out exp/mine",
         prints={
             "results": f"a row for each model, split and grammar: {_ROW}",
+            "inputs": "stands for the recordings, transcripts and lexicon that all rows are of",
             "synthetic": "whether the recordings are not of people",
         },
     ),

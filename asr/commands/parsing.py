@@ -7,7 +7,6 @@ the options that several verbs share.
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from foundation.errors import did_you_mean
+from foundation.errors import did_you_mean, suggestion
 
 BAD_USAGE = 2
 Keys: TypeAlias = Mapping[str, str]  # of a JSON object, and what they hold
@@ -62,7 +61,7 @@ class VerbParser(argparse.ArgumentParser):
         if wrong:
             known = [name for action in self.actions for name in action.option_strings]
             named = wrong[0].partition("=")[0]
-            self.error(f'unknown option "{named}"{did_you_mean(_near(named, known))}')
+            self.error(f'unknown option "{named}"{suggestion(named, known)}')
         if unknown:
             places = " ".join(_place(action) for action in self.actions if not action.option_strings)
             is_corpus = any("--corpus" in action.option_strings for action in self.actions)
@@ -81,7 +80,7 @@ class VerbParser(argparse.ArgumentParser):
             return ""
         names = match[1].split("/")
         choices = (a.choices for a in self.actions if names[0] in (*a.option_strings, a.dest, a.metavar))
-        return did_you_mean(_near(match[2], [str(c) for each in choices if each for c in each]))
+        return suggestion(match[2], [str(c) for each in choices if each for c in each])
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ class CommandLine:
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Return the verb and its options; exits for help, the version and what cannot be understood."""
-        verb, *rest = arguments or [""]
+        verb, *rest = arguments or ["--help"]  # as pip, cargo and kubectl do: whoever asks nothing gets help
         if verb in self.verbs:  # what other verbs take is of no matter
             return _parser_of(verb, self.verbs[verb]).parse(rest)
         if verb in ("-h", "--help", "--version"):
@@ -154,12 +153,9 @@ class CommandLine:
 
     def _missing(self, word: str) -> str:
         """Return what is wrong with a first word that is no verb."""
-        if not word:
-            return "a verb is missing, expected asr VERB …"
         if word.startswith("-"):
             return f'"{word}" stands before the verb, expected asr VERB … {word}'
-        hint = did_you_mean(_near(word, list(self.verbs)))
-        return f'no verb "{word}"{hint}; expected one of: {", ".join(self.verbs)}'
+        return f'no verb "{word}"{suggestion(word, self.verbs)}; expected one of: {", ".join(self.verbs)}'
 
 
 def _parser_of(name: str, verb: Verb) -> VerbParser:
@@ -178,10 +174,6 @@ def _parser_of(name: str, verb: Verb) -> VerbParser:
     messages.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
     messages.add_argument("-v", "--verbose", action="store_true", help="say what is being done")
     return parser
-
-
-def _near(name: str, known: Sequence[str]) -> list[str]:
-    return difflib.get_close_matches(name, known, n=1)
 
 
 def _place(action: argparse.Action) -> str:
@@ -205,6 +197,24 @@ def add_model_and_grammar(parser: argparse.ArgumentParser) -> None:
     """Add the options ``--model`` and ``--grammar``."""
     add_model(parser)
     parser.add_argument("--grammar", help="name of the grammar; the recipe's last by default")
+
+
+def add_speakers(
+    parser: argparse._ActionsContainer,
+    usual: str = "what the corpus says, else what names show, else recordings",
+) -> None:
+    """Add the option ``--speakers``, which says who speaks."""
+    parser.add_argument(
+        "--speakers",
+        choices=("one", "recordings", "folders", "prefix"),
+        help="who speaks: one person, another in each of the recordings, or as folders or the first part of "
+        f"names tell; by default {usual}",
+    )
+
+
+def settings_of(options: argparse.Namespace) -> list[str]:
+    """Return the settings ``key=value`` that were given, that of ``--speakers`` with them."""
+    return [*options.settings, *([f"speakers={options.speakers}"] if options.speakers else [])]
 
 
 def add_reject(options: argparse._ActionsContainer) -> None:

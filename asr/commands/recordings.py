@@ -8,6 +8,7 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,6 +19,7 @@ from asr.commands.parsing import (
     add_model,
     add_model_and_grammar,
     add_reject,
+    add_speakers,
 )
 from asr.commands.printing import (
     WORD_KEYS,
@@ -45,12 +47,14 @@ from asr.formats.transcripts import Format, read_transcripts, text_or_file
 from foundation.errors import AsrError, listed
 
 if TYPE_CHECKING:
+    from asr.config import Speakers
     from asr.corpora.corpus import Utterance
     from asr.corpora.speech_data import SpeechData
     from asr.formats.aligned import AlignedUtterance
     from asr.formats.intervals import Interval
     from asr.recognizer import Recognizer
     from asr.scoring.edit_distance import Rule
+    from asr.scoring.results import Contestant
     from asr.scoring.scoring import WordAccuracy
     from decoder.decoder import Hypothesis
     from decoder.lexicon import Lexicon
@@ -73,7 +77,9 @@ def _takes_decode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nbest", type=int, default=1, metavar="N", help="also print the next best sentences"
     )
-    parser.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
+    who = parser.add_mutually_exclusive_group()
+    who.add_argument("--same-speaker", action="store_true", help="one person speaks in all recordings")
+    add_speakers(who, "each recording by itself")
     add_judging(parser)
 
 
@@ -85,6 +91,7 @@ def decode(
     grammar: str | None = None,
     n_best: int = 1,
     same_speaker: bool = False,
+    speakers: Speakers = "auto",
     reject: bool | None = None,
     keywords: bool = False,
 ) -> list[Hypothesis | AsrError]:
@@ -98,7 +105,9 @@ def decode(
     recordings : paths
     model, grammar : names; by default the best on dev, and the last one of the recipe
     n_best : number of sentences wanted; those after the first are its ``alternatives``
-    same_speaker : one person speaks in all recordings
+    same_speaker : one person speaks in all recordings, as with ``speakers="one"``
+    speakers : whose recordings are normalised together and adapted to at once, as of `asr.read_corpus`; by
+        default each is taken by itself
     reject : whether words that were probably not spoken are left out (`Recognizer.with_rejection`); None:
         only where the model has a list of commands
     keywords : find the keywords that `asr.keywords` has chosen, and nothing else
@@ -111,7 +120,12 @@ def decode(
     if n_best > 1 and recognizer.one_each:
         raise ConfigError("decode: got --nbest with a list of commands; expected --grammar bigram or another")
     recognizer = recognizer.with_options(n_best=n_best).sure(reject=reject, keywords=keywords)
-    return recognizer.transcribe_all(recordings, same_speaker=same_speaker)
+    who = None
+    if speakers != "auto":
+        from asr.corpora.layouts.recordings import speakers_of_files
+
+        who = speakers_of_files([Path(recording) for recording in recordings], speakers)
+    return recognizer.transcribe_all(recordings, same_speaker=same_speaker, speakers=who)
 
 
 def _run_decode(options: argparse.Namespace) -> int:
@@ -125,6 +139,7 @@ def _run_decode(options: argparse.Namespace) -> int:
         grammar=options.grammar,
         n_best=options.nbest,
         same_speaker=options.same_speaker,
+        speakers=options.speakers or "auto",
         reject=options.reject,
         keywords=options.keywords,
     )
@@ -189,6 +204,7 @@ def _takes_align(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", nargs="?", type=Path, metavar="WAV", help="a recording")
     parser.add_argument("text", nargs="?", metavar="TEXT", help="the transcript, or a file that holds it")
     parser.add_argument("--corpus", type=Path, help="align a whole data directory or folder")
+    add_speakers(parser)
     add_model(parser)
     parser.add_argument(
         "--format", choices=ALIGN_FORMATS, default="textgrid", help="of the output (textgrid)"
@@ -223,18 +239,23 @@ def align(
 
 
 def align_corpus(
-    experiment: str | Path, corpus: str | Path, *, model: str | None = None
+    experiment: str | Path, corpus: str | Path, *, model: str | None = None, speakers: Speakers = "auto"
 ) -> Iterator[tuple[str, AlignedUtterance | AsrError]]:
-    """Yield for each utterance of a corpus its id and alignment, or the reason why there is none."""
+    """Yield for each utterance of a corpus its id and alignment, or the reason why there is none.
+
+    ``speakers`` are those of `asr.read_corpus`; where nothing is known, as training was told.
+    """
     from asr.corpora.corpus import read_corpus
     from asr.corpora.speech_data import usable_cepstra
     from asr.corpora.wording import worded
     from asr.formats.aligned import aligned_utterance
+    from asr.formats.model_directories import speakers_as_trained
     from asr.recognizer import Recognizer
     from foundation.threads import parallel_map
 
     recognizer = Recognizer.load(experiment, model)
-    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    before = speakers_as_trained(experiment, model)
+    speech, _ = worded(read_corpus(corpus, speakers, before), recognizer.forms)
     _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     frames = recognizer.model.front_end.transformed(data.cepstra, data.speakers)
@@ -274,7 +295,11 @@ def _run_align(options: argparse.Namespace) -> int:
             raise ConfigError("align: got both WAV and --corpus; expected one of them")
         if output in ONE_EACH and options.out is None:
             raise ConfigError(f"align: {output} is one file an utterance; expected --out DIR for a corpus")
-        pairs = list(align_corpus(options.experiment, options.corpus, model=options.model))
+        pairs = list(
+            align_corpus(
+                options.experiment, options.corpus, model=options.model, speakers=options.speakers or "auto"
+            )
+        )
     else:
         if options.recording is None or options.text is None:
             raise ConfigError("align: expected WAV and TEXT, or --corpus DIR")
@@ -321,9 +346,22 @@ def alignments_record(aligned: Iterable[AlignedUtterance]) -> list[dict[str, Any
 
 
 def _takes_evaluate(parser: argparse.ArgumentParser) -> None:
-    add_experiment(parser)
+    parser.add_argument(
+        "experiment",
+        type=Path,
+        nargs="+",
+        metavar="EXP",
+        help="experiment directory that asr train wrote; several are compared, utterance by utterance",
+    )
     parser.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
-    add_model_and_grammar(parser)
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        help="name of the model; the best on dev by default; may be repeated: all of them are compared",
+    )
+    parser.add_argument("--grammar", help="name of the grammar; the recipe's last by default")
+    add_speakers(parser)
     add_reject(parser)
     parser.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
 
@@ -335,6 +373,7 @@ def evaluate(
     model: str | None = None,
     grammar: str | None = None,
     reject: bool | None = None,
+    speakers: Speakers = "auto",
 ) -> tuple[WordAccuracy, dict[str, Hypothesis | AsrError]]:
     """Return the word accuracy on a corpus, and by utterance id the words or the error that prevented them.
 
@@ -349,11 +388,12 @@ def evaluate(
     model, grammar : names; by default the best on dev, and the last one of the recipe
     reject : whether words that were probably not spoken are left out (`Recognizer.with_rejection`); None:
         only where the model has a list of commands
+    speakers : who speaks, as of `asr.read_corpus`; where nothing is known, as training was told
     """
     from asr.corpora.corpus import read_corpus
     from asr.corpora.speech_data import usable_cepstra
     from asr.corpora.wording import unknown_test_words_note, worded
-    from asr.formats.model_directories import model_directory, trained_by
+    from asr.formats.model_directories import model_directory, speakers_as_trained, trained_by
     from asr.recognizer import Recognizer
     from asr.scoring.scoring import accuracy_of
     from features.audio import warn_of_low_rates
@@ -361,7 +401,8 @@ def evaluate(
     recognizer = Recognizer.load(experiment, model, grammar)
     if reject is not None:
         recognizer = recognizer.sure(reject=reject)
-    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    before = speakers_as_trained(experiment, model)
+    speech, _ = worded(read_corpus(corpus, speakers, before), recognizer.forms)
     if message := unknown_test_words_note([u.words for u in speech], recognizer.lexicon):
         logger.warning("%s", message)
     config = recognizer.model.front_end.config
@@ -408,21 +449,107 @@ def _nothing_decoded(corpus: str | Path, failed: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
+def evaluate_together(
+    systems: Sequence[tuple[Path, str | None]],
+    corpus: str | Path,
+    *,
+    grammar: str | None = None,
+    reject: bool = False,
+    speakers: Speakers = "auto",
+) -> tuple[list[Contestant], dict[str, str]]:
+    """Return the word accuracies of several models on the same utterances, each compared with the first.
+
+    With them comes why other utterances are left out, by their ids: a model cannot decode them, or reads
+    their transcript as other words than the first one.
+
+    Parameters
+    ----------
+    systems : of each the experiment directory, and the name of the model (None: the best on dev)
+    corpus, grammar, reject, speakers : those of `evaluate`
+    """
+    from asr.formats.model_directories import DECODING, decoding_options, model_directory
+    from asr.scoring.results import Contestant
+    from asr.scoring.scoring import compare, score
+
+    spoken: list[dict[str, tuple[str, ...]]] = []
+    heard: list[dict[str, tuple[str, ...]]] = []
+    left_out: dict[str, str] = {}
+    for experiment, model in systems:
+        accuracy, found = evaluate(
+            experiment, corpus, model=model, grammar=grammar, reject=reject, speakers=speakers
+        )
+        spoken.append(
+            {u.utterance_id: tuple(said for said, _ in u.pairs if said) for u in accuracy.utterances}
+        )
+        heard.append({name: h.text for name, h in found.items() if not isinstance(h, AsrError)})
+        errors = {name: str(error) for name, error in found.items() if isinstance(error, AsrError)}
+        left_out |= {name: said.removeprefix(f"{name}: ") for name, said in errors.items()}
+    first, *others = spoken
+    for name, words in first.items():
+        folded = [word.casefold() for word in words]
+        if any([word.casefold() for word in other.get(name, ())] != folded for other in others):
+            left_out.setdefault(name, "its transcript is read as different words")
+    reference = {name: words for name, words in first.items() if name not in left_out}
+    if not any(reference.values()):
+        why = next((f"{name}: {said}" for name, said in left_out.items()), "there are no words")
+        raise CorpusError(f"{corpus}: no utterance to compare these models on; {why}")
+    in_any_case = any(other[name] != first[name] for other in others for name in reference)
+    contestants: list[Contestant] = []
+    for (experiment, model), words_heard in zip(systems, heard, strict=True):
+        place = model_directory(experiment, model)
+        own = {name: words_heard[name] for name in reference}
+        contestants.append(
+            Contestant(
+                str(experiment),
+                place.name,
+                decoding_options(place / DECODING, grammar)[0],
+                score(reference, own, normalize_case=in_any_case),
+                compare(reference, {n: heard[0][n] for n in reference}, own, normalize_case=in_any_case)
+                if contestants
+                else None,
+            )
+        )
+    return contestants, left_out
+
+
 def _run_evaluate(options: argparse.Namespace) -> int:
+    systems = list(dict.fromkeys(product(options.experiment, options.model or [None])))
+    if len(systems) > 1 and options.hypotheses is not None:
+        raise ConfigError(
+            "evaluate: --hypotheses takes the words of one model; expected one EXP and one --model"
+        )
     if options.hypotheses is not None:
         check_target(options.hypotheses, "--hypotheses")
+    if len(systems) > 1:
+        return _run_together(systems, options)
+    ((experiment, model),) = systems
     accuracy, found = evaluate(
-        options.experiment,
+        experiment,
         options.corpus,
-        model=options.model,
+        model=model,
         grammar=options.grammar,
         reject=options.reject,
+        speakers=options.speakers or "auto",
     )
     print(evaluation(accuracy, found, as_json=options.json), flush=True)
     code = tell_of_failed(found.values())
     if options.hypotheses is not None:
         write_hypotheses(found, options.hypotheses)
     return code
+
+
+def _run_together(systems: Sequence[tuple[Path, str | None]], options: argparse.Namespace) -> int:
+    from asr.scoring.results import contest_record, format_contest
+
+    found, left_out = evaluate_together(
+        systems,
+        options.corpus,
+        grammar=options.grammar,
+        reject=options.reject,
+        speakers=options.speakers or "auto",
+    )
+    print_result(options, lambda: contest_record(found, left_out), lambda: format_contest(found, left_out))
+    return 0
 
 
 def evaluation(result: WordAccuracy, found: Mapping[str, Hypothesis | AsrError], *, as_json: bool) -> str:
@@ -506,6 +633,9 @@ def accuracy_of_files(
         return {name: comparable(" ".join(words)) for name, words in found.items()}
 
     references, hypotheses = read(reference), read(hypothesis)
+    for path, transcripts in ((hypothesis, hypotheses), (against, {} if against is None else read(against))):
+        if path is not None and not transcripts:
+            raise ScoringError(f"{path}: no utterance in it, expected those of {reference}; check the file")
     speakers = None if utt2spk is None else _speakers(utt2spk)
     first = score(references, hypotheses, speakers=speakers, normalize_case=ignore_case, rule=rule)
     as_hresults = ["", *hresults_lines(first)] if rule == "htk" else []
@@ -603,6 +733,18 @@ VERBS: Mapping[str, Verb] = {
             "failed": "of what could not be decoded, and is in no count, `utterance`, `words` (how many its "
             "transcript has) and `error`",
         },
+        also_prints={
+            "EXP EXP2": {
+                "systems": "of each `experiment`, `model`, `grammar`, `word_accuracy`, `interval`, `words`, "
+                "`substitutions`, `deletions`, `insertions`, `sentence_accuracy`, and `difference` to the "
+                "first (null of that one): `points`, `interval`, `p_value`, `sign_test_p_value`",
+                "utterances": "number of those that all were scored on",
+                "left_out": "why the others are not, by id",
+            },
+        },
+        description="Decode a data directory or folder and say the word accuracy. Several experiments, or "
+        "models (--model several times), are compared on the same utterances, each with the first, in one "
+        "table.",
     ),
     "score": Verb(
         "word accuracy of hypotheses against references",
@@ -611,7 +753,7 @@ VERBS: Mapping[str, Verb] = {
         "asr score ref.txt hyp.txt --against hyp2.txt",
         prints={
             "word_accuracy": "in percent",
-            "interval": "by the bootstrap over utterances",
+            "interval": "95 %, over utterances",
             "words": "words of the reference",
             "substitutions": "wrong words",
             "deletions": "missing words",
@@ -626,7 +768,7 @@ VERBS: Mapping[str, Verb] = {
             "--against": {
                 "a": "the first hypothesis, as above",
                 "b": "the second",
-                "comparison": "`difference` of b over a, its `interval` and `p_value` (paired bootstrap), "
+                "comparison": "`difference` of b over a, its `interval` and `p_value` (over utterances), "
                 "`accuracy_a`, `accuracy_b`, `n_better_a`, `n_better_b`, `n_equal` utterances, "
                 "`sign_test_p_value`, `missing_a`, `missing_b`",
             },

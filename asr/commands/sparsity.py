@@ -37,7 +37,7 @@ class SparsityRow:
     distinct_centers : number of distinct centres of the whole model
     grammar : name of the decoder's grammar
     word_accuracy : word accuracy on dev, where the decoder weights were tuned, too
-    interval : 95 % bootstrap interval of the word accuracy
+    interval : 95 % interval of the word accuracy
     what : what was trained, in words
     """
 

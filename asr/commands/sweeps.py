@@ -27,11 +27,11 @@ from typing import TypeAlias
 
 from asr.config import full_key, is_list, short_key, split_setting
 from asr.errors import ConfigError
-from asr.experiment import LOG, Experiment, experiment_of
+from asr.experiment import LOG, Experiment, default_out, experiment_of
 from asr.files import storage_errors, text_digest, write_json
 from asr.formats.model_directories import MODELS, POINTS, SWEEP, trained_in_words
 from asr.progress import log_file, say, warnings_once
-from asr.recipe import LoadedRecipe, load_recipe, models_of
+from asr.recipe import LoadedRecipe, load_recipe, models_of, recipe_and_corpus
 from asr.scoring.results import Result
 from asr.scoring.scoring import Comparison, Transcripts, compare
 from asr.store import StageStore, stage_cpu_s
@@ -313,7 +313,7 @@ def sweep(
     recipe: str,
     *,
     corpus: str | Path | None = None,
-    out: str | Path,
+    out: str | Path | None = None,
     settings: Sequence[str],
     models: str | Sequence[str] = (),
     preset: str = "best",
@@ -327,11 +327,13 @@ def sweep(
     Parameters
     ----------
     recipe, corpus, models, preset : those of `asr.train`
-    out : experiment directory; each point is one in ``points/NAME``
+    out : that of `asr.train`; each point is one in ``points/NAME``
     settings : options ``key=value,value`` (see `grid`); those with one value are common to all points
     against : the settings of the point that the others are compared with; the first by default
     """
-    loaded, points, root = load_recipe(recipe), grid(settings), Path(out)
+    recipe, corpus = recipe_and_corpus(recipe, corpus)
+    loaded, points = load_recipe(recipe), grid(settings)
+    root = default_out(recipe, corpus) if out is None else Path(out)
     reference = points[0] if against is None else find_point(points, against)
     store, names = StageStore(root), models_of(loaded, models, preset)
     planned = {point.name: (point, _planned(loaded, corpus, store, names, preset, point)) for point in points}
@@ -402,7 +404,8 @@ def _outcome(
         return _failed(point, experiment, {})
     store.used.asked_for.clear()
     try:
-        results = experiment.run(models, briefly=briefly)
+        own = experiment.systems(models)  # not those of earlier runs
+        results = tuple(row for row in experiment.run(models, briefly=briefly) if row.model in own)
     except AsrError as error:
         return _failed(point, error, _cpu_s(store))
     transcripts = {result: experiment.transcripts(result) for result in results}

@@ -12,18 +12,22 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from asr.corpora.layouts.all_layouts import LISTING_LAYOUTS, Source, corpora_below, hints, layout_of
 from asr.corpora.layouts.beside import BESIDE
 from asr.corpora.layouts.kaldi import KALDI, is_kaldi_directory, write_kaldi
 from asr.corpora.layouts.layout import WHOLE
-from asr.corpora.layouts.recordings import AUDIO_SUFFIXES
+from asr.corpora.layouts.recordings import AUDIO_SUFFIXES, NOBODY_SAYS, with_speakers
 from asr.corpora.layouts.sphinx import SPHINX
 from asr.corpora.problems import first_of_each_kind
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, Problem
 from asr.progress import say
 from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
+
+if TYPE_CHECKING:
+    from asr.config import Speakers
 
 __all__ = [
     "AUDIO_SUFFIXES",
@@ -48,7 +52,7 @@ _MAX_LISTED, _MAX_OF_A_KIND = 50, 10
 logger = logging.getLogger(__name__)
 
 
-def read_corpus(path: str | Path) -> Corpus:
+def read_corpus(path: str | Path, speakers: Speakers = "auto", before: Speakers = "auto") -> Corpus:
     """Return the corpus in a directory, or that of a table or transcript; all its splits together.
 
     The layouts (``docs/corpora.md`` says what becomes id, speaker and split in each):
@@ -67,22 +71,28 @@ def read_corpus(path: str | Path) -> Corpus:
     An empty transcript is read as no words; whether that is wanted is for `asr.corpora.validation` to ask.
     What is left out with a warning is named in the log.
 
+    Where nothing says who speaks, the names of the recordings may show it (``anna_01``); else each is taken
+    by itself. A line says so. ``speakers`` overrules what is known, guessed or assumed: ``one`` person, each
+    of the ``recordings`` by itself, ``folders``, or the ``prefix`` of the names. ``before`` is what was said
+    of a model's training data, and holds here where nothing is known.
+
     Raises
     ------
     CorpusError
         One error with every structural problem on a line of its own.
     """
-    corpus, problems = scan_corpus(path)
+    corpus, problems = scan_corpus(path, speakers, before)
     _raise_errors(path, problems)
     return corpus
 
 
-def read_parts(path: str | Path) -> dict[str, Corpus]:
+def read_parts(path: str | Path, speakers: Speakers = "auto", before: Speakers = "auto") -> dict[str, Corpus]:
     """Return the splits of a corpus that has any (``train``, perhaps ``dev`` and ``test``), else ``WHOLE``.
 
     Splits are those of the layout (Common Voice's, Sphinx's), or folders ``train``, ``dev`` and ``test``.
+    ``speakers`` and ``before`` are those of `read_corpus`.
     """
-    parts, problems = scan_parts(path)
+    parts, problems = scan_parts(path, speakers, before)
     _raise_errors(path, problems)
     return parts
 
@@ -120,34 +130,61 @@ def problem_report(directory: str | Path, problems: Iterable[Problem]) -> str:
     return "\n".join([head, *lines, *tail])
 
 
-def scan_corpus(path: str | Path) -> tuple[Corpus, tuple[Problem, ...]]:
+def scan_corpus(
+    path: str | Path, speakers: Speakers = "auto", before: Speakers = "auto"
+) -> tuple[Corpus, tuple[Problem, ...]]:
     """Return the utterances that can be used, of all splits together, and the structural problems."""
     path = Path(path)
+    _check_no_split_folders(path)
+    parts, problems = scan_parts(path, speakers, before)
+    corpus, twice = _together(parts)
+    return corpus, (*problems, *twice)
+
+
+def _check_no_split_folders(path: Path) -> None:
     if path.is_dir() and _has_split_folders(path):
         raise CorpusError(
             f"{path}: has a subdirectory train, expected one data directory or folder of recordings; "
             f"give {path / 'train'}, or the whole to the recipe folder"
         )
-    parts, problems = scan_parts(path)
+
+
+def _together(parts: Mapping[str, Corpus]) -> tuple[Corpus, list[Problem]]:
+    """Return all splits as one corpus, and the problems of utterances that are in several."""
     found: dict[str, Utterance] = {}
     twice: list[Problem] = []
     for split, part in parts.items():
         what = "is in another split, too, expected it in one; remove it from the others"
         twice += [Problem(split, f'"{name}" {what}') for name in part.ids if name in found]
         found |= {u.utterance_id: u for u in part}
-    return Corpus(tuple(found.values())), (*problems, *twice)
+    return Corpus(tuple(found.values())), twice
 
 
-def scan_parts(path: str | Path) -> tuple[dict[str, Corpus], tuple[Problem, ...]]:
-    """Return the usable utterances of each split (or of ``WHOLE``), and the structural problems."""
+def scan_parts(
+    path: str | Path, speakers: Speakers = "auto", before: Speakers = "auto"
+) -> tuple[dict[str, Corpus], tuple[Problem, ...]]:
+    """Return the usable utterances of each split (or of ``WHOLE``), and the structural problems.
+
+    ``speakers`` and ``before`` are those of `read_corpus`; those of all splits are decided on together.
+    """
     path = Path(path)
     if not path.exists():
         raise CorpusError(f"{path}: no such directory or file, expected a corpus; check the path")
     if not (path.is_dir() or path.is_file()):
         raise CorpusError(f"{path}: a pipe, socket or device, expected a corpus; give its folder or table")
     if path.is_dir() and _has_split_folders(path):
-        return _scan_split_folders(path)
-    return _scan_layout(path, layout_of(path))
+        found, problems = _scan_split_folders(path)
+    else:
+        found, problems = _scan_layout(path, layout_of(path))
+    parts, note = with_speakers(
+        {name: part.utterances for name, part in found.items()},
+        speakers,
+        path if path.is_dir() else path.parent,
+        before,
+    )
+    if note:
+        say(f"{path}: {note}")
+    return {name: Corpus(tuple(part)) for name, part in parts.items()}, problems
 
 
 def _has_split_folders(path: Path) -> bool:
@@ -170,7 +207,10 @@ def _scan_split_folders(path: Path) -> tuple[dict[str, Corpus], tuple[Problem, .
     problems: list[Problem] = []
     for name in SPLITS:
         if (path / name).is_dir():
-            parts[name], found = scan_corpus(path / name)
+            _check_no_split_folders(path / name)
+            of_name, found = _scan_layout(path / name, layout_of(path / name))
+            parts[name], twice = _together(of_name)
+            found = (*found, *twice)
             problems += [replace(p, where=name if p.where == "." else f"{name}/{p.where}") for p in found]
     if not any(map(len, parts.values())):
         problems += corpora_below(path)  # each split has said what else there is
@@ -224,10 +264,11 @@ def _readable(parts: dict[str, Corpus]) -> tuple[dict[str, Corpus], list[Problem
 def _sizes(parts: Mapping[str, Corpus]) -> str:
     """Return how many recordings, utterances and speakers there are, and the utterances of each split."""
     utterances = [u for part in parts.values() for u in part]
+    speakers = {u.speaker for u in utterances} - {NOBODY_SAYS}
     counts = {
         "recordings": len({u.audio_path for u in utterances}),
         "utterances": len(utterances),
-        "speakers": len({u.speaker for u in utterances}),
+        **({"speakers": len(speakers)} if speakers else {}),
     }
     splits = [f"{len(part)} in {name}" for name, part in parts.items() if name != WHOLE]
     return ", ".join([f"{n} {noun}" for noun, n in counts.items()] + splits)

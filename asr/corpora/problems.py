@@ -55,7 +55,14 @@ def first_of_each_kind(problems: Iterable[Problem], n_each: int) -> list[tuple[P
 
 
 def leave_out(
-    what: str, problems: Sequence[str], n_unusable: int, n_all: int, most: float, *, needed: bool = True
+    what: str,
+    problems: Sequence[str],
+    n_unusable: int,
+    n_all: int,
+    most: float,
+    n_most: float | None = None,
+    *,
+    needed: bool = True,
 ) -> None:
     """Log what is left out, or raise one error with the problems if it is more than a share of all.
 
@@ -65,12 +72,13 @@ def leave_out(
     problems : one line for each problem
     n_unusable, n_all : number of items that are left out, and of all
     most : largest share that is left out
+    n_most : the number that this share is, if it is one of more than these, such as of a whole corpus
     needed : whether something must remain
     """
     if not n_unusable:
         return
-    if n_unusable > most * n_all or (needed and n_unusable == n_all):
-        share = f" (at most {100 * most:g} % are left out)" if 0 < most < 1 else ""
+    if n_unusable > (most * n_all if n_most is None else n_most) or (needed and n_unusable == n_all):
+        share = f" (at most {100 * most:g} % of the corpus are left out)" if 0 < most < 1 else ""
         lines = [f"{n_unusable} of {n_all} {what}{share}; {ADVICE}"]
         for problem in problems:
             logger.info("cannot be used: %s", problem)

@@ -15,7 +15,7 @@ import numpy as np
 
 from asr.corpora.utterances import Corpus, Utterance
 from asr.progress import progress_bar
-from features.audio import read_audio
+from features.audio import audio_info, read_audio
 from foundation.arrays import Singles
 from foundation.errors import AsrError
 from foundation.threads import parallel_map
@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 CLIPPED_SHARE = 0.01  # of the samples; of undistorted speech less than a thousandth is in flat tops; by feel
 QUIETER_DB = 30.0  # than the median recording: no more than noise is left at 16 bits; by feel
 _LEAST_POWER = 1e-12
+_LEAST_S = 0.025  # a frame
+_FEW_RECORDINGS = 5000  # that are read in moments; by feel
 _N_NAMED = 10  # by feel
 
 
@@ -59,6 +61,28 @@ def sounds(corpus: Corpus) -> dict[str, Sound]:
 
     found = progress_bar(parallel_map(one, corpus.utterances), len(corpus), "levels of recordings")
     return {u.utterance_id: sound for u, sound in zip(corpus, found, strict=True) if sound is not None}
+
+
+def can_be_used(corpus: Corpus) -> frozenset[str]:
+    """Return the utterances that have words and a recording, by what takes moments to find.
+
+    The sound itself is read of small corpora alone; what nobody looks at here is found with the features.
+    """
+    is_small = len(corpus) <= _FEW_RECORDINGS
+
+    def one(utterance: Utterance) -> bool:
+        try:
+            rate = audio_info(utterance.audio_path).sample_rate
+            if is_small:
+                samples = read_audio(utterance.audio_path, None, utterance.start_s, utterance.end_s)
+                return bool(len(samples) >= _LEAST_S * rate and samples.any())
+        except AsrError:  # reported when features are computed
+            return False
+        return True
+
+    spoken = [u for u in corpus if u.words]
+    found = zip(spoken, parallel_map(one, spoken), strict=True)
+    return frozenset(u.utterance_id for u, is_usable in found if is_usable)
 
 
 def sound_faults(measured: Mapping[str, Sound]) -> dict[str, str]:

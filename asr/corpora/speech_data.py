@@ -78,19 +78,25 @@ def compute_cepstra(
     part: str = "",
     *,
     most_left_out: float = 0.0,
+    n_all: int | None = None,
     marks: Marks | None = None,
     tells_silences: bool = True,
 ) -> SpeechData:
     """Return the cepstra of a corpus, or of a part of one, such as ``train``.
 
     Recordings that cannot be used are named in the log and left out; if they are more than the share
-    ``most_left_out`` of all, one error names them. Other parameters are those of `usable_cepstra`.
+    ``most_left_out`` of all, one error names them. All are ``n_all``, with those of other parts.
+
+    Other parameters are those of `usable_cepstra`.
     """
     of_part = f" of {part}" if part else ""
     label = f"features{of_part}"
     data, errors = usable_cepstra(corpus, config, label, marks=marks, tells_silences=tells_silences)
     problems = [str(error) for error in errors.values()]
-    leave_out(f"recordings{of_part} cannot be used", problems, len(errors), len(corpus), most_left_out)
+    n_most = most_left_out * (len(corpus) if n_all is None else n_all)
+    leave_out(
+        f"recordings{of_part} cannot be used", problems, len(errors), len(corpus), most_left_out, n_most
+    )
     return data
 
 

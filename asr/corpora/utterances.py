@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from asr.errors import CorpusError
 from asr.text.forms import NOT_WORDS
+
+_TIMES = re.compile(r"-\d{7}-\d{7}(-\d+)?$")  # of a stretch, behind the id of its recording
 
 
 @dataclass(frozen=True)
@@ -105,3 +108,21 @@ def _require_known(wanted: set[str], known: tuple[str, ...], noun: str) -> None:
         raise CorpusError(
             f"{len(unknown)} unknown {noun}(s): {listed}; expected some of the {len(known)} in the corpus"
         )
+
+
+def recording_names(utterances: Iterable[Utterance]) -> dict[Path, str]:
+    """Return a name of each recording, its utterance's id where it has only one; all are distinct."""
+    found: dict[Path, str] = {}
+    taken: set[str] = set()
+    for u in utterances:
+        if u.audio_path not in found:
+            name = u.utterance_id if u.is_whole_file else _TIMES.sub("", u.utterance_id)
+            found[u.audio_path] = u.utterance_id if name in taken else name
+            taken.add(found[u.audio_path])
+    return found
+
+
+def are_speakers_known(corpus: Corpus) -> bool:
+    """Return whether it is known who speaks: where it is not, each recording is taken by itself."""
+    names = recording_names(corpus)
+    return any(u.speaker != names[u.audio_path] for u in corpus)

@@ -76,19 +76,21 @@ class _Wording(NamedTuple):
     written: tuple[str, ...]
 
 
-def write_wording(corpus: Corpus, path: Path) -> None:
-    """Write the words of each utterance, and how they were written where that differs."""
-    write_json(path, {u.utterance_id: {"words": u.words, "written": u.written} for u in corpus})
+def write_wording(corpus: Corpus, path: Path, left_out: Iterable[str] = ()) -> None:
+    """Write the words of each utterance, how they were written where that differs, and what is left out."""
+    kept = {u.utterance_id: {"words": u.words, "written": u.written} for u in corpus}
+    write_json(path, kept | dict.fromkeys(sorted(left_out)))
 
 
 def read_wording(corpus: Corpus, path: Path) -> Corpus:
-    """Return a corpus with the words that `write_wording` wrote."""
+    """Return a corpus with the words that `write_wording` wrote, without what is left out."""
     with as_stage_wrote(path):
         kept = read_object(path)
         return Corpus(
             tuple(
                 replace(u, words=found.words, written=found.written)
                 for u in corpus
+                if kept[u.utterance_id] is not None
                 for found in [record_of(_Wording, kept[u.utterance_id], ExperimentError)]
             )
         )

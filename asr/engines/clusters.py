@@ -28,7 +28,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from asr.errors import ClusterError, ConfigError
 from asr.progress import duration, say
 from foundation.blocks import Engine, Threads, using
+from foundation.errors import suggestion
 from foundation.files import text_of
+from foundation.version import how_to_install
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -129,10 +131,14 @@ def _read(path: Path) -> tuple[str, int, dict[str, Any]]:
     unknown = sorted(set(content) - {"kind", "jobs", "options"})
     kind, jobs, options = content.get("kind"), content.get("jobs"), content.get("options", {})
     kinds = ("local", *JOBQUEUES)
+    keys = ("kind", "jobs", "options")
+    hint = suggestion(unknown[0], keys) if unknown else suggestion(str(kind), kinds)
     if unknown or kind not in kinds or not _is_count(jobs) or not isinstance(options, Mapping):
         raise ConfigError(
             f"{path}: expected kind (one of {', '.join(kinds)}), jobs (a number from 1 on) and [options]; "
-            f"got kind {kind!r}, jobs {jobs!r}" + (f", unknown {', '.join(unknown)}" if unknown else "")
+            f"got kind {kind!r}, jobs {jobs!r}"
+            + (f", unknown {', '.join(unknown)}" if unknown else "")
+            + hint
         )
     return str(kind), int(jobs), dict(options)
 
@@ -205,5 +211,5 @@ def _imported(module: str) -> Any:
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"{module.replace('_', '-')} is not installed; expected it for --scheduler and --cluster; "
-            'pip install "asr-sparse-kernel[cluster]"'
+            f"{how_to_install('cluster')}"
         ) from error

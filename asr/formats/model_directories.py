@@ -24,7 +24,6 @@ file                       holds                                               m
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,10 +39,11 @@ from asr.files import as_train_wrote, read_json, read_object, write_json
 from decoder.decoder import DecoderConfig
 from decoder.lexicon import Lexicon
 from foundation.arrays import check_number
-from foundation.errors import did_you_mean
+from foundation.errors import suggestion
 from foundation.records import record_of
 
 if TYPE_CHECKING:
+    from asr.config import Speakers
     from asr.systems import GrammarName
 
 DECODING = "decoding.json"
@@ -89,6 +89,12 @@ def model_directory(directory: Path, model: str | None) -> Path:
     if name not in models:
         raise _not_one_of(directory, "model", name, models)
     return directory / MODELS / name
+
+
+def speakers_as_trained(experiment: str | Path, model: str | None) -> Speakers:
+    """Return who spoke in a model's training data as `asr train` was told, ``auto`` where it was not."""
+    data = read_data(model_directory(Path(experiment), model))
+    return "auto" if data is None else data.speakers
 
 
 def _default_model(directory: Path, models: Sequence[str]) -> str:
@@ -169,7 +175,7 @@ def check_shift(directory: Path, options: DecoderConfig | None, frame_shift_s: f
 
 
 def _not_one_of(directory: Path, what: str, name: str, known: Sequence[str]) -> ConfigError:
-    hint = did_you_mean(difflib.get_close_matches(name, known, n=1))
+    hint = suggestion(name, known)
     return ConfigError(f'{directory}: no {what} "{name}"{hint}; expected one of: {", ".join(known)}')
 
 

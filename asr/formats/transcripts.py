@@ -71,6 +71,11 @@ def parse_transcripts(
     {'u1': ('THE', 'DOOR')}
     """
     lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if lines and lines[0][1] == "#!MLF!#":
+        raise CorpusError(
+            f"{name}: a master label file of HTK, expected a line for each utterance, "
+            '"utterance-id words" or "words (utterance-id)"; write it so'
+        )
     if format is None:
         format = _recognise_format(lines, name)
     _check_format(format)

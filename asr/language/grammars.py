@@ -25,7 +25,7 @@ from asr.formats.tables import read_text
 from decoder.decoder import Decoder
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon
-from foundation.errors import listed
+from foundation.errors import listed, suggestion
 
 if TYPE_CHECKING:
     from asr.systems import GrammarName
@@ -248,7 +248,8 @@ def grammar_kind(name: str) -> GrammarKind:
     for known, kind in GRAMMARS.items():
         if known == name:
             return kind
-    raise ConfigError(f'grammar "{name}" is not known; expected one of: {", ".join(GRAMMARS)}')
+    hint = suggestion(name, GRAMMARS)
+    raise ConfigError(f'grammar "{name}" is not known{hint}; expected one of: {", ".join(GRAMMARS)}')
 
 
 def has_lm_scale(name: str) -> bool:

@@ -106,7 +106,7 @@ def read_lines(source: Path, split: str) -> list[str]:
     A text is a file, of gzip or not, with a sentence on each line, or a Kaldi ``text``, or a corpus.
     """
     if source.is_dir():
-        parts = read_parts(source)
+        parts = read_parts(source, "recordings")  # who speaks does not matter
         corpus = parts[WHOLE] if WHOLE in parts else parts.get(split)
         if corpus is None:
             raise CorpusError(f"{source}: has no {split}, expected one; give the directory of a split")

@@ -20,6 +20,7 @@ from decoder.decoder import Hypothesis, HypothesisWord
 from decoder.stream import PartialWord
 from features.audio import audio_blocks, audio_info
 from foundation.arrays import Singles
+from foundation.version import how_to_install
 
 MICROPHONE, PIPE = "microphone", "-"
 BLOCK_S = 0.1  # by feel
@@ -168,7 +169,7 @@ def _sounddevice() -> Any:
     """Return the module of the extra ``listen``."""
     if find_spec("sounddevice") is None:
         raise ConfigError(
-            'listen: needs sounddevice, not installed; run: pip install "asr-sparse-kernel[listen]", or give '
+            f"listen: needs sounddevice, not installed; run: {how_to_install('listen')}, or give "
             "--input FILE, or --input - for samples on the standard input"
         )
     try:

@@ -40,7 +40,6 @@ from asr.planning.small_runs import (
     SmallRun,
     SmallTask,
     price_of,
-    quietly,
 )
 from asr.planning.work import (
     GROUPS,
@@ -54,8 +53,8 @@ from asr.planning.work import (
     way_section,
     work_of,
 )
-from asr.progress import warnings_once
-from asr.recipe import LoadedRecipe, check_corpus, load_recipe, models_of
+from asr.progress import quietly, warnings_once
+from asr.recipe import LoadedRecipe, check_corpus, load_recipe, models_of, recipe_and_corpus
 from asr.store import Outlook, Step, stage_cpu_s
 from asr.systems import GmmSystem, HybridSystem, System, find_system
 from asr.training.aligned import align_speech, find_units, train_discriminants
@@ -181,6 +180,7 @@ def plan(
     """
     if workers is not None and workers < 1:
         raise ConfigError(f"workers: expected a number from 1 on, got {workers}; give the number of threads")
+    recipe, corpus = recipe_and_corpus(recipe, corpus)
     loaded = load_recipe(recipe)
     check_corpus(loaded, corpus, out)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)

@@ -12,12 +12,9 @@ pairs have about as many frames as they will have in the end.
 
 from __future__ import annotations
 
-import logging
 import shutil
 import sys
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,11 +30,12 @@ from asr.corpora.wording import unknown_words
 from asr.errors import CorpusError
 from asr.experiment import Experiment
 from asr.planning.work import Amounts, HybridSize, Work, amounts_of, hybrid_behind, work_of
-from asr.progress import silence
+from asr.progress import quietly
 from asr.recipe import LoadedRecipe
 from asr.store import RECORD, Step, stage_cpu_s
 from asr.systems import System
 from asr.training.aligned import find_units
+from asr.training.task import why_letters
 from foundation.arrays import Floats
 
 # Seconds of train, and of dev and test: by feel, so that a plan takes less than half a minute.
@@ -136,6 +134,7 @@ class SmallTask:
         )
         with quietly():
             found = self.experiment.begin()
+        self.experiment.found = replace(found, why_letters=why_letters(amounts.corpora, amounts.lexicon))
         # Frames are counted as in the whole task, from the headers of recordings.
         self.amounts = amounts_of(found.corpora, amounts.lexicon, found.missing, amounts.shift_s)
 
@@ -237,19 +236,6 @@ def evenly_by_length(utterances: Sequence[Utterance], seconds: Floats, wanted_s:
     n = min(int(np.clip(round(wanted_s / seconds[order].mean()), _LEAST, _MOST)), len(order))
     chosen = order[((np.arange(n) + 0.5) * len(order) / n).astype(int)]
     return Corpus(tuple(utterances[i] for i in chosen))
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Say nothing of what is found in a few recordings: it would be misleading."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with silence(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other packages' classifiers
-            yield
-    finally:
-        logging.disable(before)
 
 
 def size_of(path: Path) -> int:

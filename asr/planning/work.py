@@ -41,7 +41,7 @@ from asr.training.aligned import (
 from asr.training.choice import N_CLASSES
 from asr.training.fit import N_WRONG_PAIRS, n_wrong_each
 from asr.training.gmm import start_mixtures, train_mixtures
-from asr.training.heard_words import MOST_FRAMES, learn_pronunciations
+from asr.training.heard_words import MOST_FRAMES, choose_units, learn_pronunciations
 from asr.training.learned_from import (
     N_HEARD,
     choose_fitting,
@@ -446,6 +446,7 @@ _KINDS: Mapping[Callable[..., Any], Kind] = {
     find_words: Kind("task", "made", _nothing),
     compute_features: Kind("features", "frames", _own_frames),
     learn_pronunciations: Kind("missing words", "frames", _heard),
+    choose_units: Kind("GMM", "frames", _heard),
     write_grammars: Kind("task", "words", _words, is_shared=False),
     find_usable: Kind("GMM", "utterances", _utterances, is_shared=False),
     leave_out_fold: Kind("task", "utterances", _utterances, is_shared=False),

@@ -9,21 +9,19 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from asr.corpora.corpus import Corpus
 from asr.files import as_train_wrote, read_json
 from asr.formats.model_directories import SPARSITY
-from asr.reports.finished import Choice, Finished, spoken_in
-from asr.reports.page import LEGEND, Chart, Section, Table, error_bars, interval, p_value, percent, plot_of
+from asr.reports.finished import Choice, Finished, ModelSize, spoken_in
+from asr.reports.page import Chart, Section, Table, error_bars, interval, p_value, percent, plot_of, seconds
 from asr.scoring.results import Result
 from asr.scoring.scoring import (
     Comparison,
     UtteranceErrors,
     WordAccuracy,
+    accuracy_interval,
     compare,
-    interval_of,
-    resample_accuracies,
 )
 
 _MOST_SPEAKERS = 40  # by feel
@@ -68,6 +66,7 @@ def results_section(chosen: Choice) -> Section:
     what = tuple((model, finished.in_words(model)) for model in finished.models)
     tables = [
         Table("Word accuracy of all models", head, rows, n_texts=3, marked=marked),
+        sizes_table(finished),
         Table("What the models are", ("model", "what was trained"), what, n_texts=2),
     ]
     pairs = list(pairs_of_models(finished, chosen.split, chosen.corpus))
@@ -80,7 +79,7 @@ def results_section(chosen: Choice) -> Section:
                     "grammar",
                     "difference, points",
                     "95 % interval",
-                    "p, bootstrap",
+                    "p",
                     "p, signs",
                     "better : worse",
                 ),
@@ -101,16 +100,81 @@ def results_section(chosen: Choice) -> Section:
         )
     intro = (
         "Word accuracy is 100 − 100 (substitutions + deletions + insertions) / words. Intervals and p "
-        "values come from drawing the utterances anew 10,000 times; they say nothing of other speakers or "
-        "of another training. The marked row is what the rest of the page is about."
+        "values are those of other sentences alike; they say nothing of other speakers or of another "
+        "training. The marked row is what the rest of the page is about. Centres are the distinct ones of "
+        "all discriminants (an SVM's support vectors), or a GMM's Gaussians; training is the processor time "
+        "of all steps that led to the model, decoding the processor's seconds for a second of speech."
     )
-    if finished.synthetic:
-        intro = "The speech is SYNTHETIC: no figure is comparable with that of recordings of people. " + intro
     incomplete = sum(r.incomplete for r in finished.results)
     if incomplete:
         intro += f" {incomplete} decodings ended without a complete sentence; what they had was scored."
-    chart = results_chart([r for r in results if r.split == chosen.split])
-    return Section("results", "Results", intro, tables=tuple(tables), charts=(chart,))
+    own = [r for r in results if r.split == chosen.split]
+    charts = [results_chart(own)]
+    with_grammar = [r for r in own if r.grammar == chosen.grammar]
+    if any(finished.sizes[r.model].megabytes for r in with_grammar):
+        charts.append(size_chart(with_grammar, finished.sizes))
+    return Section("models", "Models", intro, tables=tuple(tables), charts=tuple(charts))
+
+
+def sizes_table(finished: Finished) -> Table:
+    """Return what each model costs."""
+    rows = tuple(
+        (
+            size.model,
+            _GAP if size.n_centers is None else f"{size.n_centers:,}",
+            _GAP if size.megabytes is None else f"{size.megabytes:.1f}",
+            _GAP if size.training_cpu_s is None else seconds(size.training_cpu_s),
+            _GAP if size.decoding_cpu_s_per_s is None else f"{size.decoding_cpu_s_per_s:.3f}",
+        )
+        for size in finished.sizes.values()
+    )
+    return Table(
+        "What the models cost",
+        ("model", "centres", "MB", "training", "decoding, s a second"),
+        rows,
+    )
+
+
+def size_chart(results: Sequence[Result], sizes: Mapping[str, ModelSize]) -> Chart:
+    """Return the word accuracy of each model against its size."""
+    rows = [(row, sizes[row.model]) for row in results if sizes[row.model].megabytes]
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "marker": {"size": 11},
+            "x": [size.megabytes],
+            "y": [row.word_accuracy],
+            "labels": [row.model],
+            "error_y": error_bars([(row.word_accuracy, row.interval)]),
+            "hover": f"{row.model}: {percent(row.word_accuracy)} % ({interval(row.interval)}) with "
+            f"{size.n_centers or 0:,} centres in {{x}} MB",
+        }
+        for row, size in reversed(rows)  # in the colours of the other chart
+    ]
+    said = "; ".join(
+        f"{row.model}: {percent(row.word_accuracy)} percent, {s.megabytes} MB" for row, s in rows
+    )
+    first = rows[0][0]
+    return Chart(
+        "sizes",
+        f"Word accuracy on {first.split} with the grammar {first.grammar} against the size of the model; "
+        f"lines are 95 % intervals. Best is above and to the left.",
+        said,
+        plot_of(
+            traces,
+            xaxis={"title": "size of the model, MB", "type": "log"},
+            yaxis={"title": "word accuracy, %", "most": 100},
+        ),
+        Table(
+            "Word accuracy and size",
+            ("model", "word accuracy, %", "centres", "MB"),
+            tuple(
+                (row.model, percent(row.word_accuracy), size.n_centers or _GAP, f"{size.megabytes:.2f}")
+                for row, size in rows
+            ),
+        ),
+    )
 
 
 def results_chart(results: Sequence[Result]) -> Chart:
@@ -122,16 +186,19 @@ def results_chart(results: Sequence[Result]) -> Chart:
         own = [row for row in results if row.model == model]
         shift = 0.18 * (n - (len(models) - 1) / 2)
         traces.append(
-            go.Scatter(
-                name=model,
-                mode="markers",
-                marker={"size": 10},
-                x=[row.word_accuracy for row in own],
-                y=[len(grammars) - 1 - grammars.index(row.grammar) + shift for row in own],
-                customdata=[[row.grammar, interval(row.interval)] for row in own],
-                hovertemplate="%{customdata[0]}: %{x:.1f} % (%{customdata[1]})<extra>" + model + "</extra>",
-                error_x=error_bars([(row.word_accuracy, row.interval) for row in own]),
-            )
+            {
+                "type": "scatter",
+                "name": model,
+                "mode": "markers",
+                "marker": {"size": 10},
+                "x": [row.word_accuracy for row in own],
+                "y": [len(grammars) - 1 - grammars.index(row.grammar) + shift for row in own],
+                "text": [
+                    f"{row.grammar}: {percent(row.word_accuracy)} % ({interval(row.interval)})" for row in own
+                ],
+                "hover": f"{model}, {{text}}",
+                "error_x": error_bars([(row.word_accuracy, row.interval) for row in own]),
+            }
         )
     best = max(results, key=lambda row: row.word_accuracy)
     split = results[0].split
@@ -142,14 +209,13 @@ def results_chart(results: Sequence[Result]) -> Chart:
         f"{percent(best.word_accuracy)} percent, interval {interval(best.interval)}.",
         plot_of(
             traces,
-            xaxis={"title": "word accuracy, %"},
+            xaxis={"title": "word accuracy, %", "most": 100},
             yaxis={
                 "tickvals": list(range(len(grammars))),
                 "ticktext": grammars[::-1],
                 "range": [-0.6, len(grammars) - 0.4],
-                "automargin": True,
             },
-            legend={**LEGEND, "traceorder": "reversed"},
+            legend={"traceorder": "reversed"},
         ),
         Table(
             f"Word accuracy on {split}",
@@ -174,8 +240,9 @@ class Pair:
 def pairs_of_models(finished: Finished, split: str, corpus: Corpus) -> Iterator[Pair]:
     """Yield the comparison of every two models, grammar by grammar."""
     for grammar in finished.grammars(split):
-        found = {model: finished.recognised(model, split, grammar) for model in finished.models}
-        for first, second in combinations(finished.models, 2):
+        models = finished.models_with(split, grammar)
+        found = {model: finished.recognised(model, split, grammar) for model in models}
+        for first, second in combinations(models, 2):
             said = spoken_in(corpus, found[first])
             yield Pair(grammar, first, second, compare(said, found[first], found[second]))
 
@@ -201,7 +268,7 @@ class SpeakerRow:
     speaker, model : names
     words : number of words said
     word_accuracy : in percent
-    interval : its 95 % bootstrap interval over the speaker's utterances
+    interval : its 95 % interval over the speaker's utterances
     """
 
     speaker: str
@@ -230,8 +297,8 @@ def _of_model(model: str, found: WordAccuracy, speaker_of: Mapping[str, str]) ->
         counts = np.array([(u.counts.errors, u.counts.words) for u in utterances], dtype=np.int64)
         errors, words = counts.sum(axis=0).tolist()
         if words:
-            drawn = resample_accuracies(counts[:, :1], counts[:, 1], _N_RESAMPLES, 0)[:, 0]
-            yield SpeakerRow(speaker, model, words, 100 - 100 * errors / words, interval_of(drawn))
+            bounds = accuracy_interval(counts[:, 0], counts[:, 1], _N_RESAMPLES)
+            yield SpeakerRow(speaker, model, words, 100 - 100 * errors / words, bounds)
 
 
 def speakers_chart(rows: Sequence[SpeakerRow]) -> Chart:
@@ -244,15 +311,15 @@ def speakers_chart(rows: Sequence[SpeakerRow]) -> Chart:
     for model in reversed(models):
         own = [found[speaker, model] for speaker in reversed(shown) if (speaker, model) in found]
         bars.append(
-            go.Bar(
-                name=model,
-                orientation="h",
-                y=[row.speaker for row in own],
-                x=[row.word_accuracy for row in own],
-                customdata=[row.words for row in own],
-                hovertemplate="%{y}: %{x:.1f} % of %{customdata} words<extra>" + model + "</extra>",
-                error_x=error_bars([(row.word_accuracy, row.interval) for row in own]),
-            )
+            {
+                "type": "bar",
+                "name": model,
+                "y": [row.speaker for row in own],
+                "x": [row.word_accuracy for row in own],
+                "text": [f"{percent(row.word_accuracy)} % of {row.words} words" for row in own],
+                "hover": f"{{y}}: {{text}}, {model}",
+                "error_x": error_bars([(row.word_accuracy, row.interval) for row in own]),
+            }
         )
     left_out = f" The {len(shown)} worst of {len(speakers)} speakers." if len(speakers) > len(shown) else ""
     lowest, best = rows[0], max(rows, key=lambda row: row.word_accuracy)
@@ -264,10 +331,9 @@ def speakers_chart(rows: Sequence[SpeakerRow]) -> Chart:
         f"{best.speaker} with {percent(best.word_accuracy)} percent.",
         plot_of(
             bars,
-            barmode="group",
-            xaxis={"title": "word accuracy, %", "range": [_lowest_tick(rows), 101]},
-            yaxis={"type": "category", "automargin": True},
-            legend={**LEGEND, "traceorder": "reversed"},
+            xaxis={"title": "word accuracy, %", "range": [_lowest_tick(rows), 100]},
+            yaxis={"type": "category"},
+            legend={"traceorder": "reversed"},
         ),
         Table(
             "Word accuracy by speaker",
@@ -346,10 +412,10 @@ def sparsity_section(chosen: Choice) -> Section:
     path = chosen.finished.directory / SPARSITY
     if not path.is_file():
         what = (
-            "Accuracy against the number of centres. No curve has been made yet; this makes it, with the "
-            "experiment's directory for EXP:"
+            "Accuracy against the number of centres. No curve has been made yet; this trains the model with "
+            "several numbers of centres, and makes it:"
         )
-        return Section("sparsity", "Sparsity", what, command="asr sparsity EXP")
+        return Section("sparsity", "Sparsity", what, command=f"asr sparsity {chosen.finished.typed}")
     record = read_json(path)
     with as_train_wrote(path):
         chart = sparsity_chart(record["rows"], str(record["model"]))
@@ -363,17 +429,16 @@ def sparsity_chart(rows: Sequence[Mapping[str, Any]], model: str) -> Chart:
     for grammar in grammars:
         own = [row for row in rows if row["grammar"] == grammar]
         traces.append(
-            go.Scatter(
-                name=grammar,
-                x=[row["n_centers"] for row in own],
-                y=[row["word_accuracy"] for row in own],
-                mode="lines+markers",
-                error_y=error_bars([(row["word_accuracy"], tuple(row["interval"])) for row in own]),
-                customdata=[row["distinct_centers"] for row in own],
-                hovertemplate="%{x} centres (%{customdata} distinct): %{y:.1f} %<extra>"
-                + grammar
-                + "</extra>",
-            )
+            {
+                "type": "scatter",
+                "name": grammar,
+                "x": [row["n_centers"] for row in own],
+                "y": [row["word_accuracy"] for row in own],
+                "mode": "lines+markers",
+                "error_y": error_bars([(row["word_accuracy"], tuple(row["interval"])) for row in own]),
+                "text": [row["distinct_centers"] for row in own],
+                "hover": f"{grammar}: {{x}} centres ({{text}} distinct): {{y}} %",
+            }
         )
     best = max(rows, key=lambda row: row["word_accuracy"])
     return Chart(
@@ -384,8 +449,7 @@ def sparsity_chart(rows: Sequence[Mapping[str, Any]], model: str) -> Chart:
         plot_of(
             traces,
             xaxis={"title": "centres", "type": "log", "tickvals": sorted({row["n_centers"] for row in rows})},
-            yaxis={"title": "word accuracy on dev, %", "automargin": True},
-            legend=LEGEND,
+            yaxis={"title": "word accuracy on dev, %", "most": 100},
         ),
         Table(
             "Word accuracy by number of centres",

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
+from asr.corpora.amounts import read_data
 from asr.corpora.corpus import Corpus, Utterance
+from asr.corpora.utterances import are_speakers_known
 from asr.errors import ConfigError, ExperimentError
 from asr.files import read_json, storage_errors, write_json, write_text
+from asr.formats.model_directories import MODELS
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
 from asr.reports.accuracies import (
@@ -20,25 +25,40 @@ from asr.reports.accuracies import (
     words_section,
     worst_first,
 )
-from asr.reports.costs import costs_section, training_section
+from asr.reports.costs import costs_section, training_section, transcripts_section
 from asr.reports.finished import Choice, Finished
 from asr.reports.hearing import HeardUtterance, StatePhones, evaluated_recognizer, heard_utterances
 from asr.reports.page import Page, Section, interval, percent, render
 from asr.reports.phones import Sample, calibration_section, phones_section, sample_of
 from asr.reports.report import Audio
-from asr.reports.views import Plain, as_flac, data_url, line, short, view
+from asr.reports.views import Plain, as_flac, line, short, sound_url, view
+from asr.scoring.scoring import too_few
+from asr.store import RECORD
 from features.audio import read_audio
 from foundation.arrays import Singles
-from foundation.errors import AsrError
+from foundation.errors import AsrError, listed
 from foundation.files import write_whole
 
 logger = logging.getLogger(__name__)
 INDEX = "asr-report.json"
-MOST_EMBEDDED = 10_000_000  # bytes of sound that are put into a page without being asked for; by feel
+MOST_SHOWN = 100  # utterances, unless their number is asked for; by feel
+MOST_EMBEDDED = 1_300_000  # characters of pictures and sounds in a page, unless their number is asked for
+_N_NAMED = 5  # by feel
+_GRAMMARS = {
+    "loop": "any word may follow any (loop)",
+    "unigram": "any word may follow any, frequent ones sooner (unigram)",
+    "bigram": "it knows which words followed which in the training text (bigram)",
+    "word-pair": "only pairs of words that the corpus lists may follow each other (word-pair)",
+}
 
 
 def build(
-    directory: Path, page: Path, model: str | None, split: str | None, n_shown: int, audio: Audio | None
+    directory: Path,
+    page: Path,
+    model: str | None,
+    split: str | None,
+    n_shown: int | None,
+    audio: Audio | None,
 ) -> Path:
     """Write the page, and perhaps the sounds beside it; return its path. Parameters as of `asr.report`."""
     beside = SoundsBeside(page)
@@ -51,12 +71,16 @@ def build(
         for u in worst_first(chosen.accuracy.utterances)
     ]
     ids = [str(entry["id"]) for entry in lines]
-    sounds = _sounds(chosen.corpus, ids[:n_shown], recognizer.model.front_end.config.mfcc.sample_rate)
+    asked = MOST_SHOWN if n_shown is None else n_shown
+    sounds = _sounds(chosen.corpus, ids[:asked], recognizer.model.front_end.config.mfcc.sample_rate)
     sample, views = _looked_into(chosen, recognizer, sample_of(ids), sounds)
     with storage_errors(page):
         page.parent.mkdir(parents=True, exist_ok=True)
         _keep_sounds(chosen.corpus, lines, views, sounds, recognizer, beside, audio)
-        found = Page(_title(chosen), _facts(chosen), tuple(sections(chosen, sample)), tuple(lines), views)
+        if n_shown is None:
+            views = _as_many_as_fit(views, ids)
+        title, said = chosen.finished.directory.resolve().name, (verdict(chosen), learned_from(chosen))
+        found = Page(title, *said, _facts(chosen), tuple(sections(chosen, sample)), tuple(lines), views)
         write_text(page, render(found))
         beside.remove_earlier()
     return page
@@ -64,28 +88,74 @@ def build(
 
 def sections(chosen: Choice, sample: Sample) -> Iterator[Section]:
     """Yield the sections in the order of the page."""
-    yield results_section(chosen)
-    yield speakers_section(chosen)
+    if are_speakers_known(chosen.corpus):
+        yield speakers_section(chosen)
     yield words_section(chosen)
     yield from phones_section(chosen, sample)
     yield calibration_section(chosen, sample)
+    yield from transcripts_section(chosen)
+    yield results_section(chosen)
     yield from training_section(chosen)
     yield sparsity_section(chosen)
     yield from costs_section(chosen)
 
 
-def _title(chosen: Choice) -> str:
-    return f"{Path(str(chosen.finished.config['recipe'])).stem}: {chosen.model} on {chosen.split}"
+def verdict(chosen: Choice) -> str:
+    """Return in a sentence how good the model is on its test, and how sure that is."""
+    found, finished = chosen.accuracy, chosen.finished
+    # What decoded dev had not yet learned from it.
+    trained = [split for split in finished.left_out(chosen.model).splits if split != chosen.split]
+    known = {speaker for split in trained for speaker in finished.corpus(split).speakers}
+    mine = set(chosen.corpus.speakers)
+    how_many = "some of" if mine & known else "none of"
+    whose = "whom it has learned from" if mine <= known else f"{how_many} whom it has learned from"
+    who = f"{_counted(len(mine), 'speaker')}, {whose}"
+    if not are_speakers_known(chosen.corpus):
+        who = "speakers who are not known, perhaps those it has learned from"
+    caution = too_few(found.interval, len(found.utterances))
+    return (
+        f"{chosen.model} reaches a word accuracy of {percent(found.word_accuracy)} % on {chosen.split} "
+        f"(95 % interval {interval(found.interval)}): {_counted(found.counts.errors, 'error')} in "
+        f"{_counted(found.words, 'word')} of {who}; "
+        f"{_GRAMMARS.get(chosen.grammar, chosen.grammar)}.{f' {caution}.' if caution else ''}"
+    )
+
+
+def learned_from(chosen: Choice) -> tuple[str, ...]:
+    """Return what the model has learned from, when, and what was left out of it."""
+    finished, model = chosen.finished, chosen.model
+    corpus = finished.config.get("corpus")
+    name = Path(str(corpus)).name if corpus else f"the recipe {finished.config['recipe']}"
+    data, left_out = read_data(finished.directory / MODELS / model), finished.left_out(model)
+    amounts = [] if data is None else [f"{split}, {data.amounts[split]}" for split in data.trained_on]
+    day = datetime.fromtimestamp((finished.evaluation(model, chosen.split) / RECORD).stat().st_mtime)
+    from_what = f"{name}: {'; '.join(amounts)}" if amounts else name
+    lines = [f"Learned on {day.day} {day:%B %Y} from {from_what}."]
+    if finished.synthetic:
+        lines.append("The speech is SYNTHETIC: no figure is comparable with that of recordings of people.")
+    parts = []
+    if left_out.ids:
+        named = listed(left_out.ids, _N_NAMED)
+        parts.append(f"{len(left_out.ids)} whose text is not what is heard, or in no known words ({named})")
+    if left_out.n_unread:
+        parts.append(f"{left_out.n_unread} that cannot be read")
+    said = f"left out: {' and '.join(parts)}" if parts else "none was left out"
+    return (*lines, f"Of {_counted(left_out.n_all, 'utterance')} {said}.")
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _facts(chosen: Choice) -> tuple[tuple[str, str, str], ...]:
     """Return what a person wants to know first: name, value, remark."""
     found = chosen.accuracy
+    who = str(len(found.speakers)) if are_speakers_known(chosen.corpus) else "not known"
     return (
         ("Word accuracy", f"{percent(found.word_accuracy)} %", interval(found.interval)),
         ("Errors", str(found.counts.errors), f"of {found.words:,} words"),
         ("Right sentences", f"{percent(found.sentence_accuracy)} %", f"of {len(found.utterances):,}"),
-        ("Speakers", str(len(found.speakers)), f"in {chosen.split}"),
+        ("Speakers", who, f"in {chosen.split}"),
         ("Model", chosen.model, f"grammar {chosen.grammar}"),
     )
 
@@ -163,18 +233,24 @@ def _keep_sounds(
 
     Beside the page there are those of all utterances, in it only those that are shown.
     """
-    if audio == "none":
-        return
     rate = recognizer.model.front_end.config.mfcc.sample_rate
-    files = {name: as_flac(sounds[name], rate) for name in views}
-    if audio is None:
-        is_small = sum(map(len, files.values())) <= MOST_EMBEDDED
-        audio = "embed" if is_small or beside.is_foreign else "beside"
-    if audio == "embed":
-        for name, content in files.items():
-            views[name]["audio"] = data_url(content, "audio/flac")
-        return
-    _write_beside(corpus, lines, files, rate, beside)
+    if audio == "beside":
+        _write_beside(corpus, lines, {name: as_flac(sounds[name], rate) for name in views}, rate, beside)
+    elif audio != "none":
+        for name, found in views.items():
+            found["audio"] = sound_url(sounds[name], rate)
+
+
+def _as_many_as_fit(views: dict[str, Plain], ids: Sequence[str]) -> dict[str, Plain]:
+    """Return the views of the first utterances that make no large page together, of one at least."""
+    kept: dict[str, Plain] = {}
+    n_left = MOST_EMBEDDED
+    for name in (name for name in ids if name in views):
+        n_left -= len(json.dumps(views[name]))
+        if kept and n_left < 0:
+            break
+        kept[name] = views[name]
+    return kept
 
 
 def _write_beside(

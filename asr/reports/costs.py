@@ -3,21 +3,65 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
-
 from asr.files import as_stage_wrote, as_train_wrote, read_json
 from asr.reports.finished import Choice, Finished
-from asr.reports.page import FAINT, LEGEND, Chart, Section, Table, percent, plot_of, seconds
+from asr.reports.page import Chart, Section, Table, percent, plot_of, seconds
 from asr.store import RECORD
+from asr.training.fit import SUSPICIOUS, read_suspicious
 
 _HISTORY = "history.json"
 _GMM = re.compile(r"gmm-(?P<projection>[a-z]+)-(?P<size>\d+)(?:-(?P<splits>.+))?")
 _MOST_STAGES = 20  # by feel
+_MOST_SUSPICIOUS = 30  # by feel
+
+
+def transcripts_section(chosen: Choice) -> Iterator[Section]:
+    """Yield which transcripts do not seem to be what was spoken, and how to mend them."""
+    directory = chosen.finished.directory
+    if not (directory / SUSPICIOUS).is_file():
+        return
+    found, n_utterances = read_suspicious(directory)
+    left_out = set(chosen.finished.left_out(chosen.model).ids)
+    if not found:
+        said = f"Of {n_utterances:,} training utterances none looks as if its text or sound were wrong."
+        yield Section("transcripts", "Transcripts", said)
+        return
+    rows = tuple(
+        (
+            each.utterance_id,
+            each.text,
+            "; ".join(each.reasons),
+            "—" if each.probability is None else f"{each.probability:.3f}",
+            "no" if each.utterance_id in left_out else "yes",
+        )
+        for each in found[:_MOST_SUSPICIOUS]
+    )
+    first, place = found[0], chosen.finished.typed
+    utterance, text = shlex.quote(first.utterance_id), shlex.quote(first.text)
+    more = f" Here are the first {len(rows)}." if len(found) > len(rows) else ""
+    yield Section(
+        "transcripts",
+        "Transcripts",
+        f"{len(found)} of {n_utterances:,} training utterances look as if text or sound were wrong.{more} "
+        "Listen to them. Then say what was spoken, or leave them out, and train again; the corpus itself is "
+        "not touched. For the first of them, one of:",
+        tables=(
+            Table(
+                "Suspicious utterances",
+                ("utterance", "text", "why", "probability of the text", "learned from"),
+                rows,
+                n_texts=3,
+            ),
+        ),
+        command=f"asr validate {place} --correct {utterance} {text}\n"
+        f"asr validate {place} --leave-out {utterance}",
+    )
 
 
 def training_section(chosen: Choice) -> Iterator[Section]:
@@ -59,17 +103,16 @@ def _steps(path: Path) -> list[Iteration]:
 def training_chart(curves: Mapping[str, Sequence[Iteration]]) -> Chart:
     """Return the log-likelihood of the training frames over the iterations of the mixtures."""
     traces = [
-        go.Scatter(
-            name=label,
-            x=list(range(1, len(steps) + 1)),
-            y=[round(step.log_likelihood, 4) for step in steps],
-            mode="lines+markers",
-            marker={"size": 5},
-            customdata=[step.n_components for step in steps],
-            hovertemplate="iteration %{x}, %{customdata} Gaussians a state: %{y:.2f}<extra>"
-            + label
-            + "</extra>",
-        )
+        {
+            "type": "scatter",
+            "name": label,
+            "x": list(range(1, len(steps) + 1)),
+            "y": [round(step.log_likelihood, 4) for step in steps],
+            "mode": "lines+markers",
+            "marker": {"size": 5},
+            "text": [step.n_components for step in steps],
+            "hover": f"{label}: iteration {{x}}, {{text}} Gaussians a state: {{y}}",
+        }
         for label, steps in curves.items()
     ]
     rows = tuple(
@@ -91,8 +134,7 @@ def training_chart(curves: Mapping[str, Sequence[Iteration]]) -> Chart:
             traces,
             xaxis={"title": "iteration"},
             **_marks_of_sizes(next(iter(curves.values()))),
-            yaxis={"title": "log-likelihood a frame", "automargin": True},
-            legend=LEGEND,
+            yaxis={"title": "log-likelihood a frame"},
         ),
         Table(
             "Log-likelihood by iteration",
@@ -106,27 +148,9 @@ def _marks_of_sizes(steps: Sequence[Iteration]) -> dict[str, Any]:
     """Return lines and numbers that say how many Gaussians a state has from which iteration on."""
     sizes = [step.n_components for step in steps]
     starts = [n for n in range(len(sizes)) if n == 0 or sizes[n] != sizes[n - 1]]
-    line = {
-        "type": "line",
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "line": {"width": 1, "dash": "dot", "color": FAINT},
-    }
     return {
-        "shapes": [{**line, "x0": n + 0.5, "x1": n + 0.5} for n in starts if n],
-        "annotations": [
-            {
-                "x": n + 0.6,
-                "xanchor": "left",
-                "y": 0,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "text": str(sizes[n]),
-            }
-            for n in starts
-        ],
+        "shapes": [{"x0": n + 0.5} for n in starts if n],
+        "annotations": [{"x": n + 0.6, "text": str(sizes[n])} for n in starts],
     }
 
 
@@ -168,20 +192,20 @@ def costs_chart(found: Sequence[Cost]) -> Chart:
     shown = list(reversed(found[:_MOST_STAGES]))
     total = sum(cost.cpu_s for cost in found)
     rest = f" The {len(shown)} dearest of {len(found)}." if len(found) > len(shown) else ""
-    bar = go.Bar(
-        orientation="h",
-        y=[cost.stage for cost in shown],
-        x=[round(cost.cpu_s, 2) for cost in shown],
-        customdata=[seconds(cost.wall_s) for cost in shown],
-        hovertemplate="%{y}: %{x:.1f} CPU s, %{customdata} on the clock<extra></extra>",
-    )
+    bar = {
+        "type": "bar",
+        "y": [cost.stage for cost in shown],
+        "x": [round(cost.cpu_s, 2) for cost in shown],
+        "text": [seconds(cost.wall_s) for cost in shown],
+        "hover": "{y}: {x} CPU s, {text} on the clock",
+    }
     return Chart(
         "costs",
         "CPU seconds that each stage took when it was made. What an earlier run had made already was not "
         "made again, and may have taken another time on another machine." + rest,
         f"All stages together: {seconds(total)} of the processor; the dearest is {found[0].stage} with "
         f"{seconds(found[0].cpu_s)}.",
-        plot_of([bar], xaxis={"title": "CPU seconds"}, yaxis={"type": "category", "automargin": True}),
+        plot_of([bar], xaxis={"title": "CPU seconds"}, yaxis={"type": "category"}),
         Table(
             "Time by stage",
             ("stage", "CPU seconds", "seconds on the clock"),

@@ -7,13 +7,18 @@ sweep's point lie in the sweep's directory.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from acoustic.emissions.emission_model import uncombined
+from acoustic.emissions.kinds import describe
+from acoustic.model import AcousticModel, load_model
 from acoustic.ways import meant
+from asr.corpora.amounts import read_data
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.corpora.wording import read_wording
@@ -22,11 +27,14 @@ from asr.experiment import CONFIG
 from asr.files import as_train_wrote, read_json, read_object
 from asr.formats.model_directories import DEFAULT_MODEL, MODELS, trained_in_words
 from asr.formats.transcripts import read_transcripts
+from asr.pipeline import on_splits
 from asr.scoring.edit_distance import WordPair
 from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.scoring.scoring import Transcripts, WordAccuracy, score
-from asr.store import RECORD, STAGES, USED, name_of, read_used
+from asr.store import RECORD, STAGES, USED, name_of, outputs_behind, read_used, stage_cpu_s
 from asr.systems import GrammarName
+from asr.training.speech import read_left_out
+from foundation.errors import suggestion
 
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split
 
@@ -39,31 +47,47 @@ class Finished:
     ----------
     directory : the experiment directory
     results : rows of ``results.json``
-    stages : directory of each stage, by its name without the key
+    stages : directory of each stage, by its name without the key; the newest, where models of several runs
+        have stages of one name
     synthetic : whether the speech is synthetic
+    all_stages : the directories of all stages in use
     """
 
     directory: Path
     results: tuple[Result, ...]
     stages: Mapping[str, Path]
     synthetic: bool
+    all_stages: tuple[Path, ...] = ()
 
     @classmethod
     def read(cls, directory: Path) -> Finished:
         """Return what lies in an experiment directory that ``asr train`` has finished."""
         results, root = read_results(directory), _root(directory)
-        stages = dict(_stages(root, directory))
+        found = list(_stages(root, directory))
+        stages = dict(found)
         if not results or not stages:
             missing = "no stages" if results else "no results of dev or test"
             raise ExperimentError(
                 f"{directory}: {missing}, expected those that asr train keeps there; run asr train again"
             )
-        return cls(directory, results, stages, is_synthetic(directory))
+        return cls(directory, results, stages, is_synthetic(directory), tuple(path for _, path in found))
+
+    def of_model(self, model: str) -> Finished:
+        """Return the same with the stages that a model was made from, where there are several of one name."""
+        names = {f"{stage}-{model}" for stage in ("recognizer", *_EVALUATED_BY.values())}
+        behind = outputs_behind(self.all_stages, names)
+        own = {str(name_of(path.name)): path for path in self.all_stages if path in behind}
+        return replace(self, stages={**self.stages, **own})
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """What ``config.json`` says: recipe, preset, configuration."""
         return read_object(self.directory / CONFIG)
+
+    @property
+    def typed(self) -> str:
+        """The experiment directory as one types it; no page tells where on the machine that lies."""
+        return shlex.quote(self.directory.name if self.directory.is_absolute() else str(self.directory))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -103,9 +127,14 @@ class Finished:
             )
         return best
 
-    def grammars(self, split: str) -> tuple[GrammarName, ...]:
-        """Return the grammars that a split was decoded with."""
-        return tuple(dict.fromkeys(row.grammar for row in self.results if row.split == split))
+    def grammars(self, split: str, model: str | None = None) -> tuple[GrammarName, ...]:
+        """Return the grammars that a split was decoded with, by one model or by any."""
+        rows = (row for row in self.results if row.split == split and model in (None, row.model))
+        return tuple(dict.fromkeys(row.grammar for row in rows))
+
+    def models_with(self, split: str, grammar: str) -> tuple[str, ...]:
+        """Return the models that have decoded a split with a grammar."""
+        return tuple(r.model for r in self.results if (r.split, r.grammar) == (split, grammar))
 
     def stage(self, name: str) -> Path:
         """Return the directory of a stage; raise an error if it is missing."""
@@ -147,6 +176,83 @@ class Finished:
         """Return ``stage.json`` of each stage, by its name."""
         return {name: _record(path) for name, path in self.stages.items()}
 
+    @cached_property
+    def sizes(self) -> dict[str, ModelSize]:
+        """What each model costs, by its name, in the order of the results."""
+        return {model: self._size(model) for model in self.models}
+
+    def _size(self, model: str) -> ModelSize:
+        place = self.directory / MODELS / model
+        if not place.is_dir():
+            return ModelSize(model)
+        n_bytes = sum(path.stat().st_size for path in place.iterdir() if path.is_file())
+        behind = outputs_behind(self.all_stages, {f"recognizer-{model}"})
+        tested = [path for path in self.all_stages if name_of(path.name) == f"test-{model}"]
+        data, n_grammars = read_data(place), len(self.grammars("test", model))
+        heard_s = 3600 * data.amounts["test"].hours * n_grammars if data and "test" in data.amounts else 0.0
+        training, testing = (sum(map(stage_cpu_s, paths)) for paths in (behind, tested[-1:]))
+        return ModelSize(
+            model,
+            n_centers_of(load_model(place)),
+            round(n_bytes / 1e6, 2),
+            round(training, 1) or None,
+            round(testing / heard_s, 4) if testing and heard_s else None,
+        )
+
+    def left_out(self, model: str) -> LeftOut:
+        """Return the utterances of the training data that a model has not learned from."""
+        data = read_data(self.directory / MODELS / model)
+        splits = ["train"] if data is None else list(data.trained_on)
+        name = on_splits("fitting" if on_splits("fitting", splits) in self.stages else "usable", splits)
+        ids = read_left_out(self.stages[name]) if name in self.stages else frozenset[str]()
+        n_all = sum(len(self.corpus(split)) for split in splits)
+        n_read = n_all if data is None else sum(amount.n_utterances for amount in data.training)
+        return LeftOut(tuple(splits), tuple(sorted(ids)), max(n_all - n_read, 0), n_all)
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """What a model costs; None is not known.
+
+    Attributes
+    ----------
+    model : its name
+    n_centers : distinct centres of its discriminants (support vectors of an SVM), or its Gaussians
+    megabytes : what decoding needs of it on disk
+    training_cpu_s : CPU seconds of all steps that it was made from, with those that models share
+    decoding_cpu_s_per_s : CPU seconds for a second of the test set and a grammar, without its cepstra
+    """
+
+    model: str
+    n_centers: int | None = None
+    megabytes: float | None = None
+    training_cpu_s: float | None = None
+    decoding_cpu_s_per_s: float | None = None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What of the training data was not learned from.
+
+    Attributes
+    ----------
+    splits : those that are learned from
+    ids : utterances without a known word, or whose text is far off what is heard
+    n_unread : utterances whose recordings could not be used
+    n_all : utterances that there are
+    """
+
+    splits: tuple[str, ...]
+    ids: tuple[str, ...]
+    n_unread: int
+    n_all: int
+
+
+def n_centers_of(model: AcousticModel) -> int | None:
+    """Return the number of distinct centres of a model's discriminants; of a GMM that of its Gaussians."""
+    found = describe(uncombined(model.emissions))
+    return found.get("centers", found.get("gaussians"))
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -160,8 +266,8 @@ class Choice:
     @classmethod
     def of(cls, finished: Finished, model: str | None, split: str | None) -> Choice:
         """Return the choice asked for, with the last of the grammars, which is the recipe's default."""
-        part = finished.split(split)
-        return cls(finished, finished.model(model), part, finished.grammars(part)[-1])
+        part, chosen = finished.split(split), finished.model(model)
+        return cls(finished.of_model(chosen), chosen, part, finished.grammars(part, chosen)[-1])
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -202,7 +308,7 @@ def scored(finished: Finished, split: str, grammar: str, corpus: Corpus) -> dict
     """Return the word accuracy of each model with a grammar, by speaker too."""
     speakers = {u.utterance_id: u.speaker for u in corpus}
     found = {}
-    for model in finished.models:
+    for model in finished.models_with(split, grammar):
         recognised = finished.recognised(model, split, grammar)
         found[model] = score(spoken_in(corpus, recognised), recognised, speakers=speakers)
     return found
@@ -243,5 +349,6 @@ def _used(root: Path, directory: Path) -> frozenset[str] | None:
 
 def _one_of(directory: Path, what: str, asked: str | None, known: Any, default: str) -> str:
     if asked is not None and asked not in known:
-        raise ConfigError(f'{directory}: no {what} "{asked}"; expected one of: {", ".join(known)}')
+        hint = suggestion(asked, known)
+        raise ConfigError(f'{directory}: no {what} "{asked}"{hint}; expected one of: {", ".join(known)}')
     return asked or default

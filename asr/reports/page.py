@@ -11,18 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from foundation.version import package_version
 
 Cell = str | int | float
 _ASSETS = Path(__file__).with_name("assets")
 _SCRIPTS = ("theme.js", "charts.js", "player.js", "view.js", "utterances.js")
-FAINT = "rgba(128, 128, 128, 0.5)"  # by day and by night
-LEGEND = {"orientation": "h", "y": 1.0, "yanchor": "bottom"}
 
 
 @dataclass(frozen=True)
@@ -32,6 +28,8 @@ class Page:
     Attributes
     ----------
     title : its heading
+    verdict : how good the model is, in a sentence
+    learned_from : what it has learned from, and what was left out
     facts : the first figures: name, value, remark
     sections : tables and charts
     lines : the utterances, in order (`asr.reports.views`)
@@ -39,6 +37,8 @@ class Page:
     """
 
     title: str
+    verdict: str
+    learned_from: tuple[str, ...]
     facts: tuple[tuple[str, str, str], ...]
     sections: tuple[Section, ...]
     lines: tuple[Mapping[str, Any], ...]
@@ -88,7 +88,7 @@ class Chart:
     key : its name in the page
     caption : what it shows, and how to read it
     spoken : what there is to see, for who does not see it
-    plot : ``data`` and ``layout`` of Plotly
+    plot : its series and axes, which ``assets/charts.js`` draws
     table : the numbers behind it
     height : in pixels
     """
@@ -101,22 +101,20 @@ class Chart:
     height: int = 340
 
 
-def plot_of(traces: Sequence[Any], **layout: Any) -> Mapping[str, Any]:
-    """Return a figure as plain data; Plotly checks it, the page draws it."""
-    figure = go.Figure(list(traces), layout={"template": "none", **layout})
-    plot: Mapping[str, Any] = figure.to_plotly_json()
-    return plot
+def plot_of(traces: Sequence[Mapping[str, Any]], **layout: Any) -> Mapping[str, Any]:
+    """Return the series and axes of a chart as plain data.
+
+    Each of the traces has a ``type`` (scatter, bar or heatmap), ``x`` and ``y``, and in ``hover`` what is
+    said of a point of it: ``{x}``, ``{y}``, ``{z}`` and ``{text}`` stand for its values.
+    """
+    return {"data": list(traces), "layout": layout}
 
 
 def error_bars(found: Sequence[tuple[float, tuple[float, float]]]) -> dict[str, Any]:
     """Return the error bars of values with intervals."""
     return {
-        "type": "data",
-        "symmetric": False,
         "array": [round(high - value, 3) for value, (_, high) in found],
         "arrayminus": [round(value - low, 3) for value, (low, _) in found],
-        "thickness": 1.2,
-        "width": 3,
     }
 
 
@@ -178,13 +176,12 @@ def render(page: Page) -> str:
         page=page,
         version=package_version(),
         lines=lines,
+        has_sound=any("audio" in entry for entry in (*page.views.values(), *page.lines)),
         views={places[name]: view for name, view in page.views.items()},
         speakers=sorted({str(line["speaker"]) for line in lines}),
         words=sorted(_words(page)),
         style=_asset("page.css"),
         scripts=[_asset(name) for name in _SCRIPTS],
-        # The library's script, with nothing of a user in it.
-        plotly=Markup(get_plotlyjs()) if any(s.charts for s in page.sections) else "",  # noqa: S704
     )
 
 

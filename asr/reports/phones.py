@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.stats import beta, rankdata
+from scipy.stats import rankdata
 
 from asr.reports.finished import Choice
 from asr.reports.hearing import HeardUtterance, StatePhones
-from asr.reports.page import FAINT, Chart, Section, Table, error_bars, interval, percent, plot_of
+from asr.reports.page import Chart, Section, Table, error_bars, interval, percent, plot_of
 from asr.scoring.edit_distance import align_words
+from asr.scoring.scoring import share_interval
 from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singles
 
 FEWEST_FRAMES = 20  # of a phone, to say anything of it; by feel
@@ -44,6 +45,7 @@ class Sample:
     _log_posteriors: list[Singles] = field(default_factory=list)
     _sure: list[float] = field(default_factory=list)
     _right: list[bool] = field(default_factory=list)
+    _utterances: list[int] = field(default_factory=list)
 
     def add(self, heard: HeardUtterance, labels: Ints | None) -> None:
         """Take an utterance in, with the phone (T,) of each frame, if that is known."""
@@ -57,6 +59,7 @@ class Sample:
             if word.confidence is not None:
                 self._sure.append(word.confidence)
                 self._right.append(is_right)
+                self._utterances.append(self.n_utterances)
 
     @cached_property
     def labels(self) -> Ints:
@@ -82,7 +85,8 @@ class Sample:
     @cached_property
     def of_words(self) -> Reliability:
         """How reliable the confidences of words are."""
-        return reliability(np.array(self._sure, dtype=np.float64), np.array(self._right, dtype=bool))
+        sure, right = np.array(self._sure, dtype=np.float64), np.array(self._right, dtype=bool)
+        return reliability(sure, right, np.array(self._utterances, dtype=np.int64))
 
     @cached_property
     def of_frames(self) -> Reliability:
@@ -140,15 +144,13 @@ def confusions_chart(counts: Longs, names: Sequence[str]) -> Chart:
     shares = 100 * used / np.maximum(totals[:, None], 1)
     wrong = shares - np.diag(np.diag(shares))
     right = 100 * np.trace(counts) / max(counts.sum(), 1)
-    heat = go.Heatmap(
-        z=np.round(shares, 2).tolist(),
-        x=shown,
-        y=shown,
-        coloraxis="coloraxis",
-        xgap=1,
-        ygap=1,
-        hovertemplate="%{y} taken for %{x}: %{z:.1f} % of its frames<extra></extra>",
-    )
+    heat = {
+        "type": "heatmap",
+        "z": np.round(shares, 1).tolist(),
+        "x": shown,
+        "y": shown,
+        "hover": "{y} taken for {x}: {z} % of its frames",
+    }
     places = sorted(np.argwhere(wrong > 0).tolist(), key=lambda at: -used[at[0], at[1]])[:_MOST_PAIRS]
     rows = tuple((shown[a], shown[b], int(used[a, b]), percent(shares[a, b])) for a, b in places)
     return Chart(
@@ -161,13 +163,9 @@ def confusions_chart(counts: Longs, names: Sequence[str]) -> Chart:
         + "; ".join(f"{a} is taken for {b} in {share} percent" for a, b, _, share in rows[:3]),
         plot_of(
             [heat],
-            xaxis={"type": "category", "side": "top", "title": "taken for", "automargin": True},
-            yaxis={"type": "category", "autorange": "reversed", "title": "said", "automargin": True},
-            coloraxis={
-                "cmin": 0,
-                "cmax": round(float(max(wrong.max(initial=0.0), 1.0)), 2),
-                "colorbar": {"title": "%", "thickness": 10},
-            },
+            xaxis={"type": "category", "title": "taken for"},
+            yaxis={"type": "category", "autorange": "reversed", "title": "said"},
+            coloraxis={"cmin": 0, "cmax": round(float(max(wrong.max(initial=0.0), 1.0)), 1)},
         ),
         Table("Phones most confused", ("said", "taken for", "frames", "% of its frames"), rows, n_texts=2),
         height=max(320, 110 + 15 * len(shown)),
@@ -234,16 +232,13 @@ def separability_chart(areas: Floats, names: Sequence[str], counts: Longs) -> Ch
     order = [n for n in order_by_likeness(counts) if np.isfinite(areas[n]).any()]
     shown = [names[n] for n in order]
     wrong = 100 * (1 - areas[np.ix_(order, order)])
-    heat = go.Heatmap(
-        z=[[None if np.isnan(v) else round(v, 3) for v in row] for row in wrong.tolist()],
-        x=shown,
-        y=shown,
-        coloraxis="coloraxis",
-        xgap=1,
-        ygap=1,
-        hoverongaps=False,
-        hovertemplate="%{y} and %{x}: %{z:.2f} % the wrong way round<extra></extra>",
-    )
+    heat = {
+        "type": "heatmap",
+        "z": [[None if np.isnan(v) else round(v, 3) for v in row] for row in wrong.tolist()],
+        "x": shown,
+        "y": shown,
+        "hover": "{y} and {x}: {z} % the wrong way round",
+    }
     worst = worst_pairs(areas, names, _MOST_PAIRS)
     rows = tuple((a, b, percent(100 * (1 - area), 2)) for a, b, area in worst)
     largest = float(np.nanmax(wrong)) if len(order) > 1 else 1.0
@@ -255,13 +250,9 @@ def separability_chart(areas: Floats, names: Sequence[str], counts: Longs) -> Ch
         "Hardest to tell apart: " + "; ".join(f"{a} and {b}, {v} percent" for a, b, v in rows[:3]),
         plot_of(
             [heat],
-            xaxis={"type": "category", "side": "top", "automargin": True},
-            yaxis={"type": "category", "autorange": "reversed", "automargin": True},
-            coloraxis={
-                "cmin": 0,
-                "cmax": round(max(largest, 0.1), 2),
-                "colorbar": {"title": "%", "thickness": 10},
-            },
+            xaxis={"type": "category"},
+            yaxis={"type": "category", "autorange": "reversed"},
+            coloraxis={"cmin": 0, "cmax": round(max(largest, 0.1), 1)},
         ),
         Table("Pairs of phones told apart worst", ("phone", "phone", "wrong way round, %"), rows, n_texts=2),
         height=max(320, 90 + 15 * len(shown)),
@@ -296,7 +287,7 @@ class Bin:
     ----------
     promised : mean of their probabilities
     kept : share of them that came true
-    interval : 95 % interval of this share (Clopper and Pearson), if the events are independent
+    interval : 95 % interval of this share, as accuracies have it where words are few
     count : how many they are
     """
 
@@ -325,20 +316,33 @@ class Reliability:
         return sum(b.count for b in self.bins)
 
 
-def reliability(probabilities: Reals, came_true: Flags, n_bins: int = N_BINS) -> Reliability:
-    """Return how reliable probabilities (M,) of events are, of which some came true (M,)."""
+def reliability(
+    probabilities: Reals, came_true: Flags, utterances: Integers | None = None, n_bins: int = N_BINS
+) -> Reliability:
+    """Return how reliable probabilities (M,) of events are, of which some came true (M,).
+
+    Events of one of the `utterances` (M,) come true together more often than others; without these, none do.
+    """
     places = np.minimum((probabilities * n_bins).astype(int), n_bins - 1)
-    found = [_bin(probabilities[places == n], came_true[places == n]) for n in np.unique(places)]
+    together = np.arange(len(probabilities)) if utterances is None else utterances
+    found = [
+        _bin(probabilities[own], came_true[own], together[own])
+        for own in (places == n for n in np.unique(places))
+    ]
     total = sum(b.count for b in found)
     error = sum(b.count * abs(b.promised - b.kept) for b in found) / total if total else float("nan")
     return Reliability(tuple(found), float(error))
 
 
-def _bin(probabilities: Reals, came_true: Flags) -> Bin:
-    n, k = len(came_true), int(np.sum(came_true))
-    low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
-    high = float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
-    return Bin(float(np.mean(probabilities)), k / n, (low, high), n)
+def _bin(probabilities: Reals, came_true: Flags, utterances: Integers) -> Bin:
+    _, of_utterance = np.unique(utterances, return_inverse=True)
+    kept, events = np.bincount(of_utterance, came_true).astype(np.int64), np.bincount(of_utterance)
+    return Bin(
+        float(np.mean(probabilities)),
+        float(np.mean(came_true)),
+        share_interval(kept, events),
+        len(came_true),
+    )
 
 
 def reliability_chart(key: str, what: str, found: Reliability, *, with_intervals: bool) -> Chart:
@@ -347,25 +351,21 @@ def reliability_chart(key: str, what: str, found: Reliability, *, with_intervals
     kept = [100 * b.kept for b in found.bins]
     ends = [(100 * b.interval[0], 100 * b.interval[1]) for b in found.bins]
     sizes = 6 + 14 * np.sqrt(np.array([b.count for b in found.bins]) / max(found.count, 1))
-    traces = [
-        go.Scatter(
-            x=promised,
-            y=kept,
-            error_y=error_bars(list(zip(kept, ends, strict=True))) if with_intervals else None,
-            mode="lines+markers",
-            marker={"size": np.round(sizes, 1).tolist()},
-            customdata=[b.count for b in found.bins],
-            hovertemplate="promised %{x:.0f} %, right %{y:.0f} % of %{customdata}<extra></extra>",
-            showlegend=False,
-        ),
-        go.Scatter(
-            x=[0, 100],
-            y=[0, 100],
-            mode="lines",
-            line={"dash": "dot", "width": 1.5, "color": FAINT},
-            hoverinfo="skip",
-            showlegend=False,
-        ),
+    traces: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "x": promised,
+            "y": kept,
+            **({"error_y": error_bars(list(zip(kept, ends, strict=True)))} if with_intervals else {}),
+            "mode": "lines+markers",
+            "marker": {"size": np.round(sizes, 1).tolist()},
+            "text": [
+                f"promised {b.promised:.0%}, right {b.kept:.0%} of {b.count}".replace("%", " %")
+                for b in found.bins
+            ],
+            "hover": "{text}",
+        },
+        {"type": "scatter", "x": [0, 100], "y": [0, 100], "mode": "lines", "faint": True},
     ]
     rows = tuple(
         (f"{percent(100 * b.promised)} %", percent(100 * b.kept), b.count)
@@ -379,8 +379,8 @@ def reliability_chart(key: str, what: str, found: Reliability, *, with_intervals
         f"Mean distance of promise and truth: {percent(100 * found.error)} points, over {found.count}.",
         plot_of(
             traces,
-            xaxis={"title": "promised, %", "range": [-3, 103]},
-            yaxis={"title": "right, %", "range": [-3, 103]},
+            xaxis={"title": "promised, %", "range": [0, 100]},
+            yaxis={"title": "right, %", "range": [0, 100]},
         ),
         Table(
             f"{what}: promised and right",

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 from asr.errors import ConfigError
+from foundation.version import how_to_install
 
 Audio = Literal["beside", "embed", "none"]
-_PACKAGES = {"plotly": "plotly", "jinja2": "jinja2", "PIL": "pillow"}
+_PACKAGES = {"jinja2": "jinja2", "PIL": "pillow"}
 
 
 def report(
@@ -19,7 +20,7 @@ def report(
     model: str | None = None,
     out: str | Path | None = None,
     split: str | None = None,
-    utterances: int = 100,
+    utterances: int | None = None,
     audio: Audio | None = None,
 ) -> Path:
     """Return the path of a page that shows what the models of an experiment hear, and where they go wrong.
@@ -33,16 +34,17 @@ def report(
     model : the model that is looked into; by default the one that was best on dev
     out : the page; ``EXP/report.html`` by default
     split : test or dev; test by default, where there is one
-    utterances : how many, from the worst on, are shown with their sound
-    audio : sounds lie ``beside`` the page in ``FILE_audio``, are in it (``embed``), or nowhere (``none``); by
-        default they are in it if they are small, or if a folder of that name is somebody else's
+    utterances : how many, from the worst on, are shown with pictures and sound; by default as many as make
+        a page of at most some two megabytes, 100 at most
+    audio : sounds are in the page (``embed``, the default), lie ``beside`` it in ``FILE_audio``, those of all
+        utterances, or nowhere (``none``)
     """
     missing = [package for name, package in _PACKAGES.items() if find_spec(name) is None]
     if missing:
         raise ConfigError(
-            f'report: needs {", ".join(missing)}, not installed; run: pip install "asr-sparse-kernel[report]"'
+            f"report: needs {', '.join(missing)}, not installed; run: {how_to_install('report')}"
         )
-    if utterances < 0:
+    if utterances is not None and utterances < 0:
         raise ConfigError(f"report: utterances: expected 0 or more, got {utterances}; 100 is usual")
     directory = Path(experiment)
     page = Path(out) if out is not None else directory / "report.html"

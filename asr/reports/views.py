@@ -36,6 +36,7 @@ _WEBP_QUALITY = 70  # by feel
 _MOST_COLUMNS = 2400  # of a waveform; by feel
 _MOST_PHONES = 16  # rows of posteriors; by feel
 _SEEN = 0.2  # a phone whose posterior stays below is not shown; by feel
+_MP3_RATES = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000)
 Plain = dict[str, Any]
 
 
@@ -241,7 +242,18 @@ def data_url(content: bytes, kind: str) -> str:
 
 def as_flac(samples: Reals, sample_rate: int) -> bytes:
     """Return the bytes of a FLAC file, which all browsers play."""
+    return _encoded(samples, sample_rate, "FLAC", "PCM_16")
+
+
+def sound_url(samples: Reals, sample_rate: int) -> str:
+    """Return a sound as a URL in few bytes: as MP3, or as FLAC where the rate or the library has no MP3."""
+    if sample_rate in _MP3_RATES and "MP3" in soundfile.available_formats():
+        return data_url(_encoded(samples, sample_rate, "MP3", "MPEG_LAYER_III"), "audio/mpeg")
+    return data_url(as_flac(samples, sample_rate), "audio/flac")
+
+
+def _encoded(samples: Reals, sample_rate: int, format: str, subtype: str) -> bytes:
     file = io.BytesIO()
     loudest = max(float(np.abs(samples).max(initial=0.0)), 1.0)  # resampling may overshoot
-    soundfile.write(file, samples / loudest, sample_rate, format="FLAC", subtype="PCM_16")
+    soundfile.write(file, samples / loudest, sample_rate, format=format, subtype=subtype)
     return file.getvalue()

@@ -1,11 +1,14 @@
 """Word accuracies as people and programs read them: ``results.json``, tables in plain text, JSON.
 
-``results.json`` has one row for each model, split and grammar of an experiment. A single word accuracy, as
-``asr score`` finds it, is shown with its speakers and its most frequent errors.
+``results.json`` has one row for each model, split and grammar of an experiment. All its rows are of the same
+recordings, transcripts and lexicon, which ``inputs`` stands for: models that were trained one after the other
+stand beside each other. A single word accuracy, as ``asr score`` finds it, is shown with its speakers and its
+most frequent errors.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +17,7 @@ from typing import Any
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
 from asr.scoring.edit_distance import Confusion, ErrorCounts
-from asr.scoring.scoring import Comparison, SpeakerAccuracy, WordAccuracy
+from asr.scoring.scoring import Comparison, SpeakerAccuracy, WordAccuracy, too_few
 from asr.systems import GrammarName
 from foundation.errors import listed
 from foundation.records import record_of
@@ -22,10 +25,12 @@ from foundation.records import record_of
 RESULTS = "results.json"
 _N_NAMED = 5  # by feel
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Result:
-    """One row; accuracies in percent, ``interval`` the 95 % bootstrap interval of the word accuracy."""
+    """One row; accuracies in percent, ``interval`` the 95 % interval of the word accuracy."""
 
     model: str
     preset: str
@@ -71,12 +76,20 @@ class Result:
 
 
 def write_results(
-    results: Sequence[Result], directory: Path, *, synthetic: bool, keywords: Sequence[object] = ()
+    results: Sequence[Result],
+    directory: Path,
+    *,
+    synthetic: bool,
+    inputs: str = "",
+    keywords: Sequence[object] = (),
 ) -> None:
-    """Write ``results.json``, with rows of keywords if any have been chosen."""
+    """Write ``results.json``, with rows of keywords if any have been chosen.
+
+    ``inputs`` stands for the recordings, transcripts and lexicon that all rows are of.
+    """
     chosen = {"keywords": list(keywords)} if keywords else {}
     rows = [asdict(r) for r in results]
-    write_json(directory / RESULTS, {"results": rows, "synthetic": synthetic, **chosen})
+    write_json(directory / RESULTS, {"results": rows, "inputs": inputs, "synthetic": synthetic, **chosen})
 
 
 def read_results(directory: Path) -> tuple[Result, ...]:
@@ -84,6 +97,36 @@ def read_results(directory: Path) -> tuple[Result, ...]:
     record = read_object(directory / RESULTS)
     with as_train_wrote(directory / RESULTS):
         return tuple(record_of(Result, row, ExperimentError, "results.") for row in record["results"])
+
+
+def rows_before(directory: Path) -> tuple[tuple[Result, ...], str]:
+    """Return the rows of earlier runs, and what stands for their inputs; none where they cannot be read."""
+    if not (directory / RESULTS).is_file():
+        return (), ""
+    try:
+        return read_results(directory), str(read_object(directory / RESULTS).get("inputs", ""))
+    except ExperimentError as error:
+        logger.warning("%s; its rows are replaced", error)
+        return (), ""
+
+
+def best_model(
+    results: Sequence[Result], models: Sequence[str], now: str = ""
+) -> tuple[str, dict[str, float]]:
+    """Return the model that is best on dev (on test where there is no dev), and the accuracies that say so.
+
+    They are means over the grammars that all models were decoded with. Of equals the one that is the best
+    ``now`` stays so, else the first.
+    """
+    split = "dev" if any(r.split == "dev" for r in results) else "test"
+    rows = [row for row in results if row.split == split]
+    found = {m: {row.grammar: row.word_accuracy for row in rows if row.model == m} for m in models}
+    shared = set.intersection(*map(set, found.values()))
+    means = {
+        model: sum(own[grammar] for grammar in shared or own) / max(len(shared or own), 1)
+        for model, own in found.items()
+    }
+    return max(models, key=lambda model: (means[model], model == now)), means
 
 
 def is_synthetic(directory: Path) -> bool:
@@ -132,6 +175,8 @@ def format_results(results: Sequence[Result], *, synthetic: bool = False) -> str
         lines.append(
             "SYNTHETIC speech (espeak-ng), not recordings of people: not comparable with any other figure."
         )
+    cautions = dict.fromkeys((r.split, too_few(r.interval, r.utterances)) for r in results)
+    lines += [f"{split}: {caution}" for split, caution in cautions if caution]
     incomplete = sum(r.incomplete for r in results)
     if incomplete:
         lines.append(
@@ -147,7 +192,8 @@ def format_accuracy(accuracy: WordAccuracy, *, n_confusions: int = 10) -> str:
     --------
     >>> from asr.scoring.scoring import score
     >>> print(format_accuracy(score({"u1": ["go", "left"]}, {"u1": ["go", "lift"]})))
-    word accuracy 50.00 %, 95 % interval over utterances [50.00, 50.00]
+    word accuracy 50.00 %, 95 % interval over utterances [0.89, 99.11]
+    1 sentence: too few to tell
     2 words, 1 substituted, 0 deleted, 0 inserted
     sentence accuracy 0.00 %, 1 utterances
     <BLANKLINE>
@@ -159,6 +205,7 @@ def format_accuracy(accuracy: WordAccuracy, *, n_confusions: int = 10) -> str:
         [
             f"word accuracy {accuracy.word_accuracy:.2f} %, "
             f"95 % interval over utterances [{low:.2f}, {high:.2f}]",
+            *([caution] if (caution := too_few(accuracy.interval, len(accuracy.utterances))) else []),
             f"{accuracy.words} words, {accuracy.substitutions} substituted, {accuracy.deletions} deleted, "
             f"{accuracy.insertions} inserted",
             f"sentence accuracy {accuracy.sentence_accuracy:.2f} %, {len(accuracy.utterances)} utterances",
@@ -193,13 +240,97 @@ def format_comparison(comparison: Comparison) -> str:
     lines = [
         f"word accuracy A {comparison.accuracy_a:.2f} %, B {comparison.accuracy_b:.2f} %",
         f"B − A {comparison.difference:+.2f} points [{low:+.2f}, {high:+.2f}], p = {comparison.p_value:.2g} "
-        "(paired bootstrap over utterances)",
+        "(in pairs, over utterances)",
         f"fewer errors in {comparison.n_better_a} utterances with A, {comparison.n_better_b} with B, "
         f"as many in {comparison.n_equal}, p = {comparison.sign_test_p_value:.2g} (sign test)",
         *_missing_lines("hypothesis of A", comparison.missing_a),
         *_missing_lines("hypothesis of B", comparison.missing_b),
     ]
     return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One of several models that were evaluated on the same utterances.
+
+    Attributes
+    ----------
+    experiment, model, grammar : which it is
+    accuracy : its word accuracy
+    comparison : with the first of them, which is A; None of the first
+    """
+
+    experiment: str
+    model: str
+    grammar: str
+    accuracy: WordAccuracy
+    comparison: Comparison | None
+
+
+def format_contest(contestants: Sequence[Contestant], left_out: Mapping[str, str]) -> str:
+    """Return a table with a line for each model, and what its last columns are."""
+    head = ["", "experiment", "model", "grammar", "word acc %", "95 % interval", "sent acc %"]
+    head += ["over 1", "95 % interval", "p"]
+    rows = [
+        [
+            str(n),
+            each.experiment,
+            each.model,
+            each.grammar,
+            f"{each.accuracy.word_accuracy:.2f}",
+            "{:.1f}–{:.1f}".format(*each.accuracy.interval),
+            f"{each.accuracy.sentence_accuracy:.1f}",
+            *(
+                ["", "", ""]
+                if each.comparison is None
+                else [
+                    f"{each.comparison.difference:+.2f}",
+                    "{:+.1f} to {:+.1f}".format(*each.comparison.interval),
+                    f"{each.comparison.p_value:.2g}",
+                ]
+            ),
+        ]
+        for n, each in enumerate(contestants, 1)
+    ]
+    accuracy = contestants[0].accuracy
+    lines = [
+        *_columns([head, *rows], "><<<>>>>>>"),
+        "",
+        f"{_count(len(accuracy.utterances), 'utterance')} with {_count(accuracy.words, 'word')}, "
+        "the same for all. Over 1: points more than the first, with interval and p by the paired "
+        "bootstrap over utterances; they say nothing of other speakers or of another training.",
+    ]
+    if left_out:
+        named = listed([f"{name} ({why})" for name, why in left_out.items()], _N_NAMED)
+        lines.append(f"left out: {_count(len(left_out), 'utterance')}: {named}")
+    return "\n".join(lines)
+
+
+def contest_record(contestants: Sequence[Contestant], left_out: Mapping[str, str]) -> dict[str, Any]:
+    """Return the same as JSON can hold it."""
+    return {
+        "systems": [
+            {
+                "experiment": each.experiment,
+                "model": each.model,
+                "grammar": each.grammar,
+                **_counts_json(each.accuracy.counts),
+                "interval": list(each.accuracy.interval),
+                "sentence_accuracy": each.accuracy.sentence_accuracy,
+                "difference": None
+                if each.comparison is None
+                else {
+                    "points": each.comparison.difference,
+                    "interval": list(each.comparison.interval),
+                    "p_value": each.comparison.p_value,
+                    "sign_test_p_value": each.comparison.sign_test_p_value,
+                },
+            }
+            for each in contestants
+        ],
+        "utterances": len(contestants[0].accuracy.utterances),
+        "left_out": dict(left_out),
+    }
 
 
 def accuracy_record(accuracy: WordAccuracy) -> dict[str, Any]:

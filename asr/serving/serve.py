@@ -9,6 +9,7 @@ from pathlib import Path
 
 from asr.errors import ConfigError
 from asr.serving.limits import Limits
+from foundation.version import how_to_install
 
 FOLDER = "my_commands"
 _PACKAGES = ("fastapi", "uvicorn", "websockets")
@@ -45,9 +46,7 @@ def serve(
     """
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
-        raise ConfigError(
-            f'serve: needs {", ".join(missing)}, not installed; run: pip install "asr-sparse-kernel[serve]"'
-        )
+        raise ConfigError(f"serve: needs {', '.join(missing)}, not installed; run: {how_to_install('serve')}")
     if not 0 <= port <= 65535:
         raise ConfigError(f"--port: {port}, expected 0 to 65535; 8000 is usual")
     takes = Path(folder)

@@ -27,7 +27,7 @@ from foundation.errors import AsrError
 logger = logging.getLogger(__name__)
 
 Status = Literal["idle", "running", "done", "failed", "cancelled"]
-EXPECTED_STAGES = 37  # of a training of pools on a folder with dev and test; later ones are the longer
+EXPECTED_STAGES = 38  # of a training of pools on a folder with dev and test; later ones are the longer
 PATIENCE_S = 8.0  # for a training that is cancelled to end by itself; by feel
 CLEANING_S = 5.0  # within which it cleans up after the signal; by feel
 KEPT_LINES = 30  # by feel
@@ -40,6 +40,7 @@ STEPS = (
     ("features", "Computing features"),
     ("grammars", "Reading the recordings"),
     ("usable", "Reading the recordings"),
+    ("pronunciations", "Learning the sounds of the words"),
     ("start", "Learning the sounds of the words"),
     ("gmm", "Learning the sounds of the words"),
     ("fit", "Looking for takes that do not fit their prompt"),

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta, chi2
+from scipy.stats import chi2
 
 from asr.errors import ConfigError
+from asr.scoring.scoring import binomial_interval
 from foundation.arrays import Flags, Floats
 
 _TAILS = (0.025, 0.975)
@@ -178,13 +179,6 @@ def threshold_of_false_alarms(log_odds: Floats, is_hit: Flags, hours: float, wan
     first_barred = false[n_allowed]
     above = known[known > first_barred]
     return float((first_barred + above.min()) / 2) if len(above) else float(first_barred) + 1.0
-
-
-def binomial_interval(n_found: int, n: int) -> tuple[float, float]:
-    """Return the exact 95 % interval of a share (Clopper and Pearson 1934)."""
-    low = float(beta.ppf(_TAILS[0], n_found, n - n_found + 1)) if n_found else 0.0
-    high = float(beta.ppf(_TAILS[1], n_found + 1, n - n_found)) if n_found < n else 1.0
-    return low, high
 
 
 def poisson_interval(n: int) -> tuple[float, float]:

@@ -26,7 +26,7 @@ from asr.corpora.layouts.recordings import folder_speaker, id_of, recordings
 from asr.corpora.speech_data import SpeechData, usable_cepstra
 from asr.corpora.wording import worded
 from asr.errors import CorpusError
-from asr.formats.model_directories import trained_by
+from asr.formats.model_directories import speakers_as_trained, trained_by
 from asr.progress import progress_bar
 from asr.recognizer import Recognizer
 from asr.spotting.detection import Spoken, hits
@@ -111,7 +111,7 @@ def pieces_of_corpus(
     recognizer: Recognizer, corpus: str | Path, directory: Path, *, with_backwards: bool = False
 ) -> list[Piece]:
     """Return the utterances of a transcribed corpus, on request once more played backwards."""
-    speech, _ = worded(read_corpus(corpus), recognizer.forms)
+    speech, _ = worded(read_corpus(corpus, before=speakers_as_trained(directory, None)), recognizer.forms)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     if errors and not len(data.corpus):
         head = f"{corpus}: none of {len(errors)} recording(s) can be used, expected some; correct them"

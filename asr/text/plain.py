@@ -24,6 +24,7 @@ from typing import Literal
 
 from asr.errors import ConfigError
 from decoder.pronouncing.model import APOSTROPHES, HYPHENS
+from foundation.version import how_to_install
 
 # For str.translate: all apostrophes one, the prime too; all hyphens one, those of Armenian and Hebrew too.
 ONE_APOSTROPHE = str.maketrans(dict.fromkeys(f"{APOSTROPHES}\u2032", "'"))
@@ -214,7 +215,7 @@ def _num2words(language: str) -> ModuleType:
     except ImportError as error:
         raise ConfigError(
             f'text={language}: numerals are spelt out by the package "num2words", which is not installed; '
-            'run: pip install "asr-sparse-kernel[numerals]", or leave text as it is'
+            f"run: {how_to_install('numerals')}, or leave text as it is"
         ) from error
     try:
         package.num2words(1, lang=language)

@@ -1,9 +1,15 @@
-"""Pronunciations of words that a lexicon lacks, chosen by how their recordings sound.
+"""Pronunciations by how recordings sound: of words that a lexicon lacks, and of all words without one.
 
-A small model is trained on what the lexicon knows; the other words are loops over all phones in it, so that
-each of them gets a stretch of a recording, and a string of phones that was heard there. Candidates are
-the guesses from the spelling and the strings heard. A candidate's score is the sum over stretches of its
-log-likelihood less that of the loop, times `ACOUSTIC_SCALE`, plus the log of its share among the guesses.
+Words that a lexicon lacks: a small model is trained on what the lexicon knows; the other words are loops over
+all phones in it, so that each of them gets a stretch of a recording, and a string of phones that was heard
+there. Candidates are the guesses from the spelling and the strings heard. A candidate's score is the sum over
+stretches of its log-likelihood less that of the loop, times `ACOUSTIC_SCALE`, plus the log of its share among
+the guesses.
+
+Without a lexicon, words are spelled by their letters, or each is a whole: a chain of states of its own, the
+longer the more time its takes need. Small models of both are trained on four fifths of the recordings and
+recognise the rest, five times. Words are wholes unless letters make clearly fewer errors: words with a few
+takes each are better learned so as a rule, the more takes the more (docs/results/whole_words.md).
 """
 
 from __future__ import annotations
@@ -22,12 +28,17 @@ from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
 from acoustic.hmm.training import GmmConfig
 from acoustic.model import AcousticModel
+from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import is_all_unknown, unknown_words
 from asr.language.pronunciations import Filled, guesses_notes, guesses_of
+from asr.progress import quietly, say
+from asr.scoring.edit_distance import align_words, count_errors
 from asr.training.gmm import align_data, fit_front_end, start_flat, train_components
 from asr.training.speech import LEXICON, Speech, read_speech
-from decoder.lexicon import Lexicon, Pronunciation
+from decoder.decoder import Decoder, DecoderConfig
+from decoder.grammars.word_pair import WordPairGrammar
+from decoder.lexicon import Lexicon, Pronunciation, spelling_fault
 from features.frontend import FrontEndConfig
 from foundation.arrays import Reals, Singles
 from foundation.blocks import block_map
@@ -43,6 +54,15 @@ ACOUSTIC_SCALE = 0.1  # neighbouring frames are nearly the same observation ten 
 UNGUESSED = float(np.log(1e-3))  # of a string that is heard and not among the guesses
 WORST = -50.0  # a stretch that a candidate does not fit at all says no more than this; by feel
 _N_STAGES = 2  # of the mixtures' growth; by feel
+
+UNIT_S = (
+    0.18  # of a word a unit of three states; of 0.09 to 0.24 the best on FSDD, docs/results/whole_words.md
+)
+MOST_UNITS = 12  # of a word; by feel
+N_PARTS = 5  # of which each is recognised by a model of the others
+FEWEST_SPEAKERS = 5  # for parts of whole speakers, as in recipes/folder.py
+ENOUGH_FRAMES = 60_000  # ten minutes tell letters and wholes apart; by feel
+WORD_PENALTY = -32.0  # as where tuning starts
 _SILENT = frozenset({SILENCE, SHORT_PAUSE, NOISE})
 
 
@@ -81,6 +101,122 @@ def learned_lexicon(
     learned = {word: [pronunciation] for word, pronunciation in chosen.items() if pronunciation}
     _tell(learned, stretches, missing, guesses.filled)
     return lexicon.merged(Lexicon(learned, guessed=frozenset(learned))) if learned else lexicon
+
+
+# Without a lexicon: letters or whole words
+
+
+def choose_units(
+    directory: Path, speech: Speech, *, wanted: str, front_end: FrontEndConfig, gmm: GmmConfig
+) -> None:
+    """Write a lexicon of letters or of whole words: what is wanted, or (``auto``) what recognises better."""
+    data, known = read_speech(speech), Lexicon.read(speech["words"] / LEXICON)
+    letters = in_letters(known)
+    if wanted == "letters":
+        lexicon, said = letters, "letters"
+    else:
+        data = _enough(_usable(data, letters))
+        with quietly():
+            lexicon = in_whole_words(data, letters, front_end, gmm)
+        said = f"{len(lexicon.wholes)} whole words"
+        if wanted == "auto":
+            with quietly():
+                wrong, by_letters = (
+                    held_out_errors(data, each, front_end, gmm) for each in (lexicon, letters)
+                )
+            n_words = sum(len(u.spoken) for u in data.corpus)
+            if is_clearly_less(by_letters, wrong):
+                lexicon = letters
+                said = f"letters: {by_letters} of {n_words} words held out are wrong, as wholes {wrong}"
+            else:
+                said += f": {wrong} of {n_words} words held out are wrong, by letters {by_letters}"
+                said += ", which may be chance" * (by_letters < wrong)
+            said += " (--set without_lexicon=letters or words decides it)"
+    say(f"without a lexicon, words are learned as {said}")
+    lexicon.write(directory / LEXICON)
+
+
+def in_letters(known: Lexicon) -> Lexicon:
+    """Return the words of a lexicon spelled by their letters; those that cannot be stay as they are."""
+    if not known.is_of_wholes:
+        return known
+    fitting = [word for word in known if not spelling_fault(word)]
+    rest = known.restricted_to(set(known).difference(fitting))
+    return Lexicon.graphemic(fitting).merged(rest)
+
+
+def in_whole_words(data: SpeechData, letters: Lexicon, front_end: FrontEndConfig, gmm: GmmConfig) -> Lexicon:
+    """Return the words that some recordings say as wholes, others as they are.
+
+    A word has a unit of three states for each `UNIT_S` that it takes.
+    """
+    model = _small_model(data, letters, front_end, gmm)
+    wholes = Lexicon.of_wholes(n_units_of(data, model, letters, gmm.beam))
+    return wholes.merged(letters.restricted_to(set(letters) - set(wholes)))
+
+
+def n_units_of(data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float) -> dict[str, int]:
+    """Return how many units each word of some recordings is as a whole, by the median time of its takes."""
+    alignments, _ = align_data(data, model, lexicon, beam)
+    frames: dict[str, list[int]] = {}
+    for utterance, alignment in zip(data.corpus, alignments, strict=True):
+        for segment in alignment.words if alignment is not None else ():
+            frames.setdefault(utterance.words[segment.index], []).append(segment.end - segment.start)
+    seconds = {word: float(np.median(n)) * model.front_end.frame_shift_s for word, n in frames.items()}
+    return {
+        word: int(np.clip(round(s / UNIT_S), 1, MOST_UNITS)) for word, s in seconds.items() if word in lexicon
+    }
+
+
+def is_clearly_less(n_errors: int, n_others: int) -> bool:
+    """Return whether some errors are fewer than others by more than two standard deviations of their sum.
+
+    >>> is_clearly_less(9, 18), is_clearly_less(1, 9)
+    (False, True)
+    """
+    return n_others - n_errors > 2 * float(np.sqrt(n_errors + n_others))
+
+
+def held_out_errors(data: SpeechData, lexicon: Lexicon, front_end: FrontEndConfig, gmm: GmmConfig) -> int:
+    """Return the word errors in all recordings, each part recognised by a model of the others.
+
+    Any word may follow another that follows it in a transcript.
+    """
+    texts = [u.spoken for u in data.corpus]
+    grammar, config = WordPairGrammar.from_sentences(texts), DecoderConfig(word_penalty=WORD_PENALTY)
+    parts, n_errors = parts_of(data.corpus), 0
+    for part in range(N_PARTS):
+        inside = {i for i, own in zip(data.corpus.ids, parts, strict=True) if own == part}
+        held_out = data.without(set(data.corpus.ids) - inside)
+        model = _small_model(data.without(inside), lexicon, front_end, gmm)
+        decoder = Decoder(lexicon, grammar, model.topology, config)
+        frames = model.front_end.transformed(held_out.cepstra, held_out.speakers)
+        for utterance, own in zip(held_out.corpus, frames, strict=True):
+            found = decoder.decode(model.scores(own)).text
+            n_errors += count_errors(align_words(utterance.spoken, found)).errors
+    return n_errors
+
+
+def parts_of(corpus: Corpus) -> list[int]:
+    """Return the part of each utterance: each speaker is in one, or where there are few, each text in all."""
+    if FEWEST_SPEAKERS <= len(corpus.speakers) < len(corpus):
+        return [corpus.speakers.index(u.speaker) % N_PARTS for u in corpus]
+    texts, takes, found = sorted({u.words for u in corpus}), Counter[tuple[str, ...]](), []
+    for utterance in corpus:
+        found.append((texts.index(utterance.words) + takes[utterance.words]) % N_PARTS)
+        takes[utterance.words] += 1
+    return found
+
+
+def _enough(data: SpeechData) -> SpeechData:
+    """Return so many utterances, drawn at random, as are enough to tell letters and wholes apart."""
+    n_frames = np.array(data.n_frames)
+    order = np.random.default_rng(0).permutation(len(n_frames))
+    unwanted = order[np.cumsum(n_frames[order]) > ENOUGH_FRAMES]
+    return data.without({data.corpus.ids[n] for n in unwanted})
+
+
+# The small model of both
 
 
 def _small_model(

@@ -30,17 +30,22 @@ _N_HINTS = 10  # utterances whose unknown words are named with what they may be 
 logger = logging.getLogger(__name__)
 
 
-def find_usable(directory: Path, speech: Speech, *, split: str, most_unusable: float) -> None:
+def find_usable(directory: Path, speech: Speech, *, split: str, most_unusable: float, n_all: int) -> None:
     """Write which utterances cannot be learned from: those of a split, and what is left out before.
 
-    Only in train can an unusable utterance be an error.
+    Only in train can an unusable utterance be an error. What may be unusable is a share of ``n_all``, the
+    utterances of all splits.
     """
     shared = ("task", "words", "lexicon")
     data = read_speech({name: speech[name] for name in (*shared, split)})
     is_train = split == "train"
     before = read_left_out(speech["left_out"]) if "left_out" in speech else frozenset[str]()
     usable = usable_for_training(
-        data, read_lexicon(speech), most_left_out=most_unusable if is_train else 1.0, needed=is_train
+        data,
+        read_lexicon(speech),
+        most_left_out=most_unusable if is_train else 1.0,
+        n_all=n_all,
+        needed=is_train,
     )
     write_left_out(directory, before | (set(data.corpus.ids) - set(usable.corpus.ids)))
 
@@ -60,12 +65,18 @@ def leave_out_fold(directory: Path, speech: Speech, *, fold: int, n_folds: int) 
 
 
 def usable_for_training(
-    data: SpeechData, lexicon: Lexicon, *, most_left_out: float = 0.0, needed: bool = True
+    data: SpeechData,
+    lexicon: Lexicon,
+    *,
+    most_left_out: float = 0.0,
+    n_all: int | None = None,
+    needed: bool = True,
 ) -> SpeechData:
     """Return the utterances of which a word is known at least.
 
-    The log names the problems of the others; if these are more than the share ``most_left_out`` of all, or
-    all where some are ``needed``, one error does. It also names the unknown words of the utterances that are
+    The log names the problems of the others; if these are more than the share ``most_left_out`` of all
+    (``n_all``, with those of other parts), or all
+    where some are ``needed``, one error does. It also names the unknown words of the utterances that are
     returned; where words are ``needed``, more unknown than known ones are an error.
     """
     if needed:
@@ -81,7 +92,8 @@ def usable_for_training(
         )
         problems[utterance.utterance_id] = f"no word of it is in lexicon.txt: {words}"
     what, lines = "transcripts cannot be trained on", [f"{i}: {problem}" for i, problem in problems.items()]
-    leave_out(what, lines, len(problems), len(data.corpus), most_left_out, needed=needed)
+    n_most = most_left_out * (len(data.corpus) if n_all is None else n_all)
+    leave_out(what, lines, len(problems), len(data.corpus), most_left_out, n_most, needed=needed)
     usable = data.without(problems)
     if message := unknown_words_note([u.words for u in usable.corpus], lexicon):
         logger.warning("%s", message)

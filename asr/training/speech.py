@@ -42,8 +42,11 @@ def compute_features(
     label: str,
     front_end: FrontEndConfig,
     most_unusable: float,
+    n_all: int,
 ) -> None:
     """Write the cepstra of one split's corpus; ``label`` is the split, with the warp of frequencies if any.
+
+    What may be unusable is a share of ``n_all``, the utterances of all splits.
 
     Recordings may lie in the task's directory. The marks are those of the others when the run began: one that
     has changed since is an error.
@@ -53,6 +56,7 @@ def compute_features(
         front_end,
         label,
         most_left_out=most_unusable,
+        n_all=n_all,
         marks=marks,
         tells_silences=label == split,
     )

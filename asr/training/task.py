@@ -4,17 +4,25 @@ The first two, ``task`` and ``words``, take moments. What they have found, `Foun
 steps there are: which splits have utterances, which words the lexicon lacks, which grammars are brought.
 
 Reading what they wrote, and the cepstra, are in `asr.training.speech`.
+
+A person who finds a wrong transcript corrects it, or leaves the utterance out, by `change_transcript`. That
+is kept in ``corrections.txt`` of the experiment directory and applied by ``words``; the corpus stays as it
+is.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
 import logging
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from asr.config import Speakers
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.marks import Marks, check_unchanged, differences, recording_marks, source_marks
 from asr.corpora.wording import (
@@ -26,17 +34,22 @@ from asr.corpora.wording import (
     write_wording,
 )
 from asr.errors import CorpusError, ExperimentError
+from asr.files import write_text
+from asr.formats.transcripts import parse_transcripts
 from asr.language.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
 from asr.language.pronunciations import spelled
 from asr.text.forms import EXACT, NOT_WORDS, without_remarks
 from asr.training.speech import LEXICON, Speech, corpus_as_prepared, read_corpus_of, read_lexicon
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon, may_be_entry
-from foundation.errors import AsrError
+from foundation.errors import AsrError, did_you_mean, listed
+from foundation.files import text_of
 
 if TYPE_CHECKING:
     from asr.recipe import LoadedRecipe
     from asr.systems import GrammarName
+
+FEWEST_TAKES, MOST_WHOLE_WORDS = 3, 100  # for words as wholes; docs/results/whole_words.md
 
 logger = logging.getLogger(__name__)
 
@@ -51,12 +64,14 @@ class Source:
     corpus_dir : raw corpus, None if the recipe makes its own
     root : the experiment directory, which a recipe without a corpus gets in its place
     marks : those of the raw corpus's files when the run began
+    speakers : who speaks in it, as of `read_corpus`, where the recipe asks for that
     """
 
     loaded: LoadedRecipe
     corpus_dir: Path | None
     root: Path
     marks: Marks
+    speakers: Speakers = "auto"
 
     def changed(self) -> list[str]:
         """Return the names of the raw corpus's files that are no longer as they were when the run began."""
@@ -68,6 +83,98 @@ class Source:
             check_unchanged(self.marks, source_marks(self.corpus_dir))
 
 
+CORRECTIONS = "corrections.txt"
+_HEAD = """\
+# What asr train changes in the transcripts of this experiment; the corpus itself stays as it is.
+# An utterance's id and words correct its transcript, its id alone leaves it out. Delete a line to undo it.
+"""
+
+# The true words of some utterances by id; None leaves an utterance out.
+Corrections: TypeAlias = Mapping[str, tuple[str, ...] | None]
+
+
+def change_transcript(experiment: Path, utterance_id: str, text: str | None) -> None:
+    """Correct the transcript of an utterance of an experiment, or leave the utterance out.
+
+    The next ``asr train`` into the directory applies it and makes anew what depends on it. What was said of
+    the utterance before is replaced.
+
+    Parameters
+    ----------
+    experiment : directory that ``asr train`` has begun
+    utterance_id : of train, dev or test
+    text : the true words; None leaves the utterance out
+    """
+    known = _ids_of(experiment)
+    if utterance_id not in known:
+        hint = did_you_mean(difflib.get_close_matches(utterance_id, known, n=1))
+        raise CorpusError(
+            f'{experiment}: no utterance "{utterance_id}"{hint}, expected one of the {len(known)} of its '
+            f"corpus; asr validate {experiment} --suspicious shows ids"
+        )
+    words = None if text is None else tuple(unicodedata.normalize("NFC", text).split())
+    if words == ():
+        raise CorpusError(
+            f"{utterance_id}: the corrected transcript is empty, expected words; give them, or leave the "
+            f"utterance out: asr validate {experiment} --leave-out {utterance_id}"
+        )
+    corrections = {**read_corrections(experiment), utterance_id: words}
+    lines = [" ".join((name, *(found or ()))) for name, found in sorted(corrections.items())]
+    write_text(experiment / CORRECTIONS, _HEAD + "\n".join(lines) + "\n")
+
+
+def read_corrections(experiment: Path) -> Corrections:
+    """Return what `change_transcript` was told of an experiment; nothing where there is no file."""
+    path = experiment / CORRECTIONS
+    if not path.is_file():
+        return {}
+    try:
+        content = text_of(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExperimentError(
+            f"{path}: cannot be read ({error}), expected text in UTF-8; correct or remove it"
+        ) from error
+    lines = [line for line in content.splitlines() if not line.lstrip().startswith("#")]
+    return {
+        name: words or None
+        for name, words in parse_transcripts("\n".join(lines), "kaldi", name=str(path)).items()
+    }
+
+
+def _ids_of(experiment: Path) -> frozenset[str]:
+    """Return the ids of all utterances that the last training of an experiment has read."""
+    # Not through `asr.store`, whose code decides nothing that a task is made of.
+    tasks = sorted((experiment / "stages").glob("task-*"), key=lambda path: path.stat().st_mtime)
+    if not tasks:
+        raise ExperimentError(
+            f"{experiment}: no training was begun there, expected an experiment directory; check the path "
+            "or run asr train"
+        )
+    return frozenset(name for split in SPLITS for name in corpus_as_prepared(tasks[-1], split).ids)
+
+
+def _corrected(corpora: Mapping[str, Corpus], corrections: Corrections) -> dict[str, Corpus]:
+    """Return the splits with corrected transcripts and without what is left out; the log counts them."""
+    known = {name for corpus in corpora.values() for name in corpus.ids}
+    n_out = sum(words is None for name, words in corrections.items() if name in known)
+    if used := known & corrections.keys():
+        said = f"{len(used) - n_out} transcript(s) corrected, {n_out} utterance(s) left out"
+        logger.warning("%s: %s", CORRECTIONS, said)
+    if unused := sorted(corrections.keys() - known):
+        logger.warning("%s: not in the corpus, and ignored: %s", CORRECTIONS, listed(unused))
+    return {
+        split: Corpus(
+            tuple(
+                replace(u, words=words)
+                for u in corpus
+                for words in [corrections.get(u.utterance_id, u.words)]
+                if words is not None
+            )
+        )
+        for split, corpus in corpora.items()
+    }
+
+
 @dataclass(frozen=True)
 class Found:
     """What the first two steps have found in a task.
@@ -76,6 +183,9 @@ class Found:
     ----------
     corpora : the utterances of each split, none where the task has none
     missing : words of train and dev that the lexicon lacks
+    lexicon : what the words' pronunciations are: a ``lexicon`` that the corpus brings, ``letters``, or of
+        commands that were recorded on the page ``words`` as wholes
+    why_letters : why words can only be learned by their letters; empty if they can be as wholes, too
     grammars : the grammars that are evaluated: those asked for, and those that the corpus brings
     recordings : marks of the recordings of each split
     """
@@ -84,11 +194,18 @@ class Found:
     missing: tuple[str, ...]
     grammars: tuple[GrammarName, ...]
     recordings: Mapping[str, Marks]
+    lexicon: Literal["lexicon", "letters", "words"] = "lexicon"
+    why_letters: str = ""
 
     @property
     def splits(self) -> tuple[str, ...]:
         """The splits that have utterances."""
         return tuple(split for split, corpus in self.corpora.items() if len(corpus))
+
+    @property
+    def n_utterances(self) -> int:
+        """The number of utterances of all splits together."""
+        return sum(map(len, self.corpora.values()))
 
     def marks_of(self, split: str) -> str:
         """Return the marks of a split's recordings, those that have any, in the order of its utterances."""
@@ -101,9 +218,10 @@ def prepare(directory: Path, *, source: Source) -> None:
 
     A mistake in the recipe is one line, its traceback is in the log.
     """
-    name = source.loaded.name
+    name, recipe = source.loaded.name, source.loaded.recipe
+    options = {"speakers": source.speakers} if recipe.asks_for_speakers else {}
     try:
-        source.loaded.recipe.prepare(source.corpus_dir or source.root, directory)
+        recipe.prepare(source.corpus_dir or source.root, directory, **options)
     except (AsrError, OSError, MemoryError):
         raise
     except Exception as error:
@@ -120,21 +238,27 @@ def prepare(directory: Path, *, source: Source) -> None:
         )
 
 
-def find_words(directory: Path, task: Path, *, text: str) -> None:
-    """Write the transcripts in the words of the lexicon, and the lexicon; without one, words in letters."""
+def find_words(directory: Path, task: Path, *, text: str, corrections: Corrections) -> None:
+    """Write the transcripts in the words of the lexicon, and the lexicon; without one, words in letters.
+
+    Transcripts that a person has corrected are those; what is left out by hand is in no later step.
+    """
     brought = None
     if (task / LEXICON).exists():
         brought = Lexicon.read(task / LEXICON)
         words = brought.words if text == EXACT else without_remarks(brought)  # remarks are no words
         brought = brought if len(words) == len(brought) else brought.restricted_to(words)
-    splits = {split: corpus_as_prepared(task, split) for split in SPLITS}
+    prepared = {split: corpus_as_prepared(task, split) for split in SPLITS}
+    splits = _corrected(prepared, corrections)
     forms = forms_for(text, brought, splits.values())
     readings = {split: worded(corpus, forms) for split, corpus in splits.items()}
     for line in wording_notes(total(changes for _, changes in readings.values())):
         logger.warning("%s", line)
     corpora = {split: corpus for split, (corpus, _) in readings.items()}
     for split, corpus in corpora.items():
-        write_wording(corpus, directory / f"{split}.json")
+        write_wording(
+            corpus, directory / f"{split}.json", left_out=set(prepared[split].ids) - set(corpus.ids)
+        )
     lexicon = spelled(_spellable(corpora.values())) if brought is None else brought
     check_lexicon_belongs(corpora["train"], lexicon)
     lexicon.write(directory / LEXICON)
@@ -147,7 +271,37 @@ def found_in(task: Path, words: Path, grammars: Sequence[GrammarName]) -> Found:
     heard = _vocabulary(corpora[split] for split in ("train", "dev"))
     missing = sorted(word for word in heard if word not in known and may_be_entry(word))
     recordings = {split: recording_marks(corpus, task) for split, corpus in corpora.items()}
-    return Found(corpora, tuple(missing), grammar_names(grammars, task), recordings)
+    return Found(
+        corpora,
+        tuple(missing),
+        grammar_names(grammars, task),
+        recordings,
+        "letters" if not (task / LEXICON).exists() else "words" if known.is_of_wholes else "lexicon",
+        why_letters(corpora, known),
+    )
+
+
+def why_letters(corpora: Mapping[str, Corpus], lexicon: Lexicon) -> str:
+    """Return why words without a lexicon can only be learned by their letters; empty if as wholes, too.
+
+    A whole is learned from recordings of that very word: there must be some in train, and enough of them with
+    those of dev.
+    """
+    if len(lexicon) > MOST_WHOLE_WORDS:
+        return f"they are {len(lexicon):,}, expected {MOST_WHOLE_WORDS} at most"
+    takes = Counter(word for split in ("train", "dev") for u in corpora.get(split, ()) for word in u.spoken)
+    trained = set(corpora["train"].vocabulary)
+    if few := [word for word in lexicon if word not in trained or takes[word] < FEWEST_TAKES]:
+        named = listed([f"{word} ({takes[word]})" for word in few], 5)
+        return f"{len(few)} of {len(lexicon)} are recorded fewer than {FEWEST_TAKES} times: {named}"
+    return ""
+
+
+def may_be_whole(found: Found, wanted: str) -> bool:
+    """Return whether there are words as wholes, or a choice: by what is wanted, ``auto`` leaves it open."""
+    if found.lexicon == "lexicon" or wanted == "auto":
+        return found.lexicon != "lexicon" and not found.why_letters
+    return wanted != found.lexicon or wanted == "words"
 
 
 def write_grammars(

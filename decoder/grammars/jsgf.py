@@ -10,7 +10,6 @@ sentence is in one of the public rules, all alike.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from typing import NoReturn
 from decoder.errors import GrammarError
 from decoder.grammars.finite_state import FiniteStateGrammar, WordArc
 from decoder.grammars.grammar import grammar_text
-from foundation.errors import did_you_mean
+from foundation.errors import suggestion
 
 _MOST_STATES = 200_000  # by feel
 _MOST_NESTED = 100  # by feel
@@ -351,7 +350,7 @@ class _Network:
             return
         where = f"{self.parser.name}:{part.line}"
         if name not in self.parser.rules:
-            hint = did_you_mean(difflib.get_close_matches(name, self.parser.rules, n=1))
+            hint = suggestion(name, self.parser.rules)
             raise GrammarError(f"{where}: <{name}> is no rule of this grammar{hint}; add it")
         for outer, begin, outer_end in within:
             if outer == name and outer_end == end:

@@ -19,7 +19,7 @@ import numpy as np
 from acoustic.hmm.topology import EDGE, SILENCES, Topology
 from decoder.errors import GrammarError, LexiconError
 from decoder.grammars.grammar import Arc, GrammarTables, pack_tables
-from decoder.lexicon import Lexicon, Pronunciation
+from decoder.lexicon import Lexicon, Pronunciation, is_own_unit
 from decoder.search.compiled import SearchGraph
 from decoder.search.word_ends import ArcTable
 from foundation.arrays import Floats, Ints
@@ -179,6 +179,12 @@ def _check_phones(pronunciations: Mapping[str, tuple[Pronunciation, ...]], topol
             unknown.update({p: word for p, unit in units if unit not in topology and p not in unknown})
     if unknown:
         listed = [f"{phone} (in {word})" for phone, word in sorted(unknown.items())]
+        if any(map(is_own_unit, topology.phones)):
+            new = sorted(set(unknown.values()))
+            raise LexiconError(
+                f"lexicon: {len(new)} words are new to the model{_named(new)}; it knows whole words, not "
+                "sounds: record them and train again, or train with --set without_lexicon=letters"
+            )
         raise LexiconError(
             f"lexicon: expected the {len(topology.phones)} phones of the model, got {len(unknown)} others"
             f"{_named(listed)}; correct the lexicon or train a model that has them"

@@ -22,7 +22,10 @@ from asr.corpora.tones import write_tones
 from foundation.endings import SIGNALS
 
 # Small enough for seconds, large enough to be a real search for weights.
-SETTINGS = ("gmm.mixtures=1,2", "gmm.iterations=4,3", "tuning.word_penalties=0,-20", "tuning.lm_scales=5,10")
+SETTINGS = (
+    *("gmm.mixtures=1,2", "gmm.iterations=4,3", "tuning.word_penalties=0,-20", "tuning.lm_scales=5,10"),
+    "without_lexicon=letters",
+)
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Run = Callable[..., tuple[int, str, str]]

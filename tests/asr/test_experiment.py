@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,15 @@ import soundfile
 from threadpoolctl import threadpool_limits
 
 import asr.experiment as experiment_module
-from asr import AsrError, Recognizer, clean, train
+from asr import AsrError, Recognizer, clean, decode, evaluate, train
+from asr.corpora.amounts import read_data
 from asr.errors import ConfigError, ExperimentError
+from asr.planning.plan import plan
+from asr.planning.table import plan_table
 from asr.progress import terminal_messages
-from asr.reports.finished import Finished
-from asr.scoring.results import read_results
-from asr.store import StageStore
+from asr.reports.finished import Finished, scored
+from asr.scoring.results import read_results, write_results
+from asr.store import StageStore, name_of
 
 Digests = Callable[[Path], dict[str, str]]
 
@@ -288,6 +293,115 @@ class TestSecondRun:
         assert digests(tmp_path / "exp") == before
 
 
+class TestModelsAddUp:
+    """Models that are trained one after the other into one directory stand beside each other."""
+
+    def test_rows_default_and_outputs_of_an_earlier_model_stay(
+        self,
+        tones: Path,
+        trained: Path,
+        tmp_path: Path,
+        settings: tuple[str, ...],
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        out = tmp_path / "exp"
+        shutil.copytree(trained, out)
+        before, files = read_results(out), (out / "models/gmm2/model.safetensors").read_bytes()
+        options: dict[str, Any] = {"corpus": tones, "out": out, "settings": settings}
+        rows = train("folder", models=["gmm1"], preset="thesis", **options)
+        assert rows == read_results(out)
+        assert rows[:4] == before  # unchanged, first as before
+        grammars = ["word-pair", "loop", "bigram"]
+        assert [(r.model, r.preset, r.split, r.grammar) for r in rows[4:]] == [
+            ("gmm1", "thesis", split, grammar) for split in ("dev", "test") for grammar in grammars
+        ]
+        # The best on dev over the grammars that both have is the default.
+        of_dev = [row for row in rows if row.split == "dev"]
+        means = {
+            model: sum(r.word_accuracy for r in of_dev if r.model == model and r.grammar != "word-pair")
+            for model in ("gmm2", "gmm1")
+        }
+        best = max(means, key=lambda model: means[model])
+        assert json.loads((out / "default.json").read_text()) == {"model": best}
+        assert Recognizer.load(out).name == best
+        assert {Recognizer.load(out, model).name for model in means} == {"gmm1", "gmm2"}
+        # Nothing of either is a leftover, but for what listed the suspicious utterances of gmm2.
+        assert [name_of(each.path.name) for each in clean(out).found] == ["fit-2-dev"]
+        assert (out / "models/gmm2/model.safetensors").read_bytes() == files
+        finished = Finished.read(out)
+        assert set(scored(finished, "test", "bigram", finished.corpus("test"))) == {"gmm1", "gmm2"}
+        assert set(scored(finished, "test", "word-pair", finished.corpus("test"))) == {"gmm1"}
+        # The same commands again change nothing.
+        caplog.clear()
+        again = train("folder", models=["gmm2"], **options)
+        assert sorted(map(str, again)) == sorted(map(str, rows))
+        assert not [line for line in caplog.messages if "default model" in line or " go: " in line]
+
+    def test_the_better_one_becomes_the_default_and_a_line_says_why(
+        self,
+        tones: Path,
+        trained: Path,
+        tmp_path: Path,
+        settings: tuple[str, ...],
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        out = tmp_path / "exp"
+        shutil.copytree(trained, out)
+        worse = [replace(row, model="gmm4", word_accuracy=10.0) for row in read_results(out)]
+        inputs = json.loads((out / "results.json").read_text())["inputs"]
+        write_results(worse, out, synthetic=False, inputs=inputs)
+        (out / "default.json").write_text('{"model": "gmm4"}')
+        shutil.copytree(out / "models/gmm2", out / "models/gmm4")
+        for name in ("tuning", "test", "recognizer"):
+            (stage,) = (out / "stages").glob(f"{name}-gmm2-*")
+            copy = stage.with_name(stage.name.replace("gmm2", "gmm4"))
+            shutil.copytree(stage, copy)
+        used = json.loads((out / "used.json").read_text())
+        names = [name.replace("gmm2", "gmm4") for name in used["results.json"]["finished"]]
+        (out / "used.json").write_text(json.dumps({"results.json": {"finished": names}}))
+        rows = train("folder", corpus=tones, out=out, models=["gmm2"], settings=settings)
+        accuracy = sum(r.word_accuracy for r in rows if (r.model, r.split) == ("gmm2", "dev")) / 2
+        (line,) = [text for text in caplog.messages if "default model" in text]
+        assert line == f"the default model is gmm2: {accuracy:.1f} % of words right on dev; gmm4 10.0"
+        assert [r.model for r in rows] == ["gmm4"] * 4 + ["gmm2"] * 4
+
+    def test_rows_of_other_inputs_go_and_clean_finds_their_model(
+        self,
+        tones: Path,
+        tmp_path: Path,
+        settings: tuple[str, ...],
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        shutil.copytree(tones, tmp_path / "corpus")
+        out = tmp_path / "exp"
+        options: dict[str, Any] = {"corpus": tmp_path / "corpus", "out": out, "settings": settings}
+        train("folder", models=["gmm1"], **options)
+        (tmp_path / "corpus/speaker 0/0.txt").write_text("SUS SUS SUS SUS\n")
+        rows = train("folder", models=["gmm2"], **options)
+        assert {row.model for row in rows} == {"gmm2"}
+        (line,) = [text for text in caplog.messages if text.startswith("results of ")]
+        assert line == (
+            "results of gmm1 go: they are of other recordings, transcripts or words than these, or of an "
+            "earlier version; train them again to compare them"
+        )
+        whys = {each.path.name: each.why for each in clean(out).found}
+        assert whys["gmm1"] == "no row of the results is of this model"
+        assert "gmm2" not in whys
+        assert Recognizer.load(out, "gmm1").name == "gmm1"  # until it is removed
+        clean(out, yes=True)
+        assert [path.name for path in (out / "models").iterdir()] == ["gmm2"]
+
+    def test_a_model_whose_directory_is_gone_has_no_row(
+        self, tones: Path, trained: Path, tmp_path: Path, settings: tuple[str, ...]
+    ) -> None:
+        out = tmp_path / "exp"
+        shutil.copytree(trained, out)
+        shutil.rmtree(out / "models/gmm2")
+        rows = train("folder", corpus=tones, out=out, models=["gmm1"], settings=settings)
+        assert {row.model for row in rows} == {"gmm1"}
+        assert json.loads((out / "default.json").read_text()) == {"model": "gmm1"}
+
+
 # Trains in children that are killed, at a moment each; the parent has no threads when it forks.
 KILLER = """
 import os, random, signal, sys, time
@@ -416,7 +530,7 @@ class TestInterrupted:
                 preexec_fn=lambda n=n_bytes: resource.setrlimit(resource.RLIMIT_FSIZE, (n, n)),
             )
             assert full.returncode == 2
-            begun, _, line = full.stderr.splitlines()
+            begun, *_, line = full.stderr.splitlines()
             assert begun == f"gmm2 by the recipe folder; the log is {out / 'log.txt'}"
             assert line.startswith("asr: ")
             assert "no space left on the disk" in line
@@ -574,7 +688,7 @@ class TestWarnings:
         shutil.copytree(trained, tmp_path / "exp")
         shutil.copytree(tones, tmp_path / "other")
         train("folder", corpus=tmp_path / "other", out=tmp_path / "exp", models=["gmm2"], settings=settings)
-        assert f"was trained from {tones}; its results and models are replaced" in caplog.text
+        assert f"was trained from {tones}; its results are replaced" in caplog.text
 
     def test_another_corpus_before_anything_was_trained(
         self, tones: Path, tmp_path: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
@@ -627,3 +741,98 @@ def test_a_pronunciation_that_changes_no_model_is_published(
         (corpus / "lexicon.txt").write_text("".join(words) + f"NEW {pronunciation}\n")
         train("folder", corpus=corpus, out=out, models=["gmm2"], settings=(*settings, "grammars=bigram"))
         assert f"NEW {pronunciation}\n" in (out / "models/gmm2/lexicon.txt").read_text()
+
+
+@pytest.fixture(scope="module")
+def flat(tones: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the recordings of the tone language in one folder, in names that tell nothing."""
+    folder = tmp_path_factory.mktemp("unknown") / "flat"
+    folder.mkdir()
+    for n, wav in enumerate(sorted(tones.rglob("*.wav"))):
+        shutil.copyfile(wav, folder / f"u{n:02d}.wav")
+        shutil.copyfile(wav.with_suffix(".txt"), folder / f"u{n:02d}.txt")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def unknown(flat: Path, settings: tuple[str, ...]) -> Path:
+    """Return an experiment on them of which nobody has said who speaks."""
+    out = flat.parent / "unknown"
+    train("folder", corpus=flat, out=out, models=["gmm2"], settings=settings)
+    return out
+
+
+@pytest.fixture(scope="module")
+def of_one(flat: Path, settings: tuple[str, ...]) -> Path:
+    """Return an experiment on them of which somebody has said that one person speaks."""
+    out = flat.parent / "one"
+    train("folder", corpus=flat, out=out, models=["gmm2"], settings=[*settings, "speakers=one"])
+    return out
+
+
+class TestSpeakers:
+    """Who speaks in a flat folder: an assumption, or as a person says."""
+
+    def test_what_is_recorded(self, unknown: Path, of_one: Path) -> None:
+        found = {}
+        for name, out in (("unknown", unknown), ("one", of_one)):
+            data = read_data(out / "models/gmm2")
+            assert data is not None
+            config = json.loads((out / "config.json").read_text())["config"]
+            assert config["speakers"] == data.speakers
+            found[name] = data.speakers, {split: a.n_speakers for split, a in data.amounts.items()}
+        assert found == {
+            "unknown": ("auto", {"train": 0, "dev": 0, "test": 0}),
+            "one": ("one", {"train": 1, "dev": 1, "test": 1}),
+        }
+
+    def test_no_speaker_is_called_short(self, unknown: Path, of_one: Path) -> None:
+        for out in (unknown, of_one):
+            assert "speakers have less than 10 s" not in (out / "log.txt").read_text()
+        assert "perhaps the same voices as train" in (unknown / "log.txt").read_text()
+
+    def test_each_recording_by_itself_is_what_is_assumed(
+        self, flat: Path, unknown: Path, tmp_path: Path, settings: tuple[str, ...]
+    ) -> None:
+        out = tmp_path / "recordings"
+        train("folder", corpus=flat, out=out, models=["gmm2"], settings=[*settings, "speakers=recordings"])
+        model = "models/gmm2/model.safetensors"
+        assert (out / model).read_bytes() == (unknown / model).read_bytes()
+
+    def test_one_person_is_normalised_as_one(self, unknown: Path, of_one: Path) -> None:
+        model = "models/gmm2/model.safetensors"
+        assert (of_one / model).read_bytes() != (unknown / model).read_bytes()
+
+    def test_other_corpora_are_taken_alike(
+        self, flat: Path, tones: Path, unknown: Path, of_one: Path
+    ) -> None:
+        def speakers(out: Path, corpus: Path, **options: Any) -> list[str]:
+            accuracy, _ = evaluate(out, corpus, **options)
+            assert accuracy.word_accuracy > 90
+            return [s.speaker for s in accuracy.speakers]
+
+        folders = [f"speaker_{n}" for n in range(8)]
+        assert speakers(unknown, flat) == []
+        assert speakers(of_one, flat) == speakers(unknown, flat, speakers="one") == ["one"]
+        assert speakers(of_one, flat, speakers="recordings") == []
+        assert speakers(of_one, tones) == speakers(unknown, tones) == folders
+
+    def test_decoding_one_person_is_decoding_the_same_speaker(self, flat: Path, unknown: Path) -> None:
+        wavs = sorted(flat.glob("*.wav"))[:3]
+        told, same = decode(unknown, wavs, speakers="one"), decode(unknown, wavs, same_speaker=True)
+        assert told == same
+        assert decode(unknown, wavs, speakers="recordings") == decode(unknown, wavs) != same
+
+    def test_recipes_that_know_are_not_told(self, tones: Path, tmp_path: Path) -> None:
+        with pytest.raises(
+            ConfigError, match=r'speakers=one: the recipe "an4" knows who speaks, expected one'
+        ):
+            train("an4", corpus=tones, out=tmp_path, models=["gmm"], settings=["speakers=one"])
+
+    def test_the_plan_does_not_count_them(self, flat: Path, tones: Path) -> None:
+        tables = [
+            plan_table(plan("folder", corpus=corpus, models=["gmm"], settings=settings))
+            for corpus, settings in ((flat, []), (flat, ["speakers=one"]), (tones, []))
+        ]
+        rows = [re.search(r"^train +\S+ +\d+ +(\S+) ", table, re.MULTILINE) for table in tables]
+        assert [row and row[1] for row in rows] == ["?", "1", "6"]

@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ MARKED = re.compile(
 PAGES = sorted(
     p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md") if MARKED.search(p.read_text("utf-8"))
 )
+PLUGINS = "plugins.md"
 SAID = {"ASA": "on", "IMI": "light", "SUS": "off", "MAUI": "door"}
 
 
@@ -109,42 +111,75 @@ def test_pages_with_commands_are_found() -> None:
     assert {"tutorial.md", "plugins.md", "howto/phonetics.md", "howto/recipe.md"} <= set(PAGES)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_what_a_page_says_runs(
-    page: str,
+Follow = Callable[[str], None]
+
+
+@pytest.fixture
+def follow(
     commands: Path,
     experiment: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    text = (DOCS / page).read_text(encoding="utf-8")
-    shutil.copytree(commands, tmp_path / "my_recordings")
-    shutil.copytree(commands, tmp_path / "new_recordings")
-    if not any("--out exp/mine" in block for _, _, _, block in MARKED.findall(text)):
-        shutil.copytree(experiment, tmp_path / "exp" / "mine")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
-    try:
-        for marker, path, language, block in MARKED.findall(text):
-            if marker == "run":
-                run_block(language, block, page)
-                continue
-            target = tmp_path / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(block, encoding="utf-8")
-            if path == "pyproject.toml":
-                install(block, tmp_path)
-    finally:
-        for name in set(sys.modules) - before:
-            if str(getattr(sys.modules[name], "__file__", "") or "").startswith(str(tmp_path)):
-                del sys.modules[name]
-        find_kind.cache_clear()
-        code_of.cache_clear()
+) -> Follow:
+    """Return a function that does what a page says, in a directory of its own."""
+
+    def done(page: str) -> None:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        shutil.copytree(commands, tmp_path / "my_recordings")
+        shutil.copytree(commands, tmp_path / "new_recordings")
+        if not any("--out exp/mine" in block for _, _, _, block in MARKED.findall(text)):
+            shutil.copytree(experiment, tmp_path / "exp" / "mine")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        before = set(sys.modules)
+        try:
+            for marker, path, language, block in MARKED.findall(text):
+                if marker == "run":
+                    run_block(language, block, page)
+                    continue
+                target = tmp_path / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(block, encoding="utf-8")
+                if path == "pyproject.toml":
+                    install(block, tmp_path)
+        finally:
+            for name in set(sys.modules) - before:
+                if str(getattr(sys.modules[name], "__file__", "") or "").startswith(str(tmp_path)):
+                    del sys.modules[name]
+            find_kind.cache_clear()
+            code_of.cache_clear()
+
+    return done
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != PLUGINS])
+def test_what_a_page_says_runs(page: str, follow: Follow, capsys: pytest.CaptureFixture[str]) -> None:
+    follow(page)
     captured = capsys.readouterr()
     assert "Traceback" not in captured.err
     assert captured.out or captured.err
+
+
+@pytest.mark.slow
+def test_plugins_train_decode_and_evaluate_with_default_options(
+    follow: Follow, capsys: pytest.CaptureFixture[str]
+) -> None:
+    follow(PLUGINS)
+    printed = capsys.readouterr().out
+    assert "\non light\n" in printed  # anna's first recording, decoded
+    assert printed.count("96 words, 0 substituted, 0 deleted, 0 inserted") == 2  # evaluated, of each preset
+    results = {
+        name: json.loads(Path("exp", name, "results.json").read_text(encoding="utf-8"))["results"]
+        for name in ("laplace", "laplace_thesis", "switches")
+    }
+    said = {
+        name: {(row["model"], row["preset"], row["grammar"]) for row in rows}
+        for name, rows in results.items()
+    }
+    assert said["laplace"] == {("laplace", "best", "loop"), ("laplace", "best", "bigram")}
+    assert said["laplace_thesis"] == {("laplace", "thesis", g) for g in ("word-pair", "loop", "bigram")}
+    assert said["switches"] == {("gmm1", "best", "loop")}
+    assert {row["word_accuracy"] for name in ("laplace", "laplace_thesis") for row in results[name]} == {100}
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ from asr import pipeline
 from asr.config import ExperimentConfig, with_preset, with_settings
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.experiment import Experiment
-from asr.pipeline import listing
+from asr.pipeline import listing, pieces
 from asr.recipe import LoadedRecipe, Recipe, load_recipe
-from asr.store import StageStore, Step
+from asr.store import Outlook, StageStore, Step
 from asr.systems import find_system
 from decoder.lexicon import Lexicon
 from foundation import version
@@ -37,7 +37,8 @@ def steps_of(tones: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 
     def steps(*models: str, preset: str = "best", settings: Sequence[str] = ()) -> list[Step]:
         loaded = load_recipe("folder")
-        config = with_settings(with_preset(loaded.recipe.config, preset), settings)
+        letters = "without_lexicon=letters"
+        config = with_settings(with_preset(loaded.recipe.config, preset), (letters, *settings))
         experiment = Experiment(loaded, tones, root, config, preset)
         return experiment.steps({name: find_system(name, preset) for name in models})
 
@@ -46,6 +47,26 @@ def steps_of(tones: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 
 def names(steps: Sequence[Step]) -> list[str]:
     return [step.name for step in steps]
+
+
+def test_people_are_told_what_each_step_does(steps_of: Callable[..., list[Step]]) -> None:
+    steps = steps_of("gmm", "pools", "svm", "gmm-lda")
+    thesis = steps_of("npd", preset="thesis", settings=["chosen_on_dev=hybrid.sigma"])
+    outlook = [Outlook(step, None) for step in (*steps, *thesis) if step.name != "task"]
+    done = Outlook(steps[0], Path("task-0"))
+    found = {p.name: p for p in pieces([done, *outlook], {"train": 800, "dev": 100, "test": 100})}
+    assert "task" not in found
+    assert found["gmm-none-4"].says == "learning Gaussians of phones"
+    assert found["gmm-none-4-dev"].says == "learning Gaussians of phones, now with dev"
+    assert found["features-dev"].says == "reading recordings"
+    assert found["hybrid-pools"].says == "choosing centres for pairs of states"
+    assert found["hybrid-svm"].says == "choosing support vectors for pairs of states"
+    assert (found["tuning-svm"].says, found["test-svm"].says) == ("tuning weights on dev", "decoding test")
+    # Those of train and dev take longer by the utterances of dev, and are of a kind with those of train.
+    first, second = found["hybrid-pools"], found["hybrid-pools-dev"]
+    assert second.guess_s - 0.05 == pytest.approx((first.guess_s - 0.05) * 900 / 800)
+    assert first.kind == second.kind != found["hybrid-svm"].kind
+    assert found["tuning-svm"].guess_s > 3 * found["tuning-gmm"].guess_s
 
 
 class TestOrder:

@@ -1,4 +1,4 @@
-"""Progress: bars and a list of stages at a terminal, a line now and then elsewhere."""
+"""Progress: bars at a terminal, a line now and then elsewhere."""
 
 import io
 import logging
@@ -8,7 +8,19 @@ import time
 
 import pytest
 
-from asr.progress import duration, heartbeat, progress_bar, silence, stage, status, step_bar
+from asr.progress import (
+    Piece,
+    Whole,
+    duration,
+    heartbeat,
+    progress_bar,
+    silence,
+    stage,
+    status,
+    step_bar,
+    terminal_messages,
+    whole,
+)
 
 
 class Terminal(io.StringIO):
@@ -105,16 +117,94 @@ def test_a_pipe_hears_now_and_then_what_is_under_way(caplog: pytest.LogCaptureFi
     assert len(caplog.messages) == n_said
 
 
-def test_a_terminal_keeps_a_line_for_each_stage_and_has_no_heartbeat(
+def test_a_terminal_has_no_heartbeat(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "asr.progress")
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with heartbeat(interval_s=0.01):
-        for name in ("features", "train"):
-            with stage(name):
-                time.sleep(0.03)
-    assert [text.split(":")[0] for text in caplog.messages] == ["features", "train"]
+    with heartbeat(interval_s=0.01), stage("train"):
+        time.sleep(0.03)
+    assert caplog.messages == []
+
+
+PIECES = [
+    Piece("features", "reading recordings", "features", 10.0),
+    Piece("gmm-1", "learning Gaussians", "gmm", 40.0),
+    Piece("gmm-2", "learning Gaussians", "gmm", 40.0),
+    Piece("moment", "putting together", "moment", 0.1),
+    Piece("test", "decoding test", "test", 10.0),
+]
+
+
+def test_a_pipe_hears_of_each_large_step_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "asr.progress")
+    with whole(PIECES):
+        for piece in PIECES:
+            with stage(piece.name), step_bar("utterances", 2) as bar:
+                bar.update(2)
+    assert [text.split(";")[0] for text in caplog.messages[:-1]] == [
+        "reading recordings",
+        "learning Gaussians",
+        "decoding test",
+    ]
+    assert caplog.messages[0].endswith("; about 2 min to go")
+    assert caplog.messages[-1].startswith("done in 0.0 s")
+
+
+def test_a_terminal_has_one_bar_for_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with terminal_messages(), whole(PIECES), stage("gmm-1"), step_bar("utterances", 2):
+        deadline = time.monotonic() + 10
+        while "learning Gaussians" not in terminal.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    drawn = terminal.getvalue()
+    assert "learning Gaussians; about 2 min to go" in drawn
+    assert "utterances" not in drawn
+    assert drawn.count("\n") == 1  # that it is done: large steps have no lines of their own there
+
+
+def test_pieces_teach_how_long_the_rest_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    work = Whole({piece.name: piece for piece in PIECES})
+    assert work.rest_s() == pytest.approx(100.1)
+    with work.under_way(PIECES[0]):
+        now += 10
+    with work.under_way(PIECES[1]):
+        now += 20  # half of what was guessed, as the next of its kind will take
+    usual = (30 + 10.01) / (50 + 10.01)
+    assert work.rest_s() == pytest.approx(20 + usual * 10.1)
+    with work.under_way(PIECES[2]):
+        now += 5
+        assert work.rest_s() == pytest.approx(15 + usual * 10.1)
+        assert work.share() == pytest.approx(35 / (35 + 15 + usual * 10.1))
+        now += 100  # longer than expected: still a little is left of it
+        assert work.rest_s() == pytest.approx(2 + usual * 10.1)
+
+
+def test_what_is_counted_says_itself_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    piece = Piece("pairs", "choosing centres", "pairs", 10.0, is_counted=True)
+    work = Whole({"pairs": piece})
+    with work.under_way(piece), step_bar("pairs", 100) as bar:
+        now += 30
+        bar.update(25)
+        assert work.rest_s() == pytest.approx(90)
+
+
+def test_the_share_of_a_whole_never_falls(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    work = Whole({piece.name: piece for piece in PIECES})
+    with work.under_way(PIECES[0]):
+        now += 5
+        first = work.share()
+        now += 500
+    assert first == pytest.approx(5 / 100.1)
+    with work.under_way(PIECES[1]):
+        work._share = 0.9
+        assert work.share() == 0.9
 
 
 @pytest.mark.parametrize(

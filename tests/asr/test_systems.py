@@ -34,8 +34,19 @@ def test_unknown(name: str) -> None:
 
 
 def test_nearest() -> None:
-    with pytest.raises(ConfigError, match=r'"gmm-lad" is not known \(did you mean "gmm-lda"\?\)'):
-        find_system("gmm-lad")
+    for name, meant_name in {"gmm-lad": "gmm-lda", "GMM": "gmm", "Pool": "pools", "SVM": "svm"}.items():
+        with pytest.raises(ConfigError, match=rf'"{name}" is not known \(did you mean "{meant_name}"\?\)'):
+            find_system(name)
+    with pytest.raises(ConfigError, match=r'preset "Thesys" is not known \(did you mean "thesis"\?\)'):
+        find_system("gmm", "Thesys")
+
+
+def test_plugins_are_among_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "plugin_names", lambda: ("student",))
+    with pytest.raises(
+        ConfigError, match=r'"studnt" is not known \(did you mean "student"\?\); .*, student,'
+    ):
+        find_system("studnt")
 
 
 @pytest.mark.parametrize("preset", PRESETS)

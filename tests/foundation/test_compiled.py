@@ -8,13 +8,13 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import numba
 import pytest
-from numba.core.caching import CompileResultCacheImpl
 
 from foundation import compiled
 
@@ -48,6 +48,7 @@ def loaded(path: Path) -> ModuleType:
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(compiled, "_told", [])
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(compiled, "cache_directory", lambda: tmp_path / "cache")
     path = tmp_path / f"compiled_example_{next(_names)}.py"
     path.write_text(SOURCE)
     return path
@@ -62,7 +63,7 @@ def called(path: Path, factor: float = 1.0) -> tuple[int, int]:
 
 
 def kept(path: Path, suffix: str) -> Path:
-    (found,) = (path.parent / "__pycache__").glob(f"*{suffix}")
+    (found,) = (path.parent / "cache" / "compiled").glob(f"{path.stem}-*/*{suffix}")
     return found
 
 
@@ -157,14 +158,81 @@ def test_the_code_of_two_signatures_does_not_meet_in_one_file(module: Path) -> N
     called(module)
     found = loaded(module)
     assert found.scaled(found.Weights(3.0), 2) == 6
-    assert len(list((module.parent / "__pycache__").glob("*.nbc"))) == 2
+    assert len(list((module.parent / "cache").rglob("*.nbc"))) == 2
     assert called(module) == (1, 0)
+
+
+def test_nothing_lies_beside_the_module(module: Path) -> None:
+    called(module)
+    assert not [path for path in module.parent.rglob("*.nb?") if "cache/compiled" not in path.as_posix()]
+
+
+def test_each_source_has_a_folder_and_what_is_long_unused_goes(module: Path) -> None:
+    called(module)
+    first = kept(module, ".nbi").parent
+    module.write_text(SOURCE.replace("* x", "+ 3"))
+    assert called(module) == (0, 1)
+    module.write_text(SOURCE)
+    assert called(module) == (1, 0)  # the other version has not taken its place
+    (second,) = set(first.parent.iterdir()) - {first}
+    for folder, days in ((first, 20), (second, 40)):
+        then = time.time() - days * 86400
+        os.utime(folder, (then, then))
+    module.write_text(SOURCE.replace("* x", "+ 1"))
+    called(module, 4 / 6)
+    assert first.is_dir()
+    assert not second.exists()
+    os.utime(first, (then, then))
+    module.write_text(SOURCE)
+    assert called(module) == (1, 0)
+    assert first.stat().st_mtime > time.time() - 3600  # using it is noted
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="other systems tell users otherwise")
+def test_a_directory_of_another_user_is_not_taken(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 12345678)
+    called(module)
+    assert list((module.parent / "cache").rglob("*.nbi")) == []
+    assert len(list((module.parent / "__pycache__").glob("*.nbi"))) == 1
+
+
+def test_a_home_that_cannot_be_written(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another place is found, or none: the function works."""
+    (module.parent / "file").write_text("")
+    monkeypatch.setattr(compiled, "cache_directory", lambda: module.parent / "file" / "cache")
+    assert called(module) == (0, 1)
+    assert called(module) == (1, 0)
+    monkeypatch.setattr(compiled, "cache_directory", lambda: None)
+    assert called(module) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "place"),
+    [
+        ("linux", {}, "/home/a/.cache"),
+        ("linux", {"XDG_CACHE_HOME": "/var/c"}, "/var/c"),
+        ("linux", {"XDG_CACHE_HOME": "relative"}, "/home/a/.cache"),
+        ("darwin", {"XDG_CACHE_HOME": "/var/c"}, "/home/a/Library/Caches"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local"),
+        ("win32", {}, "/home/a/AppData/Local"),
+    ],
+)
+def test_where_users_keep_such_things(
+    monkeypatch: pytest.MonkeyPatch, platform: str, environment: dict[str, str], place: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/a"))
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert compiled.cache_directory() == Path(place) / "asr-sparse-kernel"
 
 
 def test_without_a_place_one_line_says_so(
     module: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])
+    monkeypatch.setattr(compiled._Compiled, "_locator_classes", [])
     with caplog.at_level(logging.WARNING):
         found = loaded(module)
         assert not caplog.messages

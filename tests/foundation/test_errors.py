@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from foundation.errors import AsrError, did_you_mean
+from foundation.errors import AsrError, did_you_mean, near
 
 MODULES = ("foundation.errors", "features.errors", "acoustic.errors", "decoder.errors", "asr.errors")
 
@@ -35,3 +35,23 @@ def test_every_error_is_caught_as_ours_and_keeps_its_line(module: str) -> None:
 )
 def test_hint(names: list[str], hint: str) -> None:
     assert did_you_mean(names) == hint
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("GMM", ["gmm"]),  # the same in another case comes before what is merely alike
+        ("studnt", ["Student"]),
+        ("gmm_lda", ["gmm-lda"]),
+        ("gmm-ldaa", ["gmm-lda"]),
+        ("", []),
+        ("xyzzy", []),
+    ],
+)
+def test_what_is_most_like_a_name(name: str, found: list[str]) -> None:
+    assert near(name, iter(["gmm-lda", "gmm", "gmmm", "Student", "pools"])) == found
+
+
+def test_all_that_differ_in_case_alone() -> None:
+    assert near("text", ["Text", "TEXT", "test"], 2) == ["Text", "TEXT"]
+    assert near("toat", ["Text", "Toast"], 2) == ["Toast"]

@@ -61,7 +61,7 @@ def test_what_is_there_and_defaults_for_the_rest() -> None:
         ({"inner": {"width": math.nan}}, "in.inner.width: expected a number, got nan"),
         ({"inner": {"width": -math.inf}}, "in.inner.width: expected a number, got -inf"),
         ({"inner": {"width": 10**400}}, "in.inner.width: expected a number, got a number of hundreds"),
-        ({"naem": "x"}, "in.: unknown key naem; expected name, count, "),
+        ({"naem": "x"}, 'in.: unknown key naem .did you mean "name"..; expected name, count, '),
     ],
 )
 def test_what_does_not_fit_is_named(changes: dict[str, Any], said: str) -> None:

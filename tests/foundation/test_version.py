@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from foundation import version as code
+from foundation.version import how_to_install
 
 
 @pytest.fixture
@@ -158,3 +159,37 @@ class TestCodeBehind:
 
     def test_where_no_source_is_known_all_counts(self) -> None:
         assert code.code_behind("nowhere") == f"nowhere {code.own_code()}"
+
+
+class _Installed:
+    def __init__(self, record: str | None) -> None:
+        self.record = record
+
+    def read_text(self, name: str) -> str | None:
+        assert name == "direct_url.json"
+        return self.record
+
+
+def test_how_to_install_says_where_it_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package is on no index, so that its name alone finds nothing."""
+    wheel = tmp_path / "a b" / "asr.whl"
+    wheel.parent.mkdir()
+    wheel.touch()
+    folder, file = wheel.parent.as_uri(), wheel.as_uri()
+    git = '{"url": "https://x.org/asr.git", "vcs_info": {"vcs": "git", "commit_id": "1"}}'
+    unknown = 'pip install ".[report]" in the directory of its source'
+    for record, expected in {
+        f'{{"url": "{folder}", "dir_info": {{}}}}': f'pip install "{wheel.parent}[report]"',
+        f'{{"url": "{file}", "archive_info": {{}}}}': f'pip install "{wheel}[report]"',
+        git: 'pip install "asr-sparse-kernel[report] @ git+https://x.org/asr.git"',
+        f'{{"url": "{folder}/gone", "dir_info": {{}}}}': unknown,
+        None: unknown,
+        "[": unknown,
+    }.items():
+        monkeypatch.setattr("foundation.version.distribution", lambda name, record=record: _Installed(record))
+        assert how_to_install("report") == expected
+    monkeypatch.chdir(wheel.parent)
+    here = _Installed(f'{{"url": "{folder}", "dir_info": {{}}}}')
+    monkeypatch.setattr("foundation.version.distribution", lambda name: here)
+    assert how_to_install("report") == 'pip install ".[report]"'
+    assert how_to_install() == 'pip install "."'

@@ -1,6 +1,7 @@
 """The preparation of recordings of one's own."""
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -46,6 +47,78 @@ def test_by_speaker(tmp_path: Path, n_speakers: int, n_test: int, n_dev: int) ->
     sizes = {name: len(found) for name, found in speakers.items()}
     assert sizes == {"train": n_speakers - n_test - n_dev, "dev": n_dev, "test": n_test}
     assert set().union(*speakers.values()) == {f"s{i:02d}" for i in range(n_speakers)}
+
+
+@pytest.mark.parametrize("told", ["auto", "one", "recordings"])
+def test_a_flat_folder_is_cut_by_recordings(
+    tmp_path: Path, told: Literal["auto", "one", "recordings"], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    folder.prepare(write_folder(tmp_path / "in", *(f"u{i:02d}" for i in range(20))), tmp_path / "out", told)
+    parts = prepared(tmp_path / "out")
+    assert {name: part.ids for name, part in parts.items() if name != "train"} == {
+        "test": ("u00", "u10"),
+        "dev": ("u05", "u15"),
+    }
+    (said,) = [line for line in caplog.messages if line.startswith("dev and test")]
+    certain = "the same voices as train, figures say nothing of other people"
+    perhaps = "perhaps the same voices as train, figures need not hold for other people"
+    assert said == f"dev and test: {certain if told == 'one' else perhaps}"
+    assert {name: part.speakers for name, part in parts.items()}["test"] == (
+        ("one",) if told == "one" else ("u00", "u10")
+    )
+
+
+def test_recordings_of_unknown_speakers_are_not_cut_apart(tmp_path: Path) -> None:
+    long = tmp_path / "in"
+    for n in range(6):
+        write_folder(long, f"u{n}", text="")
+        (long / f"u{n}.txt").unlink()
+        captions = [f"{k}\n00:00:00,0{2 * k}0 --> 00:00:00,0{2 * k + 2}0\nyes\n" for k in range(1, 4)]
+        (long / f"u{n}.srt").write_text("\n".join(captions))
+    folder.prepare(long, tmp_path / "out")
+    parts = prepared(tmp_path / "out")
+    assert {name: part.speakers for name, part in parts.items()} == {
+        "train": ("u1", "u2", "u4", "u5"),
+        "dev": ("u3",),
+        "test": ("u0",),
+    }
+    assert [len(parts[name]) for name in SPLITS] == [12, 3, 3]
+
+
+def test_dev_and_test_are_cut_from_what_can_be_used(tmp_path: Path) -> None:
+    """What cannot be used stays in train, where it is named and left out, and moves no other one."""
+    write_folder(tmp_path / "in", *(f"{i:02d}" for i in range(30)))
+    (tmp_path / "in/00.wav").write_bytes(b"")
+    soundfile.write(tmp_path / "in/10.wav", np.zeros(800), 8000)
+    soundfile.write(tmp_path / "in/15.wav", np.full(3, 0.1), 8000)
+    (tmp_path / "in/20.txt").write_text("")
+    folder.prepare(tmp_path / "in", tmp_path / "out")
+    parts = prepared(tmp_path / "out")
+    # Of 01 … 09, 11 … 14, 16 … 19, 21 … 29 those at 0, 10, 20 and 5, 15, 25.
+    assert parts["test"].ids == ("01", "12", "24")
+    assert parts["dev"].ids == ("06", "18", "29")
+    assert {"00", "10", "15", "20"} < set(parts["train"].ids)
+    assert len(parts["train"]) == 24
+
+
+def test_a_speaker_whose_recordings_cannot_be_used_is_no_test(tmp_path: Path) -> None:
+    write_folder(tmp_path / "in", *(f"s{i}/{j}" for i in range(6) for j in range(3)))
+    for name in ("s0/0", "s0/1", "s0/2", "s1/1"):
+        (tmp_path / f"in/{name}.wav").write_bytes(b"")
+    folder.prepare(tmp_path / "in", tmp_path / "out")
+    parts = prepared(tmp_path / "out")
+    assert (parts["test"].ids, parts["dev"].speakers) == (("s1-0", "s1-2"), ("s3",))
+    assert "s1-1" in parts["train"].ids
+
+
+def test_one_of_the_fewest_cannot_be_used(tmp_path: Path) -> None:
+    write_folder(tmp_path / "in", *map(str, range(10)))
+    (tmp_path / "in/0.wav").write_bytes(b"")
+    folder.prepare(tmp_path / "in", tmp_path / "out")
+    parts = prepared(tmp_path / "out")
+    assert (parts["test"].ids, parts["dev"].ids) == (("1",), ("5",))
+    assert parts["train"].ids == ("0", "2", "3", "4", "6", "7", "8", "9")
 
 
 def test_given_parts_are_kept_and_only_missing_ones_cut(tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ def _hindrance(path: Path, key: str, transcripts: Sequence[Transcript], first: P
 
 
 def _utterances(audio: Path, path: Path, key: str, passages: Sequence[Passage]) -> list[Utterance]:
-    """Return the utterances of a recording; where a passage has no speaker, it is the recording's folder."""
+    """Return the utterances of a recording; without a speaker of their own they have the folder's, if any."""
     times: Counter[str] = Counter()
     found = []
     for s in sorted(passages, key=lambda s: (s.start_s, s.end_s or 0.0, s.speaker or "")):
@@ -262,7 +262,7 @@ def _utterances(audio: Path, path: Path, key: str, passages: Sequence[Passage]) 
             name = f"{key}-{round(100 * s.start_s):07d}-{round(100 * s.end_s):07d}"
         times[name] += 1
         name += f"-{times[name]}" if times[name] > 1 else ""
-        speaker = name_without_spaces(s.speaker or "") or folder_speaker(path, key)
+        speaker = name_without_spaces(s.speaker or "") or folder_speaker(path)
         found.append(Utterance(name, audio, words_of(s.text), speaker, s.start_s, s.end_s))
     return found
 

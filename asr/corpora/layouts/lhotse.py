@@ -18,7 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from asr.corpora.layouts.layout import SPLIT_NAMES, WHOLE, Layout, Scan
-from asr.corpora.layouts.recordings import find_audio, found_by_ends, moved_note, name_without_spaces
+from asr.corpora.layouts.recordings import (
+    NOBODY_SAYS,
+    find_audio,
+    found_by_ends,
+    moved_note,
+    name_without_spaces,
+)
 from asr.corpora.utterances import Utterance
 from asr.errors import Problem
 from asr.formats.nist import several_channels
@@ -193,7 +199,7 @@ def _utterance(
     end_s = None if is_to_end else round(start_s + duration_s, 6)
     speaker = record.get("speaker")
     named = name_without_spaces(speaker) if isinstance(speaker, str) else ""
-    return Utterance(key, recording.path, words_of(text), named or key, start_s, end_s)
+    return Utterance(key, recording.path, words_of(text), named or NOBODY_SAYS, start_s, end_s)
 
 
 def _seconds(value: object) -> float | None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from asr.corpora.layouts.layout import SPLIT_NAMES, WHOLE, Layout, Scan
 from asr.corpora.layouts.recordings import (
     CONTAINERS,
+    NOBODY_SAYS,
     absolute,
     find_audio,
     folder_speaker,
@@ -275,7 +276,7 @@ def _utterances(
             what = f'"{key}" again (first in {first}), expected each recording once; remove one row'
             problems.append(Problem(entry.where, what))
             continue
-        speaker = folder_speaker(found.name, key) if has_speaker_folders else key
+        speaker = folder_speaker(found.name) if has_speaker_folders else NOBODY_SAYS
         speaker = name_without_spaces(entry.speaker) or speaker
         said[key] = entry, Utterance(key, found.path, words_of(entry.text), speaker)
     return [utterance for _, utterance in said.values()], problems

@@ -1,5 +1,10 @@
 """The recordings below a directory: their ids, their speakers, and how tables name them.
 
+A layout gives an utterance the speaker `NOBODY_SAYS` where neither folder, table nor transcript tells. Who it
+is then, `with_speakers` decides: as a person says (``--speakers``), else by the names of the recordings where
+they show it, else each recording is taken by itself: that costs least if it is wrong
+(``docs/results/unknown_speakers.md``).
+
 A table that was written on another machine, or for another folder, has paths at which nothing lies: what it
 means is then found by the ends of its paths.
 """
@@ -7,13 +12,22 @@ means is then found by the ends of its paths.
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from asr.errors import Problem
+from asr.corpora.layouts.layout import SPLIT_NAMES
+from asr.corpora.utterances import Utterance, recording_names
+from asr.errors import CorpusError, Problem
 from features.ffmpeg import FFMPEG_SUFFIXES
+from foundation.errors import listed
+
+if TYPE_CHECKING:
+    from asr.config import Speakers
 
 # What libsndfile reads.
 SOUND_SUFFIXES = (
@@ -26,7 +40,21 @@ _LOWER = (*SOUND_SUFFIXES, *sorted(FFMPEG_SUFFIXES))
 _SUFFIXES = (*_LOWER, *map(str.upper, _LOWER))
 # A folder of one of these names says nothing of the speaker.
 CONTAINERS = ("audio", "clips", "data", "recordings", "wav", "wavs")
+NOBODY_SAYS = ""
+ONE = "one"  # the one person of a corpus of which somebody says so
 _N_ABOVE = 3  # how many folders above that of a table its paths may begin in; by feel
+# What names of recordings begin with that are nobody's.
+_NO_PERSONS = """
+    aud audio ch channel chapter clean clip command conversation day dev digit ex example far fast
+    file headset img item kitchen left line list lj lot loud memo mic micro mono near new no noise
+    noisy normal old page part phone phrase prompt ptt quiet rec recorder recording right room
+    sample script sent sentence session set slow soft sound speech stereo take takes test text track
+    train u unit untitled up utt utterance verse vid video voice wav whisper word yes zoom
+"""
+_BETWEEN = re.compile(r"[\s_.,+()–—-]+")
+_NUMBERED = re.compile(r"([^\W\d]{3,})\d+")
+_LONG_NUMBER = re.compile(r"\d{6}")  # a date
+_N_NAMED = 5  # by feel
 _Parts = tuple[str, ...]
 
 
@@ -71,13 +99,156 @@ def id_of(path: Path) -> str:
     return "-".join(parts)
 
 
-def folder_speaker(path: Path, key: str) -> str:
-    """Return the topmost folder of a relative path as speaker, the recording's id where there is none.
+def folder_speaker(path: Path, key: str = NOBODY_SAYS) -> str:
+    """Return the topmost folder of a relative path as speaker, ``key`` where there is none.
 
     Folders that are called after what is in them (``wavs``) are passed over.
     """
     folders = [part for part in path.parts[:-1] if part.casefold() not in CONTAINERS]
     return name_without_spaces(folders[0]) if folders else key
+
+
+def with_speakers(
+    parts: Mapping[str, Sequence[Utterance]], speakers: Speakers, root: Path, before: Speakers = "auto"
+) -> tuple[dict[str, list[Utterance]], str]:
+    """Return the utterances of each split with their speakers, and what a person should know of these.
+
+    Parameters
+    ----------
+    parts : utterances by split, the speaker `NOBODY_SAYS` where it is not known
+    speakers : ``auto`` keeps known speakers and decides on the others; all else overrules what is known
+    root : directory of the corpus, below which folders are speakers
+    before : what was said of another corpus, where nothing is known of this one
+    """
+    every = [u for part in parts.values() for u in part]
+    if speakers == "auto" and every and all(u.speaker == NOBODY_SAYS for u in every):
+        speakers = before
+    names = recording_names(every)
+    note = ""
+    if speakers == "auto":
+        speaker_of, note = _found_or_assumed(every, names)
+    elif speakers == "one":
+        speaker_of = dict.fromkeys(names, ONE)
+    elif speakers == "recordings":
+        speaker_of = names
+    else:
+        speaker_of = _told_by_names(names, speakers, root)
+    is_kept = speakers == "auto"
+    found = {
+        split: [
+            u if is_kept and u.speaker != NOBODY_SAYS else replace(u, speaker=speaker_of[u.audio_path])
+            for u in part
+        ]
+        for split, part in parts.items()
+    }
+    return found, note
+
+
+def _found_or_assumed(
+    utterances: Sequence[Utterance], names: Mapping[Path, str]
+) -> tuple[Mapping[Path, str], str]:
+    """Return the speakers of recordings where some are not known, and how they were decided on."""
+    unknown = [u for u in utterances if u.speaker == NOBODY_SAYS]
+    if not unknown:
+        return {}, ""
+    if len(unknown) < len(utterances):
+        known, names = len(names), recording_names(unknown)
+        return (
+            names,
+            f"who speaks in {len(names)} of {known} recordings is not known; each is taken by itself",
+        )
+    if guessed := guessed_speakers(unknown):
+        found = sorted(set(guessed.values()))
+        what = f"{len(found)} speakers by the names of the recordings ({listed(found, _N_NAMED)})"
+        return guessed, f"{what}; if that is wrong: --speakers one, recordings or folders"
+    what = "speakers are not known, each recording is taken by itself; if one person speaks in all of them"
+    return names, f"{what}: --speakers one; otherwise folders or prefix tell them apart"
+
+
+def guessed_speakers(utterances: Sequence[Utterance]) -> dict[Path, str] | None:
+    """Return the speakers that the names of recordings show, as ``aino_01`` and ``ben-02``; None for none.
+
+    What names begin with are speakers if there are two beginnings or more, each of two recordings or more,
+    none of them a number, a date, a word such as *take*, or what is said in most of its recordings, and most
+    of them with several texts: the others are names of sentences.
+    """
+    said = {u.audio_path: u.spoken for u in utterances}
+    named = {path: prefix_of(path.stem) for path in said}
+    groups: dict[str, list[Path]] = {}
+    for path, prefix in named.items():
+        groups.setdefault(prefix.casefold(), []).append(path)
+    if len(groups) < 2 or min(map(len, groups.values())) < 2 or not all(map(_may_be_person, groups)):
+        return None
+    n_varied = sum(len({said[path] for path in paths}) > 1 for paths in groups.values())
+    n_spoken = sum(_is_said(prefix, [said[path] for path in paths]) for prefix, paths in groups.items())
+    if 2 * n_varied <= len(groups) or 2 * n_spoken >= len(groups):
+        return None
+    return {path: named[paths[0]] for paths in groups.values() for path in paths}
+
+
+def prefix_of(name: str) -> str:
+    """Return what the name of a recording begins with, empty where it has no parts.
+
+    >>> prefix_of("aino_01"), prefix_of("f1-digit-3"), prefix_of("ben12"), prefix_of("u01")
+    ('aino', 'f1', 'ben', '')
+    """
+    first, *others = [part for part in _BETWEEN.split(unicodedata.normalize("NFC", name)) if part] or [""]
+    if others:
+        return first
+    numbered = _NUMBERED.fullmatch(first)
+    return numbered[1] if numbered else ""
+
+
+def _may_be_person(prefix: str) -> bool:
+    """Return whether a beginning may be a person: no number, date or word for a recording or its place."""
+    letters = re.sub(r"\d", "", prefix)
+    return bool(letters) and letters not in _NO_PERSONS.split() and not _LONG_NUMBER.search(prefix)
+
+
+def _is_said(prefix: str, texts: Sequence[Sequence[str]]) -> bool:
+    """Return whether what names begin with is a word of most of their texts."""
+    n = sum(any(word.casefold().strip(".,!?") == prefix for word in text) for text in texts)
+    return 2 * n > len(texts)
+
+
+def speakers_of_files(files: Sequence[Path], speakers: Speakers) -> list[str]:
+    """Return who speaks in each of some recordings that are no corpus; ``folders`` are those they lie in."""
+    if speakers in ("auto", "recordings"):  # nothing says that two are of one person
+        return [str(n) for n in range(len(files))]
+    if speakers == "one":
+        return [ONE] * len(files)
+    found = _told_by_names(files, speakers, None)
+    return [found[file] for file in files]
+
+
+def _told_by_names(files: Collection[Path], speakers: Speakers, root: Path | None) -> dict[Path, str]:
+    """Return the speaker of each recording by its folder or by what its name begins with."""
+    if speakers == "folders":
+        found = {path: _folder_of(path, root) for path in files}
+        lacking = f"lie in no folder of a speaker{'' if root is None else f' below {root}'}, such as"
+        cure = "put each speaker's into a folder"
+    else:
+        found = {path: prefix_of(path.stem) for path in files}
+        lacking = "have a name without a first part, such as"
+        cure = "call them anna_01, ben_02 and so on"
+    if without := sorted(path.name for path, speaker in found.items() if not speaker):
+        raise CorpusError(
+            f"--speakers {speakers}: {len(without)} of {len(found)} recordings {lacking} "
+            f"{listed(without, 3)}, expected none; {cure}, or give --speakers one or recordings"
+        )
+    return {path: "_".join(speaker.split()) for path, speaker in found.items()}
+
+
+def _folder_of(path: Path, root: Path | None) -> str:
+    """Return the topmost folder below a directory that says who speaks, empty where there is none.
+
+    Of a recording that lies elsewhere it is the folder it lies in.
+    """
+    is_below = root is not None and path.is_relative_to(absolute(root))
+    folders = (
+        path.relative_to(absolute(root)).parts[:-1] if root and is_below else absolute(path).parts[-2:-1]
+    )
+    return next((name for name in folders if name.casefold() not in (*CONTAINERS, *SPLIT_NAMES)), "")
 
 
 def absolute(path: Path) -> Path:

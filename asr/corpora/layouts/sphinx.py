@@ -17,7 +17,7 @@ from pathlib import Path
 
 from acoustic.hmm.topology import NOISE, NOISE_WORD, SILENCE
 from asr.corpora.layouts.layout import WHOLE, Layout, Scan
-from asr.corpora.layouts.recordings import find_audio, id_of, name_without_spaces
+from asr.corpora.layouts.recordings import NOBODY_SAYS, find_audio, id_of, name_without_spaces
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, Problem
 from asr.files import file_stem, write_text
@@ -71,7 +71,7 @@ def _scan_split(fileids: Path) -> tuple[list[Utterance], list[Problem]]:
         elif key in utterances:
             what = f'"{key}" again, expected each recording once; remove the line'
         else:
-            speaker = name_without_spaces(path.parent.name) or key
+            speaker = name_without_spaces(path.parent.name) or NOBODY_SAYS
             utterances[key] = Utterance(key, audio, words_of(transcripts.rows[transcript][1]), speaker)
             continue
         problems.append(Problem(where, what))

@@ -1,7 +1,7 @@
 "use strict";
 // The list of utterances: filtered, ordered, and written as far as someone reads it.
 
-const AT_ONCE = 40;
+const AT_ONCE = 12;
 const lines = JSON.parse(document.getElementById("lines").textContent);
 const [list, status, more] = ["list", "status", "more"].map((id) => document.getElementById(id));
 const fields = Object.fromEntries(["word", "speaker", "order", "only-errors"].map((id) => [id, document.getElementById(id)]));

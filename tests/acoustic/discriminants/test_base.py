@@ -1,11 +1,15 @@
 """What all classifiers share, by one whose outputs are given."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 from sklearn.base import BaseEstimator
 
+from acoustic import discriminants
 from acoustic.discriminants.base import (
     DiscriminantClassifier,
     checked_weight,
@@ -107,3 +111,40 @@ def test_only_what_differs_from_its_default_is_warned_of():
     ) as found:
         warn_without_effect(Two(second="x"), ["first", "second"], "mode=0")
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda: discriminants.OROLSClassifier(max_centres=3),
+            "OROLSClassifier.__init__() got an unexpected keyword argument 'max_centres' "
+            '(did you mean "max_centers"?)',
+        ),
+        (
+            lambda: discriminants.KRLSRegressor(Nu=0.1),
+            "KRLSRegressor.__init__() got an unexpected keyword argument 'Nu' (did you mean \"nu\"?)",
+        ),
+        (
+            lambda: discriminants.OLSRegressor(xyzzy=1),
+            "OLSRegressor.__init__() got an unexpected keyword argument 'xyzzy'",
+        ),
+        (
+            lambda: discriminants.MSEClassifier(ridge=1),  # it has no constructor of its own
+            "MSEClassifier.__init__() got an unexpected keyword argument 'ridge'",
+        ),
+        (
+            lambda: discriminants.NPDClassifier(1, 2, 3),
+            "NPDClassifier.__init__() too many positional arguments",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_said_of_the_class_that_was_made(make, said):
+    with pytest.raises(TypeError, match=f"^{re.escape(said)}$"):
+        make()
+
+
+def test_constructors_keep_their_signature():
+    assert list(inspect.signature(discriminants.OROLSClassifier).parameters)[:2] == ["sigma", "max_centers"]
+    assert discriminants.OROLSClassifier(tol=0.2).get_params()["tol"] == 0.2
+    assert discriminants.MSEClassifier().get_params() == {}

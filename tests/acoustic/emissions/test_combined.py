@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic.emissions.emission_model import CombinedModel, uncombined
+from acoustic.errors import ModelError
 
 STATES = np.array([1, 1, 0], dtype=np.int32)
 
@@ -54,3 +55,26 @@ def test_the_first_of_a_combination():
     model = CombinedModel(FIRST, SECOND, 2, 1, 0.5, STATES)
     assert uncombined(model) is FIRST
     assert uncombined(SECOND) is SECOND
+
+
+@dataclass(frozen=True)
+class Sized(Linear):
+    """A model that says how many columns it sees."""
+
+    @property
+    def n_features(self):
+        return len(self.matrix)
+
+
+def test_a_first_model_need_not_say_what_it_sees():
+    second = Sized(SECOND.matrix)
+    silent, told = (CombinedModel(first, second, 2, 1, 0.5, STATES) for first in (FIRST, Sized(FIRST.matrix)))
+    silent.check()
+    told.check()
+    assert silent.n_features == told.n_features == 5
+
+
+@pytest.mark.parametrize(("first", "stop"), [(Sized(FIRST.matrix), 3), (FIRST, 6), (FIRST, 0)])
+def test_columns_that_no_first_model_sees(first, stop):
+    with pytest.raises(ModelError, match=f"first_stop: expected . columns.* of 5, got {stop}; train again"):
+        CombinedModel(first, Sized(SECOND.matrix), stop, 1, 0.5, STATES).check()

@@ -1,6 +1,7 @@
 """What the verbs that look at data hand over and print."""
 
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +21,12 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
     ("line", "function", "arguments", "options"),
     [
         ("validate c --lexicon l", "decoder.lexicon.Lexicon.read", (Path("l"),), {}),
-        ("validate c --text en", "validate", (Path("c"),), {"lexicon": None, "text": "en"}),
+        (
+            "validate c --text en --speakers one",
+            "validate",
+            (Path("c"),),
+            {"lexicon": None, "text": "en", "speakers": "one"},
+        ),
         (
             "validate c --show-text",
             "asr.corpora.validation.transcripts_as_read",
@@ -54,21 +60,34 @@ def test_a_corpus_with_errors_is_bad_input(
     found = [Problem("a", "one", "error" if has_errors else "warning")]
     monkeypatch.setattr("asr.corpora.validation.validate", lambda *given, **options: found)
     assert main(["validate", "c"]) == (2 if has_errors else 0)
-    said = "error: a: one\nc: 1 error(s), 0" if has_errors else "warning: a: one\nc: 0 error(s), 1"
-    assert capsys.readouterr() == (f"{said} warning(s)\n", "")
+    with_error = ["error: a: one", "c: 1 error(s), 0 warning(s)", "next: correct or remove what has errors"]
+    expected = with_error if has_errors else ["warning: a: one", "c: 0 error(s), 1 warning(s)"]
+    out, errors = capsys.readouterr()
+    assert ([line.removesuffix(", then run this again") for line in out.splitlines()], errors) == (
+        expected,
+        "",
+    )
 
 
 def test_validate(run: Run, one_error: OneError, tones: Path, tmp_path: Path) -> None:
     code, out, _ = run("validate", tones)
-    *notes, last = out.splitlines()
-    assert (code, last) == (0, f"{tones}: 0 error(s), 0 warning(s)")
-    assert notes[0].startswith("note: .: 35 seconds of 8 speaker(s), 96 words, 4 of them different")
+    *notes, amount, wrong, advice = out.splitlines()
+    assert code == 0
+    assert {line.split(": ")[0] for line in notes} == {"note"}
+    assert amount.startswith(f"{tones.name}: 35 seconds of 8 speaker(s), 96 words, 4 of them different")
+    assert wrong == f"{tones.name}: 0 error(s), 0 warning(s): nothing wrong was found"
+    assert advice.startswith(
+        f"next: asr train {shlex.quote(str(tones))}; record more: below 18 minutes every"
+    )
     (tmp_path / "a.wav").write_bytes(b"")
     (tmp_path / "a.txt").write_text("A\n")
     code, out, _ = run("validate", tmp_path)
     assert code == 2
     assert out.splitlines()[0].startswith(f"error: a: {tmp_path / 'a.wav'}: empty file; expected an audio")
-    assert out.splitlines()[-1] == f"{tmp_path}: 1 error(s), 1 warning(s)"
+    assert out.splitlines()[-2:] == [
+        f"{tmp_path.name}: 1 error(s), 1 warning(s)",
+        "next: correct or remove what has errors, then run this again",
+    ]
     assert "no such directory" in one_error(run("validate", tmp_path / "x"))
 
 
@@ -175,7 +194,16 @@ Refused = Callable[[str], str]
     [
         (
             "validate c",
-            {"lexicon": None, "text": "plain", "show_text": False, "suspicious": False, "corpus": Path("c")},
+            {
+                "lexicon": None,
+                "text": "plain",
+                "show_text": False,
+                "suspicious": False,
+                "speakers": None,
+                "correct": [],
+                "leave_out": [],
+                "corpus": Path("c"),
+            },
         ),
         ("lexicon c", {"english": False, "source": None, "variants": 1, "corpus": Path("c")}),
         (

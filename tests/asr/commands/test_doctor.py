@@ -41,7 +41,14 @@ def test_here_is_nothing_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     found = list(diagnosed(with_self_test=False))
     assert [str(f) for f in found if f.severity == "error"] == []
-    starts = ["asr ", "packages: ", "optional extra demo", "memory: ", "disk here: ", "audio: libsndfile"]
+    starts = [
+        "asr ",
+        "packages: ",
+        "extra demo, for",
+        "memory: ",
+        "disk here: ",
+        "audio: libsndfile",
+    ]
     for start in starts:
         assert sum(f.what.startswith(start) for f in found) == 1, start
     assert any(f"{len(os.sched_getaffinity(0))} core(s) of " in f.what for f in found)
@@ -71,10 +78,11 @@ def test_packages_that_are_missing_old_or_broken(monkeypatch: pytest.MonkeyPatch
         'pip install --upgrade "broken>=0"',
         'error: gone is not installed; pip install --upgrade "gone>=3"',
     ]
+    monkeypatch.setattr(doctor, "how_to_install", lambda extra: f'pip install ".[{extra}]"')
     assert (
-        "ok: optional extra english: not there (helper is not installed); for asr lexicon --english: "
-        'pip install "asr-sparse-kernel[english]"' in others
-    )
+        "note: extra english, for asr lexicon --english: helper is not installed; if wanted: "
+        'pip install ".[english]"'
+    ) in map(str, said("_packages"))
 
 
 def test_all_extras_for_users_are_looked_for() -> None:
@@ -95,7 +103,7 @@ def test_a_check_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(doctor, "CHECKS", (_strange_check,))
     first, second = diagnosed(with_self_test=False)
     assert str(first) == "ok: so far"
-    assert str(second).startswith("error: strange check: fails (RuntimeError: boom); install again: pip")
+    assert str(second).startswith("error: strange check: fails (RuntimeError: boom); install again, with --f")
 
 
 def test_little_memory_and_disk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,11 +142,11 @@ def test_record_and_lines() -> None:
 
 
 def test_a_self_test_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing() -> str:
+    def failing(tell: object) -> str:
         raise doctor.ExperimentError('decoded "A", expected "B"')
 
     monkeypatch.setattr("asr.commands.doctor.self_test", failing)
-    (finding,) = said("_self_test")
+    (finding,) = doctor._self_test(print)
     assert str(finding).startswith('error: self-test: fails (decoded "A", expected "B"); install again')
 
 
@@ -168,7 +176,9 @@ def test_it_speaks_where_other_verbs_cannot_be_imported(tmp_path: Path) -> None:
 
 
 def test_it_passes_and_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
-    assert self_test() == "trained on synthetic tones, decoded and aligned a new recording"
+    told: list[str] = []
+    assert self_test(told.append) == "trained on synthetic tones, decoded and aligned a new recording"
+    assert [line.split()[1] for line in told] == ["training", "decoding", "aligning"]
     assert capsys.readouterr() == ("", "")
 
 
@@ -183,8 +193,10 @@ def test_other_words_and_errors_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_words_in_the_wrong_place_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    align = asr.align
+
     def too_early(*given: object) -> AlignedUtterance:
-        found = asr.align(*given)  # type: ignore[arg-type]
+        found = align(*given)  # type: ignore[arg-type]
         words = tuple(replace(w, start_s=w.start_s / 3, end_s=w.end_s / 3) for w in found.tiers["words"])
         return replace(found, tiers={**found.tiers, "words": words})
 

@@ -1,18 +1,23 @@
 """Evaluation: decoding and scoring of a corpus, whatever of it cannot be used."""
 
+import json
 import shutil
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import soundfile
 
 from asr import AsrError, decode, evaluate
+from asr.cli import main
+from asr.commands.recordings import evaluate_together
 from asr.corpora.corpus import read_corpus
 from asr.corpora.tones import RATE, WORDS, speak
 from asr.errors import CorpusError, ScoringError
-from asr.scoring.scoring import score
+from asr.scoring.scoring import compare, score
 from decoder import Decoder
+from decoder.decoder import Hypothesis, HypothesisWord
 from decoder.errors import DecodingError
 
 
@@ -150,3 +155,97 @@ def test_words_that_were_not_spoken_are_rejected(trained: Path, corpus: Path) ->
     assert plain["1"].text != ()  # type: ignore[union-attr]
     assert rejecting["1"].text == ()  # type: ignore[union-attr]
     assert rejecting["0"].text == tuple((corpus / "0.txt").read_text().split())  # type: ignore[union-attr]
+
+
+class TestTogether:
+    """Several models on the same utterances."""
+
+    SPOKEN: ClassVar = {"a": "ONE TWO", "b": "THREE", "c": "FOUR FIVE", "d": "SIX"}
+
+    @pytest.fixture
+    def systems(self, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+        """Return three experiments: one is right, one has errors, one cannot decode d and writes b small."""
+        heard: dict[str, dict[str, str | AsrError]] = {
+            "x": {**self.SPOKEN},
+            "y": {**self.SPOKEN, "a": "ONE", "c": "FOUR FOUR"},
+            "z": {**self.SPOKEN, "b": "three", "d": AsrError("d: empty file")},
+        }
+
+        def evaluated(experiment: Path, corpus: Path, **options: object) -> object:
+            said = {**self.SPOKEN, **({"b": "three"} if experiment.name == "z" else {})}
+            found = {
+                name: text if isinstance(text, AsrError) else hypothesis(text)
+                for name, text in heard[experiment.name].items()
+            }
+            words = {name: h.text for name, h in found.items() if not isinstance(h, AsrError)}
+            return score({name: said[name].split() for name in words}, words), found
+
+        monkeypatch.setattr("asr.commands.recordings.evaluate", evaluated)
+        for name in heard:
+            shutil.copytree(trained / "models", tmp_path / name / "models")
+            shutil.copy(trained / "default.json", tmp_path / name)
+        return [tmp_path / name for name in heard]
+
+    def test_each_is_compared_with_the_first(self, systems: list[Path]) -> None:
+        found, left_out = evaluate_together([(place, None) for place in systems], "corpus")
+        assert left_out == {"d": "empty file"}  # nobody is scored on it
+        assert [(c.model, c.grammar, c.accuracy.words) for c in found] == [("gmm2", "bigram", 5)] * 3
+        assert [c.accuracy.word_accuracy for c in found] == [100.0, 60.0, 100.0]
+        assert found[0].comparison is None
+        three = {name: words.split() for name, words in self.SPOKEN.items() if name != "d"}
+        expected = compare(three, three, {**three, "a": ["ONE"], "c": ["FOUR", "FOUR"]})
+        assert found[1].comparison == expected
+        assert expected.difference == -40.0
+        assert found[2].comparison is not None
+        assert found[2].comparison.n_equal == 3  # another case of letters is no error
+
+    def test_transcripts_read_as_different_words_are_left_out(
+        self, systems: list[Path], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(self.SPOKEN, "c", "45")
+        first, second = systems[:2]
+        before = {**self.SPOKEN}
+
+        def evaluated(experiment: Path, corpus: Path, **options: object) -> object:
+            said = {**before, **({"c": "FOUR FIVE"} if experiment == second else {})}
+            words = {name: text.split() for name, text in said.items()}
+            return score(words, words), {name: hypothesis(text) for name, text in said.items()}
+
+        monkeypatch.setattr("asr.commands.recordings.evaluate", evaluated)
+        found, left_out = evaluate_together([(first, None), (second, None)], "corpus")
+        assert left_out == {"c": "its transcript is read as different words"}
+        assert [len(c.accuracy.utterances) for c in found] == [3, 3]
+
+    def test_the_table(self, systems: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+        first, second, third = map(str, systems)
+        assert main(["evaluate", first, second, third, "--corpus", "c", "--quiet"]) == 0
+        head, one, two, three, _, note, rest = capsys.readouterr().out.splitlines()
+        assert head.split()[:4] == ["experiment", "model", "grammar", "word"]
+        assert one.split()[:5] == ["1", first, "gmm2", "bigram", "100.00"]
+        assert one.rstrip().endswith("100.0")
+        assert two.split()[:5] == ["2", second, "gmm2", "bigram", "60.00"]
+        assert "-40.00" in two
+        assert "+0.00" in three
+        assert note.startswith("3 utterances with 5 words, the same for all.")
+        assert rest == "left out: 1 utterance: d (empty file)"
+
+    def test_models_of_one_experiment(self, systems: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+        shutil.copytree(systems[1] / "models/gmm2", systems[1] / "models/other")
+        arguments = ["--model", "gmm2", "--model", "other", "--corpus", "c", "--json", "-q"]
+        assert main(["evaluate", str(systems[1]), *arguments]) == 0
+        record = json.loads(capsys.readouterr().out)
+        assert [each["model"] for each in record["systems"]] == ["gmm2", "other"]
+        assert record["systems"][0]["difference"] is None
+        assert record["systems"][1]["difference"]["points"] == 0
+        assert record["utterances"] == 4
+
+    def test_refused(self, systems: list[Path], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        both = ["evaluate", str(systems[0]), str(systems[1]), "--corpus", "c"]
+        assert main([*both, "--hypotheses", str(tmp_path / "h")]) == 2
+        assert "--hypotheses takes the words of one model" in capsys.readouterr().err
+        assert main([*both, "--model", "gmm3"]) == 2
+        assert 'no model "gmm3" (did you mean "gmm2"?)' in capsys.readouterr().err
+
+
+def hypothesis(text: str) -> Hypothesis:
+    return Hypothesis(tuple(HypothesisWord(word, 0.0, 0.1, -1.0) for word in text.split()), -1.0, True, ())

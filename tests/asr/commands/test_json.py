@@ -52,14 +52,19 @@ def files(tmp_path: Path) -> Path:
 def lines(trained: Path, tones: Path, files: Path, wav: Path) -> dict[str, list[str | Path]]:
     """Return a command line for each shape but those of verbs that take long."""
     text = wav.with_suffix(".txt")
+    (task,) = (trained / "stages").glob("task-*")
+    shutil.copytree(task, files / "exp" / "stages" / task.name)
+    first = (task / "train" / "text").read_text().split()[0]
     return {
         "decode": ["decode", trained, wav, wav.with_name("1.wav"), "--nbest", "2"],
         "align": ["align", trained, wav, text],
         "score": ["score", files / "ref", files / "hyp"],
         "score --against": ["score", files / "ref", files / "hyp", "--against", files / "ref"],
         "evaluate": ["evaluate", trained, "--corpus", tones / "speaker 0"],
+        "evaluate EXP EXP2": ["evaluate", trained, trained / "models/gmm2", "--corpus", tones / "speaker 0"],
         "validate": ["validate", tones],
         "validate --suspicious": ["validate", files, "--suspicious"],
+        "validate --correct": ["validate", files / "exp", "--correct", first, "ASA"],
         "validate --show-text": ["validate", tones, "--show-text"],
         "lexicon": ["lexicon", tones],
         "lm": ["lm", files / "text/t.txt", "--test", files / "text/t.txt"],
@@ -88,7 +93,7 @@ def test_train_and_sweep_print_their_results(
     printed: Printed, trained: Path, train_arguments: list[str], tmp_path: Path
 ) -> None:
     assert printed(*train_arguments, "--out", trained) == json.loads((trained / "results.json").read_text())
-    assert set(SHAPES["train"]) == {"results", "synthetic"}
+    assert set(SHAPES["train"]) == {"results", "inputs", "synthetic"}
     out = tmp_path / "exp"
     shutil.copytree(trained / "stages", out / "stages")
     arguments = ["sweep", *train_arguments[1:], "--out", out, "--set", "grammars=loop;bigram"]

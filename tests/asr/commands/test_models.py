@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from asr import train
 from asr.cli import main
 from asr.commands.models import results_table
 from asr.commands.sparsity import SparsityRow, format_sparsity, sparsity
@@ -41,7 +42,8 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
             },
         ),
         (
-            "train folder --corpus c --out o --model gmm --model pools --preset thesis --set a=1 --set b=2",
+            "train folder --corpus c --out o --model gmm --model pools --preset thesis --set a=1 "
+            "--speakers one",
             "train",
             ("folder",),
             {
@@ -49,7 +51,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
                 "out": Path("o"),
                 "models": ["gmm", "pools"],
                 "preset": "thesis",
-                "settings": ["a=1", "b=2"],
+                "settings": ["a=1", "speakers=one"],
             },
         ),
         (
@@ -123,6 +125,7 @@ class TestTrain:
             (["foldr", "--corpus", "."], 'recipe "foldr" is not built in (did you mean "folder"?)'),
             (["folder", "--corpus", "nowhere"], "nowhere: no such directory; expected the corpus"),
             (["folder"], 'recipe "folder" needs a corpus; expected --corpus DIR'),
+            ([".", "--corpus", "x"], ".: a corpus in the place of the recipe, and --corpus x, expected one;"),
             (["nowhere.py", "--corpus", "."], "nowhere.py: no such file; expected a recipe script"),
             (["folder", "--corpus", ".", "--set", "speed=3"], "--set speed: unknown option"),
         ],
@@ -140,6 +143,50 @@ class TestTrain:
         monkeypatch.chdir(tmp_path / "in")
         assert message in one_error(run("train", *arguments, "--out", tmp_path / "exp"))
         assert not (tmp_path / "exp").exists()
+
+    def test_a_folder_of_recordings_in_the_place_of_the_recipe(
+        self,
+        run: Run,
+        one_error: OneError,
+        tones: Path,
+        train_arguments: list[str],
+        settings: tuple[str, ...],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """It is read by the recipe folder, and goes into exp/NAME, where nothing else is replaced."""
+        options = train_arguments[4:]  # without ``train folder --corpus tones``
+        (tmp_path / "a").mkdir()
+        shutil.copytree(tones, tmp_path / "a" / tones.name)
+        monkeypatch.chdir(tmp_path)
+        code, out, errors = run("train", tones, *options)
+        assert code == 0
+        assert errors.startswith(f"no --out is given: models and results go into {Path('exp/corpus')}\n")
+        assert out.rstrip().endswith(str(Path("exp/corpus/results.json")))
+        rows = read_results(Path("exp/corpus"))
+        assert rows == train("folder", corpus=tones, out="again", models=["gmm2"], settings=settings)
+        # The same once more is the same experiment; another corpus of that name is not.
+        assert run("train", tones, *options)[0] == 0
+        line = one_error(run("train", tmp_path / "a" / tones.name, *options))
+        assert f"{Path('exp/corpus')}: holds an experiment of {tones}, expected a new place or" in line
+        assert "choose another with --out" in line
+        assert one_error(run("train", "exp/corpus")).startswith("asr: exp/corpus: an experiment, expected")
+        Path("exp/an4").mkdir()
+        assert "exp/an4: holds something else, expected a new place" in one_error(
+            run("train", "an4", "--corpus", tones)
+        )
+
+    def test_a_recipe_comes_before_a_directory_of_its_name(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "iban").mkdir()
+        monkeypatch.chdir(tmp_path)
+        code, out, errors = run("train", "iban", "--out", "x")
+        said, line = errors.splitlines()
+        assert (code, out) == (2, "")
+        assert said == "iban: the recipe of this name is meant, not the directory; write ./iban for that"
+        assert line == 'asr: recipe "iban" needs a corpus; expected --corpus DIR'
+        assert "iban: no utterances, expected wav.scp" in run("train", "./iban", "--out", "x")[2]
 
     def test_out_is_a_file(
         self, run: Run, one_error: OneError, train_arguments: list[str], tmp_path: Path
@@ -288,6 +335,7 @@ Refused = Callable[[str], str]
                 "model": [],
                 "preset": "best",
                 "settings": [],
+                "speakers": None,
                 "workers": None,
                 "recipe": "folder",
             },
@@ -303,6 +351,7 @@ Refused = Callable[[str], str]
                 "scheduler": None,
                 "cluster": None,
                 "settings": [],
+                "speakers": None,
                 "recipe": "folder",
             },
         ),

@@ -43,13 +43,23 @@ def test_optional_arguments_behind_options() -> None:
     assert [str(path) for path in dashed.recordings] == ["-a.wav"]
 
 
+def test_without_a_verb_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^0$"):
+        command_line().parse([])
+    nothing = capsys.readouterr()
+    with pytest.raises(SystemExit, match=r"^0$"):
+        command_line().parse(["--help"])
+    assert nothing == capsys.readouterr()
+    assert nothing.out.startswith("usage: asr VERB …")
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
         ("trian folder", 'no verb "trian" (did you mean "train"?); expected one of: doctor, demo, '),
         ("xyz", 'no verb "xyz"; expected one of: doctor'),
         ("-q decode exp a.wav", '"-q" stands before the verb, expected asr VERB … -q'),
-        ("", "a verb is missing, expected asr VERB …; more: asr --help"),
+        ("''", "no verb \"''\"; expected one of: doctor"),
         (
             "decode exp a.wav --modle m",
             'decode: unknown option "--modle" (did you mean "--model"?); for example: asr decode',
@@ -59,10 +69,6 @@ def test_optional_arguments_behind_options() -> None:
         ("train folder my --out x", 'train: unexpected "my" (did you mean "--corpus my"?), expected no more'),
         ("info exp other", 'info: unexpected "other", expected no more than EXP; for example'),
         ("decode exp a.wav --format jsn", '(did you mean "json"?); for example'),
-        (
-            "train folder --corpus c",
-            "train: the following arguments are required: --out; for example: asr train",
-        ),
         ("train folder --out", "train: argument --out: expected one argument"),
         ("decode exp a.wav --nbest two", "decode: argument --nbest: invalid int value: 'two'"),
         ("completion bsh", '(did you mean "bash"?)'),

@@ -33,6 +33,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
                 "grammar": "g",
                 "n_best": 3,
                 "same_speaker": True,
+                "speakers": "auto",
                 "reject": False,
                 "keywords": False,
             },
@@ -46,6 +47,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
                 "grammar": None,
                 "n_best": 1,
                 "same_speaker": False,
+                "speakers": "auto",
                 "reject": True,
                 "keywords": False,
             },
@@ -64,16 +66,30 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
         ),
         ("align e a.wav ASA --model m", "align", (Path("e"), Path("a.wav"), "ASA"), {"model": "m"}),
         (
-            "align e --corpus c --format ctm",
+            "align e --corpus c --format ctm --speakers prefix",
             "align_corpus",
             (Path("e"), Path("c")),
-            {"model": None},
+            {"model": None, "speakers": "prefix"},
+        ),
+        (
+            "decode e a --speakers folders",
+            "decode",
+            (Path("e"), [Path("a")]),
+            {
+                "model": None,
+                "grammar": None,
+                "n_best": 1,
+                "same_speaker": False,
+                "speakers": "folders",
+                "reject": False,
+                "keywords": False,
+            },
         ),
         (
             "evaluate e --corpus c --model m --grammar g --reject",
             "evaluate",
             (Path("e"), Path("c")),
-            {"model": "m", "grammar": "g", "reject": True},
+            {"model": "m", "grammar": "g", "reject": True, "speakers": "auto"},
         ),
         (
             "score r h --against i --format trn --as htk --utt2spk u --ignore-case --plain --json",
@@ -303,7 +319,8 @@ class TestAlign:
         code, out, errors = run("align", trained, "--corpus", corpus, "--format", "ctm")
         assert code == 2
         assert {line.split()[0] for line in out.splitlines()} == {"3", "4"}
-        too_short, unknown, empty = errors.splitlines()
+        who, too_short, unknown, empty = errors.splitlines()
+        assert who.startswith(f"{corpus}: speakers are not known, each recording is taken by itself; ")
         assert too_short.startswith("asr: 0: audio too short")
         assert unknown.startswith('asr: 1: word "UNKNOWN" is not in the model')
         assert empty.startswith("asr: 2: empty transcript")
@@ -345,7 +362,7 @@ class TestEvaluate:
         assert "this is not a test" in errors
         assert (code, len(words.read_text().splitlines())) == (0, 40)
         assert out.startswith(
-            "word accuracy 100.00 %, 95 % interval over utterances [100.00, 100.00]\n96 words"
+            "word accuracy 100.00 %, 95 % interval over utterances [95.68, 100.00]\n96 words"
         )
         record = json.loads(run("evaluate", trained, "--corpus", tones, "--json", "--grammar", "loop")[1])
         assert record["word_accuracy"] >= 90
@@ -362,8 +379,8 @@ class TestEvaluate:
         code, out, errors = run("evaluate", trained, "--corpus", corpus, "--hypotheses", words, "--quiet")
         assert code == 2
         assert [line.split(":")[:2] for line in errors.splitlines()] == [["asr", " 0"], ["asr", " 3"]]
-        head, counts, sentences, not_decoded, *_ = out.splitlines()
-        assert head.startswith("word accuracy ")
+        head, caution, counts, sentences, not_decoded, *_ = out.splitlines()
+        assert (head.split()[:2], caution) == (["word", "accuracy"], "3 sentences: too few to tell")
         assert counts.startswith(f"{spoken[1] + spoken[2] + spoken[4]} words, ")
         assert sentences.endswith(" 3 utterances")
         assert not_decoded == (
@@ -388,7 +405,8 @@ class TestEvaluate:
             path.write_bytes(b"no sound")
         code, out, errors = run("evaluate", trained, "--corpus", corpus)
         assert (code, out) == (2, "")
-        head, *named = errors.splitlines()
+        who, head, *named = errors.splitlines()
+        assert "speakers are not known" in who
         assert "none of 5 utterance(s) can be decoded" in head
         assert len(named) == 5
 
@@ -456,6 +474,7 @@ Refused = Callable[[str], str]
                 "out": None,
                 "nbest": 1,
                 "same_speaker": False,
+                "speakers": None,
                 "reject": False,
                 "keywords": False,
                 "experiment": Path("e"),
@@ -478,6 +497,7 @@ Refused = Callable[[str], str]
             "align e",
             {
                 "corpus": None,
+                "speakers": None,
                 "model": None,
                 "format": "textgrid",
                 "rows": None,
@@ -488,14 +508,15 @@ Refused = Callable[[str], str]
             },
         ),
         (
-            "evaluate e --corpus c",
+            "evaluate e f --corpus c --model m --model n",
             {
                 "corpus": Path("c"),
-                "model": None,
+                "model": ["m", "n"],
                 "grammar": None,
+                "speakers": None,
                 "reject": False,
                 "hypotheses": None,
-                "experiment": Path("e"),
+                "experiment": [Path("e"), Path("f")],
             },
         ),
         (

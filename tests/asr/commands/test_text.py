@@ -15,7 +15,7 @@ from asr.commands.data import language_model_text, problem_lines
 from asr.commands.models import results_table
 from asr.commands.recordings import accuracy_of_files, evaluation
 from asr.corpora.validation import validate
-from asr.errors import CorpusError, ScoringError
+from asr.errors import CorpusError, Problem, ScoringError
 from asr.language.language_model import Fit, LanguageModel, Usage
 from asr.scoring.results import Result, write_results
 from asr.scoring.scoring import score
@@ -102,6 +102,24 @@ class TestAccuracyOfFiles:
         ]
         assert [text.split()[2] for text in said] == ["25.00", "100.00"]
 
+    def test_what_holds_no_hypotheses_is_refused(self, run: Run, tmp_path: Path) -> None:
+        """An empty file is no recogniser that hears nothing, a master label file no text of Kaldi's."""
+        reference, empty, labels = (tmp_path / name for name in ("ref", "empty", "labels.mlf"))
+        reference.write_text("u1 ONE TWO\n")
+        empty.write_text("\n")
+        labels.write_text('#!MLF!#\n"*/u1.lab"\nONE\nTWO\n.\n')
+        assert run("score", reference, empty) == (
+            2,
+            "",
+            f"asr: {empty}: no utterance in it, expected those of {reference}; check the file\n",
+        )
+        assert f"{empty}: no utterance in it" in run("score", reference, reference, "--against", empty)[2]
+        code, out, errors = run("score", reference, labels)
+        assert (code, out) == (2, "")
+        assert errors.startswith(
+            f"asr: {labels}: a master label file of HTK, expected a line for each utterance"
+        )
+
     def test_the_counts_of_hresults(self, tmp_path: Path) -> None:
         (tmp_path / "r").write_text("u1 a b c\nu2 x y\n")
         (tmp_path / "h").write_text("u1 c d e\nu2 x y\n")
@@ -141,7 +159,29 @@ class TestProblems:
         (tmp_path / "a.txt").write_text("YES")
         lines = problem_lines(validate(tmp_path), tmp_path)
         assert lines[0].startswith("error: a.txt: no recording, expected one of the same name beside it")
-        assert lines[-1] == f"{tmp_path}: 1 error(s), 0 warning(s)"
+        assert lines[-2] == f"{tmp_path.name}: 1 error(s), 0 warning(s)"
+
+    def test_errors_come_first_and_what_is_of_all_has_the_name_of_the_corpus(self) -> None:
+        found = [
+            Problem(".", "so", "note"),
+            Problem("u1", "odd", "warning"),
+            Problem("train", "1 minute", "summary"),
+            Problem("test", "2 seconds", "summary"),
+            Problem(".", "bad"),
+            Problem("train", "next: record more", "summary"),
+        ]
+        lines = problem_lines(found, Path("/corpora/mine"))
+        assert lines == [
+            "error: mine: bad",
+            "warning: u1: odd",
+            "note: mine: so",
+            "train: 1 minute; test: 2 seconds",
+            "mine: 1 error(s), 1 warning(s)",
+            "next: correct or remove what has errors, then run this again",
+        ]
+        assert problem_lines([p for p in found if p.severity != "error"], Path("/my corpora/mine"))[-1] == (
+            "next: asr train '/my corpora/mine'; record more"
+        )
 
 
 def test_changed_transcripts_are_shown_as_they_stand_and_as_they_are_read(run: Run, tmp_path: Path) -> None:
@@ -158,7 +198,7 @@ def test_after_the_demo_come_commands_that_a_shell_understands() -> None:
     assert words == [
         ["asr", "info", "my exp"],
         ["asr", "decode", "my exp", "my exp/new.wav"],
-        ["asr", "train", "folder", "--corpus", "MY_RECORDINGS", "--out", "exp/mine"],
+        ["asr", "train", "MY_RECORDINGS", "--out", "exp/mine"],
     ]
 
 

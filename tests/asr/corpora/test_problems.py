@@ -67,7 +67,7 @@ def test_more_than_the_share_is_an_error_with_the_first_of_each_kind(
     caplog.set_level(logging.INFO)
     with pytest.raises(CorpusError, match="12 of 119 recordings") as caught:
         leave_out("recordings cannot be used", PROBLEMS, 12, 119, 0.1)
-    head = f"12 of 119 recordings cannot be used (at most 10 % are left out); {ADVICE}"
+    head = f"12 of 119 recordings cannot be used (at most 10 % of the corpus are left out); {ADVICE}"
     more = "  and 2 more of this kind, all in log.txt"
     assert str(caught.value).splitlines() == [head, *PROBLEMS[:10], more]
     assert caplog.messages == [f"cannot be used: {problem}" for problem in PROBLEMS]

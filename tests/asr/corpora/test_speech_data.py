@@ -49,9 +49,10 @@ class TestCompute:
     def test_a_share_may_be_left_out_and_no_more(self, corpus: Corpus) -> None:
         assert len(compute_cepstra(corpus, CONFIG, most_left_out=2 / 7).corpus) == 5
         with pytest.raises(
-            CorpusError, match=r"2 of 7 recordings cannot be used \(at most 28 % are left out"
+            CorpusError, match=r"2 of 7 recordings cannot be used \(at most 28 % of the corpus are left out"
         ):
             compute_cepstra(corpus, CONFIG, most_left_out=0.28)
+        assert len(compute_cepstra(corpus, CONFIG, most_left_out=0.28, n_all=8).corpus) == 5
 
     def test_nothing_left(self, corpus: Corpus) -> None:
         with pytest.raises(CorpusError, match="2 of 2 recordings"):

@@ -57,9 +57,7 @@ class TestRefused:
 
         monkeypatch.setattr(importlib, "import_module", missing)
         with (
-            pytest.raises(
-                ConfigError, match=r'distributed is not installed; .* pip install "asr-sparse-kernel\[c'
-            ),
+            pytest.raises(ConfigError, match=r'distributed is not installed; .* pip install ".*\[c'),
             running_on(scheduler="tcp://127.0.0.1:9"),
         ):
             pass

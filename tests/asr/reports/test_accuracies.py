@@ -1,6 +1,7 @@
 """Comparisons of models and speakers, their charts, and what the sections say."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +16,15 @@ from asr.reports.accuracies import (
     confusions_table,
     pairs_of_models,
     results_chart,
+    size_chart,
     sparsity_chart,
     speaker_rows,
     speakers_chart,
     words_table,
     worst_first,
 )
-from asr.reports.building import sections
-from asr.reports.finished import Choice, Finished, scored, spoken_in
+from asr.reports.building import learned_from, sections, verdict
+from asr.reports.finished import Choice, Finished, LeftOut, ModelSize, scored, spoken_in
 from asr.reports.hearing import StatePhones
 from asr.reports.page import Section
 from asr.reports.phones import Sample
@@ -106,7 +108,7 @@ def test_speakers_are_bars_from_the_worst_on() -> None:
     assert [trace["name"] for trace in found.plot["data"]] == ["y", "x"]
     assert list(found.plot["data"][0]["y"]) == ["anna", "ben"]  # drawn from below
     assert list(found.plot["data"][0]["x"]) == [90.0, -20.0]
-    assert found.plot["layout"]["xaxis"]["range"] == [-20.0, 101]
+    assert found.plot["layout"]["xaxis"]["range"] == [-20.0, 100]
     assert found.table.rows[0] == ("ben", "x", 10, "-20.0", "−25.0 to −20.0")
 
 
@@ -144,8 +146,12 @@ def empty() -> Sample:
 
 def test_results_say_which_row_is_looked_into(chosen: Choice, empty: Sample) -> None:
     found = {section.key: section for section in sections(chosen, empty)}
-    assert list(found) == ["results", "speakers", "words", "calibration", "training", "sparsity", "costs"]
-    rows, what, pairs = found["results"].tables
+    assert list(found) == [
+        *("speakers", "words", "calibration", "transcripts"),
+        *("models", "training", "sparsity", "costs"),
+    ]
+    rows, costs, what, pairs = found["models"].tables
+    assert [row[:2] for row in costs.rows] == [("gmm1", "18"), ("gmm2", "36")]  # 18 states
     (marked,) = rows.marked
     assert rows.rows[marked][:3] == ("gmm1", "bigram", "test")
     assert [row[2] for row in rows.rows] == ["test"] * 4 + ["dev"] * 4
@@ -156,8 +162,44 @@ def test_results_say_which_row_is_looked_into(chosen: Choice, empty: Sample) -> 
 
 def test_synthetic_speech_is_named(chosen: Choice, empty: Sample) -> None:
     synthetic = replace(chosen, finished=replace(chosen.finished, synthetic=True))
-    results = next(iter(sections(synthetic, empty)))
-    assert results.intro.startswith("The speech is SYNTHETIC")
+    assert any(line.startswith("The speech is SYNTHETIC") for line in learned_from(synthetic))
+    assert not any("SYNTHETIC" in line for line in learned_from(chosen))
+
+
+def test_the_verdict_has_interval_speakers_and_grammar(chosen: Choice) -> None:
+    low, high = chosen.accuracy.interval
+    n_words, n_errors = chosen.accuracy.words, chosen.accuracy.counts.errors
+    assert verdict(chosen) == (
+        f"gmm1 reaches a word accuracy of {chosen.accuracy.word_accuracy:.1f} % on test (95 % interval "
+        f"{low:.1f}–{high:.1f}): {n_errors} errors in {n_words} words of 1 speaker, none of whom it has "
+        "learned from; it knows which words followed which in the training text (bigram). "
+        "5 sentences: too few to tell."
+    )
+    assert "none of whom" in verdict(replace(chosen, split="dev"))
+
+
+def test_what_it_learned_from_and_what_was_left_out(chosen: Choice, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned, left_out = learned_from(chosen)
+    assert re.match(r"Learned on \d+ \w+ 20\d\d from corpus: train, \d+ seconds of 6 speaker", learned)
+    assert left_out == "Of 35 utterances none was left out."
+    some = LeftOut(("train", "dev"), ("u1", "u2"), 1, 35)
+    monkeypatch.setattr(Finished, "left_out", lambda self, model: some)
+    assert learned_from(chosen)[1] == (
+        "Of 35 utterances left out: 2 whose text is not what is heard, or in no known words (u1, u2) "
+        "and 1 that cannot be read."
+    )
+
+
+def test_models_stand_where_their_size_and_accuracy_are() -> None:
+    rows = [result("x", "loop", 80.0), result("y", "loop", 85.0), result("gone", "loop", 70.0)]
+    sizes = {"x": ModelSize("x", 100, 1.5), "y": ModelSize("y", 27_338, 77.5), "gone": ModelSize("gone")}
+    found = size_chart(rows, sizes)
+    assert [(t["labels"], t["x"], t["y"]) for t in found.plot["data"]] == [
+        (["y"], [77.5], [85.0]),
+        (["x"], [1.5], [80.0]),
+    ]
+    assert found.plot["data"][0]["hover"] == "y: 85.0 % (83.0–86.0) with 27,338 centres in {x} MB"
+    assert found.table.rows == (("x", "80.0", 100, "1.50"), ("y", "85.0", 27_338, "77.50"))
 
 
 def test_a_sparsity_curve_if_there_is_one(compared: Path, empty: Sample, tmp_path: Path) -> None:
@@ -168,7 +210,7 @@ def test_a_sparsity_curve_if_there_is_one(compared: Path, empty: Sample, tmp_pat
         found = sections(Choice.of(Finished.read(copy), None, None), empty)
         return next(section for section in found if section.key == "sparsity")
 
-    assert sparsity().command == "asr sparsity EXP"
+    assert sparsity().command == "asr sparsity exp"
     row = {
         "n_centers": 5,
         "distinct_centers": 9,

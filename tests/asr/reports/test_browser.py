@@ -148,8 +148,27 @@ def test_charts_are_drawn_when_they_are_reached(opened: Open, page_file: Path) -
     boxes = page.locator(".chart")
     for n in range(boxes.count()):
         boxes.nth(n).scroll_into_view_if_needed()
-        page.wait_for_selector(f".chart >> nth={n} >> .main-svg >> nth=0")
-    assert page.locator(".chart[data-drawn]").count() == boxes.count() == 8
+        page.wait_for_selector(f".chart >> nth={n} >> svg >> nth=0")
+    assert page.locator(".chart[data-drawn]").count() == boxes.count() == 9
+    # Every mark and error bar stands within its picture.
+    outside = """[...document.querySelectorAll(".chart svg")].flatMap((svg) => {
+        const { left, right, top, bottom } = svg.getBoundingClientRect();
+        return [...svg.querySelectorAll(".mark, .error")].map((mark) => mark.getBoundingClientRect())
+          .filter((box) => box.left < left - 1 || box.right > right + 1
+            || box.top < top - 1 || box.bottom > bottom + 1);
+    }).length"""
+    assert page.evaluate(outside) == 0
+    ends = page.evaluate("[...document.querySelectorAll('#chart-speakers .tick')].map((t) => t.textContent)")
+    assert "100" in ends
+    assert not {"102", "105", "110", "120"} & set(ends)  # no axis goes beyond what can be
+
+
+def test_a_point_of_a_chart_says_what_it_is(opened: Open, page_file: Path) -> None:
+    page = opened(page_file)
+    page.locator("#chart-speakers").scroll_into_view_if_needed()
+    page.hover("#chart-speakers .bar >> nth=0")
+    assert page.is_visible("#tip")
+    assert "% of" in page.inner_text("#tip")
 
 
 def test_a_phone_has_no_need_to_scroll_sideways(opened: Open, page_file: Path) -> None:
@@ -159,7 +178,7 @@ def test_a_phone_has_no_need_to_scroll_sideways(opened: Open, page_file: Path) -
     boxes = page.locator(".chart")
     for n in range(boxes.count()):
         boxes.nth(n).scroll_into_view_if_needed()
-        page.wait_for_selector(f".chart >> nth={n} >> .main-svg >> nth=0")
+        page.wait_for_selector(f".chart >> nth={n} >> svg >> nth=0")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
@@ -197,7 +216,9 @@ def test_no_word_is_markup(opened: Open, tmp_path: Path) -> None:
     }
     line = {"id": evil, "speaker": evil, "pairs": [evil, [evil, evil + "2"]], "others": {evil: [evil]}}
     path = tmp_path / "evil.html"
-    path.write_text(render(Page(evil, ((evil, evil, evil),), (), (line,), {evil: view})), encoding="utf-8")
+    path.write_text(
+        render(Page(evil, evil, (evil,), ((evil, evil, evil),), (), (line,), {evil: view})), encoding="utf-8"
+    )
     page = opened(path)
     page.click("#list li:nth-child(1) .opener")
     page.wait_for_selector(".spectrogram[data-drawn]")
@@ -211,11 +232,11 @@ def test_many_utterances_are_written_as_they_are_asked_for(opened: Open, tmp_pat
         {"id": f"u{n:05d}", "speaker": f"s{n % 7}", "pairs": ["yes", ["no", None]]} for n in range(5000)
     )
     path = tmp_path / "many.html"
-    path.write_text(render(Page("many", (), (), lines, {})), encoding="utf-8")
+    path.write_text(render(Page("many", "", (), (), (), lines, {})), encoding="utf-8")
     page = opened(path)
-    assert page.locator("#list li").count() == 40
+    assert page.locator("#list li").count() == 12
     page.click("#more")
-    assert page.locator("#list li").count() == 80
-    assert page.evaluate("document.activeElement.querySelector('.id').textContent") == "u00040"
+    assert page.locator("#list li").count() == 24
+    assert page.evaluate("document.activeElement.querySelector('.id').textContent") == "u00012"
     page.select_option("#speaker", "s3")
     assert page.inner_text("#status") == "714 of 5000 utterances"

@@ -5,7 +5,6 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-import plotly.graph_objects as go
 import pytest
 
 from asr.reports.page import (
@@ -54,14 +53,15 @@ def page(words: list[Any], **changes: Any) -> Page:
     lines = ({"id": "u1", "speaker": EVIL, "pairs": words},)
     section = Section("results", "Results", "intro " + EVIL, (table,), (chart,))
     options = {"views": {"u1": {"word": EVIL}}, **changes}
-    return Page("title " + EVIL, (("name", EVIL, QUOTE),), (section,), lines, **options)
+    told = ("verdict " + EVIL, ("learned from " + QUOTE,), (("name", EVIL, QUOTE),))
+    return Page("title " + EVIL, *told, (section,), lines, **options)
 
 
 def test_words_are_text_everywhere() -> None:
     text = render(page([EVIL, [QUOTE, None], [None, "ä"]]))
     found = Elements(text)
     scripts = [attributes for tag, attributes in found.tags if tag == "script"]
-    assert [a["id"] for a in scripts if "id" in a] == ["plot-c", "lines", "view-data-0", "plotly"]
+    assert [a["id"] for a in scripts if "id" in a] == ["plot-c", "lines", "view-data-0"]
     assert "alert(1)</script>" not in text
     assert ("b", {}) not in found.tags
     assert json.loads(found.scripts["lines"])[0]["pairs"] == [EVIL, [QUOTE, None], [None, "ä"]]
@@ -102,10 +102,22 @@ def test_lines_say_whether_there_is_a_view(views: dict[str, Any]) -> None:
     assert [line["view"] for line in json.loads(found.scripts["lines"])] == [bool(views)]
 
 
-def test_the_library_of_charts_is_left_out_where_there_are_none() -> None:
-    without = Elements(render(Page("t", (), (), (), {})))
-    assert without.scripts.get("plotly", "") == ""
-    assert "plotly.js v" in Elements(render(page(["go"]))).scripts["plotly"]
+def test_what_comes_first() -> None:
+    text = render(page(["go"]))
+    order = [
+        "<h1>title",
+        'class="verdict">verdict',
+        "learned from ",
+        'class="facts"',
+        'id="utterances"',
+        'id="results"',
+    ]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+    assert "all have pictures." in re.sub(r"\s+", " ", text)
+    with_sound = render(page(["go"], views={"u1": {"audio": "data:audio/mpeg;base64,"}}))
+    assert "all have pictures and sound." in re.sub(r"\s+", " ", with_sound)
+    assert len(text) < 60_000  # styles and scripts: all the rest is what there is to show
 
 
 @pytest.mark.parametrize(
@@ -126,12 +138,12 @@ def test_text(text: str, expected: str) -> None:
     assert text == expected
 
 
-def test_a_plot_is_plain_data_that_plotly_has_checked() -> None:
-    found = plot_of([go.Bar(x=[1, 2], y=["a", "b"])], xaxis={"title": "n"})
-    assert found["data"][0]["type"] == "bar"
-    assert found["layout"]["xaxis"]["title"] == {"text": "n"}
-    with pytest.raises(ValueError, match="colour"):
-        plot_of([], colour="red")
+def test_a_plot_is_plain_data() -> None:
+    found = plot_of([{"type": "bar", "x": [1, 2], "y": ["a", "b"]}], xaxis={"title": "n"})
+    assert found == {
+        "data": [{"type": "bar", "x": [1, 2], "y": ["a", "b"]}],
+        "layout": {"xaxis": {"title": "n"}},
+    }
 
 
 def test_error_bars_reach_to_the_ends_of_intervals() -> None:

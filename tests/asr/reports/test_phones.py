@@ -28,6 +28,7 @@ from asr.reports.phones import (
     separability_chart,
     worst_pairs,
 )
+from asr.scoring.scoring import accuracy_interval
 from decoder.decoder import Hypothesis, HypothesisWord
 
 RNG = np.random.default_rng(0)
@@ -179,6 +180,17 @@ def test_intervals_are_the_exact_ones(k: int, n: int) -> None:
     (found,) = reliability(np.full(n, 0.5), np.arange(n) < k).bins
     exact = binomtest(k, n).proportion_ci(0.95, "exact")
     assert found.interval == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+def test_words_of_one_utterance_are_worth_less() -> None:
+    sure, right = np.full(15, 0.97), np.ones(15, dtype=bool)
+    (apart,), (together,) = (
+        reliability(sure, right, utterances).bins for utterances in (None, np.repeat([0, 1, 2], 5))
+    )
+    assert together.interval == pytest.approx((0.025 ** (1.4 / 15), 1.0))
+    assert together.interval[0] < apart.interval[0] == pytest.approx(0.025 ** (1 / 15))
+    as_accuracy = accuracy_interval(np.zeros(3, dtype=int), np.full(3, 5))
+    assert tuple(100 * end for end in together.interval) == pytest.approx(as_accuracy)
 
 
 def test_nothing_promises_nothing() -> None:

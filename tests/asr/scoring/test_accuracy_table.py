@@ -23,6 +23,7 @@ def test_score_as_text():
     assert format_accuracy(score(REFERENCE, HYPOTHESIS, speakers=SPEAKERS), n_confusions=2).split("\n")[
         1:
     ] == [
+        "4 sentences: too few to tell",
         "10 words, 1 substituted, 2 deleted, 1 inserted",
         "sentence accuracy 25.00 %, 4 utterances",
         "no hypothesis for 1 utterances, counted as deleted: ben-2",

@@ -5,7 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from asr.errors import ConfigError
-from asr.scoring.scoring import interval_of, resample_accuracies, two_sided_p_value
+from asr.scoring.scoring import (
+    accuracy_interval,
+    interval_of,
+    resample_accuracies,
+    share_interval,
+    two_sided_p_value,
+)
 
 
 def random_counts(rng, n_utterances):
@@ -37,6 +43,54 @@ def test_interval_covers_the_true_accuracy():
         n_covered += low <= 80 <= high
     # 95 % of 400 with a standard error of 1.1 %, and a percentile interval runs a little narrow.
     assert 0.91 <= n_covered / 400 <= 0.98
+
+
+@pytest.mark.parametrize("difficulty", [(0.5, 9.5), (2, 2), (0.05, 4.95)])  # 95, 50 and 99 % right
+@pytest.mark.parametrize("n_utterances", [3, 10, 30])
+def test_intervals_of_few_utterances_cover_the_truth(n_utterances, difficulty):
+    rng = np.random.default_rng([n_utterances, int(10 * difficulty[0])])
+    truth = 100 - 100 * difficulty[0] / sum(difficulty)
+    n_covered = 0
+    for _ in range(300):
+        words = rng.integers(1, 12, n_utterances)
+        errors = rng.binomial(words, rng.beta(*difficulty, n_utterances))
+        low, high = accuracy_interval(errors, words, n_resamples=200)
+        n_covered += low <= truth <= high
+    assert n_covered / 300 >= 0.91  # 95 % with a standard error of 1.3 %
+
+
+def test_no_error_and_nothing_right():
+    none, words = np.zeros(3, dtype=int), np.array([5, 5, 5])
+    # 15 words in fives, correlated by 0.1, are worth 15 / 1.4 independent ones; of n without an error the
+    # exact interval ends at the n-th root of 0.025 (Clopper and Pearson).
+    bound = 100 * 0.025 ** (1.4 / 15)
+    assert_allclose(accuracy_interval(none, words), (bound, 100), rtol=0, atol=1e-9)
+    assert_allclose(accuracy_interval(words, words), (0, 100 - bound), rtol=0, atol=1e-9)
+
+
+def test_single_words_without_error_are_independent():
+    low, high = accuracy_interval(np.zeros(20, dtype=int), np.ones(20, dtype=int))
+    assert_allclose((low, high), (100 * 0.025 ** (1 / 20), 100), rtol=0, atol=1e-9)
+
+
+def test_more_errors_than_words_are_within_the_interval():
+    low, high = accuracy_interval(np.array([4, 3]), np.array([2, 2]))
+    assert low <= 100 - 100 * 7 / 4 < 0 < high < 100
+
+
+def test_enough_errors_leave_the_interval_to_the_bootstrap():
+    errors, words = random_counts(np.random.default_rng(0), 60)
+    drawn = interval_of(resample_accuracies(errors[:, None], words, 1000, seed=3)[:, 0])
+    assert accuracy_interval(errors, words, 1000, seed=3) == drawn
+
+
+def test_words_that_fail_together_are_worth_fewer_than_those_that_fail_alone():
+    words = np.full(20, 5)
+    alone, together = np.array([1] * 10 + [0] * 10), np.array([5] * 2 + [0] * 18)
+    wide, narrow = (np.diff(share_interval(found, words))[0] for found in (together, alone))
+    # Two whole utterances of twenty: the exact interval of 2 of 20 ends at 0.317 (Clopper and Pearson).
+    assert_allclose(share_interval(together, words)[1], 0.317, rtol=0, atol=0.01)
+    assert wide > 1.5 * narrow
 
 
 def test_draws_without_words_are_left_out():

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom, poisson
 
 from asr.errors import ConfigError
+from asr.scoring.scoring import binomial_interval
 from asr.spotting.detection import (
     Spoken,
     Wanted,
-    binomial_interval,
     detection_curve,
     hits,
     operating_point,

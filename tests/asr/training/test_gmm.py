@@ -136,8 +136,31 @@ class TestTraining:
             (corpus / f"train/speaker0/{name}.txt").write_text("\n")
         assert self.run(corpus, settings)
         assert "left out: 2 of 20 transcripts cannot be trained on: speaker0-0: empty" in caplog.text
+        # The share is one of the whole corpus, 30 utterances.
         (corpus / "train/speaker0/2.txt").write_text("\n")
-        with pytest.raises(CorpusError, match=r"3 of 20 transcripts .* \(at most 10 % are left out\)"):
+        assert self.run(corpus, settings)
+        (corpus / "train/speaker0/3.txt").write_text("\n")
+        with pytest.raises(
+            CorpusError, match=r"4 of 20 transcripts .* \(at most 10 % of the corpus are left"
+        ):
+            self.run(corpus, settings)
+
+    def test_recordings_that_cannot_be_used_are_a_share_of_the_whole_corpus(
+        self, corpus: Path, settings: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (corpus / "dev/speaker4/0.wav").write_bytes(b"")
+        (corpus / "test/speaker5/3.wav").write_bytes(b"")
+        assert set(self.run(corpus, settings)) == {("dev", 10), ("test", 9)}  # words
+        named = [m[:60] for m in caplog.messages if m.startswith("left out: ")]
+        assert named == [
+            "left out: 1 of 5 recordings of dev cannot be used: speaker4-",
+            "left out: 1 of 5 recordings of test cannot be used: speaker5",
+        ]
+        for name in ("train/speaker0/0", "train/speaker1/1"):
+            (corpus / f"{name}.wav").write_bytes(b"")
+        said = r"4 of 30 recordings cannot be used \(at most 10 % of the corpus are left out\); .*"
+        names = r"\ntrain/speaker0-0\ntrain/speaker1-1\ndev/speaker4-0\ntest/speaker5-3$"
+        with pytest.raises(CorpusError, match=said + names):
             self.run(corpus, settings)
 
     def test_words_of_train_outside_the_lexicon(

@@ -23,7 +23,7 @@ from asr.files import read_json
 from asr.pipeline import on_splits
 from asr.store import StageOutput
 from asr.systems import HybridSystem
-from asr.training.task import Found
+from asr.training.task import Found, change_transcript, read_corrections
 from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
 
@@ -346,3 +346,70 @@ class TestMarksOfRecordings:
         (tmp_path / "raw/a.wav").unlink()
         first, _ = marked(corpus, tmp_path / "task")
         assert first == f"{tmp_path / 'raw/a.wav'} missing"
+
+
+class TestCorrections:
+    """What a person corrects or leaves out is applied by the next training, and the corpus stays as it is."""
+
+    @pytest.fixture
+    def changed(self, experiment: Experiment, tmp_path: Path) -> Experiment:
+        """Return a copy of the trained experiment, with one transcript corrected and one left out."""
+        out = tmp_path / "exp"
+        shutil.copytree(experiment.out, out)
+        first, second = self.words_of(experiment, "train").ids[:2]
+        change_transcript(out, first, "SUS  ASA")
+        change_transcript(out, second, None)
+        return Experiment(experiment.loaded, experiment.corpus_dir, out, experiment.config, "best")
+
+    def words_of(self, experiment: Experiment, split: str) -> Corpus:
+        return experiment.begin().corpora[split]
+
+    def test_they_are_applied(
+        self, experiment: Experiment, changed: Experiment, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        before, after = self.words_of(experiment, "train"), self.words_of(changed, "train")
+        first, second = before.ids[:2]
+        assert set(before.ids) - set(after.ids) == {second}
+        assert after.text[first] == ("SUS", "ASA")
+        assert {i: w for i, w in after.text.items() if i != first} == {
+            i: w for i, w in before.text.items() if i not in (first, second)
+        }
+        assert "corrections.txt: 1 transcript(s) corrected, 1 utterance(s) left out" in caplog.messages
+        assert changed.found.corpora["test"].text == experiment.found.corpora["test"].text
+
+    def test_only_what_follows_is_made_again(self, experiment: Experiment, changed: Experiment) -> None:
+        second = self.words_of(experiment, "train").ids[1]
+        change_transcript(changed.out, second, " ".join(experiment.found.corpora["train"].text[second]))
+        again = {each.step.name for each in changed.outlook(changed.systems(["gmm2"])) if each.path is None}
+        assert {"words", "usable", "gmm-none-1"} <= again
+        assert not {name for name in again if name.startswith(("task", "features"))}
+
+    def test_the_file_can_be_read_and_edited(self, changed: Experiment) -> None:
+        path = changed.out / "corrections.txt"
+        first, second = sorted(read_corrections(changed.out))
+        assert [line for line in path.read_text().splitlines() if not line.startswith("#")] == [
+            f"{first} SUS ASA",
+            second,
+        ]
+        path.write_text(f"# nothing left out any more\n\n{first} IMI\n")
+        assert read_corrections(changed.out) == {first: ("IMI",)}
+        path.unlink()
+        assert read_corrections(changed.out) == {}
+
+    def test_what_is_not_in_the_corpus(self, changed: Experiment, caplog: pytest.LogCaptureFixture) -> None:
+        path = changed.out / "corrections.txt"
+        path.write_text("nobody SUS\n")
+        self.words_of(changed, "train")
+        assert caplog.messages == ["corrections.txt: not in the corpus, and ignored: nobody"]
+
+    def test_mistakes(self, changed: Experiment, tmp_path: Path) -> None:
+        first = min(read_corrections(changed.out))
+        with pytest.raises(CorpusError, match=r'no utterance ".*" \(did you mean ".*"\?\), expected one of'):
+            change_transcript(changed.out, first[:-1], None)
+        with pytest.raises(CorpusError, match="the corrected transcript is empty, expected words"):
+            change_transcript(changed.out, first, " ")
+        with pytest.raises(ExperimentError, match="nowhere: no training was begun there"):
+            change_transcript(tmp_path / "nowhere", first, None)
+        (changed.out / "corrections.txt").write_bytes(b"\xff\xfe\xfa")
+        with pytest.raises(ExperimentError, match=r"corrections\.txt: cannot be read .*, expected text"):
+            read_corrections(changed.out)
