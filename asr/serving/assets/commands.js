@@ -178,7 +178,7 @@ function next(chosen = null) {
   const nth = current ? counts.get(current) + 1 : 0;
   $("say").textContent = current ? `Say (${nth}${nth <= Number($("wanted").value) ? ` of ${$("wanted").value}` : ""})` : studio.prompts.length ? "" : "First choose your commands above.";
   $("record").disabled = isTraining || (!current && !session);
-  $("skip-prompt").disabled = !current || !session;
+  $("skip-prompt").disabled = !current;
   point();
 }
 
