@@ -241,14 +241,17 @@ class Margins:
     Attributes
     ----------
     words : (W,) float64, mean over the frames of each word; NaN where nobody knows its pronunciation
+    behind : how far the whole transcript is behind the words that are heard by who does not know it, 0 at
+        most; None where nobody has listened
     """
 
     words: Floats
+    behind: float | None = None
 
     @property
     def utterance(self) -> float:
-        """Mean over the words; each counts the same, for wrong words are squeezed into few frames."""
-        return float(np.nanmean(self.words))
+        """How far the transcript is behind, or the mean over the words, as wrong ones have few frames."""
+        return float(np.nanmean(self.words)) if self.behind is None else self.behind
 
 
 def loop_path(scores: Reals, loop: UtteranceGraph, topology: Topology, beam: float = 400.0) -> Ints:
@@ -309,7 +312,9 @@ class FitCurve:
         return np.asarray(expit(self.slope * np.asarray(margin) + self.offset))
 
 
-def fit_curve(right: Floats, wrong: Floats, prior_wrong: float = PRIOR_WRONG) -> FitCurve | None:
+def fit_curve(
+    right: Floats, wrong: Floats, prior_wrong: float = PRIOR_WRONG, most_wrong: float = 0.0
+) -> FitCurve | None:
     """Return the curve that tells margins of right words from those of wrong ones; None if there are too few.
 
     Some of the right ones are errors of the corpus. Each counts as right by the probability that it has on
@@ -320,18 +325,21 @@ def fit_curve(right: Floats, wrong: Floats, prior_wrong: float = PRIOR_WRONG) ->
     ----------
     right, wrong : margins of words with their own recordings (N,) and with those of others (N',)
     prior_wrong : expected share of errors among the right ones
+    most_wrong : largest share of errors; what lies between that and ``prior_wrong`` is learned, too
     """
     if min(len(right), len(wrong)) < _LEAST_PAIRS:
         return None
-    log_odds_of_groups = np.log((1 - prior_wrong) / prior_wrong) - np.log(len(right) / len(wrong))
     believed = np.full(len(right), 1 - prior_wrong)
     for _ in range(_N_ROUNDS):
+        log_odds_of_groups = np.log((1 - prior_wrong) / prior_wrong) - np.log(len(right) / len(wrong))
         targets = np.concatenate([believed, np.zeros(len(wrong))])
         slope, offset = _logistic(np.concatenate([right, wrong]), targets)
         curve = FitCurve(slope, offset + float(log_odds_of_groups))
         believed, before = curve(right), believed
         if np.abs(believed - before).max() < 1e-4:
             break
+        if most_wrong > prior_wrong:
+            prior_wrong = float(np.clip(1 - believed.mean(), prior_wrong, most_wrong))
     return curve
 
 

@@ -163,8 +163,8 @@ class ExperimentConfig:
     retrain_with_dev : whether the final models are trained on train and dev together, with the weights tuned
         on dev
     without_lexicon : what words are made of where the corpus brings no ``lexicon.txt``: ``letters``, each a
-        sound; ``words``, each a whole with states of its own; ``auto`` takes letters where words are many or
-        have few recordings, else whole words unless letters are clearly better on recordings held out
+        sound; ``words``, each a whole with states of its own; ``auto`` takes what makes fewer errors on
+        recordings that were held out, letters where words are many or have few recordings
     speakers : who speaks in a corpus: ``auto`` is what folders, tables or transcripts say, else what the
         names of the recordings show, else each recording by itself; ``one`` person, each of the
         ``recordings`` by itself, the topmost ``folders`` and the ``prefix`` of the names overrule that

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
@@ -30,7 +31,7 @@ from asr.files import file_digest, read_object, storage_errors, write_json
 from asr.formats.model_directories import DEFAULT_MODEL, MODELS, SWEEP
 from asr.formats.transcripts import read_transcripts
 from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pieces, pipeline
-from asr.progress import log_file, say, warnings_once, whole
+from asr.progress import duration, log_file, say, warnings_once, whole
 from asr.recipe import LoadedRecipe, check_corpus, is_known_recipe, load_recipe
 from asr.scoring.results import RESULTS, Result, best_model, rows_before, write_results
 from asr.scoring.scoring import Transcripts
@@ -38,7 +39,7 @@ from asr.spotting.rejection import copy_chosen, rows_of_chosen
 from asr.store import STAGES, Outlook, StageStore, Step, key, name_of, outputs_behind
 from asr.systems import HybridSystem, System, find_system
 from asr.training.choice import values_of
-from asr.training.fit import read_suspicious, write_suspicious
+from asr.training.fit import in_order, read_suspicious, verdict, write_suspicious
 from asr.training.recognition import read_rows
 from asr.training.speech import forget, read_lexicon, read_speech
 from asr.training.task import Found, Source, found_in
@@ -156,8 +157,12 @@ class Experiment:
         if not briefly and may_be_done:
             self._say_what(systems)
             tell_of_changes(outlook, self.store.root)
-        with whole(pieces(outlook, {split: len(corpus) for split, corpus in self.found.corpora.items()})):
+        started_s = time.monotonic()
+        n_utterances = {split: len(corpus) for split, corpus in self.found.corpora.items()}
+        with whole(pieces(outlook, n_utterances), briefly=briefly):
             steps = self._made(systems, briefly)
+        if not briefly:
+            say(f"done in {duration(time.monotonic() - started_s)}")
         # 3. The results.
         results = [*earlier, *(row for name in models for row in self._rows(name, steps))]
         self._list_suspicious(steps, systems, briefly=briefly)
@@ -221,8 +226,8 @@ class Experiment:
             say(f"{listed([*replaced])}: of another preset until now, trained again with {self.preset}")
         if others and inputs != self._inputs():
             say(
-                f"results of {listed(others)} go: they are of other recordings, transcripts or words than "
-                "these, or of an earlier version; train them again to compare them"
+                f"results of {listed(others)} go: they are of other recordings, transcripts, words or splits "
+                "than these, or of an earlier version; train them again to compare them"
             )
             return []
         known = [self.store.directory / name for name in self.store.used.of_before]
@@ -292,16 +297,15 @@ class Experiment:
     def _list_suspicious(
         self, steps: Mapping[str, Step], systems: Mapping[str, System], *, briefly: bool
     ) -> None:
-        """Write what looks as if it were wrong in the training data, and say how much there is."""
+        """Write what looks as if it were wrong in any split, and say how much there is."""
         judge, final = judge_of(systems.values(), self.config), final_splits(self.found, self.config)
-        fit = steps[on_splits(f"fit-{judge.n_components}", final)]
-        found, n_utterances = read_suspicious(self.path(fit))
+        names = [on_splits(f"fit-{judge.n_components}", final)]
+        names += [f"judged-{split}" for split in self.found.splits if split not in final]
+        judged = [read_suspicious(self.path(steps[name])) for name in names]
+        found, n_utterances = in_order(s for rows, _ in judged for s in rows), sum(n for _, n in judged)
         write_suspicious(found, n_utterances, self.out)
-        if found and not briefly:
-            say(
-                f"{len(found)} of {n_utterances} utterances look as if text or sound were wrong; "
-                f"asr validate {self.out} --suspicious lists them"
-            )
+        if not briefly and (line := verdict(len(found), n_utterances)):
+            say(f"{line}: asr validate {self.out} --suspicious")
 
     def _warn_of_another_corpus(self) -> None:
         """Warn that results of another corpus are about to be replaced."""
@@ -369,8 +373,9 @@ def default_out(recipe: str, corpus: Path | None) -> Path:
     named = corpus.resolve() if is_own and corpus is not None else Path(recipe)
     out = Path("exp") / (named.name if named.is_dir() else named.stem)
     records = [read_object(out / name) for name in (CONFIG, SWEEP) if (out / name).is_file()]
-    wanted = None if corpus is None else str(corpus.absolute())
-    others = [r for r in records if (r.get("recipe"), r.get("corpus")) != (Path(recipe).stem, wanted)]
+    wanted = None if corpus is None else corpus.resolve()
+    found = [(r.get("recipe"), Path(r["corpus"]).resolve() if r.get("corpus") else None) for r in records]
+    others = [r for r, each in zip(records, found, strict=True) if each != (Path(recipe).stem, wanted)]
     if others:
         what = f"an experiment of {others[0].get('corpus') or 'the recipe ' + str(others[0].get('recipe'))}"
     elif not records and out.exists() and not (out / STAGES).is_dir():

@@ -13,7 +13,7 @@ With train, dev and test, the default model ``pools`` has these::
     tuning-pools                                    # weights of the decoder, on dev
 
 then all from ``usable`` to ``adapting-hybrid-pools`` again on train and dev together (``usable-dev`` …),
-and at last ``confidence-pools``, ``grammars-dev``, ``recognizer-pools`` and ``test-pools``.
+and at last ``confidence-pools``, ``grammars-dev``, ``recognizer-pools``, ``test-pools`` and ``judged-test``.
 
 `beginning` returns the first two steps, which prepare the task. They take moments, and what they find
 (`asr.training.task.Found`) decides what else there is to do: which splits have utterances, whether the
@@ -57,6 +57,7 @@ from asr.training.learned_from import (
     choose_fitting,
     find_usable,
     judge_fit,
+    judge_others,
     learn_confidence,
     leave_out_fold,
 )
@@ -90,7 +91,8 @@ _SAID: Mapping[Callable[..., None], tuple[str, float]] = {
     train_mixtures: ("learning Gaussians of phones", 0.05),
     start_with_projection: ("learning Gaussians of phones", 0.02),
     align_speech: ("learning Gaussians of phones", 0.03),
-    judge_fit: ("looking for wrong transcripts", 0.1),
+    judge_fit: ("looking for wrong transcripts", 0.2),
+    judge_others: ("looking for wrong transcripts", 0.1),
     choose_fitting: ("looking for wrong transcripts", 0.0),
     find_units: ("finding sounds in context", 0.035),
     choose_options: ("trying options on dev", 0.3),
@@ -177,7 +179,11 @@ def pipeline(
         if "test" in found.splits:
             training.test(name, recognizer)
     # Which utterances are suspicious; hybrids have had this step made before their units.
-    training.fit(judge_of(systems.values(), config), final)
+    judge = judge_of(systems.values(), config)
+    training.fit(judge, final)
+    for split in found.splits:
+        if split not in final:
+            training.fit_of_others(judge, final, split)
     return list(training.steps.values())
 
 
@@ -341,8 +347,25 @@ class _Training:
                     "speech": self.speech(splits, left_out=self.usable(splits)),
                     "model": self.gmm(system, splits),
                 },
-                {"beam": self.config.gmm.beam, "shift_s": self.config.front_end.shift_ms / 1000},
+                {"gmm": self.config.gmm, "shift_s": self.config.front_end.shift_ms / 1000},
                 f"how well the texts of {_said(splits)} fit",
+            )
+        )
+
+    def fit_of_others(self, system: GmmSystem, splits: Splits, other: str) -> Step:
+        """How well the transcripts of a split fit that nothing is learned from."""
+        return self.add(
+            Step(
+                f"judged-{other}",
+                judge_others,
+                {
+                    "speech": self.speech(splits, left_out=self.usable(splits)),
+                    "others": self.speech((other,)),
+                    "model": self.gmm(system, splits),
+                    "fit": self.fit(system, splits),
+                },
+                {"gmm": self.config.gmm, "shift_s": self.config.front_end.shift_ms / 1000},
+                f"how well the texts of {other} fit",
             )
         )
 
@@ -670,6 +693,8 @@ def _piece(step: Step, n_utterances: Mapping[str, int]) -> Piece:
     cost *= len(step.arguments.get("names", [""]))
     read = [step, *step.made_from.values()]
     splits = [given.arguments["split"] for given in read if given.make is compute_features]
+    if "-warp-" in step.name:
+        says = "reading recordings at other pitches"
     if step.name.endswith("-dev") and step.make is not compute_features:
         says += ", now with dev"
     return Piece(

@@ -198,6 +198,7 @@ class Whole:
     """A long work of many stages and how far it is; its pieces teach it how long the rest may take."""
 
     pieces: dict[str, Piece]
+    tells: bool = True
     _left: dict[str, Piece] = field(init=False)
     _now: Piece | None = None
     _began_s: float = 0.0  # the piece under way
@@ -215,7 +216,7 @@ class Whole:
     def under_way(self, piece: Piece) -> Iterator[None]:
         """Do a piece."""
         self._now, self._began_s = piece, time.monotonic()
-        if piece.says != self._told and self._is_large(piece.says):
+        if self.tells and piece.says != self._told and self._is_large(piece.says):
             self._told = piece.says
             logger.info("%s", self.status(), extra={"for_pipes": True})
         yield
@@ -254,12 +255,15 @@ class Whole:
 
 
 @contextmanager
-def whole(pieces: Sequence[Piece]) -> Iterator[None]:
-    """Show at a terminal one bar for all stages of some names, elsewhere a line for each large step."""
+def whole(pieces: Sequence[Piece], *, briefly: bool = False) -> Iterator[None]:
+    """Show at a terminal one bar for all stages of some names, elsewhere a line for each large step.
+
+    With ``briefly``, as of one of many trainings, there are no such lines.
+    """
     if not pieces:
         yield
         return
-    work = Whole({piece.name: piece for piece in pieces})
+    work = Whole({piece.name: piece for piece in pieces}, tells=not briefly)
     _wholes.append(work)
     try:
         if _has_watcher():
@@ -269,7 +273,6 @@ def whole(pieces: Sequence[Piece]) -> Iterator[None]:
             yield
     finally:
         _wholes.remove(work)
-    say(f"done in {duration(time.monotonic() - work.began_s)}")
 
 
 @contextmanager

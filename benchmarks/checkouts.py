@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.compiled import cache_directory
+
 _WHERE = "import importlib.util; print(importlib.util.find_spec('asr').origin)"
 
 
@@ -53,8 +55,9 @@ class Checkout:
 
     def compiled(self) -> frozenset[tuple[Path, int]]:
         """Return the files of machine code that numba keeps of this checkout, with their times."""
-        kept = Path(os.environ.get("NUMBA_CACHE_DIR", self.directory))
-        return frozenset((path, path.stat().st_mtime_ns) for path in kept.rglob("*.nbc"))
+        places = [self.directory, os.environ.get("NUMBA_CACHE_DIR"), cache_directory()]
+        files = (path for place in places if place for path in Path(place).rglob("*.nbc"))
+        return frozenset((path, path.stat().st_mtime_ns) for path in files)
 
     def revision(self) -> str:
         """Return the commit, with ``-changed`` if files differ from it, or ``unknown`` without git."""

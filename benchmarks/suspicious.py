@@ -5,6 +5,8 @@ silence (noise 80 dB below full scale) or lose their second half in turn, and on
 peak.
 The corpus as it is, and with --fsdd the free spoken digits, show the false alarms. The model is the aligner
 of an experiment with default options; --every K takes every K-th utterance.
+
+A second table has random parts of both corpora, in which some transcripts are replaced by others of the part.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from acoustic.hmm.training import GmmConfig
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.sound_faults import sound_faults, sounds
 from asr.corpora.speech_data import compute_cepstra
-from asr.training.fit import find_suspicious, fit_curves, hear
+from asr.training.fit import find_suspicious, fit_curves, hear_apart
 from asr.training.gmm import fit_front_end, start_flat, train_components
 from asr.training.learned_from import usable_for_training
 from benchmarks.papers.layout import table, write_section
@@ -35,6 +37,19 @@ from recipes import an4, fsdd
 SWAPPED, DAMAGED = 0.02, 0.01
 ALIGNER = (1, 2, 4, 8)
 KINDS = ("swapped", "silent", "cut", "clipped")
+# Utterances, wrong ones, and how many random parts.
+SIZES = ((25, 1, 8), (100, 1, 4), (100, 4, 5), (100, 16, 3), (800, 4, 1), (800, 16, 1))
+SIZES_HEAD = (
+    "corpus",
+    "utterances",
+    "wrong",
+    "parts",
+    "found",
+    "left out",
+    "false alarms",
+    "wrongly left out",
+)
+SIZES_HEAD = (*SIZES_HEAD, "CPU s a part")
 HEAD = ("corpus", "utterances", *KINDS, "all faults", "left out", "false alarms", "wrongly left out", "CPU s")
 
 
@@ -49,12 +64,51 @@ def main() -> None:
     results = []
     with tempfile.TemporaryDirectory() as name:
         for label, corpus, lexicon, planted in tasks(options, Path(name)):
-            results.append(measured(label, corpus, lexicon, planted))
+            results.append(measured(label, corpus, planted, lexicon))
             print_table(HEAD, [row(results[-1])])
-    write_report(options.out, {"results": results})
+        sized = list(of_sizes(options, Path(name)))
+        print_table(SIZES_HEAD, sized)
+    write_report(options.out, {"results": results, "sizes": sized})
     if options.page:
         cells = [tuple(map(str, row(result))) for result in results]
         write_section(options.page, "suspicious", table("Planted faults that are listed", HEAD, cells))
+        cells = [tuple(map(str, each)) for each in sized]
+        write_section(options.page, "sizes", table("Wrong transcripts in small corpora", SIZES_HEAD, cells))
+
+
+def of_sizes(options, directory):
+    """Yield a row for each corpus and size."""
+    whole = an4.read_part(options.corpus, "train")
+    train = whole.of_speakers(set(whole.speakers) - set(an4.dev_speakers(whole.speakers)))
+    corpora = {"AN4": (train, Lexicon.read(options.corpus / "etc" / "an4.dic"))}
+    if options.fsdd:
+        digits = directory / "fsdd"
+        corpora["FSDD"] = read_corpus(digits / "train"), Lexicon.read(digits / "lexicon.txt")
+    for label, (corpus, lexicon) in corpora.items():
+        for n, n_wrong, n_parts in SIZES:
+            parts = [
+                measured(label, *with_others(corpus, n, n_wrong, seed), lexicon) for seed in range(n_parts)
+            ]
+            counts = {what: sum((p[what] for p in parts), Counter()) for what in ("listed", "left out")}
+            n_right = n_parts * (n - n_wrong)
+            yield (
+                *(label, n, n_wrong, n_parts),
+                f"{counts['listed']['swapped']} of {n_parts * n_wrong}",
+                counts["left out"]["swapped"],
+                f"{counts['listed']['']} of {n_right} ({100 * counts['listed'][''] / n_right:.1f} %)",
+                counts["left out"][""],
+                f"{sum(p['cpu_s'] for p in parts) / n_parts:.1f}",
+            )
+
+
+def with_others(corpus, n, n_wrong, seed):
+    """Return n random utterances, some with the transcript of another of them, and these by id."""
+    rng = np.random.default_rng(seed)
+    part = [corpus.utterances[k] for k in rng.permutation(len(corpus))[:n]]
+    for k in range(n_wrong):
+        others = [u.words for u in part[n_wrong:] if u.words != part[k].words]
+        part[k] = replace(part[k], words=others[rng.integers(len(others))])
+    return Corpus(tuple(part)), {u.utterance_id: "swapped" for u in part[:n_wrong]}
 
 
 def tasks(options, directory):
@@ -110,7 +164,7 @@ def with_sound(utterance, kind, rng, folder):
     return replace(utterance, audio_path=path)
 
 
-def measured(label, corpus, lexicon, planted):
+def measured(label, corpus, planted, lexicon):
     """Return the numbers of planted, listed and left-out utterances of each kind, "" for no fault."""
     rate = audio_info(corpus.utterances[0].audio_path).sample_rate
     config, gmm, seconds = FrontEndConfig(MfccConfig(sample_rate=rate), "speaker"), GmmConfig(), {}
@@ -119,7 +173,7 @@ def measured(label, corpus, lexicon, planted):
     for n_components, n_iterations in zip(ALIGNER, gmm.iterations, strict=True):
         model, _ = train_components(data, model, lexicon, n_components, n_iterations, gmm)
     with cpu_time(seconds, "fit"):
-        heard = hear(data, model, lexicon, gmm.beam)
+        heard = hear_apart(data, model, lexicon, gmm)
         curves, faults = fit_curves(heard), sound_faults(sounds(data.corpus))
         found = find_suspicious(data, heard, curves, faults, model.front_end.frame_shift_s)
     return {

@@ -7,7 +7,7 @@ import logging
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from asr.errors import Problem
     from asr.language.language_model import LanguageModel, Usage
     from asr.training.fit import Suspicious
+    from asr.training.task import Corrections
     from decoder.lexicon import Lexicon
 
 _N_OF_A_KIND = 10  # problems that a person is shown, by feel
@@ -70,10 +71,16 @@ def _run_validate(options: argparse.Namespace) -> int:
     if options.correct or options.leave_out:
         return _change_transcripts(options)
     if options.suspicious:
+        from asr.training.fit import verdict
+
         found, n_utterances = suspicious(options.corpus)
         print_result(
             options,
-            lambda: {"n_utterances": n_utterances, "suspicious": found},
+            lambda: {
+                "n_utterances": n_utterances,
+                "suspicious": [{**asdict(s), **mending(s, options.corpus)} for s in found],
+                "verdict": verdict(len(found), n_utterances),
+            },
             lambda: suspicious_text(found, n_utterances, options.corpus),
         )
         return 0
@@ -105,11 +112,37 @@ def _change_transcripts(options: argparse.Namespace) -> int:
     return 0
 
 
-def suspicious_text(found: Sequence[object], n_utterances: int, directory: Path) -> str:
-    """Return a line for each suspicious utterance, with the probability that its text belongs to it first."""
-    head = ["probability that the text is spoken, utterance, reasons, text"] if found else []
-    tail = f"{directory}: {len(found)} of {n_utterances} utterances look as if something were wrong"
-    return "\n".join([*head, *map(str, found), tail])
+def suspicious_text(found: Sequence[Suspicious], n_utterances: int, directory: Path) -> str:
+    """Return the suspicious utterances, each with what mends it, and what can be said of the rest.
+
+    What has been corrected or left out since, for the next training, is only counted.
+    """
+    from asr.training.fit import verdict
+    from asr.training.task import CORRECTIONS, read_corrections
+
+    corrections = read_corrections(directory)
+    waiting = [s for s in found if s.utterance_id in corrections and not _is_said(s, corrections)]
+    lines = ["probability that the text is spoken, utterance, reasons, text, what is heard"] if found else []
+    for each in (s for s in found if s not in waiting):
+        lines += [str(each), *(f"       {command}" for command in mending(each, directory).values())]
+    if waiting:
+        lines.append(f"{len(waiting)} more are mended in {directory / CORRECTIONS}; run asr train again")
+    said = verdict(len(found), n_utterances)
+    return "\n".join([*lines, f"{directory}: {said or f'none of {n_utterances} utterances looks wrong'}"])
+
+
+def _is_said(row: Suspicious, corrections: Corrections) -> bool:
+    """Return whether an utterance was judged with the transcript that it has been given."""
+    return row.text.split() == list(corrections[row.utterance_id] or ())
+
+
+def mending(row: Suspicious, directory: Path) -> dict[str, str]:
+    """Return the commands that leave a suspicious utterance out of the next training, or correct it."""
+    command, name = f"asr validate {shlex.quote(str(directory))}", shlex.quote(row.utterance_id)
+    return {
+        "leave_out": f"{command} --leave-out {name}",
+        "correct": f"{command} --correct {name} {shlex.quote(row.heard or 'the true words')}",
+    }
 
 
 def _show_text(options: argparse.Namespace) -> int:
@@ -406,7 +439,9 @@ VERBS: Mapping[str, Verb] = {
             "--suspicious": {
                 "n_utterances": "how many were looked at",
                 "suspicious": "the worst first: `utterance_id`, `text`, `probability`, `reasons`, "
-                "`is_far_off`",
+                "`is_far_off`, `heard` (by who does not know the text), and the commands that mend it: "
+                "`leave_out`, `correct`",
+                "verdict": "what that says; empty if nothing looks wrong",
             },
             "--correct": {"corrections": "the words of each utterance by its id; null if it is left out"},
             "--show-text": {"changed": "of each `utterance`, `written`, `read`"},

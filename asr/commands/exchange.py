@@ -115,7 +115,7 @@ def export(
             path = _model(experiment, recognizer, Path(out))
     if corpus is None:
         return Exported(path, 0)
-    parts = read_parts(corpus, before=speakers_as_trained(experiment, recognizer.name))
+    parts = read_parts(corpus, before=speakers_as_trained(model_directory(Path(experiment), recognizer.name)))
     parts = {name: worded(part, recognizer.forms)[0] for name, part in parts.items()}
     with storage_errors(Path(out)):
         Path(out).mkdir(parents=True, exist_ok=True)

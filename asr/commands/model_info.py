@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 from acoustic.emissions.kinds import describe
 from acoustic.hmm.topology import base_phone
 from acoustic.ways import in_words
-from asr.corpora.amounts import Amount, DataRecord, read_data, said_duration
+from asr.corpora.amounts import Amount, read_data, said_duration
+from asr.errors import ExperimentError
 from asr.files import read_object, said_size
 from asr.formats.model_directories import DECODING, MODELS, model_directory
 from asr.recognizer import Recognizer
-from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
-from asr.store import STAGES, USED, name_of, read_used, stage_cpu_s
+from asr.reports.finished import Finished
+from asr.scoring.results import RESULTS, is_synthetic, read_results
 from asr.training.fit import SUSPICIOUS, read_suspicious
 from features.audio import audio_info
 
@@ -73,7 +75,7 @@ def info(
         "decoder": recognizer.decoder.config,
         "results": rows,
         "synthetic": None if root is None else is_synthetic(root),
-        "tested_cpu_s_per_s": _cpu_when_tested(root, recognizer.name, data, rows),
+        "tested_cpu_s_per_s": None if root is None else _cpu_when_tested(root, recognizer.name),
         "measured": None if measure is None else _measured(recognizer, Path(measure)),
     }
     described = describe(acoustic.emissions)
@@ -91,20 +93,11 @@ def _n_suspicious(root: Path) -> int | None:
     return len(read_suspicious(root)[0]) if path.is_file() else None
 
 
-def _cpu_when_tested(
-    root: Path | None, model: str, data: DataRecord | None, rows: Sequence[Result]
-) -> float | None:
-    """Return CPU seconds for a second of the test set and a grammar, without those for the cepstra."""
-    n_grammars = sum(row.split == "test" for row in rows)
-    if root is None or data is None or "test" not in data.amounts or not n_grammars:
-        return None
-    if not (root / USED).is_file():
-        return None
-    used = read_used(root).get(RESULTS)
-    stages = [stage for stage in (used.finished or () if used else ()) if name_of(stage) == f"test-{model}"]
-    cpu_s = sum(stage_cpu_s(root / STAGES / stage) for stage in stages)
-    seconds = 3600 * data.amounts["test"].hours * n_grammars
-    return round(cpu_s / seconds, 4) if cpu_s and seconds else None
+def _cpu_when_tested(root: Path, model: str) -> float | None:
+    """Return CPU seconds for a second of the test set and a grammar."""
+    with suppress(ExperimentError):  # its stages are gone
+        return Finished.read(root).decoding_cpu_s_per_s(model)
+    return None
 
 
 def _measured(recognizer: Recognizer, recording: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,10 @@ from asr.recipe import built_in_recipes, installed_recipes
 from asr.systems import SPARSITY_SIZES, SYSTEMS
 
 if TYPE_CHECKING:
+    from asr.reports.finished import ModelSize
     from asr.scoring.results import Result
 
+_CENTRED = ("pools", "forward")  # sections of ways whose number of centres can be chosen
 _ROW = (
     "`model`, `preset`, `split`, `grammar`, `word_accuracy`, `interval`, `words`, `substitutions`, "
     "`deletions`, `insertions`, `sentence_accuracy`, `utterances`, `incomplete`"
@@ -88,7 +91,7 @@ def _add_training_options(parser: argparse.ArgumentParser) -> None:
         help=f"one of {', '.join(SYSTEMS)}; may be repeated. npd and orols are the thesis's with --preset "
         "thesis, otherwise other names of pools. Also a plugin's name, gmmN with N Gaussians a state, or "
         "sklearn:module.Class, a classifier with predict_proba that a model file may hold (not SVC, trees or "
-        "nearest neighbours; any other name gets the list)",
+        "nearest neighbours; docs/plugins.md lists them)",
     )
     parser.add_argument(
         "--preset", choices=PRESETS, default="best", help="best (default), or as in the thesis"
@@ -154,7 +157,11 @@ def _run_train(options: argparse.Namespace) -> int:
             preset=options.preset,
             settings=settings_of(options),
         )
-    print_result(options, lambda: read_json(out / RESULTS), lambda: results_table(results, out))
+    print_result(
+        options,
+        lambda: {**read_json(out / RESULTS), "models": model_sizes(out)},
+        lambda: results_table(results, out),
+    )
     return 0
 
 
@@ -174,6 +181,48 @@ def _engine(options: argparse.Namespace) -> AbstractContextManager[None]:
     return running_on(options.workers, options.scheduler, options.cluster)
 
 
+def model_sizes(directory: Path) -> list[ModelSize]:
+    """Return what the models of an experiment cost; nothing where their stages are gone."""
+    from asr.errors import ExperimentError
+    from asr.reports.finished import Finished
+
+    try:
+        return list(Finished.read(directory).sizes.values())
+    except ExperimentError:
+        return []
+
+
+def format_sizes(sizes: Sequence[ModelSize], results: Sequence[Result], directory: Path) -> str:
+    """Return the word accuracy of each model beside what it costs, as a table in plain text."""
+    from acoustic.ways import WAYS
+    from asr.scoring.results import columns
+
+    known = [size for size in sizes if size.megabytes is not None]
+    if not known:
+        return ""
+    split = "test" if any(row.split == "test" for row in results) else "dev"
+    last = {row.model: row for row in results if row.split == split}  # with the last grammar, the default
+    head = ["model", f"{split} acc %", "centres", "MB", "training CPU s", "decoding CPU s per s"]
+    rows = [
+        [
+            size.model,
+            f"{last[size.model].word_accuracy:.2f}" if size.model in last else "–",
+            "–" if size.n_centers is None else f"{size.n_centers:,}",
+            f"{size.megabytes:.1f}",
+            "–" if size.training_cpu_s is None else f"{size.training_cpu_s:,.0f}",
+            "–" if size.decoding_cpu_s_per_s is None else f"{size.decoding_cpu_s_per_s:.3f}",
+        ]
+        for size in known
+    ]
+    grammars = ", ".join(dict.fromkeys(row.grammar for row in last.values()))
+    notes = [f"accuracy with {grammars}; centres of an SVM are its support vectors, of a GMM its Gaussians"]
+    sparse = [size.model for size in known if size.model in WAYS and WAYS[size.model].section in _CENTRED]
+    if sparse:
+        place = shlex.quote(str(directory))
+        notes.append(f"accuracy with fewer centres: asr sparsity {place} --model {sparse[0]}")
+    return "\n".join([*columns([head, *rows], "<>>>>>"), *notes])
+
+
 def results_table(results: Sequence[Result], directory: Path) -> str:
     """Return the table of an experiment's results, what its models are, and where the results lie."""
     from asr.formats.model_directories import MODELS, trained_in_words
@@ -182,6 +231,7 @@ def results_table(results: Sequence[Result], directory: Path) -> str:
     models = {row.model: directory / MODELS / row.model for row in results}
     blocks = [
         format_results(results, synthetic=is_synthetic(directory)),
+        format_sizes(model_sizes(directory), results, directory),
         "\n".join(f"{name}: {trained_in_words(place)}" for name, place in models.items() if place.is_dir()),
         str(directory / RESULTS),
     ]
@@ -355,6 +405,8 @@ VERBS: Mapping[str, Verb] = {
             "results": f"a row for each model, split and grammar: {_ROW}",
             "inputs": "stands for the recordings, transcripts and lexicon that all rows are of",
             "synthetic": "whether the recordings are not of people",
+            "models": "what each costs: `model`, `n_centers` (support vectors, Gaussians), `megabytes`, "
+            "`training_cpu_s`, `decoding_cpu_s_per_s` (of a second of test); null is not known",
         },
     ),
     "info": Verb(

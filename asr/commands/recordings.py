@@ -249,12 +249,12 @@ def align_corpus(
     from asr.corpora.speech_data import usable_cepstra
     from asr.corpora.wording import worded
     from asr.formats.aligned import aligned_utterance
-    from asr.formats.model_directories import speakers_as_trained
+    from asr.formats.model_directories import model_directory, speakers_as_trained
     from asr.recognizer import Recognizer
     from foundation.threads import parallel_map
 
     recognizer = Recognizer.load(experiment, model)
-    before = speakers_as_trained(experiment, model)
+    before = speakers_as_trained(model_directory(Path(experiment), model))
     speech, _ = worded(read_corpus(corpus, speakers, before), recognizer.forms)
     _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
@@ -401,7 +401,7 @@ def evaluate(
     recognizer = Recognizer.load(experiment, model, grammar)
     if reject is not None:
         recognizer = recognizer.sure(reject=reject)
-    before = speakers_as_trained(experiment, model)
+    before = speakers_as_trained(model_directory(Path(experiment), model))
     speech, _ = worded(read_corpus(corpus, speakers, before), recognizer.forms)
     if message := unknown_test_words_note([u.words for u in speech], recognizer.lexicon):
         logger.warning("%s", message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,15 @@ from acoustic.emissions.kinds import describe
 from acoustic.model import load_model
 from acoustic.ways import in_words, meant, note_on
 from asr.config import ExperimentConfig, known_keys, section_of, with_settings
+from asr.corpora.amounts import read_data
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import LOG, Experiment
 from asr.files import as_train_wrote, read_object, storage_errors, write_json
-from asr.formats.model_directories import SPARSITY
-from asr.progress import log_file, say
+from asr.formats.model_directories import MODELS, SPARSITY
+from asr.pipeline import pieces
+from asr.progress import log_file, say, whole
 from asr.recipe import is_known_recipe, load_recipe
-from asr.store import StageStore
+from asr.store import StageStore, Step
 from asr.systems import SPARSITY_SIZES, HybridSystem, find_system
 from asr.training.recognition import read_rows
 
@@ -77,11 +79,26 @@ def sparsity(
     model = meant(model, preset)
     if not isinstance(system, HybridSystem) or section_of(system) not in ("pools", "forward"):
         raise ConfigError(f'model "{model}" has no number of centres to change; expected pools, npd or orols')
+    of_model = read_data(out / MODELS / model)
+    if of_model is not None and of_model.preset != preset:
+        raise ConfigError(
+            f"{out}: its last training was one of the preset {preset}, {model} is of the preset "
+            f"{of_model.preset}, expected the same; train it once more with --model {model} --preset "
+            f"{of_model.preset}, which makes nothing again"
+        )
     store, first = StageStore(out), _recorded(out, record, recipe)
+    say(
+        f"{model} is trained with {', '.join(map(str, sizes))} centres, one after the other, and tuned on "
+        f"dev; what is done is kept; the log is {out / LOG}"
+    )
     with store.locked(), storage_errors(out), log_file(out / LOG), store.used.counted_for(out / SPARSITY):
         rows = tuple(_rows(first, store, model, system, sizes))
         write_json(out / SPARSITY, {"model": model, "rows": [asdict(row) for row in rows]})
-    _draw(rows, out / FIGURE)
+    if not _draw(rows, out / FIGURE):
+        say(
+            f"no {FIGURE}: matplotlib is not installed; run: pip install matplotlib, and this command again; "
+            "asr report shows the curve without it"
+        )
     return rows
 
 
@@ -143,18 +160,29 @@ def _rows(
             raise ExperimentError(f"{store.root}: the task has no dev set, expected one to score on")
         steps = run.steps({f"{model}-{n}": system}, learns_rejection=False)
         tuning = next(step for step in steps if step.name == f"tuning-{model}-{n}")
-        results = read_rows(run.path(tuning), found.grammars, model=model, preset="", split="dev")
+        needed = _behind(tuning)
+        n_utterances = {split: len(corpus) for split, corpus in found.corpora.items()}
+        missing = pieces(store.outlook(step for step in steps if step in needed), n_utterances)
+        with whole([replace(piece, says=f"{n} centres: {piece.says}") for piece in missing]):
+            path = run.path(tuning)
+        results = read_rows(path, found.grammars, model=model, preset="", split="dev")
         trained = load_model(run.path(tuning.made_from["model"]))
         what, of_pairs = in_words(describe(trained.emissions)), describe(uncombined(trained.emissions))
         for row in results:
             yield SparsityRow(n, of_pairs["centers"], row.grammar, row.word_accuracy, row.interval, what)
 
 
-def _draw(rows: Sequence[SparsityRow], path: Path) -> None:
+def _behind(step: Step) -> set[Step]:
+    """Return a step and all that it is made from."""
+    return {step}.union(*(_behind(given) for given in step.made_from.values()))
+
+
+def _draw(rows: Sequence[SparsityRow], path: Path) -> bool:
+    """Draw the curve, if that can be done."""
     try:
         from matplotlib.figure import Figure
     except ImportError:  # the picture is optional, the numbers are in the JSON
-        return
+        return False
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     for grammar in dict.fromkeys(row.grammar for row in rows):
@@ -164,3 +192,4 @@ def _draw(rows: Sequence[SparsityRow], path: Path) -> None:
     axes.set_xticks([r.n_centers for r in rows], labels=[str(r.n_centers) for r in rows], minor=False)
     axes.legend()
     figure.savefig(path, dpi=110, metadata={"Software": None})
+    return True

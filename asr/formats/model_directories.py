@@ -91,9 +91,9 @@ def model_directory(directory: Path, model: str | None) -> Path:
     return directory / MODELS / name
 
 
-def speakers_as_trained(experiment: str | Path, model: str | None) -> Speakers:
-    """Return who spoke in a model's training data as `asr train` was told, ``auto`` where it was not."""
-    data = read_data(model_directory(Path(experiment), model))
+def speakers_as_trained(directory: Path) -> Speakers:
+    """Return who spoke in the data of a model, given its own directory, as `asr train` was told."""
+    data = read_data(directory)
     return "auto" if data is None else data.speakers
 
 

@@ -47,6 +47,7 @@ from asr.training.learned_from import (
     choose_fitting,
     find_usable,
     judge_fit,
+    judge_others,
     learn_confidence,
     leave_out_fold,
 )
@@ -454,6 +455,7 @@ _KINDS: Mapping[Callable[..., Any], Kind] = {
     start_with_projection: Kind("GMM", "frames", _frames, is_shared=False),
     train_mixtures: Kind("GMM", "frames × passes × Gaussians", _passes),
     judge_fit: Kind("alignment", "frames × transcripts", _judged),
+    judge_others: Kind("alignment", "frames × transcripts", _judged),
     choose_fitting: Kind("alignment", "utterances", _utterances, is_shared=False),
     align_speech: Kind("alignment", "frames", _frames),
     find_units: Kind("alignment", "frames", _frames),

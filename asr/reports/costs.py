@@ -19,6 +19,7 @@ _HISTORY = "history.json"
 _GMM = re.compile(r"gmm-(?P<projection>[a-z]+)-(?P<size>\d+)(?:-(?P<splits>.+))?")
 _MOST_STAGES = 20  # by feel
 _MOST_SUSPICIOUS = 30  # by feel
+_FEWEST_TO_JUDGE = 50  # utterances, before that none is suspicious means anything; by feel
 
 
 def transcripts_section(chosen: Choice) -> Iterator[Section]:
@@ -30,20 +31,24 @@ def transcripts_section(chosen: Choice) -> Iterator[Section]:
     left_out = set(chosen.finished.left_out(chosen.model).ids)
     if not found:
         said = f"Of {n_utterances:,} training utterances none looks as if its text or sound were wrong."
+        if n_utterances < _FEWEST_TO_JUDGE:
+            said = f"{n_utterances:,} utterances: too few to tell whether a text is wrong. Listen to some."
         yield Section("transcripts", "Transcripts", said)
         return
+    heard = [getattr(each, "heard", None) for each in found]
     rows = tuple(
         (
             each.utterance_id,
             each.text,
+            *([other or "—"] if any(heard) else []),
             "; ".join(each.reasons),
             "—" if each.probability is None else f"{each.probability:.3f}",
             "no" if each.utterance_id in left_out else "yes",
         )
-        for each in found[:_MOST_SUSPICIOUS]
+        for each, other in list(zip(found, heard, strict=True))[:_MOST_SUSPICIOUS]
     )
     first, place = found[0], chosen.finished.typed
-    utterance, text = shlex.quote(first.utterance_id), shlex.quote(first.text)
+    utterance, text = shlex.quote(first.utterance_id), shlex.quote(heard[0] or first.text)
     more = f" Here are the first {len(rows)}." if len(found) > len(rows) else ""
     yield Section(
         "transcripts",
@@ -54,9 +59,12 @@ def transcripts_section(chosen: Choice) -> Iterator[Section]:
         tables=(
             Table(
                 "Suspicious utterances",
-                ("utterance", "text", "why", "probability of the text", "learned from"),
+                (
+                    *("utterance", "text", *(["heard"] if any(heard) else []), "why"),
+                    *("probability of the text", "learned from"),
+                ),
                 rows,
-                n_texts=3,
+                n_texts=3 + any(heard),
             ),
         ),
         command=f"asr validate {place} --correct {utterance} {text}\n"

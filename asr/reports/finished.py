@@ -187,17 +187,22 @@ class Finished:
             return ModelSize(model)
         n_bytes = sum(path.stat().st_size for path in place.iterdir() if path.is_file())
         behind = outputs_behind(self.all_stages, {f"recognizer-{model}"})
-        tested = [path for path in self.all_stages if name_of(path.name) == f"test-{model}"]
-        data, n_grammars = read_data(place), len(self.grammars("test", model))
-        heard_s = 3600 * data.amounts["test"].hours * n_grammars if data and "test" in data.amounts else 0.0
-        training, testing = (sum(map(stage_cpu_s, paths)) for paths in (behind, tested[-1:]))
         return ModelSize(
             model,
             n_centers_of(load_model(place)),
             round(n_bytes / 1e6, 2),
-            round(training, 1) or None,
-            round(testing / heard_s, 4) if testing and heard_s else None,
+            round(sum(map(stage_cpu_s, behind)), 1) or None,
+            self.decoding_cpu_s_per_s(model),
         )
+
+    def decoding_cpu_s_per_s(self, model: str) -> float | None:
+        """Return CPU seconds for a second of the test set and a grammar, without those for the cepstra."""
+        data, n_grammars = read_data(self.directory / MODELS / model), len(self.grammars("test", model))
+        if data is None or "test" not in data.amounts:
+            return None
+        tested = [path for path in self.all_stages if name_of(path.name) == f"test-{model}"]
+        cpu_s, heard_s = sum(map(stage_cpu_s, tested[-1:])), 3600 * data.amounts["test"].hours * n_grammars
+        return round(cpu_s / heard_s, 4) if cpu_s and heard_s else None
 
     def left_out(self, model: str) -> LeftOut:
         """Return the utterances of the training data that a model has not learned from."""

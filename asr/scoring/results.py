@@ -294,7 +294,7 @@ def format_contest(contestants: Sequence[Contestant], left_out: Mapping[str, str
     ]
     accuracy = contestants[0].accuracy
     lines = [
-        *_columns([head, *rows], "><<<>>>>>>"),
+        *columns([head, *rows], "><<<>>>>>>"),
         "",
         f"{_count(len(accuracy.utterances), 'utterance')} with {_count(accuracy.words, 'word')}, "
         "the same for all. Over 1: points more than the first, with interval and p by the paired "
@@ -395,7 +395,7 @@ def _speaker_lines(speakers: Iterable[SpeakerAccuracy]) -> list[str]:
         for s in speakers
     ]
     header = ["speaker", "accuracy", "words", "sub", "del", "ins", "correct utterances"]
-    return _columns([header, *rows], "<>>>>>>") if rows else []
+    return columns([header, *rows], "<>>>>>>") if rows else []
 
 
 def _confusion_lines(confusions: Sequence[Confusion], n_shown: int) -> list[str]:
@@ -404,10 +404,10 @@ def _confusion_lines(confusions: Sequence[Confusion], n_shown: int) -> list[str]
     ]
     n_hidden = len(confusions) - len(rows)
     hidden = [f"({n_hidden} more kinds of error)"] if rows and n_hidden else []
-    return [*_columns([["errors", "reference", "recognised"], *rows], "><<"), *hidden] if rows else []
+    return [*columns([["errors", "reference", "recognised"], *rows], "><<"), *hidden] if rows else []
 
 
-def _columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
+def columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
     """Return one line per row, each cell padded to the width of its column; a side is "<" or ">"."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     forms = [f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True)]

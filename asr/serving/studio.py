@@ -227,17 +227,5 @@ def check_place(experiment: Path, folder: Path) -> None:
 
 def command_line(experiment: Path, folder: Path) -> list[str]:
     """Return the arguments of ``asr`` that train on the takes."""
-    out = str(experiment.absolute())
-    return [
-        "train",
-        "folder",
-        "--corpus",
-        str(folder.absolute()),
-        "--out",
-        out,
-        "--model",
-        "pools",
-        "--speakers",
-        "one",
-        "-v",
-    ]
+    places = ["--corpus", str(folder.absolute()), "--out", str(experiment.absolute())]
+    return ["train", "folder", *places, "--model", "pools", "--speakers", "one", "-v"]

@@ -111,7 +111,7 @@ def pieces_of_corpus(
     recognizer: Recognizer, corpus: str | Path, directory: Path, *, with_backwards: bool = False
 ) -> list[Piece]:
     """Return the utterances of a transcribed corpus, on request once more played backwards."""
-    speech, _ = worded(read_corpus(corpus, before=speakers_as_trained(directory, None)), recognizer.forms)
+    speech, _ = worded(read_corpus(corpus, before=speakers_as_trained(directory)), recognizer.forms)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     if errors and not len(data.corpus):
         head = f"{corpus}: none of {len(errors)} recording(s) can be used, expected some; correct them"

@@ -1,25 +1,43 @@
 """How well the transcripts of a corpus fit their recordings, and which look as if something were wrong.
 
-Each utterance is aligned with its own transcript, and some of them with the transcripts of others that have
-about as many phones. From both groups a curve learns what margins (`acoustic.alignment`) words have that were
-not spoken.
+Who has learned a wrong transcript believes it. So each utterance is judged by a model that has not learned
+from it: the corpus is divided into folds, and for each a mixture model forgets the fold in a few passes of
+training without it (`hear_apart`). That model aligns the utterance with its transcript, and finds words for
+it without knowing the transcript; the measure is by how much the transcript scores less than those words. In
+hours of speech one utterance more or less is not noticed: there the model that has heard all judges, by the
+margins of words (`acoustic.alignment`).
+
+Some utterances are aligned with the transcripts of others that have about as many phones, too. From both
+groups a curve learns what transcripts score that were not spoken.
 
 A transcript is suspicious if it more probably does not belong to its recording than it does; it is far off if
-a hundred to one speak against it, or as many to one as the corpus has utterances if these are more.
+a hundred to one speak against it, or as many to one as the corpus has utterances if these are more; among
+fewer than fifty utterances, a thousand to one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from acoustic.alignment import Alignment, Margins, Segment, align, fit_curve, loop_scores, margins
+from acoustic.alignment import (
+    PRIOR_WRONG,
+    Alignment,
+    Margins,
+    Segment,
+    align,
+    fit_curve,
+    loop_scores,
+    margins,
+)
 from acoustic.errors import AlignmentError
+from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.graph import loop_graph, utterance_graph
+from acoustic.hmm.training import GmmConfig, train_stage
 from acoustic.model import AcousticModel
 from asr.corpora.speech_data import BLOCK_UTTERANCES, SpeechData
 from asr.corpora.utterances import Utterance
@@ -27,8 +45,11 @@ from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object, write_json
 from asr.formats.model_directories import FitCurves
 from asr.progress import progress_bar
+from asr.training.gmm import acoustic_model, gmm_hmm, start_flat, train_components, training_utterances
+from decoder.decoder import Decoder, DecoderConfig
+from decoder.grammars.grammar import WordLoop
 from decoder.lexicon import Lexicon
-from foundation.arrays import Floats, Reals
+from foundation.arrays import Floats, Reals, Singles
 from foundation.blocks import block_map
 from foundation.records import record_of
 
@@ -37,9 +58,21 @@ _MOST_WRONG = 4  # for each utterance; by feel
 # How many utterances of nearly the same number of phones a wrong transcript is drawn from; by feel.
 _N_NEAR = 25
 
+# Up to an hour, utterances are judged by models that have not learned from them; what it does at which size:
+# docs/results/suspicious.md.
+MOST_APART = 360_000
+_N_FOLDS, _FEW, _N_FOLDS_OF_FEW = 4, 200, 10  # few utterances need all there are to learn from; by feel
+_N_FORGETTING = 3  # passes of training without a fold; by feel
+_FRAMES_OF_GAUSSIAN = 60  # at least; by feel
+_FLOOR = 0.3  # of variances of a model of little speech; 0.1 and 0.01 find less (FSDD, 100 utterances)
+_WORD_PENALTY = -20.0  # of words that are found freely; by feel
+_MOST_WRONG_SHARE = 0.5  # of the transcripts, where models judge that have not learned from them; by feel
+TOO_FEW = 50  # utterances, below which the rest is not said to be right; by feel
+
 SUSPICIOUS = "suspicious.json"
 # Probability below which a transcript is not learned from; by feel, what it does: docs/results/suspicious.md.
 FAR_OFF = 0.01
+_FAR_OFF_OF_FEW = 0.001  # by feel
 _DOUBTFUL = 0.5  # by feel
 _LONG_S, _LONG_DEVIATIONS = 1.0, 6.0  # a word is too long only if both are passed
 _N_NAMED = 5  # by feel
@@ -56,12 +89,14 @@ class Heard:
     words : its own transcript
     alignment, right : with its own transcript; None where there is no path, or no word that is known
     wrong : words and margins of each of the others that could be aligned
+    freely : words that are heard without knowing the transcript; None where nobody has listened
     """
 
     words: Words
     alignment: Alignment | None
     right: Margins | None
     wrong: tuple[tuple[Words, Margins], ...]
+    freely: Words | None = None
 
 
 def hear(
@@ -75,21 +110,124 @@ def hear(
     """Return how well transcripts fit, of all utterances or of some that lie evenly in the corpus."""
     chosen = _evenly(len(data.corpus), n_utterances)
     frames = model.front_end.transformed(data.cepstra, data.speakers)
+    partners = _partners([u.words for u in data.corpus], lexicon, chosen)
+    return _hear(data, frames, model, lexicon, beam, chosen, partners)
+
+
+def hear_apart(
+    data: SpeechData,
+    model: AcousticModel,
+    lexicon: Lexicon,
+    config: GmmConfig,
+    others: SpeechData | None = None,
+) -> list[Heard]:
+    """Return how well all transcripts fit, each by a model that has not learned from it.
+
+    Parameters
+    ----------
+    data : what the model was trained on
+    model : mixtures; of little speech others with fewer Gaussians are trained in its place
+    lexicon : pronunciations
+    config : how mixtures are trained
+    others : utterances that the model was not trained on; given these, they are judged and not ``data``
+    """
+    n_frames = sum(data.n_frames)
+    if n_frames > MOST_APART:
+        return hear(data if others is None else others, model, lexicon, config.beam)
+    model, config = _of_size(data, model, lexicon, config)
+    known = [word for word in {w for u in data.corpus for w in u.words} if word in lexicon]
+    decoder = Decoder(
+        lexicon.restricted_to(known),
+        WordLoop(known),
+        model.topology,
+        DecoderConfig(word_penalty=_WORD_PENALTY, frame_shift_s=model.front_end.frame_shift_s),
+    )
+    judged = data if others is None else others
+    numbers = range(len(judged.corpus))
+    partners = _partners([u.words for u in judged.corpus], lexicon, numbers)
+    frames = model.front_end.transformed(judged.cepstra, judged.speakers)
+    if others is not None:
+        return _hear(others, frames, model, lexicon, config.beam, numbers, partners, decoder)
+    utterances = training_utterances(data, model.front_end, lexicon, model.topology)
+    found: dict[int, Heard] = {}
+    for fold in _folds(len(judged.corpus)):
+        rest = [utterances[n] for n in sorted(set(numbers).difference(fold))]
+        apart = acoustic_model(model.front_end, train_stage(gmm_hmm(model), rest, _N_FORGETTING, config))
+        heard = _hear(data, frames, apart, lexicon, config.beam, fold, partners, decoder)
+        found |= zip(fold, heard, strict=True)
+    return [found[n] for n in numbers]
+
+
+def _of_size(
+    data: SpeechData, model: AcousticModel, lexicon: Lexicon, config: GmmConfig
+) -> tuple[AcousticModel, GmmConfig]:
+    """Return the model, or one of as many Gaussians as there are frames for, and how to train it."""
+    most = sum(data.n_frames) / (_FRAMES_OF_GAUSSIAN * model.topology.n_states)
+    n_own = model.emissions.n_components if isinstance(model.emissions, GmmModel) else 1
+    if n_own <= most or n_own == 1:
+        return model, config
+    smaller = replace(config, variance_floor=max(config.variance_floor, _FLOOR))
+    found = start_flat(data, model.front_end, lexicon)
+    for stage, n_components in enumerate(config.mixtures):
+        if stage == 0 or n_components <= most:
+            n_iterations = config.iterations[min(stage, len(config.iterations) - 1)]
+            found, _ = train_components(data, found, lexicon, n_components, n_iterations, smaller)
+    return found, smaller
+
+
+def _folds(n: int) -> list[list[int]]:
+    """Return some numbers below n in random parts of about the same size."""
+    n_folds = min(_N_FOLDS_OF_FEW if n < _FEW else _N_FOLDS, n)
+    order = np.random.default_rng(0).permutation(n)
+    return [sorted(order[k::n_folds].tolist()) for k in range(n_folds)]
+
+
+def _hear(
+    data: SpeechData,
+    frames: Sequence[Singles],
+    model: AcousticModel,
+    lexicon: Lexicon,
+    beam: float,
+    chosen: Sequence[int],
+    partners: Mapping[int, Sequence[int]],
+    decoder: Decoder | None = None,
+) -> list[Heard]:
+    """Return how well some transcripts fit; with a decoder, beside the words that it finds."""
     texts, loop = [u.words for u in data.corpus], loop_graph(model.topology)
-    partners = _partners(texts, lexicon, chosen)
 
     def one(n: int) -> Heard:
         scores = model.scores(frames[n])
         of_loop = loop_scores(scores, loop, model.topology, beam)
-        alignment, right = _heard(scores, of_loop, texts[n], model, lexicon, beam)
-        others = [
-            (texts[k], _heard(scores, of_loop, texts[k], model, lexicon, beam)[1])
-            for k in partners.get(n, ())
-        ]
-        return Heard(texts[n], alignment, right, tuple((words, m) for words, m in others if m is not None))
+        freely = None if decoder is None else decoder.decode(scores).text
+        best = None if freely is None else _log_likelihood(scores, freely, model, lexicon, beam)
+
+        def fits(words: Words) -> tuple[Alignment | None, Margins | None]:
+            alignment, found = _heard(scores, of_loop, words, model, lexicon, beam)
+            if alignment is not None and found is not None and best is not None:
+                # A sum of T frames varies as √T; the outer root keeps what is far behind from deciding alone
+                # where the curve lies.
+                lead = max(best - alignment.log_likelihood, 0.0)
+                found = replace(found, behind=-float(np.sqrt(lead / np.sqrt(max(len(scores), 1)))))
+            return alignment, found
+
+        alignment, right = fits(texts[n])
+        others = [(texts[k], fits(texts[k])[1]) for k in partners.get(n, ())]
+        wrong = tuple((words, m) for words, m in others if m is not None)
+        return Heard(texts[n], alignment, right, wrong, freely)
 
     found = block_map(one, chosen, BLOCK_UTTERANCES, label="fit", names=data.corpus.ids.__getitem__)
     return list(progress_bar(found, len(chosen), "how well texts fit"))
+
+
+def _log_likelihood(
+    scores: Reals, words: Words, model: AcousticModel, lexicon: Lexicon, beam: float
+) -> float | None:
+    """Return that of the best path through some words; None if there is no path."""
+    try:
+        graph = utterance_graph(lexicon.spoken(words), model.topology)
+        return align(scores, graph, model.topology, beam=beam).log_likelihood
+    except AlignmentError:
+        return None
 
 
 def _heard(
@@ -114,8 +252,14 @@ def fit_curves(heard: Sequence[Heard]) -> FitCurves:
     wrong_words = _known(
         np.array([x for own, words, m in wrong for w, x in zip(words, m.words, strict=True) if w not in own])
     )
+    # Of few utterances nobody can tell how many are wrong.
+    is_apart = len(right) >= TOO_FEW and right[0].behind is not None
     return FitCurves(
-        fit_curve(np.array([m.utterance for m in right]), np.array([m.utterance for *_, m in wrong])),
+        fit_curve(
+            np.array([m.utterance for m in right]),
+            np.array([m.utterance for *_, m in wrong]),
+            most_wrong=_MOST_WRONG_SHARE if is_apart else PRIOR_WRONG,
+        ),
         fit_curve(right_words, wrong_words),
     )
 
@@ -163,6 +307,7 @@ class Suspicious:
     probability : that the text belongs to the recording; None if that cannot be told
     reasons : what is suspicious
     is_far_off : whether nothing should be learned from it
+    heard : the words that a recogniser finds that does not know the text; None where none has listened
     """
 
     utterance_id: str
@@ -170,10 +315,12 @@ class Suspicious:
     probability: float | None
     reasons: tuple[str, ...]
     is_far_off: bool
+    heard: str | None = None
 
     def __str__(self) -> str:
         shown = "  ?  " if self.probability is None else f"{self.probability:.3f}"
-        return f'{shown}  {self.utterance_id}: {"; ".join(self.reasons)}: "{self.text}"'
+        heard = "" if self.heard is None else f', heard "{self.heard}"'
+        return f'{shown}  {self.utterance_id}: {"; ".join(self.reasons)}: "{self.text}"{heard}'
 
 
 def find_suspicious(
@@ -194,7 +341,8 @@ def find_suspicious(
     frame_shift_s : seconds from one frame to the next
     """
     longest = _longest_for_phones([h.alignment for h in heard if h.alignment is not None])
-    far_off = min(FAR_OFF, 1 / max(len(heard), 1))  # in a large corpus something right is one in a hundred
+    # In a large corpus something right is one in a hundred; of few utterances each is needed.
+    far_off = min(FAR_OFF, 1 / max(len(heard), 1)) if len(heard) >= TOO_FEW else _FAR_OFF_OF_FEW
     found = []
     for utterance, h in zip(data.corpus, heard, strict=True):
         probability = _probability(h, curves)
@@ -205,8 +353,24 @@ def find_suspicious(
         if reasons:
             is_far_off = probability is not None and probability < far_off
             text = " ".join(utterance.written or utterance.words)
-            found.append(Suspicious(utterance.utterance_id, text, probability, tuple(reasons), is_far_off))
+            freely = None if h.freely is None else " ".join(h.freely)
+            row = Suspicious(utterance.utterance_id, text, probability, tuple(reasons), is_far_off, freely)
+            found.append(row)
+    return in_order(found)
+
+
+def in_order(found: Iterable[Suspicious]) -> list[Suspicious]:
+    """Return suspicious utterances, the worst first."""
     return sorted(found, key=lambda s: (1.0 if s.probability is None else s.probability, s.utterance_id))
+
+
+def verdict(n_found: int, n_utterances: int) -> str:
+    """Return what can be said of so many suspicious utterances among all; nothing where all look right."""
+    if not n_found:
+        few = f"{n_utterances} utterances are too few to tell which transcripts are wrong"
+        return few if n_utterances < TOO_FEW else ""
+    said = f"{n_found} of {n_utterances} utterances look wrong, in text or sound"
+    return f"{said}; too little speech to tell about the others" if n_utterances < TOO_FEW else said
 
 
 def write_suspicious(found: Sequence[Suspicious], n_utterances: int, directory: Path) -> None:

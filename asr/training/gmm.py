@@ -95,7 +95,7 @@ def start_flat(data: SpeechData, front_end: FrontEnd, lexicon: Lexicon) -> Acous
     has_noise = NOISE_WORD in data.corpus.vocabulary and NOISE_WORD not in lexicon
     topology = Topology.monophones(lexicon.phones, noise=has_noise)
     utterances = training_utterances(data, front_end, lexicon, topology)
-    return _acoustic_model(front_end, flat_start(topology, utterances))
+    return acoustic_model(front_end, flat_start(topology, utterances))
 
 
 def start_projected(
@@ -118,7 +118,7 @@ def start_projected(
     )
     front_end = replace(unprojected, projection=projection)
     frames = statics.map(projection.transform)
-    return _acoustic_model(front_end, start_from_labels(aligned.topology, frames, labels))
+    return acoustic_model(front_end, start_from_labels(aligned.topology, frames, labels))
 
 
 def train_components(
@@ -131,7 +131,7 @@ def train_components(
 ) -> tuple[AcousticModel, list[Progress]]:
     """Return the model after splitting to ``n_components`` and EM, and the course of its likelihood."""
     utterances = training_utterances(data, start.front_end, lexicon, start.topology)
-    model = _gmm_hmm(start)
+    model = gmm_hmm(start)
     if n_components > model.emissions.n_components:
         model = grow(model, n_components, config)
     history: list[Progress] = []
@@ -144,7 +144,7 @@ def train_components(
 
         model = train_stage(model, utterances, n_iterations, config, report=report)
     _log_history(history, len(utterances))
-    return _acoustic_model(start.front_end, model), history
+    return acoustic_model(start.front_end, model), history
 
 
 def training_utterances(
@@ -182,13 +182,15 @@ def align_data(
     return [None if isinstance(r, AlignmentError) else r for r in results], failures
 
 
-def _gmm_hmm(model: AcousticModel) -> GmmHmm:
+def gmm_hmm(model: AcousticModel) -> GmmHmm:
+    """Return the part of a model of mixtures that is trained."""
     if not isinstance(model.emissions, GmmModel):
         raise TypeError(f"expected a GMM to go on with, got {type(model.emissions).__name__}")
     return GmmHmm(model.topology, model.emissions, model.occupancy)
 
 
-def _acoustic_model(front_end: FrontEnd, model: GmmHmm) -> AcousticModel:
+def acoustic_model(front_end: FrontEnd, model: GmmHmm) -> AcousticModel:
+    """Return mixtures that were trained, with the front end of their frames."""
     return AcousticModel(front_end, model.topology, model.emissions, model.occupancy)
 
 

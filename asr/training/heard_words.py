@@ -8,8 +8,8 @@ the guesses.
 
 Without a lexicon, words are spelled by their letters, or each is a whole: a chain of states of its own, the
 longer the more time its takes need. Small models of both are trained on four fifths of the recordings and
-recognise the rest, five times. Words are wholes unless letters make clearly fewer errors: words with a few
-takes each are better learned so as a rule, the more takes the more (docs/results/whole_words.md).
+recognise the rest, five times; what makes fewer errors is taken, wholes where both make as many
+(docs/results/whole_words.md). The more takes, the better wholes are; the more letters words share, letters.
 """
 
 from __future__ import annotations
@@ -125,12 +125,11 @@ def choose_units(
                     held_out_errors(data, each, front_end, gmm) for each in (lexicon, letters)
                 )
             n_words = sum(len(u.spoken) for u in data.corpus)
-            if is_clearly_less(by_letters, wrong):
+            if by_letters < wrong:
                 lexicon = letters
                 said = f"letters: {by_letters} of {n_words} words held out are wrong, as wholes {wrong}"
             else:
                 said += f": {wrong} of {n_words} words held out are wrong, by letters {by_letters}"
-                said += ", which may be chance" * (by_letters < wrong)
             said += " (--set without_lexicon=letters or words decides it)"
     say(f"without a lexicon, words are learned as {said}")
     lexicon.write(directory / LEXICON)
@@ -166,15 +165,6 @@ def n_units_of(data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: f
     return {
         word: int(np.clip(round(s / UNIT_S), 1, MOST_UNITS)) for word, s in seconds.items() if word in lexicon
     }
-
-
-def is_clearly_less(n_errors: int, n_others: int) -> bool:
-    """Return whether some errors are fewer than others by more than two standard deviations of their sum.
-
-    >>> is_clearly_less(9, 18), is_clearly_less(1, 9)
-    (False, True)
-    """
-    return n_others - n_errors > 2 * float(np.sqrt(n_errors + n_others))
 
 
 def held_out_errors(data: SpeechData, lexicon: Lexicon, front_end: FrontEndConfig, gmm: GmmConfig) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+from acoustic.hmm.training import GmmConfig
 from acoustic.model import load_model
 from asr.corpora.problems import leave_out
 from asr.corpora.sound_faults import sound_faults, sounds
@@ -17,8 +19,17 @@ from asr.corpora.wording import (
     unknown_words,
     unknown_words_note,
 )
-from asr.formats.model_directories import save_curves
-from asr.training.fit import find_suspicious, fit_curves, hear, read_suspicious, write_suspicious
+from asr.formats.model_directories import FitCurves, load_curves, save_curves
+from asr.training.fit import (
+    TOO_FEW,
+    Heard,
+    find_suspicious,
+    fit_curves,
+    hear,
+    hear_apart,
+    read_suspicious,
+    write_suspicious,
+)
 from asr.training.speech import Speech, read_left_out, read_lexicon, read_speech, write_left_out
 from decoder.lexicon import Lexicon
 from foundation.errors import listed
@@ -100,11 +111,26 @@ def usable_for_training(
     return usable
 
 
-def judge_fit(directory: Path, speech: Speech, model: Path, *, beam: float, shift_s: float) -> None:
-    """Write which utterances are suspicious, by the alignment of a model, and how probable words are."""
-    data, trained = read_speech(speech), load_model(model)
-    heard = hear(data, trained, read_lexicon(speech), beam)
-    curves = fit_curves(heard)
+def judge_fit(directory: Path, speech: Speech, model: Path, *, gmm: GmmConfig, shift_s: float) -> None:
+    """Write which utterances are suspicious, and how probable words are, by who has not learned from them."""
+    data = read_speech(speech)
+    heard = hear_apart(data, load_model(model), read_lexicon(speech), gmm)
+    _write_judgement(directory, data, heard, fit_curves(heard), shift_s)
+
+
+def judge_others(
+    directory: Path, speech: Speech, others: Speech, model: Path, fit: Path, *, gmm: GmmConfig, shift_s: float
+) -> None:
+    """Write which utterances of a split are suspicious that nothing is learned from."""
+    data, lexicon = read_speech(others), read_lexicon(speech)
+    heard = hear_apart(read_speech(speech), load_model(model), lexicon, gmm, others=data)
+    curves = fit_curves(heard) if len(heard) >= TOO_FEW else load_curves(fit)
+    _write_judgement(directory, data, heard, curves, shift_s)
+
+
+def _write_judgement(
+    directory: Path, data: SpeechData, heard: Sequence[Heard], curves: FitCurves, shift_s: float
+) -> None:
     faults = sound_faults(sounds(data.corpus))
     save_curves(curves, directory)
     write_suspicious(find_suspicious(data, heard, curves, faults, shift_s), len(data.corpus), directory)

@@ -298,10 +298,13 @@ def why_letters(corpora: Mapping[str, Corpus], lexicon: Lexicon) -> str:
 
 
 def may_be_whole(found: Found, wanted: str) -> bool:
-    """Return whether there are words as wholes, or a choice: by what is wanted, ``auto`` leaves it open."""
-    if found.lexicon == "lexicon" or wanted == "auto":
-        return found.lexicon != "lexicon" and not found.why_letters
-    return wanted != found.lexicon or wanted == "words"
+    """Return whether there are words as wholes, or a choice: by what is wanted, ``auto`` leaves it open.
+
+    Words of commands that were recorded on the page are wholes already, if only by the number of letters.
+    """
+    if found.lexicon == "letters":
+        return wanted == "words" or (wanted == "auto" and not found.why_letters)
+    return found.lexicon == "words"
 
 
 def write_grammars(

@@ -71,6 +71,11 @@ def test_words_of_unknown_pronunciation_have_no_margin():
     assert found.utterance == Margins(np.array([-1.0])).utterance == -1.0
 
 
+def test_what_is_behind_the_words_heard_counts_for_the_utterance():
+    assert Margins(np.array([-1.0, -3.0])).utterance == -2.0
+    assert Margins(np.array([-1.0, -3.0]), behind=-7.5).utterance == -7.5
+
+
 def drawn(n=300, n_errors=0, seed=0):
     rng = np.random.default_rng(seed)
     right, wrong = -rng.gamma(2.0, 0.3, n), -2.0 - rng.gamma(4.0, 2.0, n)
@@ -94,6 +99,15 @@ def test_planted_errors_are_found_and_nothing_else():
     believed = fit_curve(right, wrong)(right)
     assert believed[9:].min() > 0.5
     assert np.count_nonzero(believed[:9] < 0.5) >= 7
+
+
+def test_the_share_of_errors_is_learned_up_to_a_limit():
+    # Where 16 % are wrong, the curve of an expected share of 3 % keeps more of them than one that learns it.
+    right, wrong = drawn(n_errors=48)
+    fixed, learned = (fit_curve(right, wrong, most_wrong=most)(right) for most in (0.0, 0.5))
+    assert 1 - learned.mean() == pytest.approx(48 / 300, abs=0.03)
+    assert np.count_nonzero(learned[:48] < 0.5) >= np.count_nonzero(fixed[:48] < 0.5) > 24
+    assert learned[48:].min() > 0.5
 
 
 def test_nothing_is_suspicious_where_nothing_is_wrong():

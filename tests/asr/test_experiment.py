@@ -381,8 +381,8 @@ class TestModelsAddUp:
         assert {row.model for row in rows} == {"gmm2"}
         (line,) = [text for text in caplog.messages if text.startswith("results of ")]
         assert line == (
-            "results of gmm1 go: they are of other recordings, transcripts or words than these, or of an "
-            "earlier version; train them again to compare them"
+            "results of gmm1 go: they are of other recordings, transcripts, words or splits than these, or "
+            "of an earlier version; train them again to compare them"
         )
         whys = {each.path.name: each.why for each in clean(out).found}
         assert whys["gmm1"] == "no row of the results is of this model"
@@ -617,7 +617,7 @@ class TestRefused:
         for options, message in (
             ({"models": ["gmm"]}, r'"gmm" has 8 Gaussians .* got 1, 2; train gmm1 or gmm2'),
             ({"models": ["gmn"]}, r'"gmn" is not known \(did you mean "gmm"\?\)'),
-            ({"models": ["gmm2"], "preset": "bst"}, r'preset "bst" is not known; expected one of: best'),
+            ({"models": ["gmm2"], "preset": "bst"}, r'preset "bst" is not known .*; expected one of: best'),
             (
                 {"models": ["gmm2"], "settings": (*settings, "context=3")},
                 r"--set front_end\.context: belongs to gmm-lda, and hybrids with .*; got gmm2, which",
@@ -654,10 +654,9 @@ class TestRefused:
             train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
         grammar.unlink()
         recording.write_bytes(recording.read_bytes()[:2000])
-        with pytest.raises(
-            AsrError, match=r"1 of 5 recordings of (dev|test) cannot be used(.|\n)*0\.wav: truncated"
-        ):
-            train("folder", corpus=corpus, out=out, models=["gmm2"], settings=settings)
+        stop = (*settings, "unusable=stop")
+        with pytest.raises(AsrError, match=r"1 of \d+ recordings of train cannot .*\n.*0\.wav: truncated"):
+            train("folder", corpus=corpus, out=out, models=["gmm2"], settings=stop)
         assert not any(name.startswith(("start", "gmm")) for name in stage_names(out))
 
     def test_grammar_without_its_file(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:

@@ -77,7 +77,7 @@ class TestOrder:
             "tuning-gmm",
             *on_both(ALIGNER),
             *("confidence-gmm", "grammars-dev", "recognizer-gmm", "test-gmm"),
-            "fit-8-dev",  # which utterances are suspicious
+            *("fit-8-dev", "judged-test"),  # which utterances are suspicious
         ]
 
     def test_of_npd(self, steps_of: Callable[..., list[Step]]) -> None:
@@ -98,7 +98,7 @@ class TestOrder:
             *warped[1::2],
             *on_both(HYBRID),
             "adapting-hybrid-pools-dev",
-            *("confidence-pools", "grammars-dev", "recognizer-pools", "test-pools"),
+            *("confidence-pools", "grammars-dev", "recognizer-pools", "test-pools", "judged-test"),
         ]
 
     def test_the_head_of_the_module_lists_them(self, steps_of: Callable[..., list[Step]]) -> None:
@@ -120,6 +120,7 @@ class TestOrder:
             *FITTING,
             *("units-phone", "choice-npd", "hybrid-npd"),
             *("tuning-npd", "confidence-npd", "recognizer-npd", "test-npd"),
+            *("judged-dev", "judged-test"),
         ]
 
     @pytest.mark.parametrize("models", [("gmm", "pools"), ("gmm-lda16-cmllr", "svm"), ("gmm16",)])

@@ -111,7 +111,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"normalize": "speakers"}, r'normalize is "speakers", expected one of: none, utterance'),
+            ({"normalize": "speakers"}, r'normalize is "speakers" .*, expected one of: none, utterance'),
             ({"projection": "pca"}, r'projection is "pca", expected one of: none, lda'),
             ({"context": -1}, r"context: expected at least 0, got -1"),
             ({"n_components": 0}, r"n_components: expected at least 1, got 0"),

@@ -181,7 +181,7 @@ def guessed_speakers(utterances: Sequence[Utterance]) -> dict[Path, str] | None:
         return None
     n_varied = sum(len({said[path] for path in paths}) > 1 for paths in groups.values())
     n_spoken = sum(_is_said(prefix, [said[path] for path in paths]) for prefix, paths in groups.items())
-    if 2 * n_varied <= len(groups) or 2 * n_spoken >= len(groups):
+    if 2 * n_varied <= len(groups) or 2 * n_spoken >= len(groups) or _tell_texts(said, groups):
         return None
     return {path: named[paths[0]] for paths in groups.values() for path in paths}
 
@@ -219,6 +219,14 @@ def speakers_of_files(files: Sequence[Path], speakers: Speakers) -> list[str]:
         return [ONE] * len(files)
     found = _told_by_names(files, speakers, None)
     return [found[file] for file in files]
+
+
+def _tell_texts(said: Mapping[Path, tuple[str, ...]], groups: Mapping[str, Sequence[Path]]) -> bool:
+    """Return whether texts are said again, but never under another beginning: these are of commands, say."""
+    times = Counter(said.values())
+    again = {text for text, n in times.items() if n > 1}
+    of_groups = [again.intersection(said[path] for path in paths) for paths in groups.values()]
+    return bool(again) and sum(map(len, of_groups)) == len(again)
 
 
 def _told_by_names(files: Collection[Path], speakers: Speakers, root: Path | None) -> dict[Path, str]:

@@ -93,7 +93,7 @@ function showResult() {
     return own.length ? own.filter(isRight).length / own.length : 1;
   };
   const weak = studio.prompts.filter((prompt) => share(prompt) < 0.75).sort((a, b) => share(a) - share(b));
-  const verdict = weak.length ? `; ${weak.slice(0, 2).map((prompt) => `“${prompt}”`).join(" and ")} ${weak.length > 1 ? "are" : "is"} weak` : n < heard.length ? ": good" : ": all right";
+  const verdict = weak.length ? `; ${weak.slice(0, 2).map((prompt) => `“${prompt}”`).join(" and ")} ${weak.length > 1 ? "are" : "is"} weak` : n < heard.length ? ": good" : "";
   $("verdict").textContent = `${n} of ${heard.length} recordings right${verdict}`;
   $("weak").replaceChildren(...weak.slice(0, 3).map((prompt) => {
     const item = element("li");

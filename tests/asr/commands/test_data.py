@@ -120,18 +120,36 @@ class TestColour:
 
 
 class TestSuspicious:
-    def test_listed_by_probability(self, run: Run, trained: Path, tmp_path: Path) -> None:
+    def test_of_few_utterances_nothing_is_called_right(self, run: Run, trained: Path) -> None:
         assert run("validate", trained, "--suspicious") == (
             0,
-            f"{trained}: 0 of 35 utterances look as if something were wrong\n",
+            f"{trained}: 40 utterances are too few to tell which transcripts are wrong\n",
             "",
         )
-        write_suspicious([Suspicious("u1", "A B", 0.25, ("text does not fit",), False)], 9, tmp_path)
-        _, out, _ = run("validate", tmp_path, "--suspicious")
-        assert out.splitlines()[1:] == [
-            '0.250  u1: text does not fit: "A B"',
-            f"{tmp_path}: 1 of 9 utterances look as if something were wrong",
+
+    def test_listed_by_probability(self, run: Run, tmp_path: Path) -> None:
+        rows = [
+            Suspicious("u1", "A B", 0.25, ("text does not fit",), False, "C D"),
+            Suspicious("u2", "A", 0.4, ("text does not fit",), False, ""),
         ]
+        write_suspicious(rows, 90, tmp_path)
+        _, out, _ = run("validate", tmp_path, "--suspicious")
+        command = f"       asr validate {tmp_path}"
+        assert out.splitlines()[1:] == [
+            '0.250  u1: text does not fit: "A B", heard "C D"',
+            f"{command} --leave-out u1",
+            f"{command} --correct u1 'C D'",
+            '0.400  u2: text does not fit: "A", heard ""',
+            f"{command} --leave-out u2",
+            f"{command} --correct u2 'the true words'",
+            f"{tmp_path}: 2 of 90 utterances look wrong, in text or sound",
+        ]
+        (tmp_path / "corrections.txt").write_text("u1\nu2 A\n")
+        _, out, _ = run("validate", tmp_path, "--suspicious")
+        assert [line for line in out.splitlines()[1:] if "u1" in line] == []
+        assert f"1 more are mended in {tmp_path / 'corrections.txt'}; run asr train again" in out
+        write_suspicious([], 90, tmp_path)
+        assert "none of 90 utterances looks wrong" in run("validate", tmp_path, "--suspicious")[1]
 
     def test_a_directory_without_a_list(self, run: Run, one_error: OneError, tones: Path) -> None:
         assert "no suspicious.json in it" in one_error(run("validate", tones, "--suspicious"))

@@ -92,8 +92,10 @@ def test_each_shape_is_as_the_page_says(printed: Printed, trained: Path, tones: 
 def test_train_and_sweep_print_their_results(
     printed: Printed, trained: Path, train_arguments: list[str], tmp_path: Path
 ) -> None:
-    assert printed(*train_arguments, "--out", trained) == json.loads((trained / "results.json").read_text())
-    assert set(SHAPES["train"]) == {"results", "inputs", "synthetic"}
+    record = printed(*train_arguments, "--out", trained)
+    assert [cost["model"] for cost in record.pop("models")] == ["gmm2"]
+    assert record == json.loads((trained / "results.json").read_text())
+    assert set(SHAPES["train"]) == {"results", "inputs", "synthetic", "models"}
     out = tmp_path / "exp"
     shutil.copytree(trained / "stages", out / "stages")
     arguments = ["sweep", *train_arguments[1:], "--out", out, "--set", "grammars=loop;bigram"]

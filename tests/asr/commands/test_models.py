@@ -11,12 +11,13 @@ import pytest
 
 from asr import train
 from asr.cli import main
-from asr.commands.models import results_table
+from asr.commands.models import format_sizes, results_table
 from asr.commands.sparsity import SparsityRow, format_sparsity, sparsity
 from asr.errors import CorpusError
 from asr.experiment import Experiment
 from asr.recipe import built_in_recipes
-from asr.scoring.results import read_results
+from asr.reports.finished import ModelSize
+from asr.scoring.results import Result, read_results
 from asr.store import StageStore
 from asr.systems import PRESETS, SYSTEMS
 
@@ -66,7 +67,7 @@ Handed = Callable[[str, str], tuple[tuple[object, ...], dict[str, object]]]
             "report e",
             "report",
             (Path("e"),),
-            {"model": None, "out": None, "split": None, "utterances": 100, "audio": None},
+            {"model": None, "out": None, "split": None, "utterances": None, "audio": None},
         ),
         (
             "report e --model m --out x.html --split dev --utterances 7 --audio beside",
@@ -116,6 +117,40 @@ def test_the_table_of_a_training(
     monkeypatch.setattr("asr.commands.models.train", lambda *given, **named: rows)
     assert main(["train", "folder", "--out", str(trained)]) == 0
     assert capsys.readouterr().out == results_table(rows, trained) + "\n"
+    assert main(["train", "folder", "--out", str(trained), "--json"]) == 0
+    (cost,) = json.loads(capsys.readouterr().out)["models"]
+    assert (cost["model"], cost["n_centers"]) == ("gmm2", 36)  # 18 states of two Gaussians
+    n_bytes = sum(path.stat().st_size for path in (trained / "models" / "gmm2").iterdir())
+    assert cost["megabytes"] == pytest.approx(n_bytes / 1e6, abs=0.006)
+    assert 0 < cost["decoding_cpu_s_per_s"] < 1
+    seconds = [json.loads(p.read_text())["seconds"]["cpu"] for p in trained.glob("stages/*/stage.json")]
+    assert 0.5 * sum(seconds) < cost["training_cpu_s"] < sum(seconds)  # tests and reports are no training
+
+
+def test_accuracy_stands_beside_size_in_a_hundred_columns() -> None:
+    def row(model: str, split: str, accuracy: float) -> Result:
+        bounds = (accuracy - 1, accuracy + 1)
+        return Result(model, "best", split, "loop", accuracy, 1, 2, 3, 773, bounds, 70.0, 130, 0)
+
+    sizes = [
+        ModelSize("gmm", 793, 0.59, 37.2, 0.0009),
+        ModelSize("svm", 27_338, 77.5, 12_345.0, None),
+        ModelSize("gone"),
+        ModelSize("npd", 5_100, 1.2, None, 0.0113),
+    ]
+    rows = [row(s.model, split, a) for s in sizes for split, a in (("dev", 90.0), ("test", 96.28))]
+    lines = format_sizes(sizes, rows, Path("exp/mine")).splitlines()
+    assert [line.split() for line in lines[1:4]] == [
+        ["gmm", "96.28", "793", "0.6", "37", "0.001"],
+        ["svm", "96.28", "27,338", "77.5", "12,345", "–"],
+        ["npd", "96.28", "5,100", "1.2", "–", "0.011"],
+    ]
+    assert lines[0].split("  ")[0] == "model"
+    assert "accuracy with loop; centres of an SVM are its support vectors, of a GMM its Gaussians" in lines
+    assert lines[-1] == "accuracy with fewer centres: asr sparsity exp/mine --model npd"
+    assert max(map(len, lines)) <= 100
+    assert format_sizes(sizes[2:3], rows, Path("exp/mine")) == ""
+    assert "asr sparsity" not in format_sizes(sizes[:2], rows, Path("exp/mine"))
 
 
 class TestTrain:
@@ -166,9 +201,14 @@ class TestTrain:
         rows = read_results(Path("exp/corpus"))
         assert rows == train("folder", corpus=tones, out="again", models=["gmm2"], settings=settings)
         # The same once more is the same experiment; another corpus of that name is not.
-        assert run("train", tones, *options)[0] == 0
+        link = tmp_path / "link"
+        link.symlink_to(tones.parent)
+        assert run("train", link / tones.name, *options)[0] == 0
         line = one_error(run("train", tmp_path / "a" / tones.name, *options))
-        assert f"{Path('exp/corpus')}: holds an experiment of {tones}, expected a new place or" in line
+        assert (
+            f"{Path('exp/corpus')}: holds an experiment of {link / tones.name}, expected a new place or"
+            in line
+        )
         assert "choose another with --out" in line
         assert one_error(run("train", "exp/corpus")).startswith("asr: exp/corpus: an experiment, expected")
         Path("exp/an4").mkdir()
@@ -195,14 +235,19 @@ class TestTrain:
         line = one_error(run(*train_arguments, "--out", tmp_path / "exp"))
         assert f"{tmp_path / 'exp'}/stages: Not a directory; expected to read and write there" in line
 
-    def test_table(self, run: Run, train_arguments: list[str], trained: Path) -> None:
+    def test_table(self, run: Run, train_arguments: list[str], trained: Path, tmp_path: Path) -> None:
         code, out, errors = run(*train_arguments, "--out", trained)
         assert code == 0
-        first, what, *amounts = errors.splitlines()
+        assert errors == f"{trained}: gmm2 is already done, with this corpus and these options\n"
+        _, _, errors = run(*train_arguments, "--out", tmp_path / "new")
+        first, what, *steps = errors.splitlines()
         assert re.fullmatch(r"gmm\S*: Gaussian mixtures, up to \d a state", what)
         assert re.fullmatch(r"gmm\S* by the recipe \w+; the log is .*log\.txt", first)
-        assert str(trained) in first
-        assert {line.split(":")[0] for line in amounts} == {"train", "dev", "test"}
+        assert str(tmp_path / "new") in first
+        assert {"train", "dev", "test"} <= {line.split(":")[0] for line in steps}
+        assert {"learning Gaussians of phones", "tuning weights on dev"} <= {s.split(";")[0] for s in steps}
+        assert steps[-1].startswith("done in ")
+        assert len(steps) < 20
         assert out.startswith("model  grammar  split  words  word acc %  95 % interval")
         assert out.rstrip().endswith(str(trained / "results.json"))
 
@@ -362,7 +407,7 @@ Refused = Callable[[str], str]
                 "model": None,
                 "out": None,
                 "split": None,
-                "utterances": 100,
+                "utterances": None,
                 "audio": None,
                 "experiment": Path("e"),
             },

@@ -8,6 +8,7 @@ import pytest
 from asr import sparsity
 from asr.commands.sparsity import SparsityRow, config_of, format_sparsity
 from asr.config import ExperimentConfig, with_preset, with_settings
+from asr.corpora.amounts import Amount, DataRecord, write_data
 from asr.errors import AsrError, ConfigError, ExperimentError
 from asr.files import as_plain
 from asr.recipe import built_in_recipes, load_recipe
@@ -58,6 +59,19 @@ def test_an_experiment_is_needed(tmp_path: Path) -> None:
         sparsity(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"config": as_plain(ExperimentConfig())}))
     with pytest.raises(ExperimentError, match=r"config\.json: no 'recipe'; run asr train again"):
+        sparsity(tmp_path)
+
+
+def test_a_model_of_another_preset_than_the_last_training(tmp_path: Path) -> None:
+    """What ``config.json`` holds is not how it was trained."""
+    (tmp_path / "config.json").write_text(json.dumps({"preset": "thesis"}))
+    (tmp_path / "models/pools").mkdir(parents=True)
+    write_data(
+        DataRecord("folder", "best", {"train": Amount(1, 2, 3, 3, 4)}, ("train",)), tmp_path / "models/pools"
+    )
+    with pytest.raises(
+        ConfigError, match=r"pools is of the preset best, .* --model pools --preset best, which"
+    ):
         sparsity(tmp_path)
 
 

@@ -67,6 +67,8 @@ class TestRefused:
         [
             ("kind = ", "cannot be read .* expected TOML with kind, jobs"),
             ('kind = "slurmm"\njobs = 2', "expected kind .one of local, slurm.* got kind 'slurmm', jobs 2"),
+            ('kind = "SLURM"\njobs = 2', 'jobs 2 .did you mean "slurm"'),
+            ('kind = "local"\njob = 2', 'jobs None, unknown job .did you mean "jobs"'),
             ('kind = "local"', "got kind 'local', jobs None"),
             ('kind = "local"\njobs = 0', "got kind 'local', jobs 0"),
             ('kind = "local"\njobs = true', "jobs True"),

@@ -64,7 +64,7 @@ class TestNames:
         assert sorted(GRAMMARS) == sorted(get_args(GrammarName))
 
     def test_another_name(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match=r'grammar "fourgram" is not known; expected one of: loop, uni'):
+        with pytest.raises(ConfigError, match=r'grammar "fourgram" is not known .*; expected one of: loop'):
             read_grammar("fourgram", tmp_path, LEXICON)
 
 

@@ -253,4 +253,6 @@ def test_only_experiments_on_the_takes_are_trained_again(tmp_path: Path) -> None
     check_place(experiment, folder)
     with pytest.raises(ConfigError, match="lies in the corpus"):
         check_place(folder / "exp", folder)
-    assert command_line(experiment, folder)[:4] == ["train", "folder", "--corpus", str(folder)]
+    arguments = command_line(experiment, folder)
+    assert arguments[:4] == ["train", "folder", "--corpus", str(folder)]
+    assert "--speakers one" in " ".join(arguments)  # takes are one person's

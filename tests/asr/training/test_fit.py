@@ -7,11 +7,22 @@ import numpy as np
 import pytest
 
 from acoustic.alignment import FitCurve, Margins
+from acoustic.hmm.training import GmmConfig
 from asr import Recognizer
 from asr.corpora.corpus import Corpus, read_corpus
 from asr.corpora.speech_data import SpeechData, compute_cepstra
 from asr.formats.model_directories import FitCurves, load_curves, save_curves
-from asr.training.fit import Heard, _partners, fit_curves, hear, n_wrong_each
+from asr.training.fit import (
+    TOO_FEW,
+    Heard,
+    _partners,
+    find_suspicious,
+    fit_curves,
+    hear,
+    hear_apart,
+    n_wrong_each,
+    verdict,
+)
 from decoder.lexicon import Lexicon
 
 
@@ -92,3 +103,55 @@ def test_partners_are_others_however_often_a_text_is_repeated() -> None:
 )
 def test_six_hundred_wrong_transcripts_at_most_four_each(n: int, each: int) -> None:
     assert n_wrong_each(n) == each
+
+
+@pytest.fixture(scope="module")
+def spoilt(many_tones: Path, recognizer: Recognizer) -> tuple[SpeechData, set[str]]:
+    """Return sixty utterances, four of which have another transcript, and the ids of these."""
+    corpus = Corpus(read_corpus(many_tones).utterances[::3][:60])
+    wrong = corpus.utterances[5::15]
+    others = {u.utterance_id: ("SUS", "SUS") if u.words[0] != "SUS" else ("MAUI", "ASA") for u in wrong}
+    changed = Corpus(tuple(replace(u, words=others.get(u.utterance_id, u.words)) for u in corpus))
+    return compute_cepstra(changed, recognizer.model.front_end.config), set(others)
+
+
+class TestApart:
+    """Models that have not learned from an utterance judge it; who has learned a wrong text believes it."""
+
+    def test_wrong_transcripts_are_found_and_nothing_else(
+        self, spoilt: tuple[SpeechData, set[str]], recognizer: Recognizer
+    ) -> None:
+        data, wrong = spoilt
+        heard = hear_apart(data, recognizer.model, recognizer.lexicon, GmmConfig(mixtures=(1, 2)))
+        found = find_suspicious(data, heard, fit_curves(heard), {}, 0.01)
+        assert {s.utterance_id for s in found if "text does not fit" in s.reasons[0]} == wrong
+        truth = {u.utterance_id: " ".join(u.words) for u in data.corpus}
+        assert all(s.text == truth[s.utterance_id] != s.heard for s in found)
+
+    def test_others_are_judged_by_what_was_learned_from_all(
+        self, spoilt: tuple[SpeechData, set[str]], recognizer: Recognizer
+    ) -> None:
+        data, wrong = spoilt
+        learned_from, others = data.without(wrong), data.without(set(data.corpus.ids) - wrong)
+        config = GmmConfig(mixtures=(1, 2))
+        heard = hear_apart(learned_from, recognizer.model, recognizer.lexicon, config, others=others)
+        assert [h.words for h in heard] == [u.words for u in others.corpus]
+        curves = fit_curves(hear_apart(learned_from, recognizer.model, recognizer.lexicon, config))
+        assert max(float(curves.utterance(h.right.utterance)) for h in heard) < 0.5  # type: ignore[misc, union-attr]
+
+
+@pytest.mark.parametrize(
+    ("n_found", "n", "said"),
+    [
+        (0, TOO_FEW - 1, "49 utterances are too few to tell which transcripts are wrong"),
+        (
+            1,
+            26,
+            "1 of 26 utterances look wrong, in text or sound; too little speech to tell about the others",
+        ),
+        (0, TOO_FEW, ""),
+        (3, 853, "3 of 853 utterances look wrong, in text or sound"),
+    ],
+)
+def test_of_few_utterances_nothing_is_called_right(n_found: int, n: int, said: str) -> None:
+    assert verdict(n_found, n) == said

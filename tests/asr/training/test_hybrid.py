@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,7 +35,7 @@ CHECKED = "speaker 1/2.wav"
 def hybrids(tones: Path, trained: Path, settings: tuple[str, ...], tmp_path_factory) -> Path:
     """Return an experiment with three hybrids of phones in context."""
     out = tmp_path_factory.mktemp("hybrids") / "exp"
-    shutil.copytree(trained, out)
+    shutil.copytree(trained / "stages", out / "stages")
     options = (*settings, *SMALL, "hybrid.units=context", "hybrid.warps=0.95,1.05")
     models = ["pools", "krls", "sklearn:discriminant_analysis.LinearDiscriminantAnalysis"]
     train("folder", corpus=tones, out=out, models=models, settings=options)
@@ -80,7 +81,7 @@ def test_contexts_may_reach_across_words(
     tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path
 ) -> None:
     out = tmp_path / "exp"
-    shutil.copytree(trained, out)
+    shutil.copytree(trained / "stages", out / "stages")
     options = (*settings, *SMALL, "hybrid.warps=", "hybrid.units=cross-word")
     train("folder", corpus=tones, out=out, models=["pools"], settings=options)
     recognizer = Recognizer.load(out)
@@ -161,7 +162,7 @@ def test_frames_are_adapted_to_the_speaker(hybrids: Path, tones: Path) -> None:
 
 def test_a_gmm_may_adapt_too(tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path) -> None:
     out = tmp_path / "exp"
-    shutil.copytree(trained, out)
+    shutil.copytree(trained / "stages", out / "stages")
     train("folder", corpus=tones, out=out, models=["gmm2-cmllr"], settings=settings)
     plain, adapting = Recognizer.load(trained), Recognizer.load(out, "gmm2-cmllr")
     assert plain.first_pass is None
@@ -185,7 +186,7 @@ def test_adaptation_without_projection_or_mixtures(
     tones: Path, trained: Path, settings: tuple[str, ...], tmp_path: Path
 ) -> None:
     out = tmp_path / "exp"
-    shutil.copytree(trained, out)
+    shutil.copytree(trained / "stages", out / "stages")
     options = (*settings, *SMALL, "hybrid.warps=", "hybrid.input_projection=none", "hybrid.gmm_weight=0")
     train("folder", corpus=tones, out=out, models=["pools"], settings=options)
     recognizer = Recognizer.load(out)
@@ -219,11 +220,21 @@ def test_adaptation_may_be_left_out(
 
 
 def test_sparsity_trains_every_size_and_goes_on(
-    hybrids: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    hybrids: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "exp"
     shutil.copytree(hybrids, out)
-    rows = sparsity(out, sizes=[2, 10])
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # not installed
+    with caplog.at_level("INFO", "asr.progress"):
+        rows = sparsity(out, sizes=[2, 10])
+    first, *steps, missing = caplog.messages
+    assert first.startswith("pools is trained with 2, 10 centres, one after the other, and tuned on dev; ")
+    assert [line for line in steps if line.startswith("10 centres: choosing centres for pairs of states; ")]
+    assert missing.startswith("no sparsity.png: matplotlib is not installed; run: pip install matplotlib")
     assert [row.n_centers for row in rows] == [2, 2, 10, 10]
     assert rows[0].distinct_centers < rows[2].distinct_centers
     assert rows[2].word_accuracy >= 90
