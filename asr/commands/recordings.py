@@ -410,7 +410,8 @@ def evaluate(
     data, errors = usable_cepstra(speech, config, tells_silences=True)
     if known := trained_by(model_directory(Path(experiment), model), data.corpus.ids):
         logger.warning(
-            "%d of these %d utterances trained this model (by their ids): this is not a test",
+            "%s: %d of these %d utterances trained this model (by their ids): this is not a test",
+            experiment,
             len(known),
             len(data.corpus),
         )
