@@ -13,13 +13,12 @@ from asr.files import as_stage_wrote, as_train_wrote, read_json
 from asr.reports.finished import Choice, Finished
 from asr.reports.page import Chart, Section, Table, percent, plot_of, seconds
 from asr.store import RECORD
-from asr.training.fit import SUSPICIOUS, read_suspicious
+from asr.training.fit import SUSPICIOUS, read_suspicious, verdict
 
 _HISTORY = "history.json"
 _GMM = re.compile(r"gmm-(?P<projection>[a-z]+)-(?P<size>\d+)(?:-(?P<splits>.+))?")
 _MOST_STAGES = 20  # by feel
 _MOST_SUSPICIOUS = 30  # by feel
-_FEWEST_TO_JUDGE = 50  # utterances, before that none is suspicious means anything; by feel
 
 
 def transcripts_section(chosen: Choice) -> Iterator[Section]:
@@ -29,13 +28,11 @@ def transcripts_section(chosen: Choice) -> Iterator[Section]:
         return
     found, n_utterances = read_suspicious(directory)
     left_out = set(chosen.finished.left_out(chosen.model).ids)
+    said = verdict(len(found), n_utterances) or f"Of {n_utterances:,} utterances none looks wrong"
     if not found:
-        said = f"Of {n_utterances:,} training utterances none looks as if its text or sound were wrong."
-        if n_utterances < _FEWEST_TO_JUDGE:
-            said = f"{n_utterances:,} utterances: too few to tell whether a text is wrong. Listen to some."
-        yield Section("transcripts", "Transcripts", said)
+        yield Section("transcripts", "Transcripts", f"{said}. Listen to some.")
         return
-    heard = [getattr(each, "heard", None) for each in found]
+    heard = [each.heard for each in found]
     rows = tuple(
         (
             each.utterance_id,
@@ -53,7 +50,7 @@ def transcripts_section(chosen: Choice) -> Iterator[Section]:
     yield Section(
         "transcripts",
         "Transcripts",
-        f"{len(found)} of {n_utterances:,} training utterances look as if text or sound were wrong.{more} "
+        f"{said}.{more} "
         "Listen to them. Then say what was spoken, or leave them out, and train again; the corpus itself is "
         "not touched. For the first of them, one of:",
         tables=(

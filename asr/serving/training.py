@@ -27,7 +27,7 @@ from foundation.errors import AsrError
 logger = logging.getLogger(__name__)
 
 Status = Literal["idle", "running", "done", "failed", "cancelled"]
-EXPECTED_STAGES = 39  # of a training of pools on a folder with dev and test; later ones are the longer
+EXPECTED_STAGES = 87  # of a training of pools on takes of commands, with folds; later ones are the longer
 PATIENCE_S = 8.0  # for a training that is cancelled to end by itself; by feel
 CLEANING_S = 5.0  # within which it cleans up after the signal; by feel
 KEPT_LINES = 30  # by feel
@@ -50,6 +50,7 @@ STEPS = (
     ("adapting", "Learning to tell the sounds apart"),
     ("tuning", "Weighing sounds against sentences"),
     ("confidence", "Weighing sounds against sentences"),
+    ("heard", "Learning what is none of the commands"),
     ("recognizer", "Putting the recogniser together"),
     ("test", "Testing it on takes it has not heard"),
 )

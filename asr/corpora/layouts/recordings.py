@@ -118,12 +118,13 @@ def with_speakers(
     parts : utterances by split, the speaker `NOBODY_SAYS` where it is not known
     speakers : ``auto`` keeps known speakers and decides on the others; all else overrules what is known
     root : directory of the corpus, below which folders are speakers
-    before : what was said of another corpus, where nothing is known of this one
+    before : what was said of another corpus, where nothing is known of this one and its names allow it
     """
     every = [u for part in parts.values() for u in part]
-    if speakers == "auto" and every and all(u.speaker == NOBODY_SAYS for u in every):
-        speakers = before
     names = recording_names(every)
+    is_unknown = bool(every) and all(u.speaker == NOBODY_SAYS for u in every)
+    if speakers == "auto" and is_unknown and _is_shown(before, names, root):
+        speakers = before
     note = ""
     if speakers == "auto":
         speaker_of, note = _found_or_assumed(every, names)
@@ -142,6 +143,16 @@ def with_speakers(
         for split, part in parts.items()
     }
     return found, note
+
+
+def _is_shown(speakers: Speakers, files: Collection[Path], root: Path) -> bool:
+    """Return whether recordings can be told apart as was said of others."""
+    if speakers in ("folders", "prefix"):
+        try:
+            _told_by_names(files, speakers, root)
+        except CorpusError:
+            return False
+    return True
 
 
 def _found_or_assumed(

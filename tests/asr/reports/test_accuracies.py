@@ -184,11 +184,11 @@ def test_what_it_learned_from_and_what_was_left_out(chosen: Choice, monkeypatch:
     learned, left_out = learned_from(chosen)
     assert re.match(r"Learned on \d+ \w+ 20\d\d from corpus: train, \d+ seconds of 6 speaker", learned)
     assert left_out == "Of 35 utterances none was left out."
-    some = LeftOut(("train", "dev"), ("u1", "u2"), 1, 35)
+    some = LeftOut(("train", "dev"), ("u1", "u2"), 1, 35, ("u7",))
     monkeypatch.setattr(Finished, "left_out", lambda self, model: some)
     assert learned_from(chosen)[1] == (
-        "Of 35 utterances left out: 2 whose text is not what is heard, or in no known words (u1, u2) "
-        "and 1 that cannot be read."
+        "Of 35 utterances left out: 2 whose text is not what is heard, or in no known words (u1, u2), "
+        "1 by hand (u7) and 1 that cannot be read."
     )
 
 
@@ -202,19 +202,21 @@ def test_suspicious_transcripts_have_commands_that_mend_them(compared: Path, tmp
         (section,) = transcripts_section(chosen)
         return section
 
-    assert section(40).intro == "40 utterances: too few to tell whether a text is wrong. Listen to some."
-    assert section(400).intro.startswith("Of 400 training utterances none looks")
-    wrong = Suspicious("u 7", "go left", 0.0031, ("text does not fit",), True)
+    assert section(40).intro == (
+        "40 utterances are too few to tell which transcripts are wrong. Listen to some."
+    )
+    assert section(400).intro.startswith("Of 400 utterances none looks wrong")
+    wrong = Suspicious("u 7", "go left", 0.0031, ("text does not fit",), True, heard="stop")
     quiet = Suspicious("u8", "stop", None, ("no speech",), False)
     found = section(400, wrong, quiet)
-    assert found.intro.startswith("2 of 400 training utterances look as if text or sound were wrong.")
+    assert found.intro.startswith("2 of 400 utterances look wrong, in text or sound. Listen to them.")
     assert found.command.splitlines() == [
-        "asr validate 'my exp' --correct 'u 7' 'go left'",
+        "asr validate 'my exp' --correct 'u 7' stop",
         "asr validate 'my exp' --leave-out 'u 7'",
     ]
     assert found.tables[0].rows == (
-        ("u 7", "go left", "text does not fit", "0.003", "yes"),
-        ("u8", "stop", "no speech", "—", "yes"),
+        ("u 7", "go left", "stop", "text does not fit", "0.003", "yes"),
+        ("u8", "stop", "—", "no speech", "—", "yes"),
     )
 
 

@@ -295,6 +295,7 @@ class TestSpeakers:
         folder = self.flat(tmp_path, write_audio, "aino_1", "aino_2", "ben_1", "ben_2")
         assert read_corpus(folder, before="one").speakers == ("one",)
         assert read_corpus(folder, "prefix", before="one").speakers == ("aino", "ben")
+        assert read_corpus(folder, before="folders") == read_corpus(folder)  # which names do not allow
 
     @pytest.mark.parametrize(
         ("told", "message"),
