@@ -349,8 +349,8 @@ class Experiment:
     def _tell_of_letters(self) -> None:
         """Say why words are learned by their letters, or that a choice changes nothing."""
         wanted, found = self.config.without_lexicon, self.found
-        if found.lexicon == "lexicon" and wanted != "auto":
-            logger.warning("without_lexicon=%s changes nothing: the corpus brings a lexicon.txt", wanted)
+        if found.lexicon == "lexicon" and wanted == "words":
+            logger.warning("without_lexicon=words changes nothing: the corpus brings a lexicon.txt")
         elif found.lexicon == "letters" and wanted == "auto" and found.why_letters:
             say(f"without a lexicon, words are learned by their letters: {found.why_letters}")
 
@@ -373,8 +373,9 @@ def default_out(recipe: str, corpus: Path | None) -> Path:
     named = corpus.resolve() if is_own and corpus is not None else Path(recipe)
     out = Path("exp") / (named.name if named.is_dir() else named.stem)
     records = [read_object(out / name) for name in (CONFIG, SWEEP) if (out / name).is_file()]
-    wanted = None if corpus is None else str(corpus.absolute())
-    others = [r for r in records if (r.get("recipe"), r.get("corpus")) != (Path(recipe).stem, wanted)]
+    wanted = None if corpus is None else corpus.resolve()
+    found = [(r.get("recipe"), Path(r["corpus"]).resolve() if r.get("corpus") else None) for r in records]
+    others = [r for r, each in zip(records, found, strict=True) if each != (Path(recipe).stem, wanted)]
     if others:
         what = f"an experiment of {others[0].get('corpus') or 'the recipe ' + str(others[0].get('recipe'))}"
     elif not records and out.exists() and not (out / STAGES).is_dir():

@@ -28,6 +28,7 @@ its output is made anew.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -36,6 +37,7 @@ from acoustic.ways import check_way
 from asr.config import ExperimentConfig
 from asr.corpora.marks import digest_of, source_marks
 from asr.errors import ConfigError
+from asr.language.grammars import COMMANDS
 from asr.progress import Piece
 from asr.recipe import LoadedRecipe
 from asr.store import Outlook, Step
@@ -51,8 +53,15 @@ from asr.training.aligned import (
 from asr.training.choice import values_of
 from asr.training.gmm import start_mixtures, train_mixtures
 from asr.training.heard_words import choose_units, learn_pronunciations
-from asr.training.learned_from import choose_fitting, find_usable, judge_fit, judge_others, learn_confidence
-from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
+from asr.training.learned_from import (
+    choose_fitting,
+    find_usable,
+    judge_fit,
+    judge_others,
+    learn_confidence,
+    leave_out_fold,
+)
+from asr.training.recognition import assemble_recognizer, decode_test, hear_commands, tune_decoder
 from asr.training.speech import compute_features
 from asr.training.task import (
     Found,
@@ -93,6 +102,8 @@ _SAID: Mapping[Callable[..., None], tuple[str, float]] = {
     learn_confidence: ("learning how sure words are", 0.05),
     assemble_recognizer: ("putting the recogniser together", 0.0),
     decode_test: ("decoding test", 0.1),
+    leave_out_fold: ("learning what is no command", 0.0),
+    hear_commands: ("learning what is no command", 0.1),
 }
 _GMM_TIMES = 4.0  # as long as a GMM's take tuning and test of discriminants
 _SAID_OF_WAY = {
@@ -101,6 +112,8 @@ _SAID_OF_WAY = {
 }
 TRAIN: Splits = ("train",)
 
+N_FOLDS = 4  # in which takes of commands are left out, to be judged by a model that does not know them
+MOST_COMMAND_TAKES = 2000  # of which more are trained once, without folds; by feel
 _ALIGNER_COMPONENTS = 8  # at most; with more the alignment fits the training data too closely
 
 
@@ -161,7 +174,8 @@ def pipeline(
         # On all there is, with the weights that were tuned.
         model = training.acoustic_model(system, final)
         confidence = training.confidence(name, model, final)
-        recognizer = training.recognizer(name, model, tuning, final, confidence)
+        heard = training.heard_commands(name, system) if learns_rejection else None
+        recognizer = training.recognizer(name, model, tuning, final, confidence, heard)
         if "test" in found.splits:
             training.test(name, recognizer)
     # Which utterances are suspicious; hybrids have had this step made before their units.
@@ -207,6 +221,7 @@ class _Training:
         self.steps = {step.name: step for step in begun}
         self.found = found
         self.config = config
+        self.folds = folds_of(found)
 
     def add(self, step: Step) -> Step:
         """Return the step of that name in the list, which is this one if there was none."""
@@ -297,6 +312,16 @@ class _Training:
         """Utterances that can be learned from, of each split after the other."""
         *before, split = splits
         base = self.usable(tuple(before)) if before else None
+        if base is not None and split in self.folds:
+            return self.add(
+                Step(
+                    on_splits("usable", splits),
+                    leave_out_fold,
+                    {"speech": self.speech(splits, left_out=base)},
+                    {"fold": self.folds.index(split), "n_folds": len(self.folds)},
+                    f"utterances of {_said(splits)} that can be learned from",
+                )
+            )
         return self.add(
             Step(
                 on_splits("usable", splits),
@@ -565,9 +590,33 @@ class _Training:
             )
         )
 
-    def recognizer(self, name: str, model: Step, tuning: Step, splits: Splits, confidence: Step) -> Step:
+    def heard_commands(self, name: str, system: System) -> Step | None:
+        """What models hear in takes that did not train them; None where there is no list of commands."""
+        if not self.folds:
+            return None
+        every = self.found.splits
+        models = {fold: self.acoustic_model(system, (*every, fold)) for fold in self.folds}
+        known = {f"{fold} left out": self.usable((*every, fold)) for fold in self.folds}
+        return self.add(
+            Step(
+                f"heard-{name}",
+                hear_commands,
+                {
+                    "speech": self.speech(every, left_out=self.usable(every)),
+                    "grammars": self.grammars(TRAIN),
+                    "models": models,
+                    "left_out": known,
+                },
+                says=f"what {name} hears in takes that did not train it, and which sounds are no command",
+            )
+        )
+
+    def recognizer(
+        self, name: str, model: Step, tuning: Step, splits: Splits, confidence: Step, heard: Step | None
+    ) -> Step:
         """All that decoding needs, in one directory."""
         made_from = {"model": model, "tuning": tuning, "grammars": self.grammars(splits), "fit": confidence}
+        made_from |= {} if heard is None else {"heard": heard}
         return self.add(
             Step(
                 f"recognizer-{name}",
@@ -594,6 +643,14 @@ class _Training:
     def decoder(self) -> DecoderConfig:
         """The decoder's configuration before its weights are tuned."""
         return self.config.decoder.decoder(self.config.front_end.shift_ms / 1000)
+
+
+def folds_of(found: Found) -> Splits:
+    """Return the names of the folds in which takes are left out, where there is a list of commands."""
+    takes = Counter(u.words for split in found.splits for u in found.corpora[split])
+    if COMMANDS not in found.grammars or not 1 < max(takes.values()) <= takes.total() <= MOST_COMMAND_TAKES:
+        return ()
+    return tuple(f"fold{n + 1}" for n in range(min(N_FOLDS, max(takes.values()))))
 
 
 def check_system(name: str, system: System, config: ExperimentConfig) -> None:
@@ -636,6 +693,8 @@ def _piece(step: Step, n_utterances: Mapping[str, int]) -> Piece:
     cost *= len(step.arguments.get("names", [""]))
     read = [step, *step.made_from.values()]
     splits = [given.arguments["split"] for given in read if given.make is compute_features]
+    if "-warp-" in step.name:
+        says = "reading recordings at other pitches"
     if step.name.endswith("-dev") and step.make is not compute_features:
         says += ", now with dev"
     return Piece(
@@ -662,7 +721,9 @@ def listing(outlook: Sequence[Outlook]) -> list[dict[str, object]]:
 
 
 def _said(splits: Sequence[str]) -> str:
-    return " and ".join(splits)
+    *parts, last = splits
+    is_fold = last.startswith("fold")
+    return f"{' and '.join(parts)} without {last}" if is_fold else " and ".join(splits)
 
 
 def _on(projection: Projection) -> str:

@@ -235,10 +235,11 @@ class Whole:
         # The first pieces, short ones, load and compile: they count with a tenth of the whole beside them.
         prior = 0.1 * sum(p.guess_s for p in self.pieces.values())
         usual = (self._taken_s + prior) / max(self._guessed_s + prior, 1e-3)
-        expected = {p.name: p.guess_s * self._of_kind.get(p.kind, usual) for p in self._left.values()}
-        now = expected.pop(self._now.name, 0.0) if self._now else 0.0
-        so_far = time.monotonic() - self._began_s if self._now else 0.0
-        if self._now and self._now.is_counted and _counts and (done := _counts[0].share()) > 0.02:
+        piece, left, counts = self._now, list(self._left.values()), _counts[:1]  # as others change them
+        expected = {p.name: p.guess_s * self._of_kind.get(p.kind, usual) for p in left}
+        now = expected.pop(piece.name, 0.0) if piece else 0.0
+        so_far = time.monotonic() - self._began_s if piece else 0.0
+        if piece and piece.is_counted and counts and (done := counts[0].share()) > 0.02:
             now = so_far / done
         return sum(expected.values()) + max(now - so_far, 0.1 * now)
 
@@ -250,8 +251,13 @@ class Whole:
 
     def status(self) -> str:
         """Return what is done now, and how long the rest will take."""
-        says = self._now.says if self._now else self._told or "getting ready"
-        return f"{says}; {about(self.rest_s())} to go"
+        return f"{self.says}; {about(self.rest_s())} to go"
+
+    @property
+    def says(self) -> str:
+        """What is done now."""
+        piece = self._now  # which another thread may change
+        return piece.says if piece else self._told or "getting ready"
 
 
 @contextmanager
@@ -285,7 +291,8 @@ def _drawn(work: Whole) -> Iterator[None]:
         def draw() -> None:
             while True:
                 bar.n = 100 * work.share()
-                bar.set_description_str(work.status())
+                # The end of the line is cut where a terminal is narrow.
+                bar.set_description_str(f"{about(work.rest_s())} to go: {work.says}")
                 if stopped.wait(_REFRESHED_S):
                     return
 

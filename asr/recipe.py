@@ -53,8 +53,9 @@ class Recipe:
     Attributes
     ----------
     prepare : ``prepare(corpus_dir, output_dir)`` writes ``train``, ``dev`` and ``test`` data directories,
-        ``lexicon.txt`` and, if the task has them, ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` or ``*.slf``; if
-        it takes ``speakers``, it is given the option of that name, for `read_parts`
+        ``lexicon.txt`` and, if the task has them, ``commands.txt``, ``word_pairs.txt``, ``*.arpa``,
+        ``*.jsgf`` or ``*.slf``; if it takes ``speakers``, it is given the option of that name, for
+        `read_parts`
     config : what differs from the defaults
     thesis : the hybrid of the preset ``thesis``
     models : names of the models that are trained if none are asked for

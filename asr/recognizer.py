@@ -27,9 +27,18 @@ from asr.formats.model_directories import (
     model_directory,
     read_wording,
 )
-from asr.language.grammars import read_grammar
+from asr.language.grammars import COMMANDS, read_grammar
 from asr.progress import say
-from asr.spotting.rejection import USUAL, Judge, Keywords, Rejection, read_keywords, read_rule
+from asr.spotting.rejection import (
+    USUAL,
+    CommandRule,
+    Judge,
+    Keywords,
+    Rejection,
+    read_command_rule,
+    read_keywords,
+    read_rule,
+)
 from asr.transcribe import (
     Parts,
     ScoredSpeech,
@@ -43,13 +52,16 @@ from asr.transcribe import (
 )
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
+from decoder.stream import joined
+from features.audio import audio_blocks, read_audio
 from features.recording import UNCUT_S
 from foundation.arrays import Singles
 from foundation.errors import AsrError, did_you_mean
 from foundation.threads import single_threaded_libraries
 
 if TYPE_CHECKING:
-    from asr.live.stream import Stream, StreamConfig
+    from asr.corpora.utterances import Utterance
+    from asr.live.stream import CommandStream, Stream, StreamConfig
     from asr.text.forms import Word, WordForms
 
 SPOTTING = "keywords"  # in place of a grammar's name
@@ -71,7 +83,8 @@ class Recognizer:
     text : how transcripts are read (`asr.config.ExperimentConfig`)
     spelling : words that are always written in one way, other than the lexicon's
     word_curve : how probable an aligned word is by how well it fits; None if the corpus did not tell
-    rejection : which words count as spoken; None keeps all
+    rejection : which words count as spoken; None keeps all. With a list of commands, whose rule was learned,
+        this is so from the start
     keywords : words that the model finds among other sounds, once ``asr keywords`` has chosen them
     rule : which words count as spoken when that is asked for; None if neither training nor ``asr keywords``
         could learn it
@@ -86,9 +99,9 @@ class Recognizer:
     text: str = "plain"  # `asr.text.forms.PLAIN`; only who reads transcripts imports their forms
     spelling: Mapping[str, str] = field(default_factory=dict)
     word_curve: FitCurve | None = None
-    rejection: Rejection | None = None
+    rejection: Rejection | CommandRule | None = None
     keywords: Keywords | None = None
-    rule: Rejection | None = None
+    rule: Rejection | CommandRule | None = None
 
     @classmethod
     def load(
@@ -112,18 +125,23 @@ class Recognizer:
         name, config, first = decoding_options(path / DECODING, grammar)
         lexicon = Lexicon.read(path / LEXICON)
         acoustic_model = load_model(path)
+        of_commands = read_command_rule(path) if with_chosen and name == COMMANDS else None
         if model not in (None, path.resolve().name):
             what = in_words(describe(acoustic_model.emissions))
             say(f"{model} is another name of {path.resolve().name} here: {what}")
         for options in (config, first):
             check_shift(path, options, acoustic_model.front_end.frame_shift_s)
+        if name == COMMANDS:  # of which one is said, whatever its number of words
+            config = replace(config, word_penalty=0.0)
         decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)
         if acoustic_model.adaptation is not None and first is None:
             raise ExperimentError(
                 f'{path / DECODING}: no "first_pass" for grammar "{name}", expected one, for the model '
                 "adapts to speakers; run asr train again"
             )
-        first_pass = None if first is None else decoder.with_config(**asdict(first))
+        # Commands are one voice's, as a rule: other people's words would only draw the frames away from it.
+        is_adapting = first is not None and name != COMMANDS
+        first_pass = decoder.with_config(**asdict(first)) if first is not None and is_adapting else None
         text, spelling = read_wording(path)
         return cls(
             path.name,
@@ -135,9 +153,15 @@ class Recognizer:
             text,
             spelling,
             load_curves(path).word,
+            rejection=of_commands,
             keywords=read_keywords(path) if with_chosen else None,
-            rule=read_rule(path) if with_chosen else None,
+            rule=of_commands or (read_rule(path) if with_chosen else None),
         )
+
+    @property
+    def one_each(self) -> bool:
+        """Whether a sentence is one of a list of commands."""
+        return self.grammar == COMMANDS
 
     def with_options(self, **changes: Any) -> Recognizer:
         """Return the same recogniser with other decoder options (`decoder.DecoderConfig`)."""
@@ -148,6 +172,7 @@ class Recognizer:
 
         The rule is the one that ``asr keywords`` has learned without keywords; before that, the one that
         training has learned from dev; without dev, a rough one of how well words of the training data fit.
+        With a list of commands it is the one that training has learned from takes that it had left out.
         """
         return replace(self, rejection=self.rule or Rejection.of_curve(self.word_curve or USUAL))
 
@@ -166,27 +191,34 @@ class Recognizer:
             self, grammar=SPOTTING, decoder=decoder, first_pass=None, rejection=self.keywords.rejection
         )
 
-    def sure(self, *, reject: bool = False, keywords: bool = False) -> Recognizer:
+    def sure(self, *, reject: bool | None = None, keywords: bool = False) -> Recognizer:
         """Return the same recogniser, which gives every word a confidence.
 
         Parameters
         ----------
-        reject : words that were probably not spoken are left out, see `with_rejection`
+        reject : whether words that were probably not spoken are left out, see `with_rejection`; None: as the
+            recogniser was loaded
         keywords : only the keywords that were chosen are found, see `spotting`
         """
         if reject and keywords:
             raise ConfigError("got both reject and keywords, expected one of them; keywords reject all else")
         if keywords:
             return self.spotting()
-        return self.with_rejection() if reject else self.with_options(confidence=True)
+        if reject or (reject is None and self.rejection is not None):
+            return self.with_rejection()
+        lenient = self.rule.lenient() if isinstance(self.rule, CommandRule) else None
+        return replace(self, rejection=lenient).with_options(confidence=True)
 
     def transcribe(self, recording: str | Path | Singles) -> Hypothesis:
         """Return what is said in a recording, given as a path or as samples (T,) at the model's rate.
 
         Where nothing is spoken there are no words, and ``no_speech`` says why.
         """
-        with single_threaded_libraries():
-            (found,) = transcribe([read_recording(recording, self.model)], [""], self.parts)
+        if self.one_each:
+            found = self._heard_live(recording)
+        else:
+            with single_threaded_libraries():
+                (found,) = transcribe([read_recording(recording, self.model)], [""], self.parts)
         tell_of_no_speech("samples" if isinstance(recording, np.ndarray) else recording, found)
         return found
 
@@ -202,10 +234,36 @@ class Recognizer:
         With ``same_speaker`` all recordings are normalised together and share one adaptation, which helps
         when each is short; so have those of one speaker where ``speakers`` names that of each.
         """
+        if self.one_each:
+            return [self._heard_or_error(recording) for recording in recordings]
         named = [""] * len(recordings) if same_speaker else speakers
         return transcribe_files(recordings, self.parts, speakers=named)
 
-    def stream(self, sample_rate: int | None = None, config: StreamConfig | None = None) -> Stream:
+    def hear_command(self, utterance: Utterance) -> Hypothesis:
+        """Return the lexicon's words for an utterance of a corpus, heard as `transcribe` hears commands."""
+        rate = self.model.front_end.config.mfcc.sample_rate
+        samples = read_audio(utterance.audio_path, rate, utterance.start_s, utterance.end_s)
+        return replace(self, spelling={})._heard_live(samples)
+
+    def _heard_live(self, recording: str | Path | Singles) -> Hypothesis:
+        """Return what a stream hears in a recording: one command a sentence, which ends where it is quiet."""
+        stream, found = self.stream(), list[Hypothesis]()
+        rate = self.model.front_end.config.mfcc.sample_rate
+        blocks = [recording] if isinstance(recording, np.ndarray) else audio_blocks(recording, rate)
+        for block in blocks:
+            found += stream.accept(block).finished
+        found.append(stream.finish())
+        return joined(found, [0] * len(found), self.model.front_end.frame_shift_s)
+
+    def _heard_or_error(self, recording: str | Path) -> Hypothesis | AsrError:
+        try:
+            return self.transcribe(recording)
+        except AsrError as error:
+            return error if str(recording) in str(error) else type(error)(f"{recording}: {error}")
+
+    def stream(
+        self, sample_rate: int | None = None, config: StreamConfig | None = None
+    ) -> Stream | CommandStream:
         """Return a stream that recognises one speaker's speech while it is spoken.
 
         Parameters
@@ -213,9 +271,9 @@ class Recognizer:
         sample_rate : samples per second of what the stream will be given; None is the model's own rate
         config : when sentences end, `StreamConfig()` by default
         """
-        from asr.live.stream import Stream  # only who listens needs it
+        from asr.live.stream import CommandStream, Stream  # only who listens needs it
 
-        return Stream(self.parts, sample_rate, config)
+        return (CommandStream if self.one_each else Stream)(self.parts, sample_rate, config)
 
     @cached_property
     def forms(self) -> WordForms | None:
@@ -241,7 +299,8 @@ class Recognizer:
 
         All are decoded, even where `transcribe` would find no speech.
         """
-        judged = None if self.rejection is None else self.parts.judge.kept
+        # Whether a sentence is a command is judged as it is heard live (`transcribe`), not of whole speakers.
+        judged = self.parts.judge.kept if isinstance(self.rejection, Rejection) else None
         return decode_all(self.adapted(speech).scores, self.decoder, judged, speech.names)
 
     def adapted(self, speech: ScoredSpeech) -> ScoredSpeech:

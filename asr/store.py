@@ -511,9 +511,11 @@ def _module(code: list[Any]) -> str:
 def _differing(before: object, now: object, name: str = "") -> list[str]:
     """Return the names of the options that differ, with both values where these are short."""
     if isinstance(before, dict) and isinstance(now, dict):
-        keys = dict.fromkeys([*before, *now])
+        names = {key: f"{name}.{key}".strip(".") for key in (*before, *now)}
         return [
-            line for k in keys for line in _differing(before.get(k), now.get(k), f"{name}.{k}".strip("."))
+            line
+            for key, own in names.items()
+            for line in (_differing(before[key], now[key], own) if key in before and key in now else [own])
         ]
     if before == now:
         return []

@@ -56,7 +56,7 @@ SYSTEMS: dict[str, System] = {
     "gmm-lda-cmllr": GmmSystem(8, "lda", adapts=True),
     **{name: HybridSystem(name) for name in WAYS},
 }
-GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa", "jsgf", "slf"]
+GrammarName = Literal["loop", "unigram", "bigram", "trigram", "word-pair", "arpa", "jsgf", "slf", "commands"]
 SPARSITY_SIZES = (25, 50, 100, 200)  # numbers of centres that ``asr sparsity`` tries; by feel
 _NUMBERED = re.compile(r"gmm(-lda)?([1-9][0-9]{0,4})(-cmllr)?")
 

@@ -379,7 +379,8 @@ def as_written(hypothesis: Hypothesis, spelling: Mapping[str, str]) -> Hypothesi
         return hypothesis
     words = tuple(replace(w, word=spelling.get(w.word, w.word)) for w in hypothesis.words)
     others = tuple(as_written(other, spelling) for other in hypothesis.alternatives)
-    return replace(hypothesis, words=words, alternatives=others)
+    rejected = tuple(replace(w, word=spelling.get(w.word, w.word)) for w in hypothesis.rejected)
+    return replace(hypothesis, words=words, rejected=rejected, alternatives=others)
 
 
 def tell_of_no_speech(name: str | Path, found: Hypothesis) -> None:

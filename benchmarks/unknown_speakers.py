@@ -32,6 +32,7 @@ SINGLE_TAKES = (2, 5, 35)
 SHOWN = (
     *(("true", "true"), ("one", "one"), ("recordings", "recordings")),
     *(("true", "recordings"), ("one", "recordings"), ("recordings", "one")),
+    *(("one", "true"), ("recordings", "true")),
 )
 Parts = Mapping[str, Corpus]
 SETTINGS = {"fsdd": ("sample_rate=8000", "grammars=loop"), "an4": ("grammars=loop",)}

@@ -137,6 +137,7 @@ class Hypothesis:
         the finished words of the best partial path
     alternatives : the next best word sequences, best first (``n_best - 1`` of them, or as many as there are)
     no_speech : why nothing is spoken there, if ``words`` are none for that reason; empty otherwise
+    rejected : words that were found, and count as not spoken
     """
 
     words: tuple[HypothesisWord, ...]
@@ -144,6 +145,7 @@ class Hypothesis:
     complete: bool
     alternatives: tuple[Hypothesis, ...] = field(default=(), repr=False)
     no_speech: str = ""
+    rejected: tuple[HypothesisWord, ...] = field(default=(), repr=False)
 
     @property
     def text(self) -> tuple[str, ...]:

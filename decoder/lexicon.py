@@ -31,7 +31,8 @@ RESERVED_PHONES = frozenset({SILENCE, SHORT_PAUSE})
 # Hyphen-minus, hyphen, non-breaking hyphen, dashes used as hyphens; straight, curly and modifier apostrophes.
 _UNSPOKEN = frozenset("-\u2010\u2011\u2012\u2013'\u2018\u2019\u02bc`\u00b4")
 _OWN = "~"  # between a word and the number of a unit of its own, so that no phone is taken for one
-_MARKS_OF_CONTEXTS = str.maketrans("", "", "-+#")
+# Marks of phones in context are written by others that look alike, so that C, C++ and C# stay distinct.
+_MARKS_OF_CONTEXTS = str.maketrans("-+#", "\u2011\uff0b\uff03")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
 _PROBABILITY = re.compile(r"\d*\.\d+([eE]-?\d+)?")
 _MAX_LISTED = 20  # by feel
@@ -268,7 +269,7 @@ def is_own_unit(phone: str) -> bool:
 
 def _own_units(word: str, n_units: int) -> Pronunciation:
     """Return the units of a word that is a whole; phones in context are written with marks they lack."""
-    return _numbered(word.translate(_MARKS_OF_CONTEXTS) or word, n_units)
+    return _numbered(word.translate(_MARKS_OF_CONTEXTS), n_units)
 
 
 def _numbered(name: str, n_units: int) -> Pronunciation:

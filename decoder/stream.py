@@ -156,7 +156,12 @@ def _moved(hypothesis: Hypothesis, start: int, shift_s: float) -> Hypothesis:
         return replace(word, start_s=later(word.start_s), end_s=later(word.end_s))
 
     others = tuple(_moved(other, start, shift_s) for other in hypothesis.alternatives)
-    return replace(hypothesis, words=tuple(map(word_later, hypothesis.words)), alternatives=others)
+    return replace(
+        hypothesis,
+        words=tuple(map(word_later, hypothesis.words)),
+        rejected=tuple(map(word_later, hypothesis.rejected)),
+        alternatives=others,
+    )
 
 
 def _one_behind_the_other(sentences: Sequence[Hypothesis]) -> Hypothesis:
@@ -167,4 +172,5 @@ def _one_behind_the_other(sentences: Sequence[Hypothesis]) -> Hypothesis:
         sum(s.log_score for s in sentences),
         all(s.complete for s in sentences),
         no_speech=sentences[0].no_speech if is_empty else "",
+        rejected=tuple(word for sentence in sentences for word in sentence.rejected),
     )

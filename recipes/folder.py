@@ -8,8 +8,8 @@ ten the first goes to test and the middle one to dev. Dev and test are cut from 
 is left to train, where it is counted, named and left out.
 
 The corpus's own lexicon is used if it has one (see `lexicon_of`), else each word is spelled by its letters,
-or a whole where words are few. ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` and ``*.slf`` are copied. Of a
-corpus that is given by a table, these lie beside it.
+or a whole where words are few. ``commands.txt``, ``word_pairs.txt``, ``*.arpa``, ``*.jsgf`` and ``*.slf`` are
+copied. Of a corpus that is given by a table, these lie beside it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def prepare(corpus_dir: Path, output_dir: Path, speakers: Speakers = "auto") -> 
         write_corpus(part, output_dir / name)
     if own is not None:
         Lexicon.read(own).write(output_dir / "lexicon.txt")
-    names = ("word_pairs.txt", "*.arpa", "*.jsgf", "*.slf")
+    names = ("commands.txt", "word_pairs.txt", "*.arpa", "*.jsgf", "*.slf")
     for source in [path for d in sources for name in names for path in d.glob(name)]:
         if source.is_file():
             shutil.copyfile(source, output_dir / source.name)

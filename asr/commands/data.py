@@ -95,10 +95,9 @@ def _run_validate(options: argparse.Namespace) -> int:
 
 def _change_transcripts(options: argparse.Namespace) -> int:
     """Keep in the experiment directory what the next training corrects or leaves out."""
-    from asr.training.task import CORRECTIONS, change_transcript, read_corrections
+    from asr.training.task import CORRECTIONS, change_transcripts, read_corrections
 
-    for utterance_id, text in (*options.correct, *((name, None) for name in options.leave_out)):
-        change_transcript(options.corpus, utterance_id, text)
+    change_transcripts(options.corpus, {**dict(options.correct), **dict.fromkeys(options.leave_out)})
     found = read_corrections(options.corpus)
     n_out = sum(words is None for words in found.values())
     print_result(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Words = Sequence[HypothesisWord] | Sequence[PartialWord]
 
+_NOT_SPOKEN = "something else"  # where a sentence is rejected
 _CLEAR = "\r\x1b[K"
 
 
@@ -148,6 +149,8 @@ def heard_text(kind: str, words: Words, width: int | None) -> str:
     text = " ".join(w.word for w in words)
     if width is None:
         return f"{text}\n" if kind == "final" else ""
+    if kind == "rejected":
+        return f"{_CLEAR}({_NOT_SPOKEN})\n"
     if kind == "final":
         return f"{_CLEAR}{text}\n"
     room = max(width - 1, 2)
@@ -171,7 +174,8 @@ VERBS: Mapping[str, Verb] = {
         _run_listen,
         "asr listen exp/mine --input my_recordings/anna/u01.wav",
         prints={
-            "type": "partial: these words may still change; final: a finished sentence",
+            "type": "partial: these words may still change; final: a finished sentence; rejected: one "
+            "that was probably not spoken, such as none of the commands",
             "text": "the words",
             "words": f"of each word {WORD_KEYS}",
             "heard_s": "seconds of sound so far",

@@ -91,7 +91,7 @@ def _add_training_options(parser: argparse.ArgumentParser) -> None:
         help=f"one of {', '.join(SYSTEMS)}; may be repeated. npd and orols are the thesis's with --preset "
         "thesis, otherwise other names of pools. Also a plugin's name, gmmN with N Gaussians a state, or "
         "sklearn:module.Class, a classifier with predict_proba that a model file may hold (not SVC, trees or "
-        "nearest neighbours; any other name gets the list)",
+        "nearest neighbours; docs/plugins.md lists them)",
     )
     parser.add_argument(
         "--preset", choices=PRESETS, default="best", help="best (default), or as in the thesis"

@@ -218,9 +218,11 @@ def settings_of(options: argparse.Namespace) -> list[str]:
 
 
 def add_reject(options: argparse._ActionsContainer) -> None:
-    """Add the option ``--reject``, which leaves out words that were probably not spoken."""
+    """Add ``--reject``, which leaves out words that were probably not spoken, and ``--no-reject``."""
     options.add_argument(
-        "--reject", action="store_true", help="leave out words that were probably not spoken"
+        "--reject",
+        action=argparse.BooleanOptionalAction,
+        help="leave out words that were probably not spoken (only where the model has a list of commands)",
     )
 
 

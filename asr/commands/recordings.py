@@ -92,7 +92,7 @@ def decode(
     n_best: int = 1,
     same_speaker: bool = False,
     speakers: Speakers = "auto",
-    reject: bool = False,
+    reject: bool | None = None,
     keywords: bool = False,
 ) -> list[Hypothesis | AsrError]:
     """Return for each recording its words with times and confidences, or the error that prevented it.
@@ -108,7 +108,8 @@ def decode(
     same_speaker : one person speaks in all recordings, as with ``speakers="one"``
     speakers : whose recordings are normalised together and adapted to at once, as of `asr.read_corpus`; by
         default each is taken by itself
-    reject : leave out words that were probably not spoken (`Recognizer.with_rejection`)
+    reject : whether words that were probably not spoken are left out (`Recognizer.with_rejection`); None:
+        only where the model has a list of commands
     keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     """
     from asr.recognizer import Recognizer
@@ -116,6 +117,8 @@ def decode(
     recognizer = Recognizer.load(experiment, model, grammar)
     if n_best > 1 and (reject or keywords):
         raise ConfigError("decode: got --nbest with --reject or --keywords; expected one of them")
+    if n_best > 1 and recognizer.one_each:
+        raise ConfigError("decode: got --nbest with a list of commands; expected --grammar bigram or another")
     recognizer = recognizer.with_options(n_best=n_best).sure(reject=reject, keywords=keywords)
     who = None
     if speakers != "auto":
@@ -369,7 +372,7 @@ def evaluate(
     *,
     model: str | None = None,
     grammar: str | None = None,
-    reject: bool = False,
+    reject: bool | None = None,
     speakers: Speakers = "auto",
 ) -> tuple[WordAccuracy, dict[str, Hypothesis | AsrError]]:
     """Return the word accuracy on a corpus, and by utterance id the words or the error that prevented them.
@@ -383,7 +386,8 @@ def evaluate(
     experiment : experiment directory, or a model's own
     corpus : a corpus in any layout
     model, grammar : names; by default the best on dev, and the last one of the recipe
-    reject : leave out words that were probably not spoken (`Recognizer.with_rejection`)
+    reject : whether words that were probably not spoken are left out (`Recognizer.with_rejection`); None:
+        only where the model has a list of commands
     speakers : who speaks, as of `asr.read_corpus`; where nothing is known, as training was told
     """
     from asr.corpora.corpus import read_corpus
@@ -395,8 +399,8 @@ def evaluate(
     from features.audio import warn_of_low_rates
 
     recognizer = Recognizer.load(experiment, model, grammar)
-    if reject:
-        recognizer = recognizer.with_rejection()
+    if reject is not None:
+        recognizer = recognizer.sure(reject=reject)
     before = speakers_as_trained(model_directory(Path(experiment), model))
     speech, _ = worded(read_corpus(corpus, speakers, before), recognizer.forms)
     if message := unknown_test_words_note([u.words for u in speech], recognizer.lexicon):
@@ -406,7 +410,8 @@ def evaluate(
     data, errors = usable_cepstra(speech, config, tells_silences=True)
     if known := trained_by(model_directory(Path(experiment), model), data.corpus.ids):
         logger.warning(
-            "%d of these %d utterances trained this model (by their ids): this is not a test",
+            "%s: %d of these %d utterances trained this model (by their ids): this is not a test",
+            experiment,
             len(known),
             len(data.corpus),
         )
@@ -426,6 +431,8 @@ def _words_or_errors(recognizer: Recognizer, data: SpeechData) -> dict[str, Hypo
     from asr.transcribe import decoded_or_errors, scored_speech
 
     def decode(places: Sequence[int]) -> list[Hypothesis]:
+        if recognizer.one_each:
+            return [recognizer.hear_command(data.corpus.utterances[n]) for n in places]
         cepstra, speakers = [data.cepstra[n] for n in places], [data.speakers[n] for n in places]
         return recognizer.decode(scored_speech(cepstra, speakers, recognizer.model))
 

@@ -163,7 +163,7 @@ class Difference:
     ----------
     split : on which the two are compared: test, or dev where there is no test
     points : accuracy minus that of the other point, in percentage points
-    interval : 95 % interval of this, by the paired bootstrap over utterances
+    interval : 95 % interval of this, in pairs, over utterances
     p_value : two-sided, by the same bootstrap
     sign_test_p_value : by the exact sign test over the utterances that differ
     """
@@ -564,8 +564,8 @@ def _explained(rows: Sequence[SweepRow], number: dict[str, str], reference: str)
     lines = ["CPU s: of stages that no earlier point has; in all: of all stages of the point"]
     if any(row.difference for row in rows):
         lines.append(
-            f"over {reference}: accuracy minus that of point {reference}, its 95 % interval, and p by the "
-            "paired bootstrap over utterances; of twenty points that are alike one has p < 0.05"
+            f"over {reference}: accuracy minus that of point {reference}, its 95 % interval, and p in "
+            "pairs, over utterances; of twenty points that are alike one has p < 0.05"
         )
     elif any(row.error is None and number[row.point] != reference for row in rows):
         lines.append(

@@ -16,6 +16,7 @@ file                       holds                                               m
 ``trained_on.json``        ids of the utterances it was trained on             this
 ``data.json``              how much it was trained and tested on               `asr.corpora.amounts`
 ``usual_rejection.json``   the rule of rejection that training has learned     `asr.spotting.rejection`
+``commands.json``          what was heard in takes, and what is no command     `asr.spotting.rejection`
 ``rejection.json``         the rule that ``asr keywords`` has learned since    `asr.spotting.rejection`
 ``keywords.json``          the keywords that were chosen                       `asr.spotting.rejection`
 =========================  ==================================================  ======================

@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from acoustic.hmm.topology import Topology
-from asr.errors import ConfigError, ExperimentError
+from asr.errors import ConfigError, CorpusError, ExperimentError
+from asr.files import write_text
+from asr.formats.tables import read_text
 from decoder.decoder import Decoder
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from decoder.grammars.smoothing import Smoothing
 
 WORD_PAIRS = "word_pairs.txt"
+COMMANDS: Final = "commands"  # a grammar's name; the file is called so, too, one command a line
+COMMANDS_FILE = f"{COMMANDS}.txt"
 
 logger = logging.getLogger(__name__)
 
@@ -153,6 +157,31 @@ def _read_word_pairs(directory: Path, lexicon: Lexicon) -> Grammar:
     return WordPairGrammar.read(directory / WORD_PAIRS)
 
 
+def read_commands(directory: Path) -> list[tuple[str, ...]]:
+    """Return the commands in a directory's ``commands.txt``, the words of each; empty lines are none."""
+    path = directory / COMMANDS_FILE
+    text, problems = read_text(path, str(path), "a command a line")
+    found = [tuple(line.split()) for line in (text or "").splitlines() if line.strip()]
+    if problems or not found:
+        what = problems[0] if problems else f"{path}: no command in it, expected one a line; write them"
+        raise CorpusError(str(what))
+    return list(dict.fromkeys(found))
+
+
+def _write_commands(task: TaskText, directory: Path) -> Grammar:
+    brought = read_commands(task.directory)
+    names = task.names_of({word for words in brought for word in words})
+    lines = [" ".join(names.get(word, word) for word in words) for words in brought]
+    write_text(directory / COMMANDS_FILE, "".join(f"{line}\n" for line in lines))
+    return _read_commands(directory, task.lexicon)
+
+
+def _read_commands(directory: Path, lexicon: Lexicon) -> Grammar:
+    from decoder.grammars.finite_state import FiniteStateGrammar
+
+    return FiniteStateGrammar.of_sentences(read_commands(directory))
+
+
 def _jsgf(file: Path) -> FiniteStateGrammar:
     from decoder.grammars.jsgf import read_jsgf
 
@@ -210,6 +239,7 @@ GRAMMARS: Mapping[GrammarName, GrammarKind] = {
     "word-pair": GrammarKind(_write_word_pairs, _read_word_pairs, has_lm_scale=False, brought_as=WORD_PAIRS),
     "jsgf": _brought("jsgf", _jsgf),
     "slf": _brought("slf", _slf),
+    COMMANDS: GrammarKind(_write_commands, _read_commands, has_lm_scale=False, brought_as=COMMANDS_FILE),
 }
 
 

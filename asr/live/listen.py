@@ -33,12 +33,12 @@ class Update:
 
     Attributes
     ----------
-    kind : ``partial`` words may still change, ``final`` ones do not
+    kind : ``partial`` words may still change, ``final`` ones do not; ``rejected`` ones count as not spoken
     words : of the sentence, at seconds from the beginning
     heard_s : seconds of sound so far
     """
 
-    kind: Literal["partial", "final"]
+    kind: Literal["partial", "final", "rejected"]
     words: tuple[HypothesisWord, ...] | tuple[PartialWord, ...]
     heard_s: float
 
@@ -51,7 +51,7 @@ def listen(
     device: str | None = None,
     model: str | None = None,
     grammar: str | None = None,
-    reject: bool = False,
+    reject: bool | None = None,
     keywords: bool = False,
 ) -> Iterator[Update]:
     """Yield words as they are heard: partial ones whenever they change, final ones sentence by sentence.
@@ -66,7 +66,8 @@ def listen(
     sample_rate : of samples on the standard input; the model's by default
     device : number or name of the microphone; the system's own by default
     model, grammar : names; the experiment's own by default
-    reject : leave out words that were probably not spoken
+    reject : whether words that were probably not spoken are left out; None: only where the model has a list
+        of commands
     keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     """
     recognizer = Recognizer.load(experiment, model, grammar).sure(reject=reject, keywords=keywords)
@@ -88,19 +89,22 @@ def _updates(recognizer: Recognizer, sample_rate: int, blocks: Iterator[Singles]
         for block in blocks:
             partial = stream.accept(block)
             heard_s = partial.heard_s
-            yield from (_final(found, heard_s) for found in partial.finished if found.words)
+            yield from (_ended(found, heard_s) for found in partial.finished)
             if (words := _texts(partial)) != shown:
                 shown = words
                 yield Update("partial", partial.words, heard_s)
     except KeyboardInterrupt:
         pass
     rest = stream.finish()
-    if rest.words:
-        yield _final(rest, heard_s)
+    if rest.words or rest.rejected:
+        yield _ended(rest, heard_s)
 
 
-def _final(found: Hypothesis, heard_s: float) -> Update:
-    return Update("final", found.words, heard_s)
+def _ended(found: Hypothesis, heard_s: float) -> Update:
+    """Return a sentence that has ended; one of which no word was spoken is rejected as a whole."""
+    if found.words:
+        return Update("final", found.words, heard_s)
+    return Update("rejected", found.rejected, heard_s)
 
 
 def _texts(partial: Partial) -> list[str]:

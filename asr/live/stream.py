@@ -9,6 +9,7 @@ frames are normalised and adapted by what was heard before them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,11 +18,12 @@ import numpy as np
 from acoustic.emissions.adaptation import Statistics, Transform, statistics_of, transform_of
 from acoustic.model import AcousticModel
 from asr.errors import ConfigError
-from asr.transcribe import Parts, as_written, heard_states
+from asr.transcribe import Parts, as_written, heard_states, transcribe
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.stream import DecoderStream, PartialHypothesis, PartialWord, joined
 from features.mfcc import check_samples
+from features.recording import Recording
 from features.stream import Resampler, RunningFrames
 from foundation.arrays import Reals, Singles
 from foundation.records import check_lowest
@@ -31,6 +33,11 @@ from foundation.threads import single_threaded_libraries
 MEMORY_S = 60.0
 _SHORT_PAUSE_S = 0.1  # ends a sentence that is too long; by feel
 _TOO_LONG = 1.5  # of the greatest length, where a sentence ends even within a word; by feel
+# When commands begin and end; by feel, as on the page where takes are recorded.
+_STEP_S = 0.02
+_BACKGROUND_S, _QUIET_PERCENT = 3.0, 10  # of whose levels the background is the lowest
+_ABOVE_DB, _FAINTEST_DB, _LEAST_POWER = 9.0, -60.0, 1e-10
+_AROUND_S, _LEAST_SPOKEN_S = 0.3, 0.1  # of quiet around a sentence; of sound in it
 _IDLE_S = 5.0  # of silence without any word, after which the search begins anew; by feel
 
 
@@ -145,7 +152,7 @@ class Stream:
         self._open = self._sentence.partial()
         if self._is_over():
             found = self._end_sentence()
-            self._finished += [found] if found.words else []
+            self._finished += [found] if found.words or found.rejected else []
         elif self.config.pause_s is not None and not self._open.words and self._open.pause_s >= _IDLE_S:
             self._begin_sentence(self._sentence.stop)
         elif self._is_update_due():
@@ -172,7 +179,7 @@ class Stream:
         heard = found = sentence.finish()
         if sentence.scores:
             found = self._parts.judge.spoken(heard, np.concatenate(sentence.scores))
-        if self._adapts and found.text == heard.text:  # other sounds say nothing of the speaker
+        if self._adapts and found.words and not found.rejected:  # other sounds say nothing of the speaker
             self._speaker.update(sentence.frames, sentence.scores, found.text, is_over=True)
         self._begin_sentence(sentence.stop)
         return as_written(joined([found], [sentence.start], self._shift_s), self._parts.spelling)
@@ -201,6 +208,104 @@ class Stream:
             for word in self._open.words
             if word.word in self._parts.lexicon  # what is not is a filler among keywords
         )
+
+
+class CommandStream:
+    """Recognises commands: one a sentence, which is heard by itself once it is over, as takes are.
+
+    A sentence begins and ends by its loudness above the background, whatever is said in it, and nothing that
+    was heard before changes it: what somebody else has said spoils no command that follows.
+
+    Parameters
+    ----------
+    parts : what it transcribes with
+    sample_rate : samples per second of what `accept` is given; None is the model's own
+    config : when sentences end
+    """
+
+    def __init__(
+        self, parts: Parts, sample_rate: int | None = None, config: StreamConfig | None = None
+    ) -> None:
+        self._rate = parts.model.front_end.config.mfcc.sample_rate
+        self.sample_rate = self._rate if sample_rate is None else sample_rate
+        self.config = config or StreamConfig()
+        self._parts = parts
+        self._resampler = Resampler(self.sample_rate, self._rate)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the recording under way."""
+        self._resampler.clear()
+        self._begin_recording()
+
+    def _begin_recording(self) -> None:
+        self._samples = np.empty(0, np.float32)  # of the sentence, or what may be its beginning
+        self._start = self._n_judged = 0  # of these samples in the recording; of them that are judged
+        self._levels: deque[float] = deque(maxlen=round(_BACKGROUND_S / _STEP_S))
+        self._begin_sentence()
+
+    def _begin_sentence(self) -> None:
+        self._spoken_s = self._quiet_s = 0.0
+
+    def accept(self, samples: Reals) -> Partial:
+        """Return what was heard up to the end of (n_samples,) more samples, floats in [-1, 1)."""
+        check_samples(samples)
+        finished = self._heard(self._resampler.accept(samples))
+        return Partial((), tuple(finished), (self._start + len(self._samples)) / self._rate)
+
+    def finish(self) -> Hypothesis:
+        """Return the words of the recording that no earlier result has finished, and end the recording."""
+        finished = self._heard(self._resampler.finish())
+        if self._spoken_s >= _LEAST_SPOKEN_S:
+            finished.append(self._outcome())
+        found = joined(finished or [Hypothesis((), 0.0, True)], [0] * max(len(finished), 1), 1.0)
+        self._begin_recording()
+        return found
+
+    def _heard(self, samples: Singles) -> list[Hypothesis]:
+        """Return the sentences that end with some more samples (n,)."""
+        self._samples = np.concatenate([self._samples, samples])
+        step, found = round(_STEP_S * self._rate), list[Hypothesis]()
+        while len(self._samples) - self._n_judged >= step:
+            piece = self._samples[self._n_judged : self._n_judged + step]
+            self._n_judged += step
+            if self._is_over(piece):
+                found.append(self._outcome())
+                self._forget(self._n_judged - round(_AROUND_S * self._rate))
+        return [one for one in found if one.words or one.rejected]
+
+    def _is_over(self, piece: Singles) -> bool:
+        """Return whether a sentence ends with a piece of some hundredths of a second."""
+        level_db = 10 * float(np.log10(np.var(piece, dtype=np.float64) + _LEAST_POWER))
+        self._levels.append(level_db)
+        background_db = float(np.percentile(self._levels, _QUIET_PERCENT))
+        if level_db > max(background_db + _ABOVE_DB, _FAINTEST_DB):
+            self._spoken_s, self._quiet_s = self._spoken_s + _STEP_S, 0.0
+        elif self._spoken_s:
+            self._quiet_s += _STEP_S
+        around = round(_AROUND_S * self._rate)
+        if not self._spoken_s or (self._spoken_s < _LEAST_SPOKEN_S and self._quiet_s >= _AROUND_S):
+            self._forget(self._n_judged - around)  # silence, or a click
+            return False
+        if self.config.pause_s is None:
+            return False
+        return self._quiet_s >= self.config.pause_s or self._n_judged >= self.config.longest_s * self._rate
+
+    def _forget(self, n: int) -> None:
+        """Forget the first samples, which are of no sentence any more."""
+        n = max(n, 0)
+        self._samples, self._start, self._n_judged = self._samples[n:], self._start + n, self._n_judged - n
+        self._begin_sentence()
+
+    def _outcome(self) -> Hypothesis:
+        """Return what is said in the sentence, at its time in the recording."""
+        too_quiet = max(round((self._quiet_s - _AROUND_S) * self._rate), 0)
+        samples = self._samples[: self._n_judged - too_quiet]
+        recording = Recording.of(samples, self._parts.model.front_end.config.mfcc)
+        with single_threaded_libraries():
+            (found,) = transcribe([recording], [""], self._parts)
+        shift_s = self._parts.model.front_end.frame_shift_s
+        return joined([found], [round(self._start / self._rate / shift_s)], shift_s)
 
 
 class Sentence:

@@ -49,8 +49,9 @@ from asr.training.learned_from import (
     judge_fit,
     judge_others,
     learn_confidence,
+    leave_out_fold,
 )
-from asr.training.recognition import assemble_recognizer, decode_test, tune_decoder
+from asr.training.recognition import assemble_recognizer, decode_test, hear_commands, tune_decoder
 from asr.training.speech import compute_features
 from asr.training.task import find_words, prepare, write_grammars
 from decoder.lexicon import Lexicon
@@ -426,6 +427,10 @@ def _decoded(step: Step, amounts: Amounts, size: HybridSize | None) -> Work:
     return Work(amounts.n_frames(splits_of(step)) * len(step.arguments["names"]) * _scored(size))
 
 
+def _heard_again(step: Step, amounts: Amounts, size: HybridSize | None) -> Work:
+    return Work(amounts.n_frames(splits_of(step)) * _scored(size))
+
+
 def _scored(size: HybridSize | None) -> float:
     """Return how many pairs score a class.
 
@@ -445,6 +450,7 @@ _KINDS: Mapping[Callable[..., Any], Kind] = {
     choose_units: Kind("GMM", "frames", _heard),
     write_grammars: Kind("task", "words", _words, is_shared=False),
     find_usable: Kind("GMM", "utterances", _utterances, is_shared=False),
+    leave_out_fold: Kind("task", "utterances", _utterances, is_shared=False),
     start_mixtures: Kind("GMM", "frames", _frames, is_shared=False),
     start_with_projection: Kind("GMM", "frames", _frames, is_shared=False),
     train_mixtures: Kind("GMM", "frames × passes × Gaussians", _passes),
@@ -459,5 +465,6 @@ _KINDS: Mapping[Callable[..., Any], Kind] = {
     add_adaptation: Kind("discriminants", "frames", _frames, is_shared=False),
     tune_decoder: Kind("tuning", "frames × grammars × pairs of a class", _tuned),
     assemble_recognizer: Kind("task", "once", _nothing),
+    hear_commands: Kind("tuning", "frames × pairs of a class", _heard_again),
     decode_test: Kind("test", "frames × grammars × pairs of a class", _decoded),
 }

@@ -145,7 +145,7 @@ def size_chart(results: Sequence[Result], sizes: Mapping[str, ModelSize]) -> Cha
             "marker": {"size": 11},
             "x": [size.megabytes],
             "y": [row.word_accuracy],
-            "labels": [row.model],
+            "name": row.model,
             "error_y": error_bars([(row.word_accuracy, row.interval)]),
             "hover": f"{row.model}: {percent(row.word_accuracy)} % ({interval(row.interval)}) with "
             f"{size.n_centers or 0:,} centres in {{x}} MB",
@@ -165,6 +165,7 @@ def size_chart(results: Sequence[Result], sizes: Mapping[str, ModelSize]) -> Cha
             traces,
             xaxis={"title": "size of the model, MB", "type": "log"},
             yaxis={"title": "word accuracy, %", "most": 100},
+            legend={"traceorder": "reversed"},
         ),
         Table(
             "Word accuracy and size",
@@ -355,6 +356,9 @@ def _lowest_tick(rows: Sequence[SpeakerRow]) -> float:
 def words_section(chosen: Choice) -> Section:
     """Return which words are taken for which, and which are missed."""
     found = chosen.accuracy
+    if not found.confusions:
+        said = f"All words of {chosen.split} were recognised, and none was heard that was not said."
+        return Section("words", "Words", said)
     return Section(
         "words",
         "Words",

@@ -137,9 +137,12 @@ def learned_from(chosen: Choice) -> tuple[str, ...]:
     if left_out.ids:
         named = listed(left_out.ids, _N_NAMED)
         parts.append(f"{len(left_out.ids)} whose text is not what is heard, or in no known words ({named})")
+    if left_out.by_hand:
+        parts.append(f"{len(left_out.by_hand)} by hand ({listed(left_out.by_hand, _N_NAMED)})")
     if left_out.n_unread:
         parts.append(f"{left_out.n_unread} that cannot be read")
-    said = f"left out: {' and '.join(parts)}" if parts else "none was left out"
+    last = f" and {parts[-1]}" if len(parts) > 1 else ""
+    said = f"left out: {', '.join(parts[:-1] or parts)}{last}" if parts else "none was left out"
     return (*lines, f"Of {_counted(left_out.n_all, 'utterance')} {said}.")
 
 

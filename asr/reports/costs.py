@@ -13,7 +13,7 @@ from asr.files import as_stage_wrote, as_train_wrote, read_json
 from asr.reports.finished import Choice, Finished
 from asr.reports.page import Chart, Section, Table, percent, plot_of, seconds
 from asr.store import RECORD
-from asr.training.fit import SUSPICIOUS, read_suspicious
+from asr.training.fit import SUSPICIOUS, read_suspicious, verdict
 
 _HISTORY = "history.json"
 _GMM = re.compile(r"gmm-(?P<projection>[a-z]+)-(?P<size>\d+)(?:-(?P<splits>.+))?")
@@ -28,35 +28,40 @@ def transcripts_section(chosen: Choice) -> Iterator[Section]:
         return
     found, n_utterances = read_suspicious(directory)
     left_out = set(chosen.finished.left_out(chosen.model).ids)
+    said = verdict(len(found), n_utterances) or f"Of {n_utterances:,} utterances none looks wrong"
     if not found:
-        said = f"Of {n_utterances:,} training utterances none looks as if its text or sound were wrong."
-        yield Section("transcripts", "Transcripts", said)
+        yield Section("transcripts", "Transcripts", f"{said}. Listen to some.")
         return
+    heard = [each.heard for each in found]
     rows = tuple(
         (
             each.utterance_id,
             each.text,
+            *([other or "—"] if any(heard) else []),
             "; ".join(each.reasons),
             "—" if each.probability is None else f"{each.probability:.3f}",
             "no" if each.utterance_id in left_out else "yes",
         )
-        for each in found[:_MOST_SUSPICIOUS]
+        for each, other in list(zip(found, heard, strict=True))[:_MOST_SUSPICIOUS]
     )
     first, place = found[0], chosen.finished.typed
-    utterance, text = shlex.quote(first.utterance_id), shlex.quote(first.text)
+    utterance, text = shlex.quote(first.utterance_id), shlex.quote(heard[0] or first.text)
     more = f" Here are the first {len(rows)}." if len(found) > len(rows) else ""
     yield Section(
         "transcripts",
         "Transcripts",
-        f"{len(found)} of {n_utterances:,} training utterances look as if text or sound were wrong.{more} "
+        f"{said}.{more} "
         "Listen to them. Then say what was spoken, or leave them out, and train again; the corpus itself is "
         "not touched. For the first of them, one of:",
         tables=(
             Table(
                 "Suspicious utterances",
-                ("utterance", "text", "why", "probability of the text", "learned from"),
+                (
+                    *("utterance", "text", *(["heard"] if any(heard) else []), "why"),
+                    *("probability of the text", "learned from"),
+                ),
                 rows,
-                n_texts=3,
+                n_texts=3 + any(heard),
             ),
         ),
         command=f"asr validate {place} --correct {utterance} {text}\n"

@@ -34,7 +34,7 @@ from asr.scoring.scoring import Transcripts, WordAccuracy, score
 from asr.store import RECORD, STAGES, USED, name_of, outputs_behind, read_used, stage_cpu_s
 from asr.systems import GrammarName
 from asr.training.speech import read_left_out
-from foundation.errors import suggestion
+from foundation.errors import AsrError, suggestion
 
 _EVALUATED_BY = {"test": "test", "dev": "tuning"}  # the stage that decodes a split
 
@@ -189,11 +189,18 @@ class Finished:
         behind = outputs_behind(self.all_stages, {f"recognizer-{model}"})
         return ModelSize(
             model,
-            n_centers_of(load_model(place)),
+            self._n_centers(place),
             round(n_bytes / 1e6, 2),
             round(sum(map(stage_cpu_s, behind)), 1) or None,
             self.decoding_cpu_s_per_s(model),
         )
+
+    def _n_centers(self, place: Path) -> int | None:
+        """Return the number of a model's centres; nothing of one that cannot be read."""
+        try:
+            return n_centers_of(load_model(place))
+        except AsrError:
+            return None
 
     def decoding_cpu_s_per_s(self, model: str) -> float | None:
         """Return CPU seconds for a second of the test set and a grammar, without those for the cepstra."""
@@ -210,9 +217,16 @@ class Finished:
         splits = ["train"] if data is None else list(data.trained_on)
         name = on_splits("fitting" if on_splits("fitting", splits) in self.stages else "usable", splits)
         ids = read_left_out(self.stages[name]) if name in self.stages else frozenset[str]()
+        by_hand = tuple(name for split in splits for name in self._left_out_by_hand(split))
         n_all = sum(len(self.corpus(split)) for split in splits)
         n_read = n_all if data is None else sum(amount.n_utterances for amount in data.training)
-        return LeftOut(tuple(splits), tuple(sorted(ids)), max(n_all - n_read, 0), n_all)
+        n_unread = max(n_all - n_read, 0)
+        return LeftOut(tuple(splits), tuple(sorted(ids)), n_unread, n_all + len(by_hand), by_hand)
+
+    def _left_out_by_hand(self, split: str) -> tuple[str, ...]:
+        """Return the utterances that a person has left out of a split."""
+        prepared = read_corpus(self.stage("task") / split)
+        return tuple(sorted(set(prepared.ids) - set(self.corpus(split).ids)))
 
 
 @dataclass(frozen=True)
@@ -245,12 +259,14 @@ class LeftOut:
     ids : utterances without a known word, or whose text is far off what is heard
     n_unread : utterances whose recordings could not be used
     n_all : utterances that there are
+    by_hand : utterances that a person has left out
     """
 
     splits: tuple[str, ...]
     ids: tuple[str, ...]
     n_unread: int
     n_all: int
+    by_hand: tuple[str, ...] = ()
 
 
 def n_centers_of(model: AcousticModel) -> int | None:

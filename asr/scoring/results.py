@@ -297,8 +297,8 @@ def format_contest(contestants: Sequence[Contestant], left_out: Mapping[str, str
         *columns([head, *rows], "><<<>>>>>>"),
         "",
         f"{_count(len(accuracy.utterances), 'utterance')} with {_count(accuracy.words, 'word')}, "
-        "the same for all. Over 1: points more than the first, with interval and p by the paired "
-        "bootstrap over utterances; they say nothing of other speakers or of another training.",
+        "the same for all. Over 1: points more than the first, with interval and p in pairs, over "
+        "utterances; they say nothing of other speakers or of another training.",
     ]
     if left_out:
         named = listed([f"{name} ({why})" for name, why in left_out.items()], _N_NAMED)

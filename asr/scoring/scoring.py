@@ -421,8 +421,9 @@ def _difference(
     # Newcombe 1998 (Statistics in Medicine 17): the square-and-add interval of a difference of two shares.
     gain, loss = mended.sum() / words.sum(), spoilt.sum() / words.sum()
     (gain_low, gain_high), (loss_low, loss_high) = (share_interval(kind, words) for kind in (mended, spoilt))
-    low = gain - loss - np.hypot(gain - gain_low, loss_high - loss)
-    high = gain - loss + np.hypot(gain_high - gain, loss - loss_low)
+    # As many errors can be mended or spoilt as there are words, or more: a share ends at one.
+    low = gain - loss - np.hypot(gain - gain_low, max(loss_high - loss, 0.0))
+    high = gain - loss + np.hypot(max(gain_high - gain, 0.0), loss - loss_low)
     return (float(100 * low), float(100 * high)), _exchange_p_value((mended - spoilt)[mended != spoilt])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -9,10 +10,12 @@ from pydantic import BaseModel, Field, model_validator
 from asr.formats.aligned import AlignedUtterance
 from asr.formats.intervals import Interval
 from asr.formats.outputs import json_words
+from asr.language.pronunciations import spelled
 from asr.serving.state import Server
 from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take, fault_of
 from asr.serving.training import Progress
 from decoder.decoder import Hypothesis, HypothesisWord
+from decoder.lexicon import Lexicon
 
 Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 MOST_WORDS = 200  # of a model that are named; by feel
@@ -57,6 +60,7 @@ class Transcript(BaseModel):
     log_score: float
     complete: bool
     no_speech: str = Field("", description="why nothing is spoken in it, if that is so")
+    rejected: list[Word] = Field([], description="words that count as not spoken")
 
 
 class Aligned(BaseModel):
@@ -100,6 +104,9 @@ class Model(BaseModel):
     sample_rate: int | None = None
     words: list[str] = []
     n_words: int = 0
+    commands: list[str] = []  # of which a sentence is one, if there is such a list
+    rejects: bool = False  # whether what was probably not spoken is left out
+    has_phones: bool = False  # whether words are made of phones that somebody wrote down
     limits: Bounds
 
 
@@ -114,13 +121,24 @@ class TakeAnswer(BaseModel):
     fault: str | None
 
 
+class HeardTake(BaseModel):
+    """What a model that did not know a take has heard in it, when the last training tried that."""
+
+    id: str = Field(description="name of the take")
+    said: str
+    heard: str
+    kept: bool = Field(description="whether it counts as a command")
+
+
 class Studio(BaseModel):
-    """Prompts, takes, and what is lacking before a training."""
+    """Prompts, takes, what is lacking before a training, and how well the last one recognises takes."""
 
     folder: str
     prompts: list[str]
     takes: list[TakeAnswer]
     lacking: list[str]
+    heard: list[HeardTake] = []
+    is_trained: bool = Field(False, description="whether the last training was of just these takes")
 
 
 class Prompts(BaseModel):
@@ -142,7 +160,8 @@ class TrainingAnswer(BaseModel):
 
 def transcript(found: Hypothesis, duration_s: float) -> Transcript:
     """Return a recognised recording."""
-    own = {"duration_s": round(duration_s, 3), "no_speech": found.no_speech}
+    rejected = json_words(replace(found, words=found.rejected))["words"]
+    own = {"duration_s": round(duration_s, 3), "no_speech": found.no_speech, "rejected": rejected}
     return Transcript.model_validate({**json_words(found), **own})
 
 
@@ -178,8 +197,27 @@ def model(server: Server) -> Model:
         sample_rate=recognizer.model.front_end.config.mfcc.sample_rate,
         words=[recognizer.spelling.get(word, word) for word in words[:MOST_WORDS]],
         n_words=len(words),
+        commands=[" ".join(recognizer.spelling.get(w, w) for w in words) for words in served.commands()],
+        rejects=served.rejects,
+        has_phones=has_phones(recognizer.lexicon),
         limits=limits,
     )
+
+
+def has_phones(lexicon: Lexicon) -> bool:
+    """Return whether pronunciations are of phones: not of letters, nor each of units of its own.
+
+    >>> has_phones(Lexicon({"on": [("on~1", "on~2")], "off": [("off~1", "off~2")]}))
+    False
+    """
+    words = list(lexicon)
+    is_own = all(
+        unit.startswith(word) and unit.removeprefix(word).strip("~_-.0123456789") == ""
+        for word in words
+        for way in lexicon.pronunciations(word)
+        for unit in way
+    )
+    return not is_own and lexicon != spelled(words)
 
 
 def take(found: Take) -> TakeAnswer:

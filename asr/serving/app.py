@@ -49,7 +49,7 @@ def run(
     *,
     model: str | None,
     grammar: str | None,
-    reject: bool,
+    reject: bool | None,
     keywords: bool,
     host: str,
     port: int,

@@ -1,7 +1,8 @@
 """Words while one speaks: ``/api/listen``, a WebSocket.
 
 The client first says what it sends, ``{"sample_rate": 48000, "encoding": "pcm_s16le"}``, then sends sound as
-binary messages of any size. It is told ``{"type": "partial", …}`` and ``{"type": "final", …}``. With
+binary messages of any size. It is told ``{"type": "partial", …}``, ``{"type": "final", …}``, and of sentences
+that count as not spoken ``{"type": "rejected", …}``; ``"reject": false`` in the first message keeps all. With
 ``{"type": "finish"}`` it asks for the rest, which ends with ``{"type": "done"}``; ``{"type": "reset"}``
 forgets the speaker. While the server is behind, it says so (``{"type": "slow", …}``) and then stops reading.
 """
@@ -13,6 +14,7 @@ import json
 import time
 from collections import deque
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +22,7 @@ from fastapi import APIRouter
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from asr.formats.outputs import json_words
-from asr.live.stream import Partial, Stream
+from asr.live.stream import CommandStream, Partial, Stream
 from asr.serving.limits import BAD, BUSY, Refusal
 from asr.serving.state import Server
 from decoder.decoder import Hypothesis
@@ -69,8 +71,8 @@ async def _listened(socket: WebSocket, server: Server) -> None:
     """Listen to a client until it goes away or makes a mistake."""
     first_s = server.limits.first_s
     late = f'nothing was sent for {first_s:g} s, expected {{"sample_rate": 16000}} or the like; begin again'
-    sample_rate, encoding = _wish_of(await _received(socket, first_s, late))
-    recognizer = server.served.recognizer
+    sample_rate, encoding, reject = _wish_of(await _received(socket, first_s, late))
+    recognizer = server.served.hearing(reject)
     stream = await server.stream_workers.run(lambda: recognizer.stream(sample_rate))
     conversation = Conversation(socket, server, stream, sample_rate, encoding)
     await conversation.tell({"type": "ready", "model": recognizer.name, "encoding": encoding})
@@ -92,15 +94,18 @@ async def _received(socket: WebSocket, patience_s: float, late: str) -> str | by
     return content
 
 
-def _wish_of(message: str | bytes) -> tuple[int, str]:
-    """Return sample rate and encoding that the first message asks for."""
+def _wish_of(message: str | bytes) -> tuple[int, str, bool | None]:
+    """Return sample rate and encoding that the first message asks for, and whether sentences are rejected."""
     wish = _json(message)
     rate, encoding = wish.get("sample_rate"), wish.get("encoding", "pcm_s16le")
     if not isinstance(rate, int) or isinstance(rate, bool) or not LOWEST_HZ <= rate <= HIGHEST_HZ:
         raise Refusal(f"sample_rate: expected {LOWEST_HZ} to {HIGHEST_HZ} Hz; send another", BAD)
     if not isinstance(encoding, str) or encoding not in ENCODINGS:
         raise Refusal(f"encoding: expected one of {', '.join(ENCODINGS)}; send another", BAD)
-    return rate, encoding
+    reject = wish.get("reject")
+    if reject is not None and not isinstance(reject, bool):
+        raise Refusal("reject: expected true or false; send one of them, or nothing", BAD)
+    return rate, encoding, reject
 
 
 def _json(message: str | bytes) -> dict[str, Any]:
@@ -142,7 +147,12 @@ class Conversation:
     """
 
     def __init__(
-        self, socket: WebSocket, server: Server, stream: Stream, sample_rate: int, encoding: str
+        self,
+        socket: WebSocket,
+        server: Server,
+        stream: Stream | CommandStream,
+        sample_rate: int,
+        encoding: str,
     ) -> None:
         self._socket, self._server, self._stream, self._encoding = socket, server, stream, encoding
         self._queue = SoundQueue(sample_rate, server.limits.behind_s)
@@ -203,7 +213,7 @@ class Conversation:
         partial = await self._server.stream_workers.run(lambda: self._stream.accept(samples))
         self._n_samples += samples.size
         for hypothesis in partial.finished:
-            await self._final(sentence_of(hypothesis))
+            await self._ended(sentence_of(hypothesis))
         words, now_s = words_of(partial), time.monotonic()
         if words != self._shown or now_s - self._told_at_s > TOLD_EVERY_S:
             self._shown, self._told_at_s = words, now_s
@@ -214,13 +224,13 @@ class Conversation:
         """Seconds of the recording that the recogniser was given."""
         return round(self._n_samples / self._rate, 3)
 
-    async def _final(self, sentence: dict[str, Any]) -> None:
+    async def _ended(self, sentence: dict[str, Any]) -> None:
         if sentence["words"]:
-            await self.tell({"type": "final", **sentence, "heard_s": self._heard_s})
+            await self.tell({**sentence, "heard_s": self._heard_s})
 
     async def _obey(self, command: str) -> None:
         if command == "finish":
-            await self._final(sentence_of(await self._server.stream_workers.run(self._stream.finish)))
+            await self._ended(sentence_of(await self._server.stream_workers.run(self._stream.finish)))
             await self.tell({"type": "done", "heard_s": self._heard_s})
         else:
             await self._server.stream_workers.run(self._stream.reset)
@@ -235,9 +245,10 @@ def words_of(partial: Partial) -> list[dict[str, Any]]:
 
 
 def sentence_of(hypothesis: Hypothesis) -> dict[str, Any]:
-    """Return a finished sentence as JSON holds it."""
-    found = json_words(hypothesis)
-    return {"text": found["text"], "words": found["words"]}
+    """Return a finished sentence as JSON holds it; where no word was spoken, the words that were rejected."""
+    kind = "final" if hypothesis.words or not hypothesis.rejected else "rejected"
+    found = json_words(hypothesis if kind == "final" else replace(hypothesis, words=hypothesis.rejected))
+    return {"type": kind, "text": found["text"], "words": found["words"]}
 
 
 class SoundQueue:

@@ -95,8 +95,9 @@ def _route_transcribe(router: APIRouter, server: Server) -> None:
         request: Request,
         format: TranscriptFormat = "json",
         name: Name = "recording",
+        reject: Annotated[bool | None, Query(description="leave out what was probably not spoken")] = None,
     ) -> Any:
-        recognizer = server.served.recognizer
+        recognizer = server.served.hearing(reject)
         async with one_recording(request, server) as (path, info):
             found = await server.compute(request, lambda: _transcribed(recognizer, path))
         if format == "json":

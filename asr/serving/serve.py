@@ -20,7 +20,7 @@ def serve(
     *,
     model: str | None = None,
     grammar: str | None = None,
-    reject: bool = False,
+    reject: bool | None = None,
     keywords: bool = False,
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -35,7 +35,8 @@ def serve(
     experiment : directory that ``asr train`` wrote, or that the page is to train; ``exp/`` and the folder's
         name by default
     model, grammar : names; the experiment's own by default
-    reject : leave out words that were probably not spoken
+    reject : whether words that were probably not spoken are left out; None: only where the model has a list
+        of commands
     keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     host : address; other machines reach only those that are not loopback
     port : 0 for any that is free

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from starlette.requests import Request
 
+from asr.files import read_json
+from asr.formats.model_directories import model_directory
+from asr.language.grammars import read_commands
 from asr.recognizer import Recognizer
 from asr.serving.limits import BAD, CONFLICT, TOO_SLOW, Limits, Places, Refusal
 from asr.serving.takes import Takes
 from asr.serving.training import Training
+from asr.spotting.rejection import COMMAND_RULE
 
 Result = TypeVar("Result")
 
@@ -37,7 +41,7 @@ class Served:
         model: str | None = None,
         grammar: str | None = None,
         *,
-        reject: bool = False,
+        reject: bool | None = None,
         keywords: bool = False,
     ) -> None:
         self.experiment, self.model, self.grammar = experiment, model, grammar
@@ -49,12 +53,36 @@ class Served:
         """Whether there is a model."""
         return self._recognizer is not None
 
+    def hearing(self, reject: bool | None) -> Recognizer:
+        """Return the recogniser, which leaves out what was probably not spoken or not; None: as usual."""
+        usual = self.recognizer
+        return usual if reject is None or self._keywords else usual.sure(reject=reject)
+
     @property
     def recognizer(self) -> Recognizer:
         """The recogniser; `Refusal` if there is none yet."""
         if self._recognizer is None:
             raise Refusal("there is no model yet, expected one; record commands and train first", CONFLICT)
         return self._recognizer
+
+    @property
+    def rejects(self) -> bool:
+        """Whether clients who do not ask otherwise are told only what was probably spoken."""
+        rule = self.recognizer.rejection
+        return rule is not None and rule.threshold > -np.inf
+
+    def commands(self) -> Sequence[Sequence[str]]:
+        """Return the commands of which a sentence is one, none where there is no list of them."""
+        recognizer = self.recognizer
+        return read_commands(model_directory(self.experiment, self.model)) if recognizer.one_each else ()
+
+    def heard_takes(self) -> list[Any]:
+        """Return what was heard in takes that were left out of a training, as JSON holds it."""
+        if self._recognizer is None:
+            return []
+        path = model_directory(self.experiment, self.model) / COMMAND_RULE
+        found = read_json(path) if path.is_file() else {}
+        return list(found.get("takes", [])) if isinstance(found, dict) else []
 
     def load(self) -> None:
         """Load the model and hear two bursts of noise: the first words shall not wait for compiling."""

@@ -15,12 +15,13 @@ from fastapi.responses import FileResponse, Response
 
 from asr.experiment import CONFIG
 from asr.files import check_outside, read_json, write_text
+from asr.language.grammars import COMMANDS_FILE
 from asr.serving import answers
 from asr.serving.limits import CONFLICT, UNUSABLE, Refusal
 from asr.serving.listening import HIGHEST_HZ, LOWEST_HZ
 from asr.serving.recognition import PROBLEMS, RECORDING, one_recording
 from asr.serving.state import Server
-from asr.serving.takes import LONGEST_S, Take, Takes, counts, plain_words, too_long
+from asr.serving.takes import LONGEST_S, Take, counts, plain_words, too_long
 from decoder.lexicon import Lexicon
 from features.audio import AudioInfo, read_audio
 from foundation.errors import AsrError
@@ -44,12 +45,12 @@ def studio_routes(server: Server) -> APIRouter:
 def _route_prompts(router: APIRouter, server: Server) -> None:
     @router.get("/takes", summary="Prompts and takes")
     async def listed(request: Request) -> answers.Studio:
-        return await server.compute(request, lambda: studio_of(server.takes))
+        return await server.compute(request, lambda: studio_of(server))
 
     @router.put("/prompts", summary="Set the prompts")
     async def set_prompts(request: Request, wanted: answers.Prompts) -> answers.Studio:
         await server.compute(request, lambda: server.takes.set_prompts(wanted.prompts))
-        return await server.compute(request, lambda: studio_of(server.takes))
+        return await server.compute(request, lambda: studio_of(server))
 
 
 def _route_takes(router: APIRouter, server: Server) -> None:
@@ -97,14 +98,20 @@ def _route_training(router: APIRouter, server: Server) -> None:
         return await progress()
 
 
-def studio_of(takes: Takes) -> answers.Studio:
-    """Return prompts and takes, as the page shows them."""
+def studio_of(server: Server) -> answers.Studio:
+    """Return prompts and takes, as the page shows them, and how well the takes were recognised."""
+    takes = server.takes
     found, prompts = takes.all(), takes.prompts()
+    names = {take.name for take in found}
+    heard = server.served.heard_takes()
+    trained = [answers.HeardTake.model_validate(row) for row in heard]
     return answers.Studio(
         folder=takes.folder.absolute().name,
         prompts=prompts,
         takes=[answers.take(each) for each in found],
         lacking=lacking(found, prompts),
+        heard=[row for row in trained if row.id in names],
+        is_trained=bool(trained) and {row.id for row in trained} == names,
     )
 
 
@@ -114,9 +121,9 @@ def prepared(server: Server) -> list[str]:
     folder, experiment = server.takes.folder, server.served.experiment
     prompts, found = server.takes.prompts(), server.takes.all()
     if missing := lacking(found, prompts):
-        raise Refusal(f"too few takes: {'; '.join(missing[:3])}; record more", CONFLICT)
+        raise Refusal(f"too few recordings; still to say: {', '.join(missing[:3])}; record more", CONFLICT)
     check_place(experiment, folder)
-    write_lexicon(folder, prompts)
+    write_task(folder, prompts, {take.prompt for take in found})
     return command_line(experiment, folder)
 
 
@@ -147,6 +154,19 @@ def units_of(word: str) -> tuple[str, ...]:
     return tuple(f"{word}{OWN_UNIT}{n}" for n in range(1, n_units + 1))
 
 
+def write_task(folder: Path, prompts: Sequence[str], others: Iterable[str] = ()) -> None:
+    """Write what a training needs beside the takes: the list of commands, and the lexicon.
+
+    Parameters
+    ----------
+    folder : of the takes
+    prompts : the commands, of which a sentence shall be one
+    others : what takes say besides, such as commands that are listed no more
+    """
+    write_text(folder / COMMANDS_FILE, "".join(f"{prompt}\n" for prompt in prompts))
+    write_lexicon(folder, [*prompts, *others])
+
+
 def write_lexicon(folder: Path, prompts: Sequence[str]) -> None:
     """Write the lexicon of the prompts' words, unless the folder has one that was not made here."""
     path = folder / LEXICON
@@ -174,13 +194,20 @@ def _lexicon_of(words: Iterable[str]) -> Lexicon:
 
 def lacking(takes: Sequence[Take], prompts: Sequence[str]) -> list[str]:
     """Return what must still be recorded before anything can be trained."""
-    found = counts(takes, prompts)
-    few = [f"{prompt}: {n} of {LEAST_TAKES} takes" for prompt, n in found.items() if n < LEAST_TAKES]
-    if len(found) < LEAST_PROMPTS:
-        few.append(f"{len(found)} prompt(s), expected at least {LEAST_PROMPTS}")
-    if len(takes) < LEAST_IN_ALL:
-        few.append(f"{len(takes)} takes in all, expected at least {LEAST_IN_ALL}")
+    found = {prompt: n for prompt, n in counts(takes, prompts).items() if prompt in prompts}
+    if not prompts:
+        return ["your list of commands"]
+    few = [f"“{prompt}” {_times(LEAST_TAKES - n)}" for prompt, n in found.items() if n < LEAST_TAKES]
+    if len(prompts) < LEAST_PROMPTS:
+        few.append("a second command, so that there is something to tell apart")
+    n_listed = sum(found.values())
+    if not few and n_listed < LEAST_IN_ALL:
+        few.append(f"any of them {_times(LEAST_IN_ALL - n_listed)}")
     return few
+
+
+def _times(n: int) -> str:
+    return {1: "once", 2: "twice"}.get(n, f"{n} times")
 
 
 def check_place(experiment: Path, folder: Path) -> None:

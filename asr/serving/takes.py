@@ -148,11 +148,11 @@ class Takes:
         self._known: dict[str, tuple[tuple[int, int], Take]] = {}  # by name, with the times of both files
 
     def prompts(self) -> list[str]:
-        """Return the prompts in order: those that were set, then others of which there are takes."""
+        """Return the prompts in order: those that were set, else all of which there are takes."""
         path = self.folder / PROMPTS
         chosen = read_json(path) if path.is_file() else []
         known = [str(prompt) for prompt in chosen] if isinstance(chosen, list) else []
-        return list(dict.fromkeys([*known, *(take.prompt for take in self.all())]))
+        return known or list(dict.fromkeys(take.prompt for take in self.all()))
 
     def set_prompts(self, prompts: Sequence[str]) -> None:
         """Keep a list of prompts; `Refusal` of the first that cannot be one."""

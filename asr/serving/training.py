@@ -27,7 +27,7 @@ from foundation.errors import AsrError
 logger = logging.getLogger(__name__)
 
 Status = Literal["idle", "running", "done", "failed", "cancelled"]
-EXPECTED_STAGES = 38  # of a training of pools on a folder with dev and test; later ones are the longer
+EXPECTED_STAGES = 87  # of a training of pools on takes of commands, with folds; later ones are the longer
 PATIENCE_S = 8.0  # for a training that is cancelled to end by itself; by feel
 CLEANING_S = 5.0  # within which it cleans up after the signal; by feel
 KEPT_LINES = 30  # by feel
@@ -44,11 +44,13 @@ STEPS = (
     ("start", "Learning the sounds of the words"),
     ("gmm", "Learning the sounds of the words"),
     ("fit", "Looking for takes that do not fit their prompt"),
+    ("judged", "Looking for takes that do not fit their prompt"),
     ("units", "Learning the sounds of the words"),
     ("hybrid", "Learning to tell the sounds apart"),
     ("adapting", "Learning to tell the sounds apart"),
     ("tuning", "Weighing sounds against sentences"),
     ("confidence", "Weighing sounds against sentences"),
+    ("heard", "Learning what is none of the commands"),
     ("recognizer", "Putting the recogniser together"),
     ("test", "Testing it on takes it has not heard"),
 )

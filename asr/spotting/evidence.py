@@ -15,14 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acoustic.alignment import Alignment, align, along, loop_path
+from acoustic.alignment import Alignment, Segment, align, along, loop_path
 from acoustic.errors import AlignmentError
-from acoustic.hmm.graph import loop_graph, word_graph
+from acoustic.hmm.graph import UtteranceGraph, loop_graph, word_graph
 from acoustic.model import AcousticModel
 from decoder.decoder import HypothesisWord
 from decoder.lexicon import Lexicon
 from foundation.arrays import Flags, Ints, Reals
 
+_MOST_GAP = 30.0  # nats a frame; by feel
 _RANK = 10  # the state whose score is compared with the best one's; by feel
 
 
@@ -130,6 +131,88 @@ def evidence_of(
         return _evidence(sound, frames, alignment, contrast, around)
 
     return [one(word) for word in words]
+
+
+class CommandEvidence(NamedTuple):
+    """Measures of how a whole sentence is one of some commands: square roots of nats a frame.
+
+    Margin and level are means over all frames of speech and of the command, so that speech beside the command
+    counts, too. Roots, for what is far off is not much further than what is off.
+
+    Attributes
+    ----------
+    best_margin : by how much the command's states score less than the best state of each frame; ≤ 0
+    level : by how much they score less than nothing; ≤ 0
+    gap : by how much the command scores more than the second best, per frame of the command, in bounds
+    """
+
+    best_margin: float
+    level: float
+    gap: float
+
+
+class HeardCommand(NamedTuple):
+    """The command that a sentence is, if it is one.
+
+    Attributes
+    ----------
+    place : of the command in the list
+    words : frames of each of its words
+    log_scores : of these words
+    evidence : what speaks for it
+    """
+
+    place: int
+    words: tuple[Segment, ...]
+    log_scores: tuple[float, ...]
+    evidence: CommandEvidence
+
+    @property
+    def n_frames(self) -> int:
+        """Frames from the beginning of its first word to the end of its last."""
+        return self.words[-1].end - self.words[0].start
+
+
+def heard_command(
+    sound: ScoredSound, graphs: Sequence[UtteranceGraph], without: int | None = None
+) -> HeardCommand | None:
+    """Return which command a sentence is, if it is one; None where it is too short for any.
+
+    Parameters
+    ----------
+    sound : emission scores of the sentence
+    graphs : of each command, with silence around it
+    without : place of a command that is not tried
+    """
+    topology, scores = sound.model.topology, sound.scores
+    found: list[tuple[float, int, Alignment, Reals]] = []
+    for place, graph in enumerate(graphs):
+        if place == without:
+            continue
+        try:
+            alignment = align(scores, graph, topology)
+        except AlignmentError:
+            continue
+        own: Reals = along(scores, alignment.states).astype(np.float64)
+        found.append((float(own.sum()), place, alignment, own))
+    if not found:
+        return None
+    (best, place, alignment, of_frames), *others = sorted(found, key=lambda one: -one[0])
+    counted = sound.is_speech | topology.is_speech()[alignment.states]
+    n_frames = alignment.words[-1].end - alignment.words[0].start
+    gap = (best - others[0][0]) / n_frames if others else _MOST_GAP
+    evidence = CommandEvidence(
+        _root((of_frames - sound.best)[counted].mean()),
+        _root(of_frames[counted].mean()),
+        min(gap, _MOST_GAP) ** 0.5,
+    )
+    log_scores = tuple(float(of_frames[word.start : word.end].sum()) for word in alignment.words)
+    return HeardCommand(place, alignment.words, log_scores, evidence)
+
+
+def _root(below: float) -> float:
+    """Return the square root of what is below 0, with its sign; 0 of what is not."""
+    return -float(np.sqrt(max(-below, 0.0)))
 
 
 class _Around(NamedTuple):

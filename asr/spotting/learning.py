@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
+from acoustic.hmm.graph import UtteranceGraph
 from asr.corpora.corpus import Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.recognizer import Recognizer
 from asr.spotting.detection import OperatingPoint, Wanted, detection_curve, operating_point
-from asr.spotting.evidence import Evidence
+from asr.spotting.evidence import CommandEvidence, Evidence, HeardCommand, ScoredSound, heard_command
 from asr.spotting.pieces import N_GROUPS, Candidate, SearchedPiece, find_words, pieces_of_speech, withheld
-from asr.spotting.rejection import USUAL, Keywords, Rejection
+from asr.spotting.rejection import USUAL, CommandRule, Keywords, Rejection
 from foundation.arrays import Flags, Floats
 from foundation.threads import single_threaded_libraries
 
@@ -29,6 +31,9 @@ KEPT = 99.0  # percent of the words recognised right that a rule keeps at least;
 # Words of dev, about, from which training learns a rule. Each utterance is searched four times: as it was
 # said, backwards, and twice with words withheld; by feel.
 N_LEARNED_FROM = 500
+COMMAND_TEMPO = 1.6  # by which a command may be faster or slower than in all its takes; by feel
+COMMAND_THRESHOLD = 0.0  # benchmarks/commands.py: docs/results/keywords.md
+_FAR = 200.0  # nats, below the worst score of a sound that is not there; by feel
 _STRENGTH = 1.0  # of the penalty on weights of evidence of variance 1; by feel
 
 
@@ -134,6 +139,82 @@ def chosen_by(
         tuple(detection_curve(odds, is_hit, n_spoken, hours)),
         n_spoken,
         hours,
+    )
+
+
+# Commands: which sentences are one of them, learned from takes that were left out of a training.
+
+
+class HeardTake(NamedTuple):
+    """A take of a command, as a model hears it that was not trained on it.
+
+    Attributes
+    ----------
+    utterance_id : its id
+    said : place of its command in the list; None of a take of something else
+    heard : what is heard; None where it is too short for any command
+    impostors : what is heard where that command is not in the grammar, nor its sounds, and backwards
+    """
+
+    utterance_id: str
+    said: int | None
+    heard: HeardCommand | None
+    impostors: tuple[HeardCommand, ...]
+
+
+def hear_take(
+    utterance_id: str, said: int | None, sound: ScoredSound, graphs: Sequence[UtteranceGraph]
+) -> HeardTake:
+    """Return what is heard in a take.
+
+    Parameters
+    ----------
+    utterance_id, said : of the take
+    sound : its emission scores
+    graphs : of each command, with silence around it
+    """
+    heard = heard_command(sound, graphs)
+    if said is None:
+        return HeardTake(utterance_id, said, None, () if heard is None else (heard,))
+    elsewhere = {s for n, graph in enumerate(graphs) if n != said for s in graph.states.tolist()}
+    own = sorted(set(graphs[said].states.tolist()) - elsewhere)
+    unlisted = sound.scores.copy()
+    unlisted[:, own] = unlisted.min() - _FAR
+    backwards = ScoredSound(np.ascontiguousarray(sound.scores[::-1]), sound.model)
+    impostors = (
+        heard_command(ScoredSound(unlisted, sound.model), graphs, said),
+        heard_command(backwards, graphs),
+    )
+    found = tuple(one for one in impostors if one is not None)
+    return HeardTake(utterance_id, said, heard, found)
+
+
+def learn_commands(
+    takes: Sequence[HeardTake], commands: Sequence[tuple[str, ...]], frame_shift_s: float
+) -> CommandRule | None:
+    """Return which sentences count as one of some commands; None where the takes are too few to tell."""
+    right = [take.heard for take in takes if take.heard is not None and take.heard.place == take.said]
+    wrong = [one for take in takes for one in take.impostors]
+    if min(len(right), len(wrong)) < LEAST_OF_A_KIND:
+        return None
+    evidence = np.array([one.evidence for one in (*right, *wrong)], dtype=np.float64)
+    targets = np.arange(len(evidence)) < len(right)
+    mean, scale = evidence.mean(axis=0), np.maximum(evidence.std(axis=0), 1e-9)
+    model = LogisticRegression(C=1 / _STRENGTH, class_weight="balanced", max_iter=5000)
+    with single_threaded_libraries():  # the last digits must not depend on the number of cores
+        model.fit((evidence - mean) / scale, targets)
+    weights = model.coef_[0] / scale
+    offset = float(model.intercept_[0] - weights @ mean)
+    lasting = [
+        [one.n_frames * frame_shift_s for one in right if one.place == place]
+        for place in range(len(commands))
+    ]
+    every = [seconds for of_one in lasting for seconds in of_one]
+    seconds = tuple(
+        (min(of_one or every) / COMMAND_TEMPO, max(of_one or every) * COMMAND_TEMPO) for of_one in lasting
+    )
+    return CommandRule(
+        tuple(commands), seconds, CommandEvidence(*weights.tolist()), offset, COMMAND_THRESHOLD
     )
 
 

@@ -4,12 +4,14 @@ A search always finds words. A `Judge` leaves those out that count as not spoken
 
 - All, where the best path through any phones and silences has fewer frames of speech than the shortest word
   takes. That is far from any speech (docs/results/keywords.md).
+- By a list of commands, where a model has learned one: a whole sentence is one of them or nothing
+  (`CommandRule`).
 - By a rule, if that is asked for: a `Rejection` weighs the evidence of each word (`asr.spotting.evidence`) to
   the log odds that it was spoken, and keeps those that reach a threshold. Keywords are judged so, too; the
   fillers between them are in no lexicon and are dropped.
 
 Rules, and keywords with theirs, are kept in files beside the model: ``keywords.json`` and ``rejection.json``
-by ``asr keywords``, ``usual_rejection.json`` by ``asr train``.
+by ``asr keywords``, ``usual_rejection.json`` and ``commands.json`` by ``asr train``.
 """
 
 from __future__ import annotations
@@ -25,18 +27,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from acoustic.alignment import FitCurve
+from acoustic.hmm.graph import utterance_graph
 from acoustic.hmm.topology import Topology
 from acoustic.model import AcousticModel
 from asr.errors import ExperimentError
 from asr.files import as_train_wrote, read_object
-from asr.spotting.evidence import Evidence, ScoredSound, evidence_of
-from decoder.decoder import Decoder, DecoderConfig, Hypothesis
+from asr.spotting.evidence import (
+    CommandEvidence,
+    Evidence,
+    HeardCommand,
+    ScoredSound,
+    evidence_of,
+    heard_command,
+)
+from decoder.decoder import Decoder, DecoderConfig, Hypothesis, HypothesisWord
 from decoder.lexicon import Lexicon
 from foundation.arrays import Singles
 from foundation.records import record_of
 
 KEYWORDS = "keywords.json"
 REJECTION = "rejection.json"  # the rule for the words of any grammar, in the same form without keywords
+COMMAND_RULE = "commands.json"
 USUAL_REJECTION = "usual_rejection.json"  # the one that training learns, if no other has been learned since
 USUAL = FitCurve(slope=1.5, offset=5.0)  # of margins, for corpora that are too small for a curve of their own
 
@@ -89,11 +100,69 @@ class Rejection:
 
         words = [word for word in hypothesis.words if word.word in lexicon]
         found = evidence_of(words, sound, lexicon)
-        judged = [(word, self.log_odds(word.word, e)) for word, e in zip(words, found, strict=True)]
-        kept = tuple(
-            replace(word, confidence=float(expit(odds))) for word, odds in judged if odds >= self.threshold
+        odds = [self.log_odds(word.word, e) for word, e in zip(words, found, strict=True)]
+        judged = [replace(word, confidence=float(expit(x))) for word, x in zip(words, odds, strict=True)]
+        kept, rejected = (
+            tuple(word for word, x in zip(judged, odds, strict=True) if (x >= self.threshold) == wanted)
+            for wanted in (True, False)
         )
-        return replace(hypothesis, words=kept, alternatives=())
+        return replace(hypothesis, words=kept, rejected=rejected, alternatives=())
+
+
+@dataclass(frozen=True)
+class CommandRule:
+    """A rule that keeps a sentence that is one of some commands, as a whole, and nothing else.
+
+    Attributes
+    ----------
+    commands : the words of each
+    seconds : the shortest and the longest that each may last
+    weights : by how much each kind of evidence counts
+    offset : log odds of a sentence without any evidence
+    threshold : least log odds of a sentence that is kept
+    """
+
+    commands: tuple[tuple[str, ...], ...]
+    seconds: tuple[tuple[float, float], ...]
+    weights: CommandEvidence
+    offset: float
+    threshold: float
+
+    def lenient(self) -> CommandRule:
+        """Return the rule that takes every sentence for the command that it is nearest to."""
+        return replace(self, threshold=-np.inf)
+
+    def log_odds(self, heard: HeardCommand, frame_shift_s: float) -> float:
+        """Return the log odds that a sentence is the command that was heard; -inf if it lasts too long."""
+        shortest, longest = self.seconds[heard.place]
+        if not shortest <= heard.n_frames * frame_shift_s <= longest:
+            return -np.inf
+        return float(np.dot(self.weights, heard.evidence)) + self.offset
+
+    def kept(self, hypothesis: Hypothesis, sound: ScoredSound, lexicon: Lexicon) -> Hypothesis:
+        """Return the sentence if it is a command, else nothing; parameters as of `Rejection.kept`.
+
+        Its confidence is the probability that it was spoken.
+        """
+        from scipy.special import expit  # slow to import; only who rejects words needs it
+
+        topology, shift_s = sound.model.topology, sound.model.front_end.frame_shift_s
+        graphs = [utterance_graph(lexicon.spoken(words), topology) for words in self.commands]
+        heard = heard_command(sound, graphs) if hypothesis.words else None
+        if heard is None:
+            return replace(hypothesis, words=(), alternatives=())
+        odds = self.log_odds(heard, shift_s)
+        words = tuple(
+            HypothesisWord(word, at.start * shift_s, at.end * shift_s, score, float(expit(odds)))
+            for word, at, score in zip(self.commands[heard.place], heard.words, heard.log_scores, strict=True)
+        )
+        is_kept = odds >= self.threshold
+        return replace(
+            hypothesis,
+            words=words if is_kept else (),
+            rejected=() if is_kept else words,
+            alternatives=(),
+        )
 
 
 @dataclass(frozen=True)
@@ -108,7 +177,7 @@ class Judge:
 
     model: AcousticModel
     lexicon: Lexicon
-    rejection: Rejection | None
+    rejection: Rejection | CommandRule | None
 
     def kept(self, found: Hypothesis, scores: Singles) -> Hypothesis:
         """Return a hypothesis with the words that count as spoken."""
@@ -220,6 +289,38 @@ def read_rule(directory: Path) -> Rejection | None:
     """Return the rule for the words of any grammar; None where none has been learned."""
     found = read_keywords(directory, REJECTION) or read_keywords(directory, USUAL_REJECTION)
     return None if found is None else found.rejection
+
+
+class _KeptCommands(NamedTuple):
+    """What the file of a command rule holds, but for the weights and what was heard in takes."""
+
+    commands: Sequence[str]
+    seconds: Sequence[tuple[float, float]]
+    offset: float
+    threshold: float
+
+
+def command_rule_as_kept(rule: CommandRule) -> dict[str, Any]:
+    """Return a rule of commands as the JSON of its file."""
+    texts = [" ".join(words) for words in rule.commands]
+    return {**asdict(rule), "commands": texts, "weights": rule.weights._asdict()}
+
+
+def read_command_rule(directory: Path) -> CommandRule | None:
+    """Return the rule of the commands in a model's directory; None where none was learned."""
+    path, cure = directory / COMMAND_RULE, "run asr train again or restore the file"
+    if not path.is_file():
+        return None
+    record = read_object(path)
+    if "weights" not in record:  # too few takes to tell
+        return None
+    with as_train_wrote(path):
+        plain = {name: record[name] for name in _KeptCommands._fields}
+        found = record_of(_KeptCommands, plain, ExperimentError, cure=cure)
+        weights = record_of(CommandEvidence, record["weights"], ExperimentError, "weights.", cure)
+        commands = tuple(tuple(text.split()) for text in found.commands)
+        seconds = tuple((float(low), float(high)) for low, high in found.seconds)
+        return CommandRule(commands, seconds, weights, found.offset, found.threshold)
 
 
 def copy_chosen(source: Path, target: Path) -> None:

@@ -115,11 +115,12 @@ def choose_units(
     if wanted == "letters":
         lexicon, said = letters, "letters"
     else:
-        data = _enough(_usable(data, letters))
+        data = _usable(data, letters)
         with quietly():
             lexicon = in_whole_words(data, letters, front_end, gmm)
         said = f"{len(lexicon.wholes)} whole words"
         if wanted == "auto":
+            data = _enough(data)
             with quietly():
                 wrong, by_letters = (
                     held_out_errors(data, each, front_end, gmm) for each in (lexicon, letters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,6 +59,20 @@ def find_usable(directory: Path, speech: Speech, *, split: str, most_unusable: f
         needed=is_train,
     )
     write_left_out(directory, before | (set(data.corpus.ids) - set(usable.corpus.ids)))
+
+
+def leave_out_fold(directory: Path, speech: Speech, *, fold: int, n_folds: int) -> None:
+    """Write which utterances are left out of a training that shall not know a fold of them.
+
+    The utterances of one text are dealt to the folds in turn, so that every fold has some of each text.
+    """
+    rest = read_left_out(speech["left_out"])
+    mine, before = set[str](), Counter[tuple[str, ...]]()
+    for utterance in read_speech(speech).corpus:
+        if before[utterance.words] % n_folds == fold:
+            mine.add(utterance.utterance_id)
+        before[utterance.words] += 1
+    write_left_out(directory, rest | mine)
 
 
 def usable_for_training(

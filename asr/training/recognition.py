@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from acoustic.hmm.graph import utterance_graph
 from acoustic.model import AcousticModel, load_model
 from asr.config import TuningConfig
 from asr.corpora.corpus import SPLITS, Corpus
@@ -16,14 +17,15 @@ from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_object, write_json
 from asr.formats.model_directories import CURVES, TRAINED_ON, write_recognizer
 from asr.formats.transcripts import write_transcripts
-from asr.language.grammars import has_lm_scale, read_grammar
+from asr.language.grammars import has_lm_scale, read_commands, read_grammar
 from asr.recognizer import Recognizer
 from asr.scoring.results import Result
 from asr.scoring.scoring import accuracy_of
-from asr.spotting.learning import learned_rule
-from asr.spotting.rejection import USUAL_REJECTION, as_kept
+from asr.spotting.evidence import ScoredSound
+from asr.spotting.learning import HeardTake, hear_take, learn_commands, learned_rule
+from asr.spotting.rejection import COMMAND_RULE, USUAL_REJECTION, CommandRule, as_kept, command_rule_as_kept
 from asr.systems import GrammarName
-from asr.training.speech import Speech, read_corpus_of, read_lexicon, read_speech
+from asr.training.speech import Speech, read_corpus_of, read_left_out, read_lexicon, read_speech
 from asr.training.tuning import TunedDecoding, tune
 from asr.transcribe import ScoredSpeech, Scores, adapted, scored_speech
 from decoder.decoder import Decoder, DecoderConfig, Hypothesis
@@ -94,6 +96,65 @@ def _tune_one(
         _write_accuracy(directory, grammar, corpus, decoded)
 
 
+def hear_commands(
+    directory: Path,
+    speech: Speech,
+    grammars: Path,
+    models: Mapping[str, Path],
+    left_out: Mapping[str, Path],
+) -> None:
+    """Write what models hear in takes that did not train them, and the rule of what is no command.
+
+    Parameters
+    ----------
+    directory : gets ``commands.json``
+    speech : all takes
+    grammars : with the list of commands
+    models : model of each fold
+    left_out : what each of them was not trained on, as ``models``; beside the fold that is what is unusable
+    """
+    data, lexicon, commands = read_speech(speech), read_lexicon(speech), read_commands(grammars)
+    takes: list[HeardTake] = []
+    for fold, of_left_out in zip(models, left_out.values(), strict=True):
+        trained, ids = load_model(models[fold]), read_left_out(of_left_out)
+        mine = data.without(set(data.corpus.ids) - ids)
+        scored = scored_speech(mine.cepstra, mine.corpus.ids, trained)  # each by itself, as it is heard live
+        graphs = [utterance_graph(lexicon.spoken(words), trained.topology) for words in commands]
+        shift_s = trained.front_end.frame_shift_s
+        for utterance, scores in zip(mine.corpus, scored.scores, strict=True):
+            said = commands.index(utterance.spoken) if utterance.spoken in commands else None
+            takes.append(hear_take(utterance.utterance_id, said, ScoredSound(scores, trained), graphs))
+    rule = learn_commands(takes, commands, shift_s)
+    kept = {} if rule is None else command_rule_as_kept(rule)
+    write_json(
+        directory / COMMAND_RULE,
+        {
+            **kept,
+            "takes": [
+                _as_told(t, commands[t.said], commands, rule, shift_s) for t in takes if t.said is not None
+            ],
+        },
+    )
+
+
+def _as_told(
+    take: HeardTake,
+    said: tuple[str, ...],
+    commands: Sequence[tuple[str, ...]],
+    rule: CommandRule | None,
+    shift_s: float,
+) -> dict[str, Any]:
+    """Return what was heard in a take as JSON holds it."""
+    heard = take.heard
+    is_kept = heard is not None and (rule is None or rule.log_odds(heard, shift_s) >= rule.threshold)
+    return {
+        "id": take.utterance_id,
+        "said": " ".join(said),
+        "heard": "" if heard is None else " ".join(commands[heard.place]),
+        "kept": is_kept,
+    }
+
+
 def assemble_recognizer(
     directory: Path,
     speech: Speech,
@@ -101,6 +162,7 @@ def assemble_recognizer(
     tuning: Path,
     grammars: Path,
     fit: Path | None = None,
+    heard: Path | None = None,
     *,
     names: Sequence[GrammarName],
     decoder: DecoderConfig,
@@ -123,6 +185,8 @@ def assemble_recognizer(
     write_json(directory / TRAINED_ON, sorted(u.utterance_id for corpus in corpora for u in corpus))
     if fit is not None:
         shutil.copyfile(fit / CURVES, directory / CURVES)
+    if heard is not None:
+        shutil.copyfile(heard / COMMAND_RULE, directory / COMMAND_RULE)
     if (tuning / USUAL_REJECTION).is_file():
         shutil.copyfile(tuning / USUAL_REJECTION, directory / USUAL_REJECTION)
     for file in sorted(grammars.iterdir()):

@@ -5,7 +5,7 @@ steps there are: which splits have utterances, which words the lexicon lacks, wh
 
 Reading what they wrote, and the cepstra, are in `asr.training.speech`.
 
-A person who finds a wrong transcript corrects it, or leaves the utterance out, by `change_transcript`. That
+A person who finds a wrong transcript corrects it, or leaves the utterance out, by `change_transcripts`. That
 is kept in ``corrections.txt`` of the experiment directory and applied by ``words``; the corpus stays as it
 is.
 """
@@ -93,38 +93,41 @@ _HEAD = """\
 Corrections: TypeAlias = Mapping[str, tuple[str, ...] | None]
 
 
-def change_transcript(experiment: Path, utterance_id: str, text: str | None) -> None:
-    """Correct the transcript of an utterance of an experiment, or leave the utterance out.
+def change_transcripts(experiment: Path, texts: Mapping[str, str | None]) -> None:
+    """Correct the transcripts of some utterances of an experiment, or leave utterances out.
 
     The next ``asr train`` into the directory applies it and makes anew what depends on it. What was said of
-    the utterance before is replaced.
+    the utterances before is replaced. Nothing is changed if one of them cannot be.
 
     Parameters
     ----------
     experiment : directory that ``asr train`` has begun
-    utterance_id : of train, dev or test
-    text : the true words; None leaves the utterance out
+    texts : the true words of utterances of train, dev or test, by their ids; None leaves an utterance out
     """
     known = _ids_of(experiment)
-    if utterance_id not in known:
-        hint = did_you_mean(difflib.get_close_matches(utterance_id, known, n=1))
+    if unknown := [name for name in texts if name not in known]:
+        hint = did_you_mean(difflib.get_close_matches(unknown[0], known, n=1))
         raise CorpusError(
-            f'{experiment}: no utterance "{utterance_id}"{hint}, expected one of the {len(known)} of its '
+            f'{experiment}: no utterance "{unknown[0]}"{hint}, expected one of the {len(known)} of its '
             f"corpus; asr validate {experiment} --suspicious shows ids"
+            + (f"; not there either: {listed(unknown[1:])}" if unknown[1:] else "")
         )
-    words = None if text is None else tuple(unicodedata.normalize("NFC", text).split())
-    if words == ():
+    changed = {
+        name: None if text is None else tuple(unicodedata.normalize("NFC", text).split())
+        for name, text in texts.items()
+    }
+    if empty := [name for name, words in changed.items() if words == ()]:
         raise CorpusError(
-            f"{utterance_id}: the corrected transcript is empty, expected words; give them, or leave the "
-            f"utterance out: asr validate {experiment} --leave-out {utterance_id}"
+            f"{empty[0]}: the corrected transcript is empty, expected words; give them, or leave the "
+            f"utterance out: asr validate {experiment} --leave-out {empty[0]}"
         )
-    corrections = {**read_corrections(experiment), utterance_id: words}
+    corrections = {**read_corrections(experiment), **changed}
     lines = [" ".join((name, *(found or ()))) for name, found in sorted(corrections.items())]
     write_text(experiment / CORRECTIONS, _HEAD + "\n".join(lines) + "\n")
 
 
 def read_corrections(experiment: Path) -> Corrections:
-    """Return what `change_transcript` was told of an experiment; nothing where there is no file."""
+    """Return what `change_transcripts` was told of an experiment; nothing where there is no file."""
     path = experiment / CORRECTIONS
     if not path.is_file():
         return {}
@@ -290,10 +293,14 @@ def why_letters(corpora: Mapping[str, Corpus], lexicon: Lexicon) -> str:
     if len(lexicon) > MOST_WHOLE_WORDS:
         return f"they are {len(lexicon):,}, expected {MOST_WHOLE_WORDS} at most"
     takes = Counter(word for split in ("train", "dev") for u in corpora.get(split, ()) for word in u.spoken)
-    trained = set(corpora["train"].vocabulary)
-    if few := [word for word in lexicon if word not in trained or takes[word] < FEWEST_TAKES]:
-        named = listed([f"{word} ({takes[word]})" for word in few], 5)
-        return f"{len(few)} of {len(lexicon)} are recorded fewer than {FEWEST_TAKES} times: {named}"
+    if few := [word for word in lexicon if takes[word] < FEWEST_TAKES]:
+        named, least = (
+            listed([f"{word} ({takes[word]})" for word in few], 5),
+            f"fewer than {FEWEST_TAKES} times",
+        )
+        return f"{len(few)} of {len(lexicon)} are recorded {least} in train and dev: {named}"
+    if untrained := sorted(set(lexicon) - set(corpora["train"].vocabulary)):
+        return f"{len(untrained)} of {len(lexicon)} are not recorded in train: {listed(untrained, 5)}"
     return ""
 
 

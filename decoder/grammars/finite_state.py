@@ -60,6 +60,23 @@ class FiniteStateGrammar:
     start: int
     final: Mapping[int, float]
 
+    @classmethod
+    def of_sentences(cls, sentences: Iterable[Sequence[str]]) -> FiniteStateGrammar:
+        """Return the grammar that allows just some sentences, all alike.
+
+        >>> grammar = FiniteStateGrammar.of_sentences([("LIGHT", "ON"), ("STOP",)])
+        >>> grammar.compile({"LIGHT", "ON", "STOP"}).sentence_log_prob(["LIGHT"])
+        -inf
+        """
+        arcs, n_states = list[WordArc](), 2  # every sentence has states of its own between the two ends
+        for words in dict.fromkeys(tuple(words) for words in sentences):
+            places = [0, *range(n_states, n_states + len(words) - 1), 1]
+            n_states += len(words) - 1
+            arcs += [
+                WordArc(a, word, 0.0, b) for a, word, b in zip(places[:-1], words, places[1:], strict=True)
+            ]
+        return cls(arcs, 0, {1: 0.0})
+
     def __post_init__(self) -> None:
         normal = (
             a if a.word is None else a._replace(word=unicodedata.normalize("NFC", a.word)) for a in self.arcs

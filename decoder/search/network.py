@@ -173,17 +173,19 @@ def _check_phones(pronunciations: Mapping[str, tuple[Pronunciation, ...]], topol
             f"for {len(empty)} words{_named(empty)}; correct the lexicon"
         )
     unknown: dict[str, str] = {}
+    new: dict[str, None] = {}  # words in their order
     for word in sorted(pronunciations):
         for variant in pronunciations[word]:
             units = zip(variant, topology.units(variant), strict=True)
-            unknown.update({p: word for p, unit in units if unit not in topology and p not in unknown})
+            for phone in (phone for phone, unit in units if unit not in topology):
+                unknown.setdefault(phone, word)
+                new[word] = None
     if unknown:
         listed = [f"{phone} (in {word})" for phone, word in sorted(unknown.items())]
         if any(map(is_own_unit, topology.phones)):
-            new = sorted(set(unknown.values()))
             raise LexiconError(
-                f"lexicon: {len(new)} words are new to the model{_named(new)}; it knows whole words, not "
-                "sounds: record them and train again, or train with --set without_lexicon=letters"
+                f"lexicon: {len(new)} words are new to the model{_named(list(new))}; it knows whole words, "
+                "not sounds: record them and train again, or train with --set without_lexicon=letters"
             )
         raise LexiconError(
             f"lexicon: expected the {len(topology.phones)} phones of the model, got {len(unknown)} others"

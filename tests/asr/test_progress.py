@@ -164,7 +164,7 @@ def test_a_terminal_has_one_bar_for_the_whole(monkeypatch: pytest.MonkeyPatch) -
         while "learning Gaussians" not in terminal.getvalue() and time.monotonic() < deadline:
             time.sleep(0.05)
     drawn = terminal.getvalue()
-    assert "learning Gaussians; about 2 min to go" in drawn
+    assert "about 2 min to go: learning Gaussians" in drawn
     assert "utterances" not in drawn
     assert "\n" not in drawn  # large steps have no lines of their own there
 

@@ -21,7 +21,7 @@ import pytest
 
 from asr.errors import ExperimentError
 from asr.files import directory_digest, read_json, write_json
-from asr.store import StageOutput, StageStore, Step, Used, key, read_used, stage_cpu_s
+from asr.store import StageOutput, StageStore, Step, Used, _difference, key, read_used, stage_cpu_s
 from foundation.version import code_behind
 
 
@@ -96,6 +96,11 @@ class TestRun:
         assert run(StageStore(tmp_path), "s", writer("x", calls)) == good
         assert calls == ["x", "x"]
         assert "s: files were changed or are damaged, made again" in caplog.text
+
+    def test_an_option_that_is_new_and_says_nothing_is_named(self) -> None:
+        record = {"code": ["m f"], "inputs": {}}
+        before, now = ({**record, "config": {"left": left}} for left in ({}, {"u1": None}))
+        assert _difference(before, now, []) == "configuration changed: left.u1"
 
     def test_a_run_reads_an_output_once(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         store = StageStore(tmp_path)

@@ -228,6 +228,13 @@ class TestGraphemic:
         assert not {"sil", "sp"} & set(lexicon.phones)
 
 
+def test_words_that_are_wholes_share_no_unit() -> None:
+    wholes = Lexicon.of_wholes(dict.fromkeys(("c", "c++", "c#", "email", "e-mail"), 2))
+    assert len(wholes.phones) == 10
+    assert set(wholes.wholes) == set(wholes.words)
+    assert not any(mark in phone for phone in wholes.phones for mark in "-+#")  # those of phones in context
+
+
 def test_disk_full_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")

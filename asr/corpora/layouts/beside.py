@@ -46,7 +46,7 @@ TIMED_SUFFIXES = (*TIER_READERS, *LINE_READERS)
 TIERS = "tiers.txt"
 # Texts a user keeps beside the recordings that are no transcripts.
 _OTHER_TEXTS = frozenset(
-    {"lexicon.txt", "word_pairs.txt", "speakers.txt", "readme.txt", "license.txt", TIERS}
+    {"lexicon.txt", "word_pairs.txt", "commands.txt", "speakers.txt", "readme.txt", "license.txt", TIERS}
 )
 _TEXTS = (".txt", ".lab")
 _HTK_LABELS = re.compile(r"\s*\d+\s+\d+\s+\S+")

@@ -32,7 +32,7 @@ from asr.text.plain import plain
 from foundation.errors import listed
 
 _NAMES = frozenset({"transcript", "transcripts", "transcription", "transcriptions", "prompts"})
-_NOT_LISTS = frozenset({"lexicon.txt", "word_pairs.txt", "speakers.txt"})
+_NOT_LISTS = frozenset({"lexicon.txt", "word_pairs.txt", "commands.txt", "speakers.txt"})
 _SEXES = frozenset({"m", "f", "male", "female", "man", "woman", "f/m", "m/f"})
 _N_HEAD = 20  # by feel
 _N_NAMED = 3  # by feel

@@ -118,12 +118,13 @@ def with_speakers(
     parts : utterances by split, the speaker `NOBODY_SAYS` where it is not known
     speakers : ``auto`` keeps known speakers and decides on the others; all else overrules what is known
     root : directory of the corpus, below which folders are speakers
-    before : what was said of another corpus, where nothing is known of this one
+    before : what was said of another corpus, where nothing is known of this one and its names allow it
     """
     every = [u for part in parts.values() for u in part]
-    if speakers == "auto" and every and all(u.speaker == NOBODY_SAYS for u in every):
-        speakers = before
     names = recording_names(every)
+    is_unknown = bool(every) and all(u.speaker == NOBODY_SAYS for u in every)
+    if speakers == "auto" and is_unknown and _is_shown(before, names, root):
+        speakers = before
     note = ""
     if speakers == "auto":
         speaker_of, note = _found_or_assumed(every, names)
@@ -142,6 +143,16 @@ def with_speakers(
         for split, part in parts.items()
     }
     return found, note
+
+
+def _is_shown(speakers: Speakers, files: Collection[Path], root: Path) -> bool:
+    """Return whether recordings can be told apart as was said of others."""
+    if speakers in ("folders", "prefix"):
+        try:
+            _told_by_names(files, speakers, root)
+        except CorpusError:
+            return False
+    return True
 
 
 def _found_or_assumed(
@@ -181,7 +192,7 @@ def guessed_speakers(utterances: Sequence[Utterance]) -> dict[Path, str] | None:
         return None
     n_varied = sum(len({said[path] for path in paths}) > 1 for paths in groups.values())
     n_spoken = sum(_is_said(prefix, [said[path] for path in paths]) for prefix, paths in groups.items())
-    if 2 * n_varied <= len(groups) or 2 * n_spoken >= len(groups):
+    if 2 * n_varied <= len(groups) or 2 * n_spoken >= len(groups) or _tell_texts(said, groups):
         return None
     return {path: named[paths[0]] for paths in groups.values() for path in paths}
 
@@ -219,6 +230,14 @@ def speakers_of_files(files: Sequence[Path], speakers: Speakers) -> list[str]:
         return [ONE] * len(files)
     found = _told_by_names(files, speakers, None)
     return [found[file] for file in files]
+
+
+def _tell_texts(said: Mapping[Path, tuple[str, ...]], groups: Mapping[str, Sequence[Path]]) -> bool:
+    """Return whether texts are said again, but never under another beginning: these are of commands, say."""
+    times = Counter(said.values())
+    again = {text for text, n in times.items() if n > 1}
+    of_groups = [again.intersection(said[path] for path in paths) for paths in groups.values()]
+    return bool(again) and sum(map(len, of_groups)) == len(again)
 
 
 def _told_by_names(files: Collection[Path], speakers: Speakers, root: Path | None) -> dict[Path, str]:

@@ -64,7 +64,7 @@ function axisOf(given, key, data, from, to) {
   }
   ticks ||= ticksBetween(low, high, length / (key === "x" ? 60 : 34));
   const named = ticks.map((t, n) => [t, given.ticktext ? given.ticktext[n] : said(t.toLocaleString("en"))]);
-  return { at, ticks: named, step: length, from, to };
+  return { at, ticks: named, step: length };
 }
 
 /** Text for a mark: {x} {y} {z} {text} in the words of its series. */
@@ -176,11 +176,6 @@ function drawPoints(group, trace, axes) {
     const r = (Array.isArray(size) ? size[n] : size) / 2;
     const text = hoverOf(trace, n, { x: said(trace.x[n]), y: said(trace.y[n]) });
     shape(group, "circle", { cx: p.x, cy: p.y, r, class: "mark", "data-text": text });
-    if (trace.labels) {
-      const isRight = p.x > (axes.x.from + axes.x.to) / 2; // then its name stands on the left
-      const name = { x: isRight ? p.x - r - 4 : p.x + r + 4, y: p.y + 4, "text-anchor": isRight ? "end" : "start" };
-      shape(group, "text", { ...name, class: "tick" }, trace.labels[n]);
-    }
   });
 }
 

@@ -1,7 +1,7 @@
 // Commands of one's own: prompts, takes with checked levels, and the training.
 import { ask, complain, json, query } from "./api.js";
 import { decibels, joined, Microphone, play, wav } from "./audio.js";
-import { element } from "./timeline.js";
+import { button, element } from "./timeline.js";
 
 const FIRST = ["yes", "no", "start", "stop", "left", "right", "up", "down", "open", "close"];
 const ABOVE_DB = 12; // over the noise, from which on somebody speaks
@@ -12,15 +12,18 @@ const LONGEST_S = 8;
 const PATIENCE_S = 12; // without a word
 const $ = (id) => document.getElementById(id);
 
-let studio = { prompts: [], takes: [], lacking: [] };
+let studio = { prompts: [], takes: [], lacking: [], heard: [], is_trained: false };
 let session = null; // the microphone while takes are recorded
 let current = null; // the prompt to say
 let skipped = new Set();
 let isTraining = false; // when takes stay as they are
+let hasFailed = false; // the last training
 let onTrained = () => {};
 
-export async function setUpCommands(whenTrained) {
+export async function setUpCommands(whenTrained, toTalk) {
   onTrained = whenTrained;
+  $("try").addEventListener("click", toTalk);
+  $("prompts").addEventListener("input", point);
   $("use-prompts").addEventListener("click", usePrompts);
   $("record").addEventListener("click", () => (session ? stop("") : record()));
   $("skip-prompt").addEventListener("click", skip);
@@ -29,6 +32,7 @@ export async function setUpCommands(whenTrained) {
   $("cancel").addEventListener("click", () => json("DELETE", "/api/training").then(showTraining).catch(complain));
   await refresh();
   $("prompts").value = (studio.prompts.length ? studio.prompts : FIRST).join("\n");
+  point();
   const state = await json("GET", "/api/training");
   if (state.status === "running") follow(state);
 }
@@ -40,6 +44,7 @@ async function usePrompts() {
     show(await json("PUT", "/api/prompts", { prompts }));
     $("prompts").value = studio.prompts.join("\n");
     next();
+    point();
     $("record").focus();
   } catch (error) {
     complain(error);
@@ -55,18 +60,81 @@ function show(found) {
   studio = found;
   const wanted = Number($("wanted").value);
   const n = studio.takes.length;
-  $("n-takes").textContent = studio.prompts.length ? `${n} of ${wanted * studio.prompts.length}, in the folder ${studio.folder}` : "";
-  $("takes").replaceChildren(...studio.prompts.map(ofPrompt));
-  if (!studio.prompts.length) $("takes").append(element("p", "soft empty", "No takes yet. Choose your commands first."));
-  $("lacking").textContent = studio.lacking.length ? `Still needed: ${studio.lacking.slice(0, 4).join("; ")}${studio.lacking.length > 4 ? " …" : ""}` : "Enough to begin with. More takes make it better.";
-  $("train").disabled = isTraining || studio.lacking.length > 0;
+  const others = [...new Set(studio.takes.map((take) => take.prompt))].filter((prompt) => !studio.prompts.includes(prompt));
+  $("n-takes").textContent = n ? `${n}, in the folder ${studio.folder}` : "";
+  $("takes").replaceChildren(...studio.prompts.map((prompt) => ofPrompt(prompt)), ...others.map((prompt) => ofPrompt(prompt, false)));
+  if (!studio.prompts.length) $("takes").append(element("p", "soft empty", "Nothing is recorded yet. First choose your commands above."));
+  $("lacking").textContent = told(wanted);
+  $("lacking").hidden = !$("lacking").textContent;
+  showResult();
+  point();
 }
 
-function ofPrompt(prompt) {
+/** What is still to be done before a training, or would better it. */
+function told(wanted) {
+  if (!studio.prompts.length) return "First choose your commands, and record them.";
+  if (studio.lacking.length) return `Still to say: ${studio.lacking.slice(0, 4).join(", ")}${studio.lacking.length > 4 ? " …" : ""}`;
+  if (studio.is_trained) return "";
+  const isMore = studio.heard.length > 0;
+  const count = (prompt) => studio.takes.filter((take) => take.prompt === prompt).length;
+  if (isMore) return "Your recordings have changed: train again.";
+  return studio.prompts.every((prompt) => count(prompt) >= wanted) ? "Everything is recorded. Training takes about a minute." : "That is enough to train. Saying each more often makes it better.";
+}
+
+/** How well takes are recognised by a model that did not know them, and what to record again. */
+function showResult() {
+  const heard = studio.heard.filter((take) => studio.prompts.includes(take.said));
+  $("result").hidden = !heard.length || isTraining;
+  if (!heard.length) return;
+  const isRight = (take) => take.heard === take.said && take.kept;
+  const n = heard.filter(isRight).length;
+  const share = (prompt) => {
+    const own = heard.filter((take) => take.said === prompt);
+    return own.length ? own.filter(isRight).length / own.length : 1;
+  };
+  const weak = studio.prompts.filter((prompt) => share(prompt) < 0.75).sort((a, b) => share(a) - share(b));
+  const verdict = weak.length ? `; ${weak.slice(0, 2).map((prompt) => `“${prompt}”`).join(" and ")} ${weak.length > 1 ? "are" : "is"} weak` : n < heard.length ? ": good" : "";
+  $("verdict").textContent = `${n} of ${heard.length} recordings right${verdict}`;
+  $("weak").replaceChildren(...weak.slice(0, 3).map((prompt) => {
+    const item = element("li");
+    const wrong = heard.filter((take) => take.said === prompt && !isRight(take));
+    const as = [...new Set(wrong.map((take) => take.heard).filter((word) => word && word !== prompt))];
+    const why = as.length ? `“${prompt}” sounds like ${as.map((word) => `“${word}”`).join(", ")}` : `“${prompt}” differs from one time to the next`;
+    item.append(button(`Record “${prompt}” again`, "", () => toRecord(prompt)), element("span", "soft", why));
+    item.firstChild.className = "quiet again";
+    return item;
+  }));
+}
+
+/** Go to where one command is recorded, and record it. */
+function toRecord(prompt) {
+  $("recorder").scrollIntoView({ behavior: "smooth", block: "center" });
+  record(prompt);
+}
+
+/** Fill just one button: the next step. */
+function point() {
+  for (const each of document.querySelectorAll("#commands .next")) each.classList.remove("next");
+  const wish = $("prompts").value.split("\n").map((line) => line.trim().replace(/\s+/g, " ")).filter(Boolean);
+  const isChanged = wish.join("\n") !== studio.prompts.join("\n");
+  const weak = document.querySelector("#result:not([hidden]) .again");
+  $("try").hidden = isTraining || hasFailed || !studio.heard.length;
+  $("train").disabled = isTraining || Boolean(session) || studio.lacking.length > 0;
+  $("train").textContent = studio.heard.length ? "Train again" : "Train";
+  let chosen = $("train");
+  if (session) chosen = $("record");
+  else if (isTraining) chosen = null;
+  else if (isChanged || !studio.prompts.length) chosen = $("use-prompts");
+  else if (studio.lacking.length || (current && !studio.heard.length)) chosen = $("record");
+  else if (studio.is_trained) chosen = weak ?? $("try");
+  if (chosen && !chosen.disabled) chosen.classList.add("next");
+}
+
+function ofPrompt(prompt, isListed = true) {
   const row = element("div", "of-prompt");
   const takes = studio.takes.filter((take) => take.prompt === prompt);
   const name = element("strong", "", prompt);
-  name.append(element("small", "", `${takes.length} of ${$("wanted").value}`));
+  name.append(element("small", "", isListed ? `${takes.length} of ${$("wanted").value}` : "no longer in your list"));
   const chips = element("div", "chips");
   chips.append(...takes.map((take, n) => chip(take, n + 1)));
   row.append(name, chips);
@@ -74,8 +142,10 @@ function ofPrompt(prompt) {
 }
 
 function chip(take, number) {
-  const box = element("span", "chip");
-  const label = `take ${number} of ${take.prompt}`;
+  const heard = studio.heard.find((each) => each.id === take.name);
+  const isOther = heard && heard.said === take.prompt && heard.heard && heard.heard !== heard.said;
+  const box = element("span", isOther ? "chip wrong" : "chip");
+  const label = `recording ${number} of “${take.prompt}”`;
   const make = (text, what, kind, onClick) => {
     const found = element("button", kind, text);
     found.type = "button";
@@ -86,8 +156,8 @@ function chip(take, number) {
   };
   const url = `/api/takes/${encodeURIComponent(take.name)}`;
   const remove = () => ask("DELETE", url).then(refresh);
-  const played = make(`▶ ${take.snr_db.toFixed(0)} dB`, "Play", "", () => play(url));
-  played.title = `${label}: ${take.duration_s.toFixed(1)} s, peak ${take.peak_db} dB, signal to noise ${take.snr_db} dB`;
+  const played = make(`▶ ${number}${isOther ? ` sounds like “${heard.heard}”` : ""}`, "Play", "", () => play(url));
+  played.title = `${label}: ${take.duration_s.toFixed(1)} s, loudest ${take.peak_db} dB, ${take.snr_db} dB above the noise`;
   const again = make("↻", "Record again", "", () => remove().then(() => record(take.prompt)).catch(complain));
   box.append(played, again, make("✕", "Delete", "gone", () => remove().catch(complain)));
   return box;
@@ -103,10 +173,13 @@ function next(chosen = null) {
     return next(chosen);
   }
   current = chosen ?? (open.length ? open.reduce((best, prompt) => (counts.get(prompt) < counts.get(best) ? prompt : best)) : null);
-  $("prompt").textContent = current ?? (studio.prompts.length ? "All takes are there" : "–");
-  $("say").textContent = current ? `Say, take ${counts.get(current) + 1}` : "";
+  $("prompt").textContent = current ?? (studio.prompts.length ? "Everything is recorded" : "");
+  $("prompt").classList.toggle("soft", !current);
+  const nth = current ? counts.get(current) + 1 : 0;
+  $("say").textContent = current ? `Say (${nth}${nth <= Number($("wanted").value) ? ` of ${$("wanted").value}` : ""})` : studio.prompts.length ? "" : "First choose your commands above.";
   $("record").disabled = isTraining || (!current && !session);
   $("skip-prompt").disabled = !current;
+  point();
 }
 
 function skip() {
@@ -122,6 +195,8 @@ async function record(prompt = null) {
   if (!current || isTraining) return;
   const now = { microphone: new Microphone(), isSending: false };
   session = now;
+  $("meter").hidden = false;
+  point();
   begin(now);
   try {
     await now.microphone.open((samples) => hear(now, samples));
@@ -173,7 +248,7 @@ function meter(level, peak, noise, threshold) {
   $("level").style.width = place(level);
   $("level").classList.toggle("loud", peak > -1);
   $("threshold").style.left = place(threshold);
-  $("levels").textContent = `peak ${peak.toFixed(0)} dB · signal to noise ${Math.max(0, level - noise).toFixed(0)} dB`;
+  $("levels").textContent = peak > -1 ? "too loud" : noise > -35 ? "it is noisy here" : level > threshold ? "good" : "listening";
 }
 
 async function send(now) {
@@ -186,7 +261,7 @@ async function send(now) {
   let isKept = false;
   try {
     const take = await (await ask("POST", query("/api/takes", { prompt }), body)).json();
-    verdict(`Kept “${take.prompt}”: peak ${take.peak_db.toFixed(0)} dB, signal to noise ${take.snr_db.toFixed(0)} dB`, "good");
+    verdict(`Kept “${take.prompt}”${take.snr_db < 15 ? ", though there is much noise in it" : ""}`, "good");
     isKept = true;
   } catch (error) {
     verdict(`“${prompt}” was not kept: ${error.message}`, "bad");
@@ -211,6 +286,7 @@ async function stop(text, kind = "") {
   const now = session;
   session = null;
   $("record").textContent = "Record";
+  $("meter").hidden = true;
   $("record").setAttribute("aria-pressed", "false");
   $("level").style.width = "0";
   verdict(text, kind);
@@ -245,19 +321,25 @@ async function follow(state) {
       return;
     }
   }
-  if (state.status === "done") onTrained();
+  if (state.status === "done") {
+    await onTrained();
+    await refresh();
+    $("result").scrollIntoView({ behavior: "smooth", block: "center" });
+  }
 }
 
 function showTraining(state) {
   const isRunning = state.status === "running";
-  const said = { done: `Done in ${state.seconds.toFixed(0)} s`, failed: `It failed: ${state.message}`, cancelled: "Cancelled" };
+  const said = { done: `Learned in ${state.seconds.toFixed(0)} seconds`, failed: `That did not work: ${state.message}`, cancelled: "Cancelled" };
+  hasFailed = state.status === "failed";
   $("training").hidden = state.status === "idle";
+  $("share").hidden = !isRunning;
   $("cancel").hidden = !isRunning;
-  $("train").disabled = isRunning || studio.lacking.length > 0;
   if (isRunning !== isTraining) {
     isTraining = isRunning;
-    verdict(isRunning ? "Takes stay as they are until the training has ended" : "", "");
+    verdict(isRunning ? "Recording waits until the training has ended" : "", "");
     next(current);
+    showResult();
   }
   $("share").value = state.share;
   $("training-step").textContent = isRunning ? `${state.step}, ${state.seconds.toFixed(0)} s` : said[state.status] || "";

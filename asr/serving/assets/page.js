@@ -3,6 +3,7 @@ import { complain, json } from "./api.js";
 import { leaveCommands, setUpCommands } from "./commands.js";
 import { setUpFiles } from "./files.js";
 import { leaveTalk, setUpTalk } from "./talk.js";
+import { setHasPhones } from "./sentence.js";
 import { redraw } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
@@ -51,15 +52,24 @@ function setUpTheme() {
 
 async function showModel() {
   const model = await json("GET", "/api/model");
-  $("model").textContent = model.ready ? `${model.experiment}: ${model.model}, ${model.n_words} words` : "no model yet";
+  const known = model.commands.length ? model.commands : model.words;
+  const n = model.commands.length || model.n_words;
+  const kind = model.commands.length ? "commands" : "words";
+  $("model").textContent = model.ready ? `${model.experiment}: ${n} ${kind}` : "nothing learned yet";
+  $("model").title = model.ready ? `model ${model.model}, grammar ${model.grammar}` : "";
   $("listen").disabled = !model.ready;
   $("file").disabled = !model.ready;
-  $("talk-status").textContent = model.ready ? "Press the microphone and speak" : "There is no model yet: record your commands first";
+  $("talk-status").textContent = model.ready ? "Press the microphone and speak" : "It knows no words yet: record your commands first";
+  $("to-commands").hidden = model.ready;
+  $("reject").checked = model.rejects;
+  $("only-commands").hidden = !model.ready;
+  $("only-commands").lastElementChild.textContent = model.commands.length ? "Ignore what is none of my commands" : "Ignore what is probably none of its words";
+  setHasPhones(model.has_phones);
   const [summary, words] = $("vocabulary").children;
-  const more = model.n_words - model.words.length;
+  const more = n - known.length;
   $("vocabulary").hidden = !model.ready;
-  summary.textContent = `The ${model.n_words} words it knows`;
-  words.textContent = model.words.join(" · ") + (more > 0 ? ` and ${more} more` : "");
+  summary.textContent = `The ${n} ${kind} it knows`;
+  words.textContent = known.join(" · ") + (more > 0 ? ` and ${more} more` : "");
   return model;
 }
 
@@ -71,11 +81,12 @@ async function begin() {
     const asked = location.hash.slice(1);
     setUpTalk();
     setUpFiles(model);
-    await setUpCommands(async () => {
-      await showModel().catch(complain);
+    const talk = () => {
       choose("talk");
       $("listen").focus();
-    });
+    };
+    $("to-commands").addEventListener("click", () => choose("commands", true));
+    await setUpCommands(() => showModel().catch(complain), talk);
     choose(TABS.includes(asked) && model.ready ? asked : model.ready ? "talk" : "commands");
   } catch (error) {
     complain(error);

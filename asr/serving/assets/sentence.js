@@ -3,8 +3,15 @@ import { ask, complain, keep, query } from "./api.js";
 import { play, wav } from "./audio.js";
 import { button, element, timeline } from "./timeline.js";
 
+let hasPhones = false; // words are of phones that somebody wrote down; else there is nothing below words to show
+
+export function setHasPhones(is) {
+  hasPhones = is;
+}
+
 /** Show words; sound is {samples, rate} at whose beginning the words' times are 0, or null. */
 export function sentence(words, sound, about, { phones = null, open = false } = {}) {
+  if (!hasPhones) phones = null;
   const item = element("li");
   item.append(spoken(words));
   const line = element("div", "about");
@@ -47,7 +54,7 @@ function attachSound(item, line, words, sound, phones, open) {
       return;
     }
     show(phones);
-    if (phones || !words.length) return;
+    if (phones || !words.length || !hasPhones) return;
     try {
       phones = (await aligned(sound, textOf(words))).phones;
       if (view) show(phones);

@@ -14,6 +14,7 @@ let before_s = 0; // sound of earlier talks
 
 export function setUpTalk() {
   $("listen").addEventListener("click", () => (talk ? stop() : start()));
+  $("reject").addEventListener("change", () => talk && stop()); // what it says counts from the next press
   $("clear").addEventListener("click", clear);
   for (const format of ["textgrid", "ctm"]) {
     $(`talk-${format}`).addEventListener("click", () => keepWords(said, before_s + (talk?.heard_s || 0), "talk", format).catch(complain));
@@ -42,7 +43,7 @@ function connected(now) {
   const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/listen`);
   socket.binaryType = "arraybuffer";
   return new Promise((resolve, reject) => {
-    socket.onopen = () => socket.send(JSON.stringify({ sample_rate: now.microphone.rate, encoding: "pcm_s16le" }));
+    socket.onopen = () => socket.send(JSON.stringify({ sample_rate: now.microphone.rate, encoding: "pcm_s16le", reject: $("reject").checked }));
     socket.onclose = () => {
       reject(new Error("The server does not listen. Is asr serve still running?"));
       if (now.socket) lost(now, "The connection to the server was lost.");
@@ -51,7 +52,7 @@ function connected(now) {
       const message = JSON.parse(event.data);
       if (message.type === "ready") resolve(socket);
       else if (message.type === "partial") partial(now, message);
-      else if (message.type === "final") final(now, message);
+      else if (message.type === "final" || message.type === "rejected") final(now, message);
       else if (message.type === "slow") status(`The server is ${message.behind_s.toFixed(0)} s behind`);
       else if (message.type === "done") ended(now, "Press the microphone and speak");
       else if (message.type === "error") {
@@ -91,10 +92,22 @@ function final(now, message) {
   const from = Math.max(0, message.words[0].start_s - 0.3);
   const to = message.words.at(-1).end_s + 0.3;
   const shifted = message.words.map((w) => ({ ...w, start_s: w.start_s - from, end_s: w.end_s - from }));
-  said.push(...message.words.map((w) => ({ ...w, start_s: w.start_s + before_s, end_s: w.end_s + before_s })));
+  const isRejected = message.type === "rejected";
+  if (!isRejected) said.push(...message.words.map((w) => ({ ...w, start_s: w.start_s + before_s, end_s: w.end_s + before_s })));
   const time = element("span", "", `${(before_s + message.words[0].start_s).toFixed(1)} s`);
-  $("sentences").prepend(sentence(shifted, piece(now, from, to), [time]));
+  const item = isRejected ? other(shifted, piece(now, from, to), time) : sentence(shifted, piece(now, from, to), [time]);
+  $("sentences").prepend(item);
   offer();
+}
+
+/** A sentence that was ignored: what it was nearest to is said where one looks for it. */
+function other(words, sound, time) {
+  const item = sentence([], sound, [time]);
+  item.className = "rejected";
+  const isListed = $("only-commands").textContent.includes("commands");
+  item.querySelector("p.words").textContent = isListed ? "not one of your commands" : "none of its words";
+  item.title = `nearest: ${textOf(words)}`;
+  return item;
 }
 
 /** The sound between two times, if it is kept. */
@@ -149,8 +162,10 @@ function clear() {
 }
 
 function offer() {
-  for (const id of ["talk-textgrid", "talk-ctm", "clear"]) $(id).disabled = !said.length;
-  $("nothing-yet").hidden = said.length > 0;
+  const n = $("sentences").childElementCount;
+  for (const id of ["talk-textgrid", "talk-ctm"]) $(id).disabled = !said.length;
+  $("clear").disabled = !n;
+  $("nothing-yet").hidden = n > 0;
 }
 
 function status(text) {

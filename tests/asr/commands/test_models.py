@@ -201,9 +201,14 @@ class TestTrain:
         rows = read_results(Path("exp/corpus"))
         assert rows == train("folder", corpus=tones, out="again", models=["gmm2"], settings=settings)
         # The same once more is the same experiment; another corpus of that name is not.
-        assert run("train", tones, *options)[0] == 0
+        link = tmp_path / "link"
+        link.symlink_to(tones.parent)
+        assert run("train", link / tones.name, *options)[0] == 0
         line = one_error(run("train", tmp_path / "a" / tones.name, *options))
-        assert f"{Path('exp/corpus')}: holds an experiment of {tones}, expected a new place or" in line
+        assert (
+            f"{Path('exp/corpus')}: holds an experiment of {link / tones.name}, expected a new place or"
+            in line
+        )
         assert "choose another with --out" in line
         assert one_error(run("train", "exp/corpus")).startswith("asr: exp/corpus: an experiment, expected")
         Path("exp/an4").mkdir()

@@ -24,6 +24,7 @@ from asr.reports.accuracies import (
     worst_first,
 )
 from asr.reports.building import learned_from, sections, verdict
+from asr.reports.costs import transcripts_section
 from asr.reports.finished import Choice, Finished, LeftOut, ModelSize, scored, spoken_in
 from asr.reports.hearing import StatePhones
 from asr.reports.page import Section
@@ -31,6 +32,7 @@ from asr.reports.phones import Sample
 from asr.scoring.edit_distance import align_words, count_errors
 from asr.scoring.results import Result
 from asr.scoring.scoring import UtteranceErrors, compare, score
+from asr.training.fit import Suspicious, write_suspicious
 
 
 def test_every_two_models_are_compared_with_each_grammar(finished: Finished) -> None:
@@ -182,11 +184,39 @@ def test_what_it_learned_from_and_what_was_left_out(chosen: Choice, monkeypatch:
     learned, left_out = learned_from(chosen)
     assert re.match(r"Learned on \d+ \w+ 20\d\d from corpus: train, \d+ seconds of 6 speaker", learned)
     assert left_out == "Of 35 utterances none was left out."
-    some = LeftOut(("train", "dev"), ("u1", "u2"), 1, 35)
+    some = LeftOut(("train", "dev"), ("u1", "u2"), 1, 35, ("u7",))
     monkeypatch.setattr(Finished, "left_out", lambda self, model: some)
     assert learned_from(chosen)[1] == (
-        "Of 35 utterances left out: 2 whose text is not what is heard, or in no known words (u1, u2) "
-        "and 1 that cannot be read."
+        "Of 35 utterances left out: 2 whose text is not what is heard, or in no known words (u1, u2), "
+        "1 by hand (u7) and 1 that cannot be read."
+    )
+
+
+def test_suspicious_transcripts_have_commands_that_mend_them(compared: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "my exp"
+    shutil.copytree(compared, copy)
+    chosen = Choice.of(Finished.read(copy), "gmm1", None)
+
+    def section(n_utterances: int, *found: Suspicious) -> Section:
+        write_suspicious(found, n_utterances, copy)
+        (section,) = transcripts_section(chosen)
+        return section
+
+    assert section(40).intro == (
+        "40 utterances are too few to tell which transcripts are wrong. Listen to some."
+    )
+    assert section(400).intro.startswith("Of 400 utterances none looks wrong")
+    wrong = Suspicious("u 7", "go left", 0.0031, ("text does not fit",), True, heard="stop")
+    quiet = Suspicious("u8", "stop", None, ("no speech",), False)
+    found = section(400, wrong, quiet)
+    assert found.intro.startswith("2 of 400 utterances look wrong, in text or sound. Listen to them.")
+    assert found.command.splitlines() == [
+        "asr validate 'my exp' --correct 'u 7' stop",
+        "asr validate 'my exp' --leave-out 'u 7'",
+    ]
+    assert found.tables[0].rows == (
+        ("u 7", "go left", "stop", "text does not fit", "0.003", "yes"),
+        ("u8", "stop", "—", "no speech", "—", "yes"),
     )
 
 
@@ -194,9 +224,9 @@ def test_models_stand_where_their_size_and_accuracy_are() -> None:
     rows = [result("x", "loop", 80.0), result("y", "loop", 85.0), result("gone", "loop", 70.0)]
     sizes = {"x": ModelSize("x", 100, 1.5), "y": ModelSize("y", 27_338, 77.5), "gone": ModelSize("gone")}
     found = size_chart(rows, sizes)
-    assert [(t["labels"], t["x"], t["y"]) for t in found.plot["data"]] == [
-        (["y"], [77.5], [85.0]),
-        (["x"], [1.5], [80.0]),
+    assert [(t["name"], t["x"], t["y"]) for t in found.plot["data"]] == [
+        ("y", [77.5], [85.0]),
+        ("x", [1.5], [80.0]),
     ]
     assert found.plot["data"][0]["hover"] == "y: 85.0 % (83.0–86.0) with 27,338 centres in {x} MB"
     assert found.table.rows == (("x", "80.0", 100, "1.50"), ("y", "85.0", 27_338, "77.50"))

@@ -158,6 +158,12 @@ def test_few_utterances_prove_little(n, p_value):
     assert n == 5 or found.interval[0] < 0
 
 
+def test_a_difference_has_a_finite_interval_with_more_errors_than_words():
+    found = compare({"u": ["a"]}, {"u": ["b", "c", "d", "e", "f"]}, {"u": ["a"]})
+    assert found.difference == 500.0
+    assert found.interval[0] < 500.0 == found.interval[1]
+
+
 def test_p_values_of_equal_systems_are_not_small_too_often():
     p_values = [
         compare(*simulated_systems(60, 0.2, 0.2, seed), n_resamples=500).p_value for seed in range(200)

@@ -20,6 +20,7 @@ def test_a_transcript() -> None:
         "log_score": -10.0,
         "complete": True,
         "no_speech": "",
+        "rejected": [],
     }
 
 

@@ -103,7 +103,7 @@ def test_every_control_is_used_by_a_script_or_a_test() -> None:
         f"tab-{n}" for n in ("talk", "files", "commands")
     ]
     assert [name for name in controls if f'"{name}"' not in scripts and name not in built] == []
-    assert len(controls) == len(set(controls)) == 18
+    assert len(controls) == len(set(controls)) == 21
 
 
 Process: TypeAlias = "subprocess.Popen[str]"

@@ -87,6 +87,11 @@ def heard(page: Any) -> list[str]:
     return [" ".join(text.split()) for text in page.locator("#sentences p.words").all_inner_texts()]
 
 
+def filled(page: Any) -> list[str]:
+    """Return the buttons of My commands that are filled: those of the next step."""
+    return [text for text in page.locator("#commands .next").all_inner_texts() if text]
+
+
 def nothing_runs(server: Server) -> bool:
     busy = server.workers.running or server.stream_workers.running
     return not (server.streams.taken or server.uploads.taken or busy)
@@ -118,7 +123,8 @@ def test_words_appear_while_one_speaks(
     sure = page.locator("#sentences p.words span").first.get_attribute("title")
     assert "% sure" in sure
     page.click("#sentences li:nth-child(2) button:has-text('Alignment')")
-    page.wait_for_selector("#sentences .tier.phones span")
+    page.wait_for_selector("#sentences .tier.words span")
+    assert page.locator("#sentences .tier.phones").count() == 0  # letters are no phones
     shown = page.locator("#sentences .tier.words span").all_inner_texts()
     assert " ".join(shown) == by_file[0]
     page.click("#sentences li:nth-child(2) button:has-text('Play')")
@@ -192,7 +198,8 @@ def test_recordings_are_recognised_and_aligned(
     page.fill("#transcript", text)
     page.set_input_files("#file", recording)
     page.wait_for_selector("#results li:nth-child(2)")
-    assert page.locator("#results li:nth-child(1) .tier.phones span").count() > len(text.split())
+    assert page.locator("#results li:nth-child(1) .tier.words span").all_inner_texts() == text.split()
+    assert page.locator("#results .tier.phones").count() == 0  # letters are no phones
     with page.expect_download() as download:
         page.click("#results li:nth-child(1) button:has-text('TextGrid')")
     assert 'name = "phones"' in Path(download.value.path()).read_text()
@@ -284,7 +291,7 @@ def test_from_nothing_to_a_spoken_demo(
     browser = hearing(takes_file)
     page = pages.open(browser, running.address)
     assert page.is_visible("#commands")
-    assert page.inner_text("#model") == "no model yet"
+    assert page.inner_text("#model") == "nothing learned yet"
     page.fill("#prompts", "7\n")
     page.click("#use-prompts")
     until(page, "!document.getElementById('problem').hidden")
@@ -294,13 +301,14 @@ def test_from_nothing_to_a_spoken_demo(
     page.click("#use-prompts")
     until(page, "document.getElementById('prompt').textContent === 'ASA'")
     assert page.is_disabled("#train")
+    assert filled(page) == ["Record"]
     page.click("#record")
     until(page, "document.querySelectorAll('.chip').length === 5", 60)
     picture(page, "record")
     until(page, "document.querySelectorAll('.chip').length === 12", 60)
     until(page, "document.getElementById('record').textContent === 'Record'")
-    assert page.inner_text("#prompt") == "All takes are there"
-    assert page.inner_text("#n-takes") == "12 of 12, in the folder takes"
+    assert page.inner_text("#prompt") == "Everything is recorded"
+    assert page.inner_text("#n-takes") == "12, in the folder takes"
     folder = running.server.takes.folder
     texts = [path.read_text().strip() for path in sorted(folder.glob("*.txt")) if path.stem != "lexicon"]
     assert texts == [word for word in sorted(WORDS) for _ in range(3)]
@@ -308,13 +316,21 @@ def test_from_nothing_to_a_spoken_demo(
     until(page, "document.getElementById('training-step').textContent.length > 3")
     page.click("#training summary")
     until(page, "document.getElementById('share').value > 0.1", 90)
-    until(page, "!document.getElementById('talk').hidden", 180)
-    assert page.inner_text("#model") == "new: pools, 4 words"
+    assert filled(page) == []
+    until(page, "!document.getElementById('result').hidden", 240)
+    assert page.inner_text("#verdict") == "12 of 12 recordings right"
+    assert page.inner_text("#model") == "new: 4 commands"
+    until(page, "!document.querySelector('#try').hidden")
+    assert filled(page) == ["Try it"]
+    page.wait_for_timeout(600)
+    picture(page, "trained")
+    page.click("#try")
+    assert page.is_checked("#reject")
     page.click("#listen")
     until(page, "document.querySelectorAll('#sentences li').length >= 8", 90)
     page.click("#listen")
     until(page, "document.getElementById('listen').getAttribute('aria-pressed') === 'false'")
-    said = [word.upper() for line in heard(page)[::-1] for word in line.split()]
+    said = [line.upper() for line in heard(page)[::-1]]
     assert said[:8] == [*WORDS, *WORDS]
     assert wait_for(lambda: nothing_runs(running.server))
 
@@ -337,13 +353,13 @@ def test_takes_are_played_recorded_again_and_deleted(
     assert "Kept “IMI”" in page.inner_text("#take-status")
     assert [path.name for path in running.server.takes.folder.glob("*.wav")] == ["IMI-001.wav"]
     with page.expect_response("**/api/takes/IMI-001") as played:
-        page.click("[aria-label='Play take 1 of IMI']")
+        page.click("[aria-label='Play recording 1 of “IMI”']")
     assert played.value.status in (200, 206)
-    page.click("[aria-label='Record again take 1 of IMI']")
+    page.click("[aria-label='Record again recording 1 of “IMI”']")
     until(page, "document.getElementById('record').textContent === 'Stop'")
     until(page, "document.querySelectorAll('.chip').length === 1")
     until(page, "document.getElementById('record').textContent === 'Record'")
-    page.click("[aria-label='Delete take 1 of IMI']")
+    page.click("[aria-label='Delete recording 1 of “IMI”']")
     until(page, "document.querySelectorAll('.chip').length === 0")
     page.click("#record")
     until(page, "document.getElementById('record').textContent === 'Stop'")
@@ -368,7 +384,7 @@ def test_a_training_is_cancelled(start: Any, chromium: Any, pages: Pages, until:
     pid = running.server.training.pid
     assert pid is not None
     assert not page.is_enabled("#record")
-    assert page.inner_text("#take-status") == "Takes stay as they are until the training has ended"
+    assert page.inner_text("#take-status") == "Recording waits until the training has ended"
     page.click("#cancel")
     until(page, "document.getElementById('training-step').textContent === 'Cancelled'")
     assert page.inner_text("#take-status") == ""

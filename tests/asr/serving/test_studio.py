@@ -16,7 +16,7 @@ from asr.corpora.tones import RATE, WORDS, speak
 from asr.errors import ConfigError
 from asr.serving import studio
 from asr.serving.limits import Limits, Refusal
-from asr.serving.studio import check_place, command_line, lacking, units_of, write_lexicon
+from asr.serving.studio import check_place, command_line, lacking, units_of, write_lexicon, write_task
 from asr.serving.takes import Takes
 from decoder.lexicon import Lexicon
 
@@ -44,7 +44,7 @@ def test_prompts_and_takes(start: Any, sound_file: Any, word_sound: Any) -> None
     empty = running.ask("GET", "/api/takes").json
     assert (empty["prompts"], empty["takes"], empty["folder"]) == ([], [], "takes")
     listed = running.ask("PUT", "/api/prompts", {"prompts": ["light on", "off"]}).json
-    assert listed["lacking"][:2] == ["light on: 0 of 3 takes", "off: 0 of 3 takes"]
+    assert listed["lacking"][:2] == ["“light on” 3 times", "“off” 3 times"]
     place = f"/api/takes?prompt={quote('light on')}"
     kept = running.ask("POST", place, sound_file(word_sound(rate=48000), 48000)).json
     assert (kept["name"], kept["fault"], kept["snr_db"] > 30) == ("light_on-001", None, True)
@@ -123,7 +123,7 @@ def test_names_of_takes_never_become_paths(start: Any, name: str) -> None:
 def test_training_needs_enough_takes_and_a_place_of_its_own(start: Any, copied: Any) -> None:
     running = with_takes(start(ready=False), 5)
     said = running.ask("POST", "/api/training")
-    assert (said.status, said.error.startswith("too few takes: ASA: 2 of 3 takes")) == (409, True)
+    assert (said.status, said.error.startswith("too few recordings; still to say: “ASA” once")) == (409, True)
     with_takes(running, 12)
     running.server.served.experiment = copied
     said = running.ask("POST", "/api/training")
@@ -150,6 +150,22 @@ def test_a_training_ends_in_a_model(start: Any, sound_file: Any) -> None:
     for word in WORDS:
         said = running.ask("POST", "/api/transcribe", sound_file(speak((word,), 1.0, rng))).json
         assert said["text"].upper() == word
+    model = running.ask("GET", "/api/model").json
+    assert (sorted(model["commands"]), model["grammar"], model["rejects"], model["has_phones"]) == (
+        sorted(map(str.lower, WORDS)),
+        "commands",
+        True,
+        False,
+    )
+    hum = np.sin(2 * np.pi * 150 * np.arange(RATE) / RATE) * np.hanning(RATE)
+    other = sound_file(np.concatenate([np.zeros(RATE // 2), 0.3 * hum, np.zeros(RATE // 2)]))
+    assert running.ask("POST", "/api/transcribe", other).json["text"] == ""
+    studio_now = running.ask("GET", "/api/takes").json
+    assert studio_now["is_trained"]
+    assert [(row["said"], row["heard"]) for row in studio_now["heard"]] == [
+        (row["said"], row["said"]) for row in studio_now["heard"]
+    ]
+    assert len(studio_now["heard"]) == 12
     assert running.ask("POST", "/api/training").status == 202
     assert wait_until(running, "done", "failed")["status"] == "done"
 
@@ -200,16 +216,29 @@ def test_what_is_lacking(tmp_path: Path, word_sound: Any) -> None:
     takes = Takes(tmp_path / "takes", 100)
     for n in range(9):
         takes.add("on" if n < 7 else "off", word_sound(n), 16000)
-    assert lacking(takes.all(), ["on", "off"]) == [
-        "off: 2 of 3 takes",
-        "9 takes in all, expected at least 10",
+    assert lacking(takes.all(), ["on", "off"]) == ["“off” once"]
+    one = [take for take in takes.all() if take.prompt == "on"][:1]
+    assert lacking(one, ["on"]) == [
+        "“on” twice",
+        "a second command, so that there is something to tell apart",
     ]
-    assert (
-        lacking([take for take in takes.all() if take.prompt == "on"][:1], ["on"])[1]
-        == "1 prompt(s), expected at least 2"
-    )
+    assert lacking([], []) == ["your list of commands"]
     takes.add("off", word_sound(10), 16000)
     assert lacking(takes.all(), ["on", "off"]) == []
+    few = [take for take in takes.all() if take.name not in ("on-001", "on-002")]
+    assert lacking(few, ["on", "off"]) == ["any of them twice"]
+
+
+def test_a_command_that_is_listed_no_more_is_not_asked_for(tmp_path: Path, word_sound: Any) -> None:
+    takes = Takes(tmp_path / "takes", 100)
+    takes.add("on", word_sound(1), 16000)
+    takes.add("old", word_sound(2), 16000)
+    assert takes.prompts() == ["old", "on"]
+    takes.set_prompts(["on", "off"])
+    assert takes.prompts() == ["on", "off"]
+    write_task(takes.folder, takes.prompts(), {take.prompt for take in takes.all()})
+    assert (takes.folder / "commands.txt").read_text() == "on\noff\n"
+    assert Lexicon.read(takes.folder / "lexicon.txt").words == ("off", "old", "on")
 
 
 def test_only_experiments_on_the_takes_are_trained_again(tmp_path: Path) -> None:

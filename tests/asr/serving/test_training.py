@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import psutil
 import pytest
 
 from asr.config import with_preset
+from asr.corpora.tones import WORDS
 from asr.errors import ConfigError
 from asr.experiment import Experiment
 from asr.recipe import load_recipe
@@ -144,8 +146,14 @@ def test_a_training_is_cancelled(many_tones: Path, tmp_path: Path) -> None:
 
 
 def test_every_step_of_a_training_has_its_words_and_is_expected(tones: Path, tmp_path: Path) -> None:
-    loaded = load_recipe("folder")
-    experiment = Experiment(loaded, tones, tmp_path, with_preset(loaded.recipe.config, "best"), "best")
+    loaded, takes = load_recipe("folder"), tmp_path / "takes"
+    shutil.copytree(tones, takes)
+    for n, path in enumerate(sorted(takes.rglob("*.txt"))):
+        path.write_text(WORDS[n % len(WORDS)])
+    (takes / "commands.txt").write_text("\n".join(WORDS))
+    experiment = Experiment(
+        loaded, takes, tmp_path / "exp", with_preset(loaded.recipe.config, "best"), "best"
+    )
     names = [step.name for step in experiment.steps({"pools": find_system("pools", "best")})]
     assert [name for name in names if step_of(name) == name] == []
     assert len(names) == EXPECTED_STAGES

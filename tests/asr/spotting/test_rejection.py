@@ -7,15 +7,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from acoustic.alignment import FitCurve
+from acoustic.alignment import FitCurve, Segment
 from asr.errors import ExperimentError
-from asr.spotting.evidence import Evidence, ScoredSound
+from asr.spotting.evidence import CommandEvidence, Evidence, HeardCommand, ScoredSound
 from asr.spotting.rejection import (
+    COMMAND_RULE,
     KEYWORDS,
     REJECTION,
+    CommandRule,
     Judge,
     Keywords,
     Rejection,
+    command_rule_as_kept,
+    read_command_rule,
     read_keywords,
     shortest_word,
     why_no_words,
@@ -206,3 +210,30 @@ def test_fewer_frames_than_a_phone_are_no_word(ab_model, spoken):
         why_no_words(ScoredSound(spoken([2], 6), ab_model(2)), 4)
         == "0 of its 1 frames sound like speech, a word takes 4"
     )
+
+
+class TestCommandRule:
+    """One of two commands a sentence: it must score enough, and last as long as its takes did."""
+
+    RULE = CommandRule(
+        (("ab",), ("ba", "ab")), ((0.1, 0.4), (0.2, 0.8)), CommandEvidence(2.0, 1.0, 0.5), 3.0, 0.0
+    )
+
+    def heard(self, place, n_frames):
+        words = (Segment(5, 5 + n_frames, 0),)
+        return HeardCommand(place, words, (-1.0,), CommandEvidence(-0.5, -1.5, 2.0))
+
+    def test_log_odds_are_the_weighted_evidence_within_the_usual_time(self):
+        assert_allclose(self.RULE.log_odds(self.heard(0, 20), 0.01), 3.0 - 1.0 - 1.5 + 1.0, rtol=1e-12)
+        assert self.RULE.log_odds(self.heard(0, 41), 0.01) == -np.inf
+        assert self.RULE.log_odds(self.heard(1, 41), 0.01) == 1.5
+        assert self.RULE.log_odds(self.heard(1, 19), 0.01) == -np.inf
+
+    def test_without_rejection_every_sentence_is_its_nearest_command(self):
+        assert self.RULE.lenient().log_odds(self.heard(0, 99), 0.01) >= self.RULE.lenient().threshold
+
+    def test_its_file_is_read_as_it_was_written(self, tmp_path):
+        (tmp_path / COMMAND_RULE).write_text(json.dumps({**command_rule_as_kept(self.RULE), "takes": []}))
+        assert read_command_rule(tmp_path) == self.RULE
+        (tmp_path / COMMAND_RULE).write_text(json.dumps({"takes": []}))
+        assert read_command_rule(tmp_path) is None

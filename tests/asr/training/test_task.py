@@ -23,7 +23,7 @@ from asr.files import read_json
 from asr.pipeline import on_splits
 from asr.store import StageOutput
 from asr.systems import HybridSystem
-from asr.training.task import Found, change_transcript, read_corrections
+from asr.training.task import Found, change_transcripts, read_corrections
 from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
 
@@ -47,7 +47,7 @@ class TestPrepared:
 
     def test_it_is_made_from_corpus_and_recipe(self, made: Any, tones: Path) -> None:
         inputs = record(made["task"])["config"]
-        assert inputs.keys() == {"corpus", "recipe"}
+        assert inputs.keys() == {"corpus", "recipe", "speakers"}
         assert inputs["corpus"].startswith(f"{tones.absolute()} ")
         assert inputs["recipe"] == made.experiment.loaded.source
 
@@ -357,8 +357,7 @@ class TestCorrections:
         out = tmp_path / "exp"
         shutil.copytree(experiment.out, out)
         first, second = self.words_of(experiment, "train").ids[:2]
-        change_transcript(out, first, "SUS  ASA")
-        change_transcript(out, second, None)
+        change_transcripts(out, {first: "SUS  ASA", second: None})
         return Experiment(experiment.loaded, experiment.corpus_dir, out, experiment.config, "best")
 
     def words_of(self, experiment: Experiment, split: str) -> Corpus:
@@ -379,7 +378,7 @@ class TestCorrections:
 
     def test_only_what_follows_is_made_again(self, experiment: Experiment, changed: Experiment) -> None:
         second = self.words_of(experiment, "train").ids[1]
-        change_transcript(changed.out, second, " ".join(experiment.found.corpora["train"].text[second]))
+        change_transcripts(changed.out, {second: " ".join(experiment.found.corpora["train"].text[second])})
         again = {each.step.name for each in changed.outlook(changed.systems(["gmm2"])) if each.path is None}
         assert {"words", "usable", "gmm-none-1"} <= again
         assert not {name for name in again if name.startswith(("task", "features"))}
@@ -404,12 +403,15 @@ class TestCorrections:
 
     def test_mistakes(self, changed: Experiment, tmp_path: Path) -> None:
         first = min(read_corrections(changed.out))
-        with pytest.raises(CorpusError, match=r'no utterance ".*" \(did you mean ".*"\?\), expected one of'):
-            change_transcript(changed.out, first[:-1], None)
+        with pytest.raises(
+            CorpusError,
+            match=r'no utterance ".*" \(did you mean ".*"\?\), expected one of .*; not there either: nobody',
+        ):
+            change_transcripts(changed.out, {first: None, first[:-1]: None, "nobody": None})
         with pytest.raises(CorpusError, match="the corrected transcript is empty, expected words"):
-            change_transcript(changed.out, first, " ")
+            change_transcripts(changed.out, {first: " "})
         with pytest.raises(ExperimentError, match="nowhere: no training was begun there"):
-            change_transcript(tmp_path / "nowhere", first, None)
+            change_transcripts(tmp_path / "nowhere", {first: None})
         (changed.out / "corrections.txt").write_bytes(b"\xff\xfe\xfa")
         with pytest.raises(ExperimentError, match=r"corrections\.txt: cannot be read .*, expected text"):
             read_corrections(changed.out)

@@ -108,9 +108,9 @@ class TestWhatMayBeWhole:
         ("train_texts", "dev_texts", "why"),
         [
             (["A", "A", "B", "B"], ["A", "B"], ""),
-            (["A", "A", "B"], ["A", "B"], "1 of 2 are recorded fewer than 3 times: B (2)"),
-            (["A", "A", "A"], ["B", "B", "B"], "1 of 2 are recorded fewer than 3 times: B (3)"),
-            (["A", "A", "A"], [], "1 of 2 are recorded fewer than 3 times: B (0)"),
+            (["A", "A", "B"], ["A", "B"], "1 of 2 are recorded fewer than 3 times in train and dev: B (2)"),
+            (["A", "A", "A"], ["B", "B", "B"], "1 of 2 are not recorded in train: B"),
+            (["A", "A", "A"], [], "1 of 2 are recorded fewer than 3 times in train and dev: B (0)"),
         ],
     )
     def test_each_word_has_takes(self, train_texts: list[str], dev_texts: list[str], why: str) -> None:

@@ -215,6 +215,17 @@ def test_what_is_said_is_no_speaker() -> None:
     assert guessed(*[each.replace("light_", "ann_").replace("door_", "ben_") for each in more]) is not None
 
 
+def test_commands_that_are_called_otherwise_are_no_speakers() -> None:
+    said = {"light_on": "LICHT AN", "light_off": "LICHT AUS", "tv_on": "TV EIN", "tv_off": "FERNSEHER AUS"}
+    said |= {"radio_on": "MUSIK AN", "radio_off": "MUSIK AUS"}
+    assert guessed(*[f"{name}_{take}: {text}" for name, text in said.items() for take in (1, 2)]) is None
+    # Sentences that are read once, and commands that all say, are no reason to doubt.
+    once = ["ann_1: one", "ann_2: two", "ben_1: three", "ben_2: four"]
+    assert guessed(*once) == ["ann", "ann", "ben", "ben"]
+    assert guessed(*once, "ann_3: one", "ben_3: one") == ["ann", "ann", "ben", "ben", "ann", "ben"]
+    assert guessed(*once, "ann_3: one", "ben_3: three") is None
+
+
 class TestSpeakers:
     """Who speaks in a folder, as it is found, guessed, assumed or told."""
 
@@ -284,6 +295,7 @@ class TestSpeakers:
         folder = self.flat(tmp_path, write_audio, "aino_1", "aino_2", "ben_1", "ben_2")
         assert read_corpus(folder, before="one").speakers == ("one",)
         assert read_corpus(folder, "prefix", before="one").speakers == ("aino", "ben")
+        assert read_corpus(folder, before="folders") == read_corpus(folder)  # which names do not allow
 
     @pytest.mark.parametrize(
         ("told", "message"),
