@@ -349,8 +349,8 @@ class Experiment:
     def _tell_of_letters(self) -> None:
         """Say why words are learned by their letters, or that a choice changes nothing."""
         wanted, found = self.config.without_lexicon, self.found
-        if found.lexicon == "lexicon" and wanted != "auto":
-            logger.warning("without_lexicon=%s changes nothing: the corpus brings a lexicon.txt", wanted)
+        if found.lexicon == "lexicon" and wanted == "words":
+            logger.warning("without_lexicon=words changes nothing: the corpus brings a lexicon.txt")
         elif found.lexicon == "letters" and wanted == "auto" and found.why_letters:
             say(f"without a lexicon, words are learned by their letters: {found.why_letters}")
 

@@ -183,7 +183,8 @@ def voiced(
         PlannedUtterance(n, voice, words, Path(f"{voice.name}-{k:03d}.wav"))
         for n, (voice, (k, words)) in enumerate((v, kw) for v in voices for kw in enumerate(sentences))
     ]
-    babble = babble_noise([p for p in plans if p.speaker.split == "train"][:400], config.seed)
+    trained = [plan for plan in plans if plan.speaker.split == "train"]
+    babble = babble_noise(trained[: max(400, 10 * len(sentences))], config.seed)  # of ten voices at least
     directory.mkdir(parents=True)
     utterances = []
     is_one = len({plan.speaker.voice.variant for plan in plans}) == 1

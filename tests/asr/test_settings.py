@@ -233,6 +233,8 @@ class TestHomes:
             "gmm",
             "decoder",
             "tuning",
+            "without_lexicon",
+            "speakers",
             "grammars",
             "retrain_with_dev",
             "text",
