@@ -160,7 +160,7 @@ class TestSecondRun:
                 "gmm.variance_floor=0.1",
                 [
                     *("confidence-gmm2", "fit-2-dev"),
-                    *("gmm-none-1", "gmm-none-1-dev", "gmm-none-2", "gmm-none-2-dev"),
+                    *("gmm-none-1", "gmm-none-1-dev", "gmm-none-2", "gmm-none-2-dev", "judged-test"),
                     *("recognizer-gmm2", "test-gmm2", "tuning-gmm2"),
                 ],
             ),
@@ -172,7 +172,10 @@ class TestSecondRun:
                 "grammars=bigram,loop",  # the same files, another default
                 ["grammars", "grammars-dev", "recognizer-gmm2", "test-gmm2", "tuning-gmm2"],
             ),
-            ("retrain_with_dev=false", ["confidence-gmm2", "fit-2", "recognizer-gmm2", "test-gmm2"]),
+            (
+                "retrain_with_dev=false",
+                [*("confidence-gmm2", "fit-2", "judged-dev", "judged-test"), "recognizer-gmm2", "test-gmm2"],
+            ),
         ],
     )  # fmt: skip
     def test_a_changed_option_redoes_what_depends_on_it(
@@ -326,7 +329,7 @@ class TestModelsAddUp:
         assert Recognizer.load(out).name == best
         assert {Recognizer.load(out, model).name for model in means} == {"gmm1", "gmm2"}
         # Nothing of either is a leftover, but for what listed the suspicious utterances of gmm2.
-        assert [name_of(each.path.name) for each in clean(out).found] == ["fit-2-dev"]
+        assert [name_of(each.path.name) for each in clean(out).found] == ["fit-2-dev", "judged-test"]
         assert (out / "models/gmm2/model.safetensors").read_bytes() == files
         finished = Finished.read(out)
         assert set(scored(finished, "test", "bigram", finished.corpus("test"))) == {"gmm1", "gmm2"}
