@@ -245,7 +245,7 @@ def align_corpus(
 
     ``speakers`` are those of `asr.read_corpus`; where nothing is known, as training was told.
 
-    No word is surer than training is of its utterance's text: who has learned a wrong text believes its words.
+    No word is surer than training is of its utterance's text: what learned a wrong text believes its words.
     """
     from asr.corpora.corpus import read_corpus
     from asr.corpora.speech_data import usable_cepstra
