@@ -55,9 +55,7 @@ UNGUESSED = float(np.log(1e-3))  # of a string that is heard and not among the g
 WORST = -50.0  # a stretch that a candidate does not fit at all says no more than this; by feel
 _N_STAGES = 2  # of the mixtures' growth; by feel
 
-UNIT_S = (
-    0.18  # of a word a unit of three states; of 0.09 to 0.24 the best on FSDD, docs/results/whole_words.md
-)
+UNIT_S = 0.18  # of a word for each unit of three states; of 0.09 to 0.24 good for one voice and for six
 MOST_UNITS = 12  # of a word; by feel
 N_PARTS = 5  # of which each is recognised by a model of the others
 FEWEST_SPEAKERS = 5  # for parts of whole speakers, as in recipes/folder.py

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from asr.recipe import LoadedRecipe
     from asr.systems import GrammarName
 
-FEWEST_TAKES, MOST_WHOLE_WORDS = 3, 100  # for words as wholes; docs/results/whole_words.md
+FEWEST_TAKES, MOST_WHOLE_WORDS = 3, 50  # for words as wholes; by feel: pools has pairs of all their states
 
 logger = logging.getLogger(__name__)
 

@@ -120,7 +120,7 @@ class TestWhatMayBeWhole:
     def test_words_are_few(self) -> None:
         words = [a + b for a in "abcdefghijk" for b in "lmnopqrstu"]
         why = why_letters({"train": corpus_of(words * 3)}, Lexicon.graphemic(words))
-        assert why == "they are 110, expected 100 at most"
+        assert why == "they are 110, expected 50 at most"
 
     @pytest.mark.parametrize(
         ("lexicon", "why", "wanted"),
