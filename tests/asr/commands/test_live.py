@@ -23,7 +23,7 @@ def test_options_of_serve_reach_the_function(handed: Handed) -> None:
     assert options == {
         "model": "m",
         "grammar": "g",
-        "reject": False,
+        "reject": None,
         "keywords": True,
         "host": "h",
         "port": 7,
@@ -78,7 +78,7 @@ Refused = Callable[[str], str]
             {
                 "model": None,
                 "grammar": None,
-                "reject": False,
+                "reject": None,
                 "keywords": False,
                 "host": "127.0.0.1",
                 "port": 8000,
@@ -92,7 +92,7 @@ Refused = Callable[[str], str]
             {
                 "model": None,
                 "grammar": None,
-                "reject": False,
+                "reject": None,
                 "keywords": False,
                 "input": "microphone",
                 "rate": None,

@@ -128,7 +128,7 @@ def test_words_are_judged_in_one_way(capsys: pytest.CaptureFixture[str]) -> None
     parser = argparse.ArgumentParser()
     add_judging(parser)
     assert vars(parser.parse_args(["--reject"])) == {"reject": True, "keywords": False}
-    assert vars(parser.parse_args(["--keywords"])) == {"reject": False, "keywords": True}
+    assert vars(parser.parse_args(["--keywords"])) == {"reject": None, "keywords": True}
     with pytest.raises(SystemExit, match="2"):
         parser.parse_args(["--reject", "--keywords"])
     assert "argument --keywords: not allowed with argument --reject" in capsys.readouterr().err
