@@ -448,8 +448,8 @@ def _handled(handler: logging.Handler, names: Sequence[str], level: int) -> Iter
 
 
 _CODES = {"red": "31", "green": "32", "yellow": "33"}
-_OF_SEVERITY = {"error": "red", "warning": "yellow", "note": "yellow", "ok": "green"}
-_SEVERITY = re.compile(r"^(error|warning|note|ok)(?=:)")
+_OF_SEVERITY = {"error": "red", "warning": "yellow", "ok": "green"}
+_SEVERITY = re.compile(r"^(error|warning|ok)(?=:)")
 
 
 _TERMINALS = {"TERM", "TERM_PROGRAM", "WT_SESSION", "ANSICON", "ConEmuANSI"}

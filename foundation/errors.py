@@ -29,7 +29,8 @@ def near(name: str, known: Iterable[str], n: int = 1) -> list[str]:
     folded: dict[str, list[str]] = {}
     for each in known:
         folded.setdefault(each.casefold(), []).append(each)
-    found = [name.casefold()] if name.casefold() in folded else get_close_matches(name.casefold(), folded, n)
+    wanted = str(name).casefold()  # a damaged file has anything in the place of a name
+    found = [wanted] if wanted in folded else get_close_matches(wanted, folded, n)
     return [each for key in found for each in folded[key]][:n]
 
 

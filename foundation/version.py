@@ -38,7 +38,8 @@ def how_to_install(extra: str = "") -> str:
     The package is on no index: its name alone is found nowhere.
     """
     try:
-        record = json.loads(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
+        noted = distribution(DISTRIBUTION).read_text  # UTF-8 everywhere
+        record = json.loads(noted("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
         record = {}
     url, extras = str(record.get("url", "")), f"[{extra}]" if extra else ""

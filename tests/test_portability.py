@@ -113,7 +113,10 @@ LACKING = {
     "multiprocessing": ("Pool", "Process", "get_context", "set_start_method"),  # forked here, spawned there
 }
 # Asked for first: below ``try`` or ``if hasattr``.
-ASKED_FOR = {"foundation/threads.py": {"os.sched_getaffinity", "os.register_at_fork"}}
+ASKED_FOR = {
+    "foundation/threads.py": {"os.sched_getaffinity", "os.register_at_fork"},
+    "foundation/compiled.py": {"os.geteuid"},
+}
 ONLY_POSIX = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")
 ONLY_WINDOWS = ("msvcrt", "winreg")
 

@@ -56,7 +56,7 @@ def test_damage_is_refused_in_one_line_or_does_no_harm(damage: ModuleType) -> No
         ("max_active", 10**18, "max_active: expected 2,147,483,647 at most"),
         ("n_best", 10**9, "n_best: expected 100,000 at most, got 1000000000"),
         ("beam", float("nan"), "beam: expected a number, got nan"),
-        ("beem", 1, "unknown key beem; expected lm_scale, "),
+        ("beem", 1, r'unknown key beem \(did you mean "beam"\?\); expected lm_scale, '),
     ],
 )
 def test_decoding_options(damage: ModuleType, tmp_path: Path, key: str, value: object, said: str) -> None:

@@ -344,7 +344,7 @@ class TestWholeExperiment:
         gone = sorted(leftover.path.name.rpartition("-")[0] for leftover in leftovers.found)
         assert gone == [
             *("confidence-gmm2", "fit-2-dev", "gmm-none-1", "gmm-none-1-dev", "gmm-none-2", "gmm-none-2-dev"),
-            *("recognizer-gmm2", "test-gmm2", "tuning-gmm2"),
+            *("judged-test", "recognizer-gmm2", "test-gmm2", "tuning-gmm2"),
         ]
         assert len({path.name for path in (out / "stages").iterdir()}) == len(stages) - len(gone)
         monkeypatch.setattr(StageStore, "_made", lambda *arguments: pytest.fail(f"made {arguments[2]}"))
