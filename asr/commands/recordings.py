@@ -244,6 +244,8 @@ def align_corpus(
     """Yield for each utterance of a corpus its id and alignment, or the reason why there is none.
 
     ``speakers`` are those of `asr.read_corpus`; where nothing is known, as training was told.
+
+    No word is surer than training is of its utterance's text: what learned a wrong text believes its words.
     """
     from asr.corpora.corpus import read_corpus
     from asr.corpora.speech_data import usable_cepstra
@@ -260,6 +262,7 @@ def align_corpus(
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     frames = recognizer.model.front_end.transformed(data.cepstra, data.speakers)
     place_of = {name: n for n, name in enumerate(data.corpus.ids)}
+    doubts = _doubts(Path(experiment))
 
     def one(utterance: Utterance) -> tuple[str, AlignedUtterance | AsrError]:
         name, words = utterance.utterance_id, utterance.words
@@ -268,13 +271,24 @@ def align_corpus(
         if not words:
             return name, CorpusError(f"{name}: empty transcript, expected the words spoken; write them")
         try:
-            found = recognizer.align_with_confidences(frames[place_of[name]], words)
+            alignment, sure = recognizer.align_with_confidences(frames[place_of[name]], words)
         except AsrError as error:
             return name, type(error)(f"{name}: {error}")
-        aligned = aligned_utterance(name, recognizer.model, utterance.written or words, *found)
+        written = utterance.written or words
+        if sure is not None and (doubt := doubts.get((name, " ".join(written)))) is not None:
+            sure = tuple(min(each, doubt) for each in sure)
+        aligned = aligned_utterance(name, recognizer.model, written, alignment, sure)
         return name, replace(aligned, recording=utterance.audio_path, origin_s=utterance.start_s)
 
     return parallel_map(one, speech.utterances)
+
+
+def _doubts(experiment: Path) -> dict[tuple[str, str], float]:
+    """Return how probable texts are that training found suspicious, by utterance and text."""
+    from asr.training.fit import SUSPICIOUS, read_suspicious
+
+    rows = read_suspicious(experiment)[0] if (experiment / SUSPICIOUS).is_file() else []
+    return {(row.utterance_id, row.text): row.probability for row in rows if row.probability is not None}
 
 
 def _warn_of_unknown_words(transcripts: Sequence[Sequence[str]], lexicon: Lexicon) -> None:

@@ -16,6 +16,7 @@ from asr import AsrError, Recognizer, align, align_corpus, decode, info, lm, tra
 from asr.commands.data import make_lexicon
 from asr.config import ExperimentConfig, with_preset
 from asr.errors import ConfigError, CorpusError
+from asr.training.fit import Suspicious, write_suspicious
 from decoder import NGram
 from decoder import lexicon as english
 
@@ -49,6 +50,23 @@ class TestAlign:
         names = [name for name, _ in align_corpus(trained, tones)]
         assert names == sorted(names)
         assert len(names) == 40
+
+    def test_no_word_is_surer_than_its_text(self, trained: Path, tones: Path, tmp_path: Path) -> None:
+        before = dict(align_corpus(trained, tones))
+        name = next(n for n, a in before.items() if min(a.confidences or (0.0,)) > 0.3)
+        text = " ".join(i.label for i in before[name].tiers["words"])
+        row = Suspicious(name, text, 0.25, ("the text does not fit",), False)
+        doubted = tmp_path / "exp"
+        shutil.copytree(trained, doubted)
+        write_suspicious([row], len(before), doubted)
+        after = dict(align_corpus(doubted, tones))
+        assert after[name].confidences == (0.25,) * len(text.split())
+        assert {n: a.confidences for n, a in after.items() if n != name} == {
+            n: a.confidences for n, a in before.items() if n != name
+        }
+        # A text that has been corrected since is judged by its sound.
+        write_suspicious([replace(row, text=f"{text} SUS")], len(before), doubted)
+        assert dict(align_corpus(doubted, tones))[name].confidences == before[name].confidences
 
     def test_words_given_one_by_one(self, trained: Path, tones: Path) -> None:
         recognizer = Recognizer.load(trained)
