@@ -102,16 +102,27 @@ def studio_of(server: Server) -> answers.Studio:
     """Return prompts and takes, as the page shows them, and how well the takes were recognised."""
     takes = server.takes
     found, prompts = takes.all(), takes.prompts()
-    names = {take.name for take in found}
-    heard = server.served.heard_takes()
-    trained = [answers.HeardTake.model_validate(row) for row in heard]
+    said = {take.name: take.prompt for take in found}
+    written = {
+        " ".join(plain_words(prompt)): prompt for prompt in prompts
+    }  # as the lexicon has them, and here
+    trained = [
+        answers.HeardTake.model_validate(
+            {
+                **row,
+                "said": said.get(row["id"], row["said"]),
+                "heard": written.get(row["heard"], row["heard"]),
+            }
+        )
+        for row in server.served.heard_takes()
+    ]
     return answers.Studio(
         folder=takes.folder.absolute().name,
         prompts=prompts,
         takes=[answers.take(each) for each in found],
         lacking=lacking(found, prompts),
-        heard=[row for row in trained if row.id in names],
-        is_trained=bool(trained) and {row.id for row in trained} == names,
+        heard=[row for row in trained if row.id in said],
+        is_trained=bool(trained) and {row.id for row in trained} == said.keys(),
     )
 
 

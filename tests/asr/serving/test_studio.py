@@ -152,7 +152,7 @@ def test_a_training_ends_in_a_model(start: Any, sound_file: Any) -> None:
         assert said["text"].upper() == word
     model = running.ask("GET", "/api/model").json
     assert (sorted(model["commands"]), model["grammar"], model["rejects"], model["has_phones"]) == (
-        sorted(map(str.lower, WORDS)),
+        sorted(WORDS),
         "commands",
         True,
         False,
@@ -165,6 +165,7 @@ def test_a_training_ends_in_a_model(start: Any, sound_file: Any) -> None:
     assert [(row["said"], row["heard"]) for row in studio_now["heard"]] == [
         (row["said"], row["said"]) for row in studio_now["heard"]
     ]
+    assert {row["said"] for row in studio_now["heard"]} == set(WORDS)  # as they are listed
     assert len(studio_now["heard"]) == 12
     assert running.ask("POST", "/api/training").status == 202
     assert wait_until(running, "done", "failed")["status"] == "done"
