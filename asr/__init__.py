@@ -38,4 +38,21 @@ if _said := _hidden_package():
     raise SystemExit(2)
 
 # What __init__.pyi lists is imported when it is first asked for.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_attribute, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    """Return what is imported when it is asked for; an error says in which other package a name is."""
+    try:
+        return _attribute(name)
+    except AttributeError as error:
+        if name.startswith("_"):
+            raise
+        from importlib import import_module
+
+        from foundation.errors import suggestion
+
+        for package in ("acoustic.discriminants", "acoustic", "decoder", "features"):
+            if name in import_module(package).__all__:
+                raise AttributeError(f"{error}; it is elsewhere: from {package} import {name}") from None
+        raise AttributeError(f"{error}{suggestion(name, __all__)}") from None

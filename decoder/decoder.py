@@ -27,6 +27,7 @@ from decoder.search.tree_search import BEAM_SHARE, MAX_ACTIVE, TreeSearch
 from decoder.search.viterbi import WordSearch
 from decoder.search.word_ends import Search, SearchResult, trace
 from foundation.arrays import Floats
+from foundation.errors import suggestion
 
 MOST_INSTANCES = 2000  # with more word instances, the prefix tree is faster; docs/adr/0013-prefix-tree.md
 
@@ -187,10 +188,8 @@ class Decoder:
         known = {f.name for f in fields(DecoderConfig)}
         unknown = sorted(set(changes) - known)
         if unknown:
-            raise DecodingError(
-                f"with_config: expected options among {', '.join(sorted(known))}, got {', '.join(unknown)}; "
-                "correct the name"
-            )
+            named = ", ".join(f'"{name}"{suggestion(name, known)}' for name in unknown)
+            raise DecodingError(f"no decoder option {named}, expected some of: {', '.join(sorted(known))}")
         other = copy.copy(self)
         other.config = replace(self.config, **changes)  # type: ignore[arg-type]
         return other

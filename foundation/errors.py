@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class AsrError(Exception):
@@ -41,6 +47,33 @@ def suggestion(name: str, known: Iterable[str], n: int = 1) -> str:
     (' (did you mean "gmm"?)', '')
     """
     return did_you_mean(near(name, known, n))
+
+
+def unexpected_argument(name: str, known: Iterable[str]) -> str:
+    """Return what an error says of a named argument that is not taken: the one most like it, or all.
+
+    >>> print(unexpected_argument("model", ["recipe", "models"]))
+    got an unexpected keyword argument 'model' (did you mean "models"?)
+    >>> print(unexpected_argument("x", ["recipe", "models"]))
+    got an unexpected keyword argument 'x'; expected some of: recipe, models
+    """
+    known = [*known]
+    usual = f"; expected some of: {', '.join(known)}" if known else "; expected none"
+    hint = suggestion(name, known) or usual
+    return f"got an unexpected keyword argument '{name}'{hint}"
+
+
+def names_arguments(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Return a function that says which arguments it takes where it is given one that it does not."""
+    known = inspect.signature(function).parameters
+
+    @wraps(function)
+    def checked(*given: _P.args, **named: _P.kwargs) -> _T:
+        if unknown := [name for name in named if name not in known]:
+            raise TypeError(f"{function.__name__}() {unexpected_argument(unknown[0], known)}")
+        return function(*given, **named)
+
+    return checked
 
 
 def listed(names: Sequence[str], n: int = 10) -> str:

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +74,25 @@ def test_a_function_named_as_its_module() -> None:
 
     assert inspect.isfunction(features.mfcc)
     assert features.mfcc is getattr(sys.modules[features.mfcc.__module__], features.mfcc.__name__)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "ResidualSampledClassifier",
+            "; it is elsewhere: from acoustic.discriminants import ResidualSampledClassifier",
+        ),
+        ("NGram", "; it is elsewhere: from decoder import NGram"),
+        ("mfcc", "; it is elsewhere: from features import mfcc"),
+        ("recognizer_", ' (did you mean "Recognizer"?)'),
+        ("qqqq", "qqqq"),
+    ],
+)
+def test_a_name_of_another_package_is_found_there(name: str, said: str) -> None:
+    import asr
+
+    with pytest.raises(AttributeError, match=f"{re.escape(said)}$"):
+        getattr(asr, name)
+    match = re.search(r"from (\S+) import (\w+)", said)
+    assert match is None or hasattr(importlib.import_module(match[1]), match[2])

@@ -30,7 +30,7 @@ from acoustic.pairs.calibration import Calibration as Calibration  # of the pack
 from acoustic.pairs.calibration import GaussianCurve as GaussianCurve
 from acoustic.pairs.calibration import MonotoneGaussianCurve, agreeing_posteriors, fit_curve
 from foundation.arrays import Flags, Floats, Integers, Longs, Reals
-from foundation.errors import suggestion
+from foundation.errors import unexpected_argument
 
 GaussianProjection = GaussianCurve  # former name, kept for older programs
 DTYPES = (np.float64, np.float32)
@@ -103,8 +103,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 signature.bind(self, *given, **named)
             except TypeError as error:
                 unknown = next((name for name in named if name not in signature.parameters), None)
-                hint = suggestion(unknown, [*signature.parameters][1:]) if unknown else ""
-                raise TypeError(f"{type(self).__name__}.__init__() {error}{hint}") from None
+                said = unexpected_argument(unknown, [*signature.parameters][1:]) if unknown else error
+                raise TypeError(f"{type(self).__name__}.__init__() {said}") from None
             constructor(self, *given, **named)
 
         cls.__init__ = checked  # type: ignore[method-assign]

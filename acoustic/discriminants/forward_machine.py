@@ -477,13 +477,8 @@ def automatic_centers(n_points: int) -> int:
 
 def given_widths(sigma: Any, x: NDArray[Any]) -> tuple[float, ...]:
     """Return the widths that an argument names; those to be searched where it is ``loo``."""
-    if not isinstance(sigma, str):
-        return widths(sigma)
-    if sigma not in get_args(SigmaName):
-        raise ParameterError(
-            f"sigma is {sigma!r}, expected a finite number above 0, or several, or one of: "
-            + ", ".join(get_args(SigmaName))
-        )
+    if not (isinstance(sigma, str) and sigma in get_args(SigmaName)):
+        return widths(sigma, get_args(SigmaName))
     if sigma == "median":
         return (median_width(x),)
     scale = scale_width(x)

@@ -139,14 +139,18 @@ def make_kernel(name: KernelName, sigma: float, params: Mapping[str, Any] | None
     return Kernel(name, sigma, **given)
 
 
-def widths(sigma: float | Sequence[float]) -> tuple[float, ...]:
-    """Return the widths an estimator may choose from, as floats; raise ParameterError for anything else."""
+def widths(sigma: float | Sequence[float], words: Sequence[str] = ()) -> tuple[float, ...]:
+    """Return the widths an estimator may choose from, as floats; raise ParameterError for anything else.
+
+    ``words`` are those that the estimator takes, too.
+    """
     try:
         found = tuple(float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64)))
     except (TypeError, ValueError):  # words, None, unequal lengths
         found = ()
     if not found or not all(np.isfinite(s) and s > 0 for s in found):
-        raise ParameterError(f"sigma is {sigma!r}, expected a finite number above 0, or several")
+        or_word = f", or one of: {', '.join(words)}" if words else ""
+        raise ParameterError(f"sigma is {sigma!r}, expected a finite number above 0, or several{or_word}")
     return found
 
 

@@ -33,7 +33,10 @@ def _takes_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lexicon", type=Path, help="pronunciations; lexicon.txt of the corpus by default")
     parser.add_argument("--text", default="plain", help="how transcripts are read, as --set text=… of train")
     parser.add_argument(
-        "--show-text", action="store_true", help="show the transcripts that are read as other words"
+        "--show-text",
+        action="store_true",
+        help="show the transcripts that are read as other words, and count those that differ in case and "
+        "punctuation alone",
     )
     parser.add_argument(
         "--suspicious", action="store_true", help="list the utterances whose text or sound looks wrong"
@@ -145,14 +148,26 @@ def mending(row: Suspicious, directory: Path) -> dict[str, str]:
 
 
 def _show_text(options: argparse.Namespace) -> int:
-    """Print the transcripts that are read as other words: as they stand, and as they are read."""
-    from asr.corpora.validation import transcripts_as_read
+    """Print the transcripts that are read as other words: as they stand, and as they are read.
 
-    found = transcripts_as_read(options.corpus, lexicon=_lexicon_in(options.lexicon), text=options.text)
+    Those that differ in case and punctuation alone are counted.
+    """
+    from asr.corpora.validation import differs_in_words, transcripts_as_read
+
+    all_read = [*transcripts_as_read(options.corpus, lexicon=_lexicon_in(options.lexicon), text=options.text)]
+    found = [(name, before, after) for name, before, after in all_read if differs_in_words(before, after)]
+    n_others = len(all_read) - len(found)
+    lines = [f"{name}: {before}\n{' ' * len(name)}> {after}" for name, before, after in found]
+    lines = lines or ["no transcript is read as other words"]
+    if n_others:
+        lines.append(f"{n_others} transcript(s) differ from what is read in case and punctuation alone")
     print_result(
         options,
-        lambda: {"changed": [{"utterance": name, "written": w, "read": read} for name, w, read in found]},
-        lambda: "\n".join(f"{name}: {before}\n{' ' * len(name)}> {after}" for name, before, after in found),
+        lambda: {
+            "changed": [{"utterance": name, "written": w, "read": read} for name, w, read in found],
+            "case_and_punctuation": n_others,
+        },
+        lambda: "\n".join(lines),
     )
     return 0
 
@@ -444,7 +459,10 @@ VERBS: Mapping[str, Verb] = {
                 "verdict": "what that says; empty if nothing looks wrong",
             },
             "--correct": {"corrections": "the words of each utterance by its id; null if it is left out"},
-            "--show-text": {"changed": "of each `utterance`, `written`, `read`"},
+            "--show-text": {
+                "changed": "of each `utterance`, `written`, `read`",
+                "case_and_punctuation": "number of others, which differ in these alone",
+            },
         },
     ),
     "lexicon": Verb(

@@ -17,6 +17,7 @@ from asr.commands.printing import print_result
 from asr.files import as_plain, read_json
 from asr.recipe import built_in_recipes, installed_recipes
 from asr.systems import SPARSITY_SIZES, SYSTEMS
+from foundation.errors import names_arguments
 
 if TYPE_CHECKING:
     from asr.reports.finished import ModelSize
@@ -107,6 +108,7 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     engine.add_argument("--cluster", type=Path, metavar="FILE", help="TOML that describes a cluster to start")
 
 
+@names_arguments
 def train(
     recipe: str,
     *,

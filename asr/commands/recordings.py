@@ -44,7 +44,7 @@ from asr.formats.outputs import (
     write_hypotheses,
 )
 from asr.formats.transcripts import Format, read_transcripts, text_or_file
-from foundation.errors import AsrError, listed
+from foundation.errors import AsrError, listed, names_arguments
 
 if TYPE_CHECKING:
     from asr.config import Speakers
@@ -83,6 +83,7 @@ def _takes_decode(parser: argparse.ArgumentParser) -> None:
     add_judging(parser)
 
 
+@names_arguments
 def decode(
     experiment: str | Path,
     recordings: Sequence[str | Path],
@@ -218,6 +219,7 @@ def _takes_align(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@names_arguments
 def align(
     experiment: str | Path, recording: str | Path, text: str | Sequence[str], *, model: str | None = None
 ) -> AlignedUtterance:
@@ -239,6 +241,7 @@ def align(
     return replace(aligned, recording=Path(recording))
 
 
+@names_arguments
 def align_corpus(
     experiment: str | Path, corpus: str | Path, *, model: str | None = None, speakers: Speakers = "auto"
 ) -> Iterator[tuple[str, AlignedUtterance | AsrError]]:
@@ -395,6 +398,7 @@ def _takes_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hypotheses", type=Path, metavar="FILE", help="also write the words (Kaldi text)")
 
 
+@names_arguments
 def evaluate(
     experiment: str | Path,
     corpus: str | Path,

@@ -35,7 +35,7 @@ from asr.recipe import LoadedRecipe, load_recipe, models_of, recipe_and_corpus
 from asr.scoring.results import Result
 from asr.scoring.scoring import Comparison, Transcripts, compare
 from asr.store import StageStore, stage_cpu_s
-from foundation.errors import AsrError
+from foundation.errors import AsrError, names_arguments
 
 logger = logging.getLogger(__name__)
 
@@ -309,6 +309,7 @@ class Sweep:
     place: Path
 
 
+@names_arguments
 def sweep(
     recipe: str,
     *,

@@ -21,6 +21,7 @@ from asr.corpora.utterances import are_speakers_known
 from asr.corpora.wording import forms_for, total, worded, wording_notes
 from asr.progress import progress_bar
 from asr.text.forms import EXACT, NOT_WORDS, PLAIN
+from asr.text.plain import BETWEEN_WORDS, plain
 from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, spelling_fault
 from features.audio import audio_info, read_audio
@@ -124,6 +125,16 @@ def transcripts_as_read(
         for before, after in zip(given, worded(given, forms)[0], strict=True):
             if before.words != after.words:
                 yield before.utterance_id, " ".join(before.words), " ".join(after.words)
+
+
+def differs_in_words(before: str, after: str) -> bool:
+    """Return whether two forms of a transcript differ in more than case and punctuation.
+
+    >>> differs_in_words("Yes, no!", "yes no"), differs_in_words("7 well-known", "seven well known")
+    (False, True)
+    """
+    one, other = (list(filter(None, map(plain, BETWEEN_WORDS.sub(" ", t).split()))) for t in (before, after))
+    return one != other
 
 
 def _fate_of_unusable(n_unusable: int, n_all: int) -> str:

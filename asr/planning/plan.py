@@ -61,7 +61,7 @@ from asr.training.aligned import align_speech, find_units, train_discriminants
 from asr.training.recognition import assemble_recognizer, decode_test
 from asr.training.speech import LEXICON, compute_features, forget
 from decoder.lexicon import Lexicon
-from foundation.errors import AsrError
+from foundation.errors import AsrError, names_arguments
 from foundation.sequences import IN_MEMORY
 from foundation.threads import default_workers
 
@@ -156,6 +156,7 @@ class Plan:
     steps: Sequence[Mapping[str, Any]] = ()
 
 
+@names_arguments
 def plan(
     recipe: str,
     *,

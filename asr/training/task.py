@@ -38,11 +38,11 @@ from asr.files import write_text
 from asr.formats.transcripts import parse_transcripts
 from asr.language.grammars import check_grammar, grammar_names, sentences_outside, write_grammar
 from asr.language.pronunciations import spelled
-from asr.text.forms import EXACT, NOT_WORDS, without_remarks
+from asr.text.forms import EXACT, NOT_WORDS, WordForms, forms_of_text, without_remarks
 from asr.training.speech import LEXICON, Speech, corpus_as_prepared, read_corpus_of, read_lexicon
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon, may_be_entry
-from foundation.errors import AsrError, did_you_mean, listed
+from foundation.errors import AsrError, did_you_mean, listed, suggestion
 from foundation.files import text_of
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ def change_transcripts(experiment: Path, texts: Mapping[str, str | None]) -> Non
     experiment : directory that ``asr train`` has begun
     texts : the true words of utterances of train, dev or test, by their ids; None leaves an utterance out
     """
-    known = _ids_of(experiment)
+    task = _last_task(experiment)
+    known = {u.utterance_id: u.words for split in SPLITS for u in corpus_as_prepared(task, split)}
     if unknown := [name for name in texts if name not in known]:
         hint = did_you_mean(difflib.get_close_matches(unknown[0], known, n=1))
         raise CorpusError(
@@ -122,6 +123,10 @@ def change_transcripts(experiment: Path, texts: Mapping[str, str | None]) -> Non
             f"utterance out: asr validate {experiment} --leave-out {empty[0]}"
         )
     corrections = {**read_corrections(experiment), **changed}
+    lexicon = Lexicon.read(task / LEXICON) if (task / LEXICON).is_file() else None
+    for name, words in changed.items():
+        others = {other: corrected for other, corrected in corrections.items() if other != name}
+        _warn_of_new_words(name, words or (), [*known.values(), *filter(None, others.values())], lexicon)
     lines = [" ".join((name, *(found or ()))) for name, found in sorted(corrections.items())]
     write_text(experiment / CORRECTIONS, _HEAD + "\n".join(lines) + "\n")
 
@@ -144,8 +149,22 @@ def read_corrections(experiment: Path) -> Corrections:
     }
 
 
-def _ids_of(experiment: Path) -> frozenset[str]:
-    """Return the ids of all utterances that the last training of an experiment has read."""
+def _warn_of_new_words(
+    name: str, words: Sequence[str], transcripts: Iterable[Sequence[str]], lexicon: Lexicon | None
+) -> None:
+    """Log the words of a corrected transcript that no other one and no lexicon has: some are mistyped."""
+    if not words:
+        return
+    known = forms_of_text(map(" ".join, transcripts)).words | frozenset(lexicon or ())
+    found = [each.word for each in WordForms(known).read(" ".join(words))]
+    if new := [word for word in dict.fromkeys(found) if word not in known | NOT_WORDS]:
+        named = listed([f'"{word}"{suggestion(word, sorted(known))}' for word in new])
+        nor = f" and not in {LEXICON}" if lexicon is not None else ""
+        logger.warning("%s: in no other transcript%s: %s; if mistyped, correct it again", name, nor, named)
+
+
+def _last_task(experiment: Path) -> Path:
+    """Return the task that the last training of an experiment has read."""
     # Not through `asr.store`, whose code decides nothing that a task is made of.
     tasks = sorted((experiment / "stages").glob("task-*"), key=lambda path: path.stat().st_mtime)
     if not tasks:
@@ -153,7 +172,7 @@ def _ids_of(experiment: Path) -> frozenset[str]:
             f"{experiment}: no training was begun there, expected an experiment directory; check the path "
             "or run asr train"
         )
-    return frozenset(name for split in SPLITS for name in corpus_as_prepared(tasks[-1], split).ids)
+    return tasks[-1]
 
 
 def _corrected(corpora: Mapping[str, Corpus], corrections: Corrections) -> dict[str, Corpus]:

@@ -145,6 +145,10 @@ class TestTranscribe:
         sure = recognizer.with_options(confidence=True).transcribe(tones / "speaker 0/0.wav")
         assert all(word.confidence is not None and 0 <= word.confidence <= 1 for word in sure.words)
         assert recognizer.decoder.config.confidence is False
+        with pytest.raises(
+            DecodingError, match=r'^no decoder option "beem" \(did you mean "beam"\?\), expected'
+        ):
+            recognizer.with_options(beem=3)
 
 
 class TestManyThreads:

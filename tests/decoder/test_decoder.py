@@ -164,7 +164,9 @@ def test_errors_name_what_is_wrong(task):
     scores[2, 1] = np.inf
     with pytest.raises(DecodingError, match="got inf in frame 2, state 1"):
         decoder.decode(scores)
-    with pytest.raises(DecodingError, match=r"with_config: .* got lmscale"):
+    with pytest.raises(
+        DecodingError, match=r'no decoder option "lmscale" \(did you mean "lm_scale"\?\), .*some of: beam'
+    ):
         decoder.with_config(lmscale=2.0)
 
 

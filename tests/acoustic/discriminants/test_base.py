@@ -127,11 +127,12 @@ def test_only_what_differs_from_its_default_is_warned_of():
         ),
         (
             lambda: discriminants.OLSRegressor(xyzzy=1),
-            "OLSRegressor.__init__() got an unexpected keyword argument 'xyzzy'",
+            "OLSRegressor.__init__() got an unexpected keyword argument 'xyzzy'; "
+            "expected some of: sigma, max_centers, algorithm, epsilon, stopping, tol, kernel, kernel_params",
         ),
         (
             lambda: discriminants.MSEClassifier(ridge=1),  # it has no constructor of its own
-            "MSEClassifier.__init__() got an unexpected keyword argument 'ridge'",
+            "MSEClassifier.__init__() got an unexpected keyword argument 'ridge'; expected none",
         ),
         (
             lambda: discriminants.NPDClassifier(1, 2, 3),

@@ -226,3 +226,10 @@ class TestLm:
     def test_what_prunes_nothing(self, prune: float, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="prune: expected 0 or more"):
             lm(tmp_path / "text.txt", prune=prune)
+
+
+def test_an_argument_that_is_not_taken_is_named() -> None:
+    with pytest.raises(TypeError, match=r"^train\(\) got .* argument 'model' \(did you mean \"models\"\?\)$"):
+        train("folder", model="gmn")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^decode\(\) got .* 'qqqq'; expected some of: experiment, record"):
+        decode("exp", [], qqqq=1)  # type: ignore[call-arg]

@@ -54,6 +54,7 @@ def lines(trained: Path, tones: Path, files: Path, wav: Path) -> dict[str, list[
     text = wav.with_suffix(".txt")
     (task,) = (trained / "stages").glob("task-*")
     shutil.copytree(task, files / "exp" / "stages" / task.name)
+    shutil.copytree(trained / "models/gmm2", files / "other")
     first = (task / "train" / "text").read_text().split()[0]
     return {
         "decode": ["decode", trained, wav, wav.with_name("1.wav"), "--nbest", "2"],
@@ -61,7 +62,7 @@ def lines(trained: Path, tones: Path, files: Path, wav: Path) -> dict[str, list[
         "score": ["score", files / "ref", files / "hyp"],
         "score --against": ["score", files / "ref", files / "hyp", "--against", files / "ref"],
         "evaluate": ["evaluate", trained, "--corpus", tones / "speaker 0"],
-        "evaluate EXP EXP2": ["evaluate", trained, trained / "models/gmm2", "--corpus", tones / "speaker 0"],
+        "evaluate EXP EXP2": ["evaluate", trained, files / "other", "--corpus", tones / "speaker 0"],
         "validate": ["validate", tones],
         "validate --suspicious": ["validate", files, "--suspicious"],
         "validate --correct": ["validate", files / "exp", "--correct", first, "ASA"],

@@ -185,10 +185,22 @@ class TestProblems:
 
 
 def test_changed_transcripts_are_shown_as_they_stand_and_as_they_are_read(run: Run, tmp_path: Path) -> None:
-    for name, text in {"a1": "Yes, no!", "b": "yes"}.items():
-        soundfile.write(tmp_path / f"{name}.wav", np.full(800, 0.1), 8000)
-        (tmp_path / f"{name}.txt").write_text(text)
-    assert run("validate", tmp_path, "--show-text") == (0, "a1: Yes, no!\n  > yes no\n", "")
+    def shown(texts: dict[str, str]) -> str:
+        for name, text in texts.items():
+            soundfile.write(tmp_path / f"{name}.wav", np.full(800, 0.1), 8000)
+            (tmp_path / f"{name}.txt").write_text(text)
+        code, out, errors = run("validate", tmp_path, "--show-text")
+        assert (code, errors) == (0, "")
+        return out
+
+    nothing = "no transcript is read as other words\n"
+    assert shown({"b": "yes", "c": "no"}) == nothing
+    others = "1 transcript(s) differ from what is read in case and punctuation alone\n"
+    assert shown({"a1": "Yes, no!"}) == nothing + others
+    assert shown({"a2": "Yes-no. [laughs]"}) == f"a2: Yes-no. [laughs]\n  > yes no [noise]\n{others}"
+    record = json.loads(run("validate", tmp_path, "--show-text", "--json")[1])
+    changed = [{"utterance": "a2", "written": "Yes-no. [laughs]", "read": "yes no [noise]"}]
+    assert record == {"changed": changed, "case_and_punctuation": 1}
 
 
 def test_after_the_demo_come_commands_that_a_shell_understands() -> None:

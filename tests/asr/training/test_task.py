@@ -376,6 +376,31 @@ class TestCorrections:
         assert "corrections.txt: 1 transcript(s) corrected, 1 utterance(s) left out" in caplog.messages
         assert changed.found.corpora["test"].text == experiment.found.corpora["test"].text
 
+    def test_words_that_nothing_else_has_are_named(
+        self, changed: Experiment, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        first, second = sorted(read_corrections(changed.out))
+        for _ in range(2):  # its own correction of before is no other transcript
+            caplog.clear()
+            change_transcripts(changed.out, {first: "SUSS, asa! [noise] SUSS qqqq"})
+            (line,) = caplog.messages
+            where, _, what = line.partition(": ")
+            assert where == first
+            assert what.casefold() == (
+                'in no other transcript: "suss" (did you mean "sus"?), "qqqq"; if mistyped, correct it again'
+            )
+        caplog.clear()
+        change_transcripts(changed.out, {second: "qqqq"})
+        assert caplog.messages == []
+        task = max((changed.out / "stages").glob("task-*"), key=lambda path: path.stat().st_mtime)
+        (task / "lexicon.txt").write_text("GRO G R O\nSUS S U S\n")
+        change_transcripts(changed.out, {first: "gro grro", second: None})
+        (line,) = caplog.messages
+        assert line.casefold().endswith(
+            'in no other transcript and not in lexicon.txt: "grro" (did you mean "gro"?); if mistyped, '
+            "correct it again"
+        )
+
     def test_only_what_follows_is_made_again(self, experiment: Experiment, changed: Experiment) -> None:
         second = self.words_of(experiment, "train").ids[1]
         change_transcripts(changed.out, {second: " ".join(experiment.found.corpora["train"].text[second])})
