@@ -245,18 +245,18 @@ class Experiment:
         return [row for row in before if row.model in kept]
 
     def _choose_default(self, results: Sequence[Result], models: Sequence[str]) -> None:
-        """Write which model is the best of all that have results, and say so if it is another than before."""
+        """Write which model is the best of all that have results, and say which it is, of several."""
         path = self.out / DEFAULT_MODEL
         before = None
         with suppress(AsrError):  # a damaged file is about to be replaced
             before = read_object(path).get("model") if path.is_file() else None
         present = list(dict.fromkeys(row.model for row in results)) or list(models)
         best, accuracies = best_model(results, present, str(before))
-        if len(present) > 1 and best != before:
+        if len(present) > 1:
             split = "dev" if "dev" in self.found.splits else "test"
             others = ", ".join(f"{name} {accuracies[name]:.1f}" for name in present if name != best)
             reached = f"{accuracies[best]:.1f} % of words right on {split}"
-            say(f"the default model is {best}: {reached}; {others}")
+            say(f"the default model is {best}: {reached}; {others} (--model takes another)")
         write_json(path, {"model": best})
 
     def transcripts(self, result: Result) -> tuple[Transcripts, Transcripts]:
