@@ -18,10 +18,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
+from typing import Any, get_args
 
 from acoustic.model import JSON_NAME, TENSORS_NAME
 from acoustic.ways import meant
-from asr.config import ExperimentConfig, check_settings, trained_in_words, with_preset, with_settings
+from asr.config import (
+    ExperimentConfig,
+    Speakers,
+    check_settings,
+    split_setting,
+    trained_in_words,
+    with_preset,
+    with_settings,
+)
 from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.problems import leave_out
@@ -361,6 +370,35 @@ class Experiment:
         write_json(self.out / CONFIG, {**record, **script, "config": self.config})
 
 
+def settings_as_begun(
+    loaded: LoadedRecipe, corpus: str | Path | None, out: Path, settings: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the settings, and with them who speaks as an experiment was begun, if they do not say it.
+
+    That is kept where the same corpus was trained from into ``out`` before, and a line says so.
+    """
+    given = tuple(settings)
+    path = out / CONFIG
+    if (
+        corpus is None
+        or not loaded.recipe.asks_for_speakers
+        or any(split_setting(setting)[0] == "speakers" for setting in given)
+        or not path.is_file()
+    ):
+        return given
+    record: Mapping[str, Any] = {}
+    with suppress(AsrError):  # a damaged file is about to be replaced
+        record = read_object(path)
+    begun = record.get("config")
+    before = begun.get("speakers") if isinstance(begun, dict) else None
+    usual = loaded.recipe.config.speakers
+    is_same = Path(str(record.get("corpus"))).resolve() == Path(corpus).resolve()
+    if not is_same or before == usual or before not in get_args(Speakers):
+        return given
+    say(f"speakers: {before}, as this experiment was begun; --set speakers={usual} changes it")
+    return (*given, f"speakers={before}")
+
+
 def default_out(recipe: str, corpus: Path | None) -> Path:
     """Return where an experiment goes for which nothing else is said: ``exp/NAME``, and say so.
 
@@ -447,6 +485,7 @@ def experiment_of(
 ) -> Experiment:
     """Return the experiment that the arguments of `train` describe; nothing is written yet."""
     check_corpus(loaded, corpus, out)
+    settings = settings_as_begun(loaded, corpus, out, settings)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     check_settings(settings, {name: find_system(name, preset) for name in models}, config)
     if config.speakers != "auto" and not loaded.recipe.asks_for_speakers:

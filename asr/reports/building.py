@@ -28,7 +28,7 @@ from asr.reports.accuracies import (
 from asr.reports.costs import costs_section, training_section, transcripts_section
 from asr.reports.finished import Choice, Finished
 from asr.reports.hearing import HeardUtterance, StatePhones, evaluated_recognizer, heard_utterances
-from asr.reports.page import Page, Section, interval, percent, render
+from asr.reports.page import Page, Section, interval, listed_words, percent, render
 from asr.reports.phones import Sample, calibration_section, phones_section, sample_of
 from asr.reports.report import Audio
 from asr.reports.views import Plain, as_flac, line, short, sound_url, view
@@ -66,8 +66,10 @@ def build(
         beside.check()
     chosen = Choice.of(Finished.read(directory), model, split)
     recognizer = evaluated_recognizer(chosen.finished, chosen.model, chosen.split, chosen.grammar)
+    named = are_speakers_known(chosen.corpus) and not chosen.is_one_person
     lines = [
-        line(u.utterance_id, chosen.speakers[u.utterance_id], u.pairs) | _others(chosen, u.utterance_id)
+        line(u.utterance_id, chosen.speakers[u.utterance_id] if named else "", u.pairs)
+        | _others(chosen, u.utterance_id)
         for u in worst_first(chosen.accuracy.utterances)
     ]
     ids = [str(entry["id"]) for entry in lines]
@@ -88,7 +90,7 @@ def build(
 
 def sections(chosen: Choice, sample: Sample) -> Iterator[Section]:
     """Yield the sections in the order of the page."""
-    if are_speakers_known(chosen.corpus):
+    if are_speakers_known(chosen.corpus) and len(chosen.corpus.speakers) > 1:
         yield speakers_section(chosen)
     yield words_section(chosen)
     yield from phones_section(chosen, sample)
@@ -102,23 +104,33 @@ def sections(chosen: Choice, sample: Sample) -> Iterator[Section]:
 
 def verdict(chosen: Choice) -> str:
     """Return in a sentence how good the model is on its test, and how sure that is."""
-    found, finished = chosen.accuracy, chosen.finished
-    # What decoded dev had not yet learned from it.
-    trained = [split for split in finished.left_out(chosen.model).splits if split != chosen.split]
-    known = {speaker for split in trained for speaker in finished.corpus(split).speakers}
-    mine = set(chosen.corpus.speakers)
-    how_many = "some of" if mine & known else "none of"
-    whose = "whom it has learned from" if mine <= known else f"{how_many} whom it has learned from"
-    who = f"{_counted(len(mine), 'speaker')}, {whose}"
-    if not are_speakers_known(chosen.corpus):
-        who = "speakers who are not known, perhaps those it has learned from"
+    found = chosen.accuracy
     caution = too_few(found.interval, len(found.utterances))
     return (
         f"{chosen.model} reaches a word accuracy of {percent(found.word_accuracy)} % on {chosen.split} "
         f"(95 % interval {interval(found.interval)}): {_counted(found.counts.errors, 'error')} in "
-        f"{_counted(found.words, 'word')} of {who}; "
+        f"{_counted(found.words, 'word')} of {_who(chosen)}; "
         f"{_GRAMMARS.get(chosen.grammar, chosen.grammar)}.{f' {caution}.' if caution else ''}"
     )
+
+
+def _who(chosen: Choice) -> str:
+    """Return whose words these are, and whether the model has learned from the same voices."""
+    if not are_speakers_known(chosen.corpus):
+        return "speakers who are not known, perhaps those it has learned from"
+    mine = set(chosen.corpus.speakers)
+    n_speakers = "the one speaker" if chosen.is_one_person else _counted(len(mine), "speaker")
+    # What decoded dev had not yet learned from it.
+    splits = [split for split in chosen.finished.left_out(chosen.model).splits if split != chosen.split]
+    trained = [chosen.finished.corpus(split) for split in splits]
+    heard = {speaker for corpus in trained for speaker in corpus.speakers}
+    if mine <= heard:
+        return f"{n_speakers}, whom it has learned from"
+    if not all(are_speakers_known(corpus) for corpus in trained):
+        return f"{n_speakers}, whom it has perhaps learned from"
+    if len(mine) == 1:
+        return f"{n_speakers}, whom it has not learned from"
+    return f"{n_speakers}, {'some' if mine & heard else 'none'} of whom it has learned from"
 
 
 def learned_from(chosen: Choice) -> tuple[str, ...]:
@@ -140,10 +152,16 @@ def learned_from(chosen: Choice) -> tuple[str, ...]:
     if left_out.by_hand:
         parts.append(f"{len(left_out.by_hand)} by hand ({listed(left_out.by_hand, _N_NAMED)})")
     if left_out.n_unread:
-        parts.append(f"{left_out.n_unread} that cannot be read")
+        unread = finished.unread(left_out.splits)
+        named = f" ({listed(unread, _N_NAMED)})" if len(unread) == left_out.n_unread else ""
+        parts.append(f"{left_out.n_unread} that cannot be read{named}")
     last = f" and {parts[-1]}" if len(parts) > 1 else ""
     said = f"left out: {', '.join(parts[:-1] or parts)}{last}" if parts else "none was left out"
-    return (*lines, f"Of {_counted(left_out.n_all, 'utterance')} {said}.")
+    said = f"Of {_counted(left_out.n_all, 'utterance')} of {listed_words(left_out.splits)} {said}."
+    if corrected := finished.corrected_by_hand(left_out.splits):
+        transcripts = _counted(len(corrected), "transcript")
+        said += f" Corrected by hand: {transcripts} ({listed(corrected, _N_NAMED)})."
+    return (*lines, said)
 
 
 def _counted(n: int, noun: str) -> str:

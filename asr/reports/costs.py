@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from asr.corpora.corpus import SPLITS
 from asr.files import as_stage_wrote, as_train_wrote, read_json
 from asr.reports.finished import Choice, Finished
-from asr.reports.page import Chart, Section, Table, percent, plot_of, seconds
+from asr.reports.page import Chart, Section, Table, listed_words, percent, plot_of, seconds
 from asr.store import RECORD
-from asr.training.fit import SUSPICIOUS, read_suspicious, verdict
+from asr.training.fit import SUSPICIOUS, Suspicious, read_suspicious, verdict
 
 _HISTORY = "history.json"
 _GMM = re.compile(r"gmm-(?P<projection>[a-z]+)-(?P<size>\d+)(?:-(?P<splits>.+))?")
@@ -28,45 +29,52 @@ def transcripts_section(chosen: Choice) -> Iterator[Section]:
         return
     found, n_utterances = read_suspicious(directory)
     left_out = set(chosen.finished.left_out(chosen.model).ids)
-    said = verdict(len(found), n_utterances) or f"Of {n_utterances:,} utterances none looks wrong"
+    said = verdict(len(found), n_utterances) or f"Of {n_utterances} utterances none looks wrong"
+    splits = listed_words([split for split in SPLITS if len(chosen.finished.corpus(split))])
+    said = said.replace(" utterances", f" utterances of {splits}", 1)
     if not found:
         yield Section("transcripts", "Transcripts", f"{said}. Listen to some.")
         return
-    heard = [each.heard for each in found]
+    is_heard, shown = any(each.heard for each in found), found[:_MOST_SUSPICIOUS]
     rows = tuple(
         (
             each.utterance_id,
             each.text,
-            *([other or "—"] if any(heard) else []),
+            *([each.heard or "—"] if is_heard else []),
             "; ".join(each.reasons),
             "—" if each.probability is None else f"{each.probability:.3f}",
             "no" if each.utterance_id in left_out else "yes",
         )
-        for each, other in list(zip(found, heard, strict=True))[:_MOST_SUSPICIOUS]
+        for each in shown
     )
-    first, place = found[0], chosen.finished.typed
-    utterance, text = shlex.quote(first.utterance_id), shlex.quote(heard[0] or first.text)
     more = f" Here are the first {len(rows)}." if len(found) > len(rows) else ""
     yield Section(
         "transcripts",
         "Transcripts",
         f"{said}.{more} "
-        "Listen to them. Then say what was spoken, or leave them out, and train again; the corpus itself is "
-        "not touched. For the first of them, one of:",
+        "Listen to them. Of each, type one of its two commands: the first says what was spoken (correct the "
+        "words if that is something else), the second leaves it out. Then train again; the corpus itself is "
+        "not touched.",
         tables=(
             Table(
                 "Suspicious utterances",
                 (
-                    *("utterance", "text", *(["heard"] if any(heard) else []), "why"),
+                    *("utterance", "text", *(["heard"] if is_heard else []), "why"),
                     *("probability of the text", "learned from"),
                 ),
                 rows,
-                n_texts=3 + any(heard),
+                n_texts=3 + is_heard,
+                commands=tuple(_mending(each, chosen.finished.typed) for each in shown),
             ),
         ),
-        command=f"asr validate {place} --correct {utterance} {text}\n"
-        f"asr validate {place} --leave-out {utterance}",
     )
+
+
+def _mending(row: Suspicious, place: str) -> tuple[str, str]:
+    """Return the commands that correct a suspicious transcript, or leave its utterance out."""
+    utterance, text = shlex.quote(row.utterance_id), shlex.quote(row.heard or row.text)
+    command = f"asr validate {place}"
+    return f"{command} --correct {utterance} {text}", f"{command} --leave-out {utterance}"
 
 
 def training_section(chosen: Choice) -> Iterator[Section]:

@@ -8,7 +8,7 @@ sweep's point lie in the sweep's directory.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,7 @@ from asr.corpora.speech_data import SpeechData, load_cepstra
 from asr.corpora.wording import read_wording
 from asr.errors import ConfigError, ExperimentError
 from asr.experiment import CONFIG
-from asr.files import as_train_wrote, read_json, read_object
+from asr.files import as_stage_wrote, as_train_wrote, read_json, read_object
 from asr.formats.model_directories import DEFAULT_MODEL, MODELS, trained_in_words
 from asr.formats.transcripts import read_transcripts
 from asr.pipeline import on_splits
@@ -225,6 +225,21 @@ class Finished:
         n_unread = max(n_all - n_read, 0)
         return LeftOut(tuple(splits), tuple(sorted(ids)), n_unread, n_all + len(by_hand), by_hand)
 
+    def unread(self, splits: Iterable[str]) -> tuple[str, ...]:
+        """Return the utterances of splits whose recordings could not be used, where that is known."""
+        known = [split for split in splits if f"features-{split}" in self.stages]
+        every = {name for split in known for name in self.corpus(split).ids}
+        return tuple(sorted(every.difference(*(self.data(split).corpus.ids for split in known))))
+
+    def corrected_by_hand(self, splits: Iterable[str]) -> tuple[str, ...]:
+        """Return the utterances of splits whose transcripts a person had corrected before this training."""
+        path = self.stage("words")
+        with as_stage_wrote(path / RECORD):
+            # Not what ``EXP/corrections.txt`` says now: that may be for the next training.
+            corrections = _record(path).get("config", {}).get("corrections", {})
+            corrected = {name for name, words in corrections.items() if words is not None}
+        return tuple(sorted(corrected.intersection(name for s in splits for name in self.corpus(s).ids)))
+
     def _left_out_by_hand(self, split: str) -> tuple[str, ...]:
         """Return the utterances that a person has left out of a split."""
         prepared = read_corpus(self.stage("task") / split)
@@ -296,6 +311,12 @@ class Choice:
     def corpus(self) -> Corpus:
         """The utterances of the split."""
         return self.finished.corpus(self.split)
+
+    @cached_property
+    def is_one_person(self) -> bool:
+        """Whether all recordings were taken as those of one person, who has no name then."""
+        data = read_data(self.finished.directory / MODELS / self.model)
+        return data is not None and data.speakers == "one"
 
     @cached_property
     def speakers(self) -> Mapping[str, str]:

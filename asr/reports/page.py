@@ -69,6 +69,7 @@ class Table:
     n_texts : how many columns from the left hold text; the others hold numbers
     marked : numbers of the rows that the rest of the page is about
     n_words : how many columns from the left hold words, by which the utterances can be filtered
+    commands : for each row what can be typed about it, each with a button of its own; none for any if empty
     """
 
     caption: str
@@ -77,6 +78,7 @@ class Table:
     n_texts: int = 1
     n_words: int = 0
     marked: tuple[int, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,15 @@ def seconds(value: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
+def listed_words(words: Sequence[str]) -> str:
+    """Return words one after the other.
+
+    >>> listed_words(["train", "dev", "test"]), listed_words(["train"])
+    ('train, dev and test', 'train')
+    """
+    return " and ".join([", ".join(words[:-1]), *words[-1:]] if len(words) > 1 else words)
+
+
 def render(page: Page) -> str:
     """Return the page as HTML. All text is escaped; what scripts read is JSON without any ``<``."""
     environment = Environment(
@@ -178,7 +189,7 @@ def render(page: Page) -> str:
         lines=lines,
         has_sound=any("audio" in entry for entry in (*page.views.values(), *page.lines)),
         views={places[name]: view for name, view in page.views.items()},
-        speakers=sorted({str(line["speaker"]) for line in lines}),
+        speakers=sorted({str(line["speaker"]) for line in lines} - {""}),
         words=sorted(_words(page)),
         style=_asset("page.css"),
         scripts=[_asset(name) for name in _SCRIPTS],

@@ -245,8 +245,14 @@ for (const kind of ["pointerover", "pointerdown"]) {
 
 for (const button of document.querySelectorAll(".copy")) {
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
-    button.textContent = "Copied";
+    const shown = button.previousElementSibling;
+    try {
+      await navigator.clipboard.writeText(shown.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(shown); // where a page may not write there, Ctrl+C does
+      button.textContent = "Selected";
+    }
   });
 }
 

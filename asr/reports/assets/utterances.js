@@ -5,6 +5,7 @@ const AT_ONCE = 12;
 const lines = JSON.parse(document.getElementById("lines").textContent);
 const [list, status, more] = ["list", "status", "more"].map((id) => document.getElementById(id));
 const fields = Object.fromEntries(["word", "speaker", "order", "only-errors"].map((id) => [id, document.getElementById(id)]));
+if (!fields.speaker) delete fields.speaker; // one speaker, or nobody knows whom
 const isRight = (pair) => typeof pair === "string";
 let found = [];
 let written = 0;
@@ -45,7 +46,7 @@ function hasWord(line, asked) {
 
 function refresh() {
   const asked = fields.word.value.trim().toLowerCase();
-  const speaker = fields.speaker.value;
+  const speaker = fields.speaker?.value;
   found = lines
     .filter((line) => !asked || hasWord(line, asked))
     .filter((line) => !speaker || line.speaker === speaker)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from acoustic.hmm.topology import Topology
+from asr.corpora.corpus import Corpus
+from asr.corpora.utterances import recording_names
 from asr.errors import ExperimentError
 from asr.reports.accuracies import (
     SpeakerRow,
@@ -149,7 +151,7 @@ def empty() -> Sample:
 def test_results_say_which_row_is_looked_into(chosen: Choice, empty: Sample) -> None:
     found = {section.key: section for section in sections(chosen, empty)}
     assert list(found) == [
-        *("speakers", "words", "calibration", "transcripts"),
+        *("words", "calibration", "transcripts"),
         *("models", "training", "sparsity", "costs"),
     ]
     rows, costs, what, pairs = found["models"].tables
@@ -160,6 +162,51 @@ def test_results_say_which_row_is_looked_into(chosen: Choice, empty: Sample) -> 
     assert [row[:2] for row in pairs.rows] == [("gmm2 − gmm1", "loop"), ("gmm2 − gmm1", "bigram")]
     assert what.rows == tuple((f"gmm{n}", f"Gaussian mixtures, up to {n} a state") for n in (1, 2))
     assert found["calibration"].charts == ()
+
+
+def with_speakers(chosen: Choice, *names: str) -> Choice:
+    """Return the choice with other speakers of its split, in turn."""
+    corpus = chosen.corpus
+    other = replace(chosen)
+    other.__dict__["corpus"] = Corpus(
+        tuple(replace(u, speaker=names[n % len(names)]) for n, u in enumerate(corpus))
+    )
+    return other
+
+
+def test_speakers_are_compared_if_there_are_some(chosen: Choice, empty: Sample) -> None:
+    first, *_ = sections(with_speakers(chosen, "anna", "ben"), empty)
+    assert first.key == "speakers"
+    assert {row[0] for row in first.charts[0].table.rows} == {"anna", "ben"}
+    first, *_ = sections(with_speakers(chosen, "anna"), empty)
+    assert first.key == "words"
+
+
+def test_what_is_said_of_the_voices_is_true(chosen: Choice, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(*names: str) -> str:
+        return verdict(with_speakers(chosen, *names)).split(" words of ")[1].split("; ")[0]
+
+    one, two, *_ = chosen.finished.corpus("train").speakers
+    assert said("anna") == "1 speaker, whom it has not learned from"
+    assert said(one) == "1 speaker, whom it has learned from"
+    assert said("anna", "ben") == "2 speakers, none of whom it has learned from"
+    assert said("anna", one) == "2 speakers, some of whom it has learned from"
+    assert said(one, two) == "2 speakers, whom it has learned from"
+    found = with_speakers(chosen, one)
+    found.__dict__["is_one_person"] = True
+    assert "words of the one speaker, whom it has learned from; " in verdict(found)
+    apart = recording_names(chosen.corpus)
+    unknown = replace(chosen)
+    unknown.__dict__["corpus"] = Corpus(tuple(replace(u, speaker=apart[u.audio_path]) for u in chosen.corpus))
+    assert "words of speakers who are not known, perhaps those it has learned from; " in verdict(unknown)
+    trained = {split: chosen.finished.corpus(split) for split in ("train", "dev")}
+
+    def nobody(self: Finished, split: str) -> Corpus:
+        names = recording_names(trained[split])
+        return Corpus(tuple(replace(u, speaker=names[u.audio_path]) for u in trained[split]))
+
+    monkeypatch.setattr(Finished, "corpus", nobody)
+    assert said("anna") == "1 speaker, whom it has perhaps learned from"
 
 
 def test_synthetic_speech_is_named(chosen: Choice, empty: Sample) -> None:
@@ -173,22 +220,50 @@ def test_the_verdict_has_interval_speakers_and_grammar(chosen: Choice) -> None:
     n_words, n_errors = chosen.accuracy.words, chosen.accuracy.counts.errors
     assert verdict(chosen) == (
         f"gmm1 reaches a word accuracy of {chosen.accuracy.word_accuracy:.1f} % on test (95 % interval "
-        f"{low:.1f}–{high:.1f}): {n_errors} errors in {n_words} words of 1 speaker, none of whom it has "
+        f"{low:.1f}–{high:.1f}): {n_errors} errors in {n_words} words of 1 speaker, whom it has not "
         "learned from; it knows which words followed which in the training text (bigram). "
         "5 sentences: too few to tell."
     )
-    assert "none of whom" in verdict(replace(chosen, split="dev"))
+    assert "whom it has not learned from" in verdict(replace(chosen, split="dev"))
 
 
 def test_what_it_learned_from_and_what_was_left_out(chosen: Choice, monkeypatch: pytest.MonkeyPatch) -> None:
     learned, left_out = learned_from(chosen)
     assert re.match(r"Learned on \d+ \w+ 20\d\d from corpus: train, \d+ seconds of 6 speaker", learned)
-    assert left_out == "Of 35 utterances none was left out."
+    assert left_out == "Of 35 utterances of train and dev none was left out."
     some = LeftOut(("train", "dev"), ("u1", "u2"), 1, 35, ("u7",))
     monkeypatch.setattr(Finished, "left_out", lambda self, model: some)
     assert learned_from(chosen)[1] == (
-        "Of 35 utterances left out: 2 whose text is not what is heard, or in no known words (u1, u2), "
-        "1 by hand (u7) and 1 that cannot be read."
+        "Of 35 utterances of train and dev left out: 2 whose text is not what is heard, or in no known words "
+        "(u1, u2), 1 by hand (u7) and 1 that cannot be read."
+    )
+
+
+def test_what_was_corrected_and_what_cannot_be_read_have_names(compared: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "exp"
+    shutil.copytree(compared, copy)
+    finished = Finished.read(copy)
+    first, second, third = finished.corpus("train").ids[:3]
+    heard_in_test = finished.corpus("test").ids[0]
+    record = json.loads((finished.stage("words") / "stage.json").read_text())
+    record["config"]["corrections"] = {first: ["SUS"], second: None, heard_in_test: ["IMI"]}
+    (finished.stage("words") / "stage.json").write_text(json.dumps(record))
+    (copy / "corrections.txt").write_text(f"{third} SUS\n")  # for the next training
+    data = copy / "models" / "gmm1" / "data.json"
+    amounts = json.loads(data.read_text())
+    amounts["splits"]["train"]["n_utterances"] -= 1
+    data.write_text(json.dumps(amounts))
+    lengths = finished.stage("features-train") / "train.json"
+    frames = json.loads(lengths.read_text())
+    last = list(frames)[-1]
+    read = {name: n for name, n in frames.items() if name != last}
+    lengths.write_text(json.dumps(read))
+    cepstra = lengths.with_suffix(".npy")
+    np.save(cepstra, np.load(cepstra)[: sum(read.values())])
+    told = learned_from(Choice.of(Finished.read(copy), "gmm1", None))
+    assert told[1] == (
+        f"Of 35 utterances of train and dev left out: 1 that cannot be read ({last}). "
+        f"Corrected by hand: 1 transcript ({first})."
     )
 
 
@@ -203,17 +278,19 @@ def test_suspicious_transcripts_have_commands_that_mend_them(compared: Path, tmp
         return section
 
     assert section(40).intro == (
-        "40 utterances are too few to tell which transcripts are wrong. Listen to some."
+        "40 utterances of train, dev and test are too few to tell which transcripts are wrong. "
+        "Listen to some."
     )
-    assert section(400).intro.startswith("Of 400 utterances none looks wrong")
+    assert section(400).intro.startswith("Of 400 utterances of train, dev and test none looks")
     wrong = Suspicious("u 7", "go left", 0.0031, ("text does not fit",), True, heard="stop")
     quiet = Suspicious("u8", "stop", None, ("no speech",), False)
     found = section(400, wrong, quiet)
-    assert found.intro.startswith("2 of 400 utterances look wrong, in text or sound. Listen to them.")
-    assert found.command.splitlines() == [
-        "asr validate 'my exp' --correct 'u 7' stop",
-        "asr validate 'my exp' --leave-out 'u 7'",
-    ]
+    assert found.intro.startswith("2 of 400 utterances of train, dev and test look wrong, in text")
+    assert found.command == ""
+    assert found.tables[0].commands == (
+        ("asr validate 'my exp' --correct 'u 7' stop", "asr validate 'my exp' --leave-out 'u 7'"),
+        ("asr validate 'my exp' --correct u8 stop", "asr validate 'my exp' --leave-out u8"),
+    )
     assert found.tables[0].rows == (
         ("u 7", "go left", "stop", "text does not fit", "0.003", "yes"),
         ("u8", "stop", "—", "no speech", "—", "yes"),

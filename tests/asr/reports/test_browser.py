@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import asr
-from asr.reports.page import Page, render
+from asr.reports.page import Page, Section, Table, render
 
 pytestmark = pytest.mark.slow
 DOT = (  # a picture of one point
@@ -149,7 +149,7 @@ def test_charts_are_drawn_when_they_are_reached(opened: Open, page_file: Path) -
     for n in range(boxes.count()):
         boxes.nth(n).scroll_into_view_if_needed()
         page.wait_for_selector(f".chart >> nth={n} >> svg >> nth=0")
-    assert page.locator(".chart[data-drawn]").count() == boxes.count() == 9
+    assert page.locator(".chart[data-drawn]").count() == boxes.count() == 8
     # Every mark and error bar stands within its picture.
     outside = """[...document.querySelectorAll(".chart svg")].flatMap((svg) => {
         const { left, right, top, bottom } = svg.getBoundingClientRect();
@@ -158,17 +158,34 @@ def test_charts_are_drawn_when_they_are_reached(opened: Open, page_file: Path) -
             || box.top < top - 1 || box.bottom > bottom + 1);
     }).length"""
     assert page.evaluate(outside) == 0
-    ends = page.evaluate("[...document.querySelectorAll('#chart-speakers .tick')].map((t) => t.textContent)")
+    ends = page.evaluate(
+        "[...document.querySelectorAll('#chart-accuracies .tick')].map((t) => t.textContent)"
+    )
     assert "100" in ends
     assert not {"102", "105", "110", "120"} & set(ends)  # no axis goes beyond what can be
 
 
 def test_a_point_of_a_chart_says_what_it_is(opened: Open, page_file: Path) -> None:
     page = opened(page_file)
-    page.locator("#chart-speakers").scroll_into_view_if_needed()
-    page.hover("#chart-speakers .bar >> nth=0")
+    page.locator("#chart-costs").scroll_into_view_if_needed()
+    page.hover("#chart-costs .bar >> nth=0")
     assert page.is_visible("#tip")
-    assert "% of" in page.inner_text("#tip")
+    assert "on the clock" in page.inner_text("#tip")
+
+
+def test_a_button_copies_its_own_command_alone(opened: Open, until: Until, tmp_path: Path) -> None:
+    commands = (("asr validate x --correct u1 'b'", "asr validate x --leave-out u1"), ("asr validate x --b",))
+    table = Table("suspicious", ("utterance", "text"), (("u1", "a"), ("u2", "b")), 2, commands=commands)
+    path = tmp_path / "mend.html"
+    section = Section("transcripts", "Transcripts", "intro", (table,))
+    path.write_text(render(Page("mend", "", (), (), (section,), (), {})), encoding="utf-8")
+    page = opened(path)
+    writes = "{ value: { writeText: async (text) => (window.kept = text) } }"
+    page.evaluate(f"Object.defineProperty(navigator, 'clipboard', {writes})")
+    assert page.locator(".copy").count() == 3
+    page.click(".copy >> nth=1")
+    until(page, "document.querySelectorAll('.copy')[1].textContent === 'Copied'")
+    assert page.evaluate("window.kept") == commands[0][1]
 
 
 def test_a_phone_has_no_need_to_scroll_sideways(opened: Open, page_file: Path) -> None:

@@ -1,7 +1,9 @@
 """A page is one file that asks for nothing, and no word in it can be markup; numbers as people write them."""
 
+import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -54,7 +56,7 @@ def page(words: list[Any], **changes: Any) -> Page:
     section = Section("results", "Results", "intro " + EVIL, (table,), (chart,))
     options = {"views": {"u1": {"word": EVIL}}, **changes}
     told = ("verdict " + EVIL, ("learned from " + QUOTE,), (("name", EVIL, QUOTE),))
-    return Page("title " + EVIL, *told, (section,), lines, **options)
+    return replace(Page("title " + EVIL, *told, (section,), lines, {}), **options)
 
 
 def test_words_are_text_everywhere() -> None:
@@ -149,3 +151,19 @@ def test_a_plot_is_plain_data() -> None:
 def test_error_bars_reach_to_the_ends_of_intervals() -> None:
     found = error_bars([(90.0, (85.0, 92.0)), (50.0, (50.0, 50.0))])
     assert (found["arrayminus"], found["array"]) == ([5.0, 0.0], [2.0, 0.0])
+
+
+def test_each_command_has_a_button_of_its_own() -> None:
+    commands = (("asr validate x --correct u1 'b'", "asr validate x --leave-out u1"), ())
+    table = Table("suspicious", ("utterance", "text"), (("u1", "a"), ("u2", EVIL)), 2, commands=commands)
+    text = render(page(["go"], sections=(Section("transcripts", "Transcripts", "intro", (table,)),)))
+    copied = re.findall(r"<code>([^<]*)</code><button[^>]*>Copy</button>", text)
+    assert [html.unescape(command) for command in copied] == list(commands[0])
+
+
+@pytest.mark.parametrize(("speakers", "n"), [(["anna", "ben"], 1), (["anna", "anna"], 0), (["", ""], 0)])
+def test_only_several_speakers_can_be_filtered_by(speakers: list[str], n: int) -> None:
+    lines = tuple({"id": f"u{k}", "speaker": name, "pairs": ["go"]} for k, name in enumerate(speakers))
+    found = Elements(render(page(["go"], lines=lines, views={})))
+    assert [a.get("id") for tag, a in found.tags if tag == "select"] == [*["speaker"] * n, "order"]
+    assert sum(a.get("value") == "speaker" for tag, a in found.tags if tag == "option") == n
