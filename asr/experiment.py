@@ -18,10 +18,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
+from typing import Any, get_args
 
 from acoustic.model import JSON_NAME, TENSORS_NAME
 from acoustic.ways import meant
-from asr.config import ExperimentConfig, check_settings, trained_in_words, with_preset, with_settings
+from asr.config import (
+    ExperimentConfig,
+    Speakers,
+    check_settings,
+    split_setting,
+    trained_in_words,
+    with_preset,
+    with_settings,
+)
 from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.problems import leave_out
@@ -166,7 +175,7 @@ class Experiment:
         # 3. The results.
         results = [*earlier, *(row for name in models for row in self._rows(name, steps))]
         self._list_suspicious(steps, systems, briefly=briefly)
-        self._choose_default(results, models)
+        self._choose_default(results, models, briefly=briefly)
         write_results(
             results,
             self.out,
@@ -244,19 +253,19 @@ class Experiment:
             say(f"results of {listed(gone)} go: what they were made from is no longer in {self.out}")
         return [row for row in before if row.model in kept]
 
-    def _choose_default(self, results: Sequence[Result], models: Sequence[str]) -> None:
-        """Write which model is the best of all that have results, and say so if it is another than before."""
+    def _choose_default(self, results: Sequence[Result], models: Sequence[str], *, briefly: bool) -> None:
+        """Write which model is the best of all that have results, and say which it is, if that is news."""
         path = self.out / DEFAULT_MODEL
         before = None
         with suppress(AsrError):  # a damaged file is about to be replaced
             before = read_object(path).get("model") if path.is_file() else None
         present = list(dict.fromkeys(row.model for row in results)) or list(models)
         best, accuracies = best_model(results, present, str(before))
-        if len(present) > 1 and best != before:
+        if len(present) > 1 and (best != before or not briefly):
             split = "dev" if "dev" in self.found.splits else "test"
             others = ", ".join(f"{name} {accuracies[name]:.1f}" for name in present if name != best)
             reached = f"{accuracies[best]:.1f} % of words right on {split}"
-            say(f"the default model is {best}: {reached}; {others}")
+            say(f"the default model is {best}: {reached}; {others} (--model takes another)")
         write_json(path, {"model": best})
 
     def transcripts(self, result: Result) -> tuple[Transcripts, Transcripts]:
@@ -361,6 +370,35 @@ class Experiment:
         write_json(self.out / CONFIG, {**record, **script, "config": self.config})
 
 
+def settings_as_begun(
+    loaded: LoadedRecipe, corpus: str | Path | None, out: Path, settings: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the settings, and with them who speaks as an experiment was begun, if they do not say it.
+
+    That is kept where the same corpus was trained from into ``out`` before, and a line says so.
+    """
+    given = tuple(settings)
+    path = out / CONFIG
+    if (
+        corpus is None
+        or not loaded.recipe.asks_for_speakers
+        or any(split_setting(setting)[0] == "speakers" for setting in given)
+        or not path.is_file()
+    ):
+        return given
+    record: Mapping[str, Any] = {}
+    with suppress(AsrError):  # a damaged file is about to be replaced
+        record = read_object(path)
+    begun = record.get("config")
+    before = begun.get("speakers") if isinstance(begun, dict) else None
+    usual = loaded.recipe.config.speakers
+    is_same = Path(str(record.get("corpus"))).resolve() == Path(corpus).resolve()
+    if not is_same or before == usual or before not in get_args(Speakers):
+        return given
+    say(f"speakers: {before}, as this experiment was begun; --set speakers={usual} changes it")
+    return (*given, f"speakers={before}")
+
+
 def default_out(recipe: str, corpus: Path | None) -> Path:
     """Return where an experiment goes for which nothing else is said: ``exp/NAME``, and say so.
 
@@ -447,6 +485,7 @@ def experiment_of(
 ) -> Experiment:
     """Return the experiment that the arguments of `train` describe; nothing is written yet."""
     check_corpus(loaded, corpus, out)
+    settings = settings_as_begun(loaded, corpus, out, settings)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     check_settings(settings, {name: find_system(name, preset) for name in models}, config)
     if config.speakers != "auto" and not loaded.recipe.asks_for_speakers:

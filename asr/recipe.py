@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -128,10 +130,10 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
         return _load_installed(installed[name_or_path])
     else:
         known = (*built_in_recipes(), *installed)
-        hint = suggestion(name_or_path, known)
+        hint = suggestion(name_or_path, [*_folders_beside(name_or_path), *known])
         raise ExperimentError(
-            f'recipe "{name_or_path}" is not built in{hint}; expected one of {", ".join(known)}, '
-            "the path of a .py file, or a folder of recordings"
+            f'no folder or recipe "{name_or_path}"{hint}; expected a folder of recordings, one of '
+            f"{', '.join(known)}, or the path of a .py file"
         )
     recipe = getattr(module, "RECIPE", None)
     if not isinstance(recipe, Recipe):
@@ -140,6 +142,15 @@ def load_recipe(name_or_path: str) -> LoadedRecipe:
         )
     script = None if name_or_path in built_in_recipes() else path.absolute()
     return LoadedRecipe(name, recipe, path.read_text(encoding="utf-8"), script)
+
+
+def _folders_beside(path: str) -> list[str]:
+    """Return the directories beside one that is not there, as it is written."""
+    head, _ = os.path.split(path.rstrip("/" + os.sep))
+    with suppress(OSError, ValueError):
+        found = (entry.name for entry in os.scandir(head or ".") if entry.is_dir())
+        return [os.path.join(head, name) for name in sorted(found) if not name.startswith(".")]
+    return []
 
 
 def recipe_and_corpus(recipe: str, corpus: str | Path | None) -> tuple[str, Path | None]:

@@ -199,6 +199,7 @@ def problem_lines(found: Sequence[Problem], corpus: Path, n_of_a_kind: int | Non
     """
     from asr.corpora.amounts import NEXT
     from asr.corpora.problems import first_of_each_kind
+    from asr.corpora.validation import MEND
 
     name = corpus.resolve().name
     named = [replace(p, where=name) if p.where == "." else p for p in found]
@@ -215,7 +216,7 @@ def problem_lines(found: Sequence[Problem], corpus: Path, n_of_a_kind: int | Non
     advice = [p.what.removeprefix(NEXT) for p in summary if p.what.startswith(NEXT)]
     n_errors, n_warnings = (sum(p.severity == kind for p in found) for kind in ("error", "warning"))
     if n_errors:
-        advice = ["correct or remove what has errors, then run this again"]
+        advice = [a for a in advice if a.startswith(MEND)] or [f"{MEND}, then run this again"]
     elif advice:
         advice = [f"asr train {shlex.quote(str(corpus))}", *advice]
     return [

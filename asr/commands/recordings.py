@@ -48,7 +48,7 @@ from foundation.errors import AsrError, listed
 
 if TYPE_CHECKING:
     from asr.config import Speakers
-    from asr.corpora.corpus import Utterance
+    from asr.corpora.corpus import Corpus, Utterance
     from asr.corpora.speech_data import SpeechData
     from asr.formats.aligned import AlignedUtterance
     from asr.formats.intervals import Interval
@@ -213,7 +213,8 @@ def _takes_align(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         type=Path,
-        help="file (ctm, mlf) or directory (textgrid, eaf, srt, vtt); default: standard output",
+        help="file (ctm, mlf; of one recording also NAME.TextGrid, NAME.eaf, …) or directory (textgrid, eaf, "
+        "srt, vtt); default: standard output",
     )
 
 
@@ -257,7 +258,8 @@ def align_corpus(
 
     recognizer = Recognizer.load(experiment, model)
     before = speakers_as_trained(model_directory(Path(experiment), model))
-    speech, _ = worded(read_corpus(corpus, speakers, before), recognizer.forms)
+    read = _as_trained(Path(experiment), Path(corpus), read_corpus(corpus, speakers, before))
+    speech, _ = worded(read, recognizer.forms)
     _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     frames = recognizer.model.front_end.transformed(data.cepstra, data.speakers)
@@ -283,6 +285,19 @@ def align_corpus(
     return parallel_map(one, speech.utterances)
 
 
+def _as_trained(experiment: Path, directory: Path, corpus: Corpus) -> Corpus:
+    """Return a corpus with the transcripts that a person has corrected, if it is the one of an experiment."""
+    from asr.experiment import CONFIG
+    from asr.files import read_object
+    from asr.training.task import corrected, read_corrections
+
+    path = experiment / CONFIG
+    trained_on = read_object(path).get("corpus") if path.is_file() else None
+    if trained_on is None or Path(str(trained_on)).resolve() != directory.resolve():
+        return corpus
+    return corrected({"": corpus}, read_corrections(experiment))[""]
+
+
 def _doubts(experiment: Path) -> dict[tuple[str, str], float]:
     """Return how probable texts are that training found suspicious, by utterance and text."""
     from asr.training.fit import SUSPICIOUS, read_suspicious
@@ -298,6 +313,18 @@ def _warn_of_unknown_words(transcripts: Sequence[Sequence[str]], lexicon: Lexico
     known = [words for words in transcripts if any(word in lexicon for word in words)]
     if message := unknown_words_note(known, lexicon):
         logger.warning("%s", message)
+
+
+def _check_suffix(out: Path | None, output: str) -> None:
+    """Raise an error if a file of one recording is named as one of another format."""
+    kinds = {suffix.lower(): (kind, suffix) for kind, (suffix, _) in ONE_EACH.items()}
+    found = kinds.get(out.suffix.lower()) if out is not None and not out.is_dir() else None
+    if found is not None and found[0] != output:
+        expected = ONE_EACH[output][0] if output in ONE_EACH else f".{output}"
+        raise ConfigError(
+            f"align: {out}: a name of {found[0]}, expected one that ends in {expected}; change it, or take "
+            f"--format {found[0]}"
+        )
 
 
 def _run_align(options: argparse.Namespace) -> int:
@@ -317,6 +344,7 @@ def _run_align(options: argparse.Namespace) -> int:
     else:
         if options.recording is None or options.text is None:
             raise ConfigError("align: expected WAV and TEXT, or --corpus DIR")
+        _check_suffix(options.out, output)
         text = text_or_file(options.text)
         aligned = align(options.experiment, options.recording, text, model=options.model)
         pairs = [(aligned.utterance_id, aligned)]
@@ -325,7 +353,8 @@ def _run_align(options: argparse.Namespace) -> int:
         found = [aligned for _, aligned in good]
         if output == "json":
             return to_json(alignments_record(found)) + "\n"
-        return write_aligned(found, output, options.out, rows=options.rows)
+        is_one = options.corpus is None
+        return write_aligned(found, output, options.out, rows=options.rows, of_recording=is_one)
 
     code = print_found(
         [name for name, _ in pairs], [result for _, result in pairs], write, is_json=options.json
@@ -486,6 +515,13 @@ def evaluate_together(
     from asr.scoring.results import Contestant
     from asr.scoring.scoring import compare, score
 
+    places = [model_directory(experiment, model) for experiment, model in systems]
+    resolved = [place.resolve() for place in places]
+    if twice := next((p for n, p in enumerate(places) if resolved[n] in resolved[:n]), None):
+        raise ConfigError(
+            f"evaluate: {twice} twice, expected different models to compare; give another EXP or --model, or "
+            "this one alone"
+        )
     spoken: list[dict[str, tuple[str, ...]]] = []
     heard: list[dict[str, tuple[str, ...]]] = []
     left_out: dict[str, str] = {}
@@ -510,8 +546,7 @@ def evaluate_together(
         raise CorpusError(f"{corpus}: no utterance to compare these models on; {why}")
     in_any_case = any(other[name] != first[name] for other in others for name in reference)
     contestants: list[Contestant] = []
-    for (experiment, model), words_heard in zip(systems, heard, strict=True):
-        place = model_directory(experiment, model)
+    for (experiment, _), place, words_heard in zip(systems, places, heard, strict=True):
         own = {name: words_heard[name] for name in reference}
         contestants.append(
             Contestant(
@@ -528,7 +563,7 @@ def evaluate_together(
 
 
 def _run_evaluate(options: argparse.Namespace) -> int:
-    systems = list(dict.fromkeys(product(options.experiment, options.model or [None])))
+    systems = list(product(options.experiment, options.model or [None]))
     if len(systems) > 1 and options.hypotheses is not None:
         raise ConfigError(
             "evaluate: --hypotheses takes the words of one model; expected one EXP and one --model"

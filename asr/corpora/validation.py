@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
-from asr.config import FrontEndOptions, Speakers
-from asr.corpora.amounts import judgement
+from asr.config import ExperimentConfig, FrontEndOptions, Speakers
+from asr.corpora.amounts import NEXT, judgement
 from asr.corpora.corpus import Corpus, Problem, Utterance, lexicon_of, scan_parts
 from asr.corpora.sound_faults import no_speech
 from asr.corpora.utterances import are_speakers_known
@@ -31,6 +31,8 @@ from foundation.errors import did_you_mean, listed
 from foundation.threads import default_workers, parallel_map
 
 __all__ = ["Problem", "validate"]
+
+MEND = "correct or remove what has errors"
 
 MIN_DURATION_S = 0.1  # by feel
 MAX_S_PER_WORD = 10.0  # by feel
@@ -78,13 +80,18 @@ def validate(
     corpora = {name: corpus for name, (corpus, _) in readings.items()}
     rates: Counter[int] = Counter()
     seconds: dict[str, dict[str, float]] = {name: {} for name in corpora}
+    n_unusable = n_of_recordings = 0  # utterances with errors; these errors
     n_threads = n_threads or min(_MAX_THREADS, default_workers())
     for name, corpus in corpora.items():
         groups = _recordings(corpus)
         checked = parallel_map(lambda us: _check_recording(us, lexicon), groups, n_threads)
         found: list[tuple[str, Problem]] = []
-        for recording in progress_bar(checked, len(groups), f"reading {name}".strip()):
+        bar = progress_bar(checked, len(groups), f"reading {name}".strip())
+        for group, recording in zip(groups, bar, strict=True):
             found += recording.problems
+            wrong = [where for where, problem in recording.problems if problem.severity == "error"]
+            n_of_recordings += len(wrong)
+            n_unusable += len(set(wrong)) if recording.sample_rates else len(group)
             rates.update(recording.sample_rates)
             seconds[name].update(recording.seconds)
         in_order = sorted(found, key=lambda pair: pair[0])
@@ -95,6 +102,9 @@ def validate(
     problems += _shared_between_splits(corpora)
     problems += _whole_corpus_problems(next(iter(corpora.values())), lexicon, rates)
     problems += [replace(p, where=p.where or ".") for p in judgement(corpora, seconds, lexicon)]
+    if n_of_recordings and n_of_recordings == sum(p.severity == "error" for p in problems):
+        n_all = sum(map(len, corpora.values()))
+        problems.append(Problem(".", NEXT + _fate_of_unusable(n_unusable, n_all), "summary"))
     return tuple(problems)
 
 
@@ -114,6 +124,15 @@ def transcripts_as_read(
         for before, after in zip(given, worded(given, forms)[0], strict=True):
             if before.words != after.words:
                 yield before.utterance_id, " ".join(before.words), " ".join(after.words)
+
+
+def _fate_of_unusable(n_unusable: int, n_all: int) -> str:
+    """Return what to do about utterances with errors where nothing else is wrong, as training takes them."""
+    most = ExperimentConfig().most_unusable
+    how_many = f"{n_unusable} of {n_all} utterance(s), at most {100 * most:g} % of the corpus"
+    if n_unusable <= most * n_all:
+        return f"{MEND}, or not: asr train leaves it out by itself ({how_many})"
+    return f"{MEND}, then run this again; it is more than asr train leaves out by itself ({how_many})"
 
 
 def _located(split: str, problems: Iterable[Problem]) -> list[Problem]:

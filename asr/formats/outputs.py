@@ -169,11 +169,19 @@ MLF_ROWS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def write_aligned(aligned: Aligned, file_format: str, out: Path | None, *, rows: str | None = None) -> str:
+def write_aligned(
+    aligned: Aligned,
+    file_format: str,
+    out: Path | None,
+    *,
+    rows: str | None = None,
+    of_recording: bool = False,
+) -> str:
     """Return alignments as text for standard output, or write them to ``out`` and return nothing.
 
-    ``out`` is a directory if the format has one file an utterance. ``rows`` says what the rows of a master
-    label file are (``MLF_ROWS``; states by default).
+    ``out`` is a directory if the format has one file an utterance; of one recording (``of_recording``) it is
+    the file itself where it has the format's suffix. ``rows`` says what the rows of a master label file are
+    (``MLF_ROWS``; states by default).
     """
     if rows is not None and file_format != "mlf":
         raise ConfigError(f"align: --rows is of mlf, got {file_format}; leave it out, or take --format mlf")
@@ -182,6 +190,10 @@ def write_aligned(aligned: Aligned, file_format: str, out: Path | None, *, rows:
         texts = {a.utterance_id: text_of(a) for a in aligned}
         if out is None:
             return "".join(texts.values())
+        if of_recording and out.suffix.lower() == suffix.lower() and not out.is_dir():
+            out.parent.mkdir(parents=True, exist_ok=True)
+            write_text(out, "".join(texts.values()))
+            return ""
         out.mkdir(parents=True, exist_ok=True)
         files = FilesOfIds(out, suffix)
         for utterance_id, text in texts.items():

@@ -30,7 +30,7 @@ from asr.config import (
 )
 from asr.corpora.amounts import Amount
 from asr.errors import ConfigError
-from asr.experiment import Experiment
+from asr.experiment import Experiment, settings_as_begun
 from asr.pipeline import check_system, final_splits, listing
 from asr.planning.small_runs import (
     LARGE_S,
@@ -183,6 +183,8 @@ def plan(
     recipe, corpus = recipe_and_corpus(recipe, corpus)
     loaded = load_recipe(recipe)
     check_corpus(loaded, corpus, out)
+    if out is not None:
+        settings = settings_as_begun(loaded, corpus, Path(out), settings)
     config = with_settings(with_preset(loaded.recipe.config, preset, loaded.recipe.thesis), settings)
     systems = {name: find_system(name, preset) for name in models_of(loaded, models, preset)}
     check_settings(settings, systems, config)

@@ -22,9 +22,11 @@ import asr.experiment as experiment_module
 from asr import AsrError, Recognizer, clean, decode, evaluate, train
 from asr.corpora.amounts import read_data
 from asr.errors import ConfigError, ExperimentError
+from asr.experiment import experiment_of
 from asr.planning.plan import plan
 from asr.planning.table import plan_table
 from asr.progress import terminal_messages
+from asr.recipe import load_recipe
 from asr.reports.finished import Finished, scored
 from asr.scoring.results import read_results, write_results
 from asr.store import StageStore, name_of
@@ -365,7 +367,10 @@ class TestModelsAddUp:
         rows = train("folder", corpus=tones, out=out, models=["gmm2"], settings=settings)
         accuracy = sum(r.word_accuracy for r in rows if (r.model, r.split) == ("gmm2", "dev")) / 2
         (line,) = [text for text in caplog.messages if "default model" in text]
-        assert line == f"the default model is gmm2: {accuracy:.1f} % of words right on dev; gmm4 10.0"
+        assert line == (
+            f"the default model is gmm2: {accuracy:.1f} % of words right on dev; gmm4 10.0 "
+            "(--model takes another)"
+        )
         assert [r.model for r in rows] == ["gmm4"] * 4 + ["gmm2"] * 4
 
     def test_rows_of_other_inputs_go_and_clean_finds_their_model(
@@ -804,6 +809,34 @@ class TestSpeakers:
     def test_one_person_is_normalised_as_one(self, unknown: Path, of_one: Path) -> None:
         model = "models/gmm2/model.safetensors"
         assert (of_one / model).read_bytes() != (unknown / model).read_bytes()
+
+    def test_an_experiment_goes_on_as_it_was_begun(
+        self,
+        flat: Path,
+        tones: Path,
+        of_one: Path,
+        settings: tuple[str, ...],
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        loaded = load_recipe("folder")
+        line = "speakers: one, as this experiment was begun; --set speakers=auto changes it"
+        with terminal_messages():
+            begun = experiment_of(loaded, flat, of_one, ["gmm2"], "best", settings)
+            assert begun.config.speakers == "one"
+            assert capsys.readouterr().err.splitlines() == [line]
+            for corpus, out, given in (
+                (flat, of_one, [*settings, "speakers=auto"]),
+                (tones, of_one, settings),
+                (flat, tmp_path, settings),
+            ):
+                other = experiment_of(loaded, corpus, out, ["gmm2"], "best", given)
+                assert other.config.speakers == "auto"
+            assert capsys.readouterr().err == ""
+            train("folder", corpus=flat, out=of_one, models=["gmm2"], settings=settings)
+        said = capsys.readouterr().err.splitlines()
+        assert said[0] == line
+        assert f"{of_one}: gmm2 is already done, with this corpus and these options" in said
 
     def test_other_corpora_are_taken_alike(
         self, flat: Path, tones: Path, unknown: Path, of_one: Path

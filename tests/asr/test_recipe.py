@@ -78,9 +78,12 @@ class TestLoad:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("an5", r'"an5" is not built in \(did you mean "an4"\?\); expected one of an4, '),
+            (
+                "an5",
+                r'no folder or recipe "an5" \(did you mean "an4"\?\); expected a folder .*, one of an4, ',
+            ),
             ("nowhere.py", r"nowhere\.py: no such file; expected a recipe script"),
-            ("", r'"" is not built in; expected'),
+            ("", r'no folder or recipe ""; expected'),
         ],
     )
     def test_nowhere(self, name: str, message: str) -> None:
@@ -128,7 +131,10 @@ class TestInstalled:
         [
             ("rule", r"recipe rule: some_corpus:RULE \(asr.recipes\) is a Rule, expected an asr.Recipe; ask"),
             ("ruin", r"some_ruin:RECIPE fails on import \(ModuleNotFoundError: .*install its package again"),
-            ("somewere", r'"somewere" is not built in \(did you mean "somewhere"\?\); expected one of an4, '),
+            (
+                "somewere",
+                r'no folder or recipe "somewere" \(did you mean "somewhere"\?\); expected .*, one of an4, ',
+            ),
         ],
     )
     def test_mistakes(self, package: Path, name: str, message: str) -> None:

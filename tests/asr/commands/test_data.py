@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,9 +87,29 @@ def test_validate(run: Run, one_error: OneError, tones: Path, tmp_path: Path) ->
     assert out.splitlines()[0].startswith(f"error: a: {tmp_path / 'a.wav'}: empty file; expected an audio")
     assert out.splitlines()[-2:] == [
         f"{tmp_path.name}: 1 error(s), 1 warning(s)",
-        "next: correct or remove what has errors, then run this again",
+        "next: correct or remove what has errors, then run this again; it is more than asr train leaves out "
+        "by itself (1 of 1 utterance(s), at most 10 % of the corpus)",
     ]
     assert "no such directory" in one_error(run("validate", tmp_path / "x"))
+
+
+def test_what_training_leaves_out_by_itself_need_not_be_mended(run: Run, tones: Path, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    shutil.copytree(tones, corpus)
+    (corpus / "speaker 0/0.wav").write_bytes(b"")
+    (corpus / "speaker 1/0.txt").write_text("\n")
+    (corpus / "speaker 1/0.wav").write_bytes(b"")
+    code, out, _ = run("validate", corpus)
+    *_, wrong, advice = out.splitlines()
+    assert code == 2
+    assert wrong.startswith("corpus: 3 error(s), ")
+    assert advice == (
+        "next: correct or remove what has errors, or not: asr train leaves it out by itself (2 of 40 "
+        "utterance(s), at most 10 % of the corpus)"
+    )
+    (corpus / "speaker 2/0.txt").unlink()  # this stops a training
+    advice = run("validate", corpus)[1].splitlines()[-1]
+    assert advice == "next: correct or remove what has errors, then run this again"
 
 
 class TestColour:

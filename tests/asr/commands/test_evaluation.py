@@ -50,6 +50,20 @@ def test_says_that_it_knows_the_recordings(
     assert "this is not a test" not in caplog.text
 
 
+def test_a_model_is_not_compared_with_itself(
+    trained: Path, tones: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (name,) = [place.name for place in (trained / "models").iterdir()]
+    for line in ([str(trained), f"{trained}/"], [str(trained), "--model", name, "--model", name]):
+        assert main(["evaluate", *line, "--corpus", str(tones)]) == 2
+        out, errors = capsys.readouterr()
+        assert out == ""
+        assert errors == (
+            f"asr: evaluate: {trained / 'models' / name} twice, expected different models to compare; give "
+            "another EXP or --model, or this one alone\n"
+        )
+
+
 class TestUnusable:
     def test_costs_no_others(self, trained: Path, corpus: Path) -> None:
         good = {f"{n}": (corpus / f"{n}.txt").read_text().split() for n in (2, 4)}

@@ -157,7 +157,7 @@ class TestTrain:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["foldr", "--corpus", "."], 'recipe "foldr" is not built in (did you mean "folder"?)'),
+            (["foldr", "--corpus", "."], 'no folder or recipe "foldr" (did you mean "folder"?)'),
             (["folder", "--corpus", "nowhere"], "nowhere: no such directory; expected the corpus"),
             (["folder"], 'recipe "folder" needs a corpus; expected --corpus DIR'),
             ([".", "--corpus", "x"], ".: a corpus in the place of the recipe, and --corpus x, expected one;"),
@@ -178,6 +178,21 @@ class TestTrain:
         monkeypatch.chdir(tmp_path / "in")
         assert message in one_error(run("train", *arguments, "--out", tmp_path / "exp"))
         assert not (tmp_path / "exp").exists()
+
+    def test_a_misspelt_folder(
+        self, run: Run, one_error: OneError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "hungarian").mkdir()
+        (tmp_path / ".hungarain").mkdir()
+        monkeypatch.chdir(tmp_path)
+        for path, meant in {
+            "hungarain": "hungarian",
+            "./hungarain/": "./hungarian",
+            f"{tmp_path}/hungarain": f"{tmp_path}/hungarian",
+        }.items():
+            said = f'asr: no folder or recipe "{path}" (did you mean "{meant}"?); expected a folder of'
+            assert one_error(run("train", path)).startswith(said)
+        assert one_error(run("plan", "xyz/abc")).startswith('asr: no folder or recipe "xyz/abc"; expected')
 
     def test_a_folder_of_recordings_in_the_place_of_the_recipe(
         self,

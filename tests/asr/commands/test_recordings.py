@@ -337,6 +337,23 @@ class TestAlign:
         assert run("align", trained, "--corpus", tones, "--out", mlf, "--format", "mlf")[:2] == (0, "")
         assert mlf.read_text().startswith("#!MLF!#")
 
+    def test_out_of_one_recording_is_the_file_of_that_name(
+        self, run: Run, one_error: OneError, trained: Path, wav: Path, words: str, tmp_path: Path
+    ) -> None:
+        grid, captions, folder = tmp_path / "new/u01.TextGrid", tmp_path / "u01.SRT", tmp_path / "grids"
+        code, _, errors = run("align", trained, wav, words, "--out", grid)
+        assert (code, errors) == (0, f"1 of 1 utterances aligned: {grid}\n")
+        assert grid.read_text() == run("align", trained, wav, words)[1]
+        assert run("align", trained, wav, words, "--format", "srt", "--out", captions)[0] == 0
+        assert captions.read_text() == run("align", trained, wav, words, "--format", "srt")[1]
+        assert run("align", trained, wav, words, "--out", folder)[0] == 0
+        assert [file.name for file in folder.iterdir()] == [f"{wav.stem}.TextGrid"]
+        line = one_error(run("align", trained, wav, words, "--out", tmp_path / "u01.eaf"))
+        assert line.endswith(
+            "u01.eaf: a name of eaf, expected one that ends in .TextGrid; change it, or take --format eaf"
+        )
+        assert not (tmp_path / "u01.eaf").exists()
+
 
 def test_an_aligned_corpus_is_written_but_for_what_failed(
     trained: Path, tones: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

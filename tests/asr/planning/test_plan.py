@@ -199,7 +199,7 @@ class TestHostile:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"recipe": "foldr"}, 'recipe "foldr" is not built in .did you mean "folder"'),
+            ({"recipe": "foldr"}, 'no folder or recipe "foldr" .did you mean "folder"'),
             ({"corpus": None}, 'recipe "folder" needs a corpus; expected --corpus DIR'),
             ({"corpus": "nowhere"}, "nowhere: no such directory; expected the corpus"),
             ({"models": "nmpd"}, 'model "nmpd" is not known .did you mean "npd"'),
