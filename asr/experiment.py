@@ -175,7 +175,7 @@ class Experiment:
         # 3. The results.
         results = [*earlier, *(row for name in models for row in self._rows(name, steps))]
         self._list_suspicious(steps, systems, briefly=briefly)
-        self._choose_default(results, models)
+        self._choose_default(results, models, briefly=briefly)
         write_results(
             results,
             self.out,
@@ -253,19 +253,19 @@ class Experiment:
             say(f"results of {listed(gone)} go: what they were made from is no longer in {self.out}")
         return [row for row in before if row.model in kept]
 
-    def _choose_default(self, results: Sequence[Result], models: Sequence[str]) -> None:
-        """Write which model is the best of all that have results, and say so if it is another than before."""
+    def _choose_default(self, results: Sequence[Result], models: Sequence[str], *, briefly: bool) -> None:
+        """Write which model is the best of all that have results, and say which it is, if that is news."""
         path = self.out / DEFAULT_MODEL
         before = None
         with suppress(AsrError):  # a damaged file is about to be replaced
             before = read_object(path).get("model") if path.is_file() else None
         present = list(dict.fromkeys(row.model for row in results)) or list(models)
         best, accuracies = best_model(results, present, str(before))
-        if len(present) > 1 and best != before:
+        if len(present) > 1 and (best != before or not briefly):
             split = "dev" if "dev" in self.found.splits else "test"
             others = ", ".join(f"{name} {accuracies[name]:.1f}" for name in present if name != best)
             reached = f"{accuracies[best]:.1f} % of words right on {split}"
-            say(f"the default model is {best}: {reached}; {others}")
+            say(f"the default model is {best}: {reached}; {others} (--model takes another)")
         write_json(path, {"model": best})
 
     def transcripts(self, result: Result) -> tuple[Transcripts, Transcripts]:

@@ -8,7 +8,7 @@ domain. Columns are c1..cN, E, then their deltas, then their accelerations.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 import numpy as np
@@ -35,6 +35,7 @@ ENERGY_SCALE = 0.1  # HTK's ESCALE
 # below the least energy of a frame of integers that is not silent: with energy_normalize nothing differs.
 ENERGY_FLOOR = 1e-5
 _MOST_SAMPLES = 1 << 16  # of a window
+_N_FRAMES_OF_STEPS = 200  # of which the faintest noise is the mean; by feel
 _HIGHEST = {"window_ms": 1000, "shift_ms": 1000, "n_channels": 256, "lifter": 1000, "delta_window": 1000}
 # Frames computed at once: the work space stays in the processor's cache, and hours of audio need no more.
 BLOCK_FRAMES = 512
@@ -191,6 +192,8 @@ class MfccPlan:
         Mel triangles.
     cepstra : (n_channels, n_cepstra) float32
         DCT and lifter.
+    faintest : (n_channels,) float32
+        Log mel spectrum of noise of one step of 16 bits, the least that a microphone gives.
     """
 
     config: MfccConfig
@@ -198,6 +201,7 @@ class MfccPlan:
     window: Singles
     filterbank: Singles
     cepstra: Singles
+    faintest: Singles
 
 
 @lru_cache(maxsize=64)
@@ -208,9 +212,19 @@ def mfcc_plan(config: MfccConfig) -> MfccPlan:
     window = np.hamming(config.window_samples).astype(np.float32)
     filterbank = mel_filterbank(config.n_channels, n_fft, config.sample_rate, config.band)
     cepstra = cepstral_matrix(config.n_channels, config.n_cepstra, config.lifter)
-    for array in (window, filterbank, cepstra):
+    plan = MfccPlan(config, n_fft, window, filterbank, cepstra, np.zeros(config.n_channels, np.float32))
+    plan = replace(plan, faintest=_log_mel_of_steps(plan))
+    for array in (window, filterbank, cepstra, plan.faintest):
         array.setflags(write=False)  # shared by every caller of the cache
-    return MfccPlan(config, n_fft, window, filterbank, cepstra)
+    return plan
+
+
+def _log_mel_of_steps(plan: MfccPlan) -> Singles:
+    """Return the mean log mel spectrum of random steps of 16 bits, (n_channels,)."""
+    length = plan.config.shift_samples * _N_FRAMES_OF_STEPS + plan.config.window_samples
+    steps = np.random.default_rng(0).choice(np.array([-1, 1], dtype=np.float32), length)
+    log_mel, _ = _log_mel(steps, plan)
+    return np.asarray(log_mel.mean(axis=0, dtype=np.float64), dtype=np.float32)
 
 
 def static_frames(samples: Reals, plan: MfccPlan) -> Singles:
@@ -229,14 +243,23 @@ def static_frames(samples: Reals, plan: MfccPlan) -> Singles:
 def _static_block(signal: Singles, plan: MfccPlan, out: Singles) -> None:
     """Write the static features of a signal in int16 scale to ``out``, ``(T, n_static)`` float32."""
     config = plan.config
-    raw = _frames_of(signal, config)
-    spectrum = _magnitude(_windowed(signal, raw, plan))
-    log_mel = serial_product(spectrum, plan.filterbank)
-    np.log(np.maximum(log_mel, np.float32(MEL_FLOOR), out=log_mel), out=log_mel)
+    log_mel, raw = _log_mel(signal, plan)
+    # Samples that are all 0, as synthetic, gated and edited sound has them, are like nothing that a model has
+    # learned from recordings: they count as the faintest noise.
+    log_mel[~log_mel.any(axis=1)] = plan.faintest
     serial_product(log_mel, plan.cepstra, out=out[:, : config.n_cepstra])
     if config.energy:
         energy = np.einsum("ts,ts->t", raw, raw)
         out[:, -1] = np.log(np.maximum(energy, np.float32(ENERGY_FLOOR)))
+
+
+def _log_mel(signal: Singles, plan: MfccPlan) -> tuple[Singles, Singles]:
+    """Return the log mel spectrum of a signal's frames, (T, n_channels), and their samples."""
+    raw = _frames_of(signal, plan.config)
+    spectrum = _magnitude(_windowed(signal, raw, plan))
+    log_mel = serial_product(spectrum, plan.filterbank)
+    np.log(np.maximum(log_mel, np.float32(MEL_FLOOR), out=log_mel), out=log_mel)
+    return log_mel, raw
 
 
 def _frames_of(signal: Singles, config: MfccConfig) -> Singles:

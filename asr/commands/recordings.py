@@ -48,7 +48,7 @@ from foundation.errors import AsrError, listed, names_arguments
 
 if TYPE_CHECKING:
     from asr.config import Speakers
-    from asr.corpora.corpus import Utterance
+    from asr.corpora.corpus import Corpus, Utterance
     from asr.corpora.speech_data import SpeechData
     from asr.formats.aligned import AlignedUtterance
     from asr.formats.intervals import Interval
@@ -261,7 +261,8 @@ def align_corpus(
 
     recognizer = Recognizer.load(experiment, model)
     before = speakers_as_trained(model_directory(Path(experiment), model))
-    speech, _ = worded(read_corpus(corpus, speakers, before), recognizer.forms)
+    read = _as_trained(Path(experiment), Path(corpus), read_corpus(corpus, speakers, before))
+    speech, _ = worded(read, recognizer.forms)
     _warn_of_unknown_words([u.words for u in speech], recognizer.lexicon)
     data, errors = usable_cepstra(speech, recognizer.model.front_end.config)
     frames = recognizer.model.front_end.transformed(data.cepstra, data.speakers)
@@ -285,6 +286,19 @@ def align_corpus(
         return name, replace(aligned, recording=utterance.audio_path, origin_s=utterance.start_s)
 
     return parallel_map(one, speech.utterances)
+
+
+def _as_trained(experiment: Path, directory: Path, corpus: Corpus) -> Corpus:
+    """Return a corpus with the transcripts that a person has corrected, if it is the one of an experiment."""
+    from asr.experiment import CONFIG
+    from asr.files import read_object
+    from asr.training.task import corrected, read_corrections
+
+    path = experiment / CONFIG
+    trained_on = read_object(path).get("corpus") if path.is_file() else None
+    if trained_on is None or Path(str(trained_on)).resolve() != directory.resolve():
+        return corpus
+    return corrected({"": corpus}, read_corrections(experiment))[""]
 
 
 def _doubts(experiment: Path) -> dict[tuple[str, str], float]:

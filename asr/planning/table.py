@@ -60,7 +60,10 @@ def _amounts(plan: Plan) -> Iterator[str]:
     head = f"{'hours':>9}{'utterances':>12}{'speakers':>10}{'words (different)':>24}"
     yield f"{'recipe ' + plan.recipe:<{_LABEL}}{head}"
     for split, amount in plan.amounts.items():
-        words, speakers = f"{amount.n_words:,} ({amount.n_different:,})", amount.n_speakers or "?"
+        words, speakers = (
+            f"{amount.n_words:,} ({amount.n_different:,})",
+            f"{amount.n_speakers:,}" if amount.n_speakers else "?",
+        )
         yield (f"{split:<{_LABEL}}{amount.hours:>9.2f}{amount.n_utterances:>12,}{speakers:>10}{words:>24}")
     missing = f" and {plan.missing_words:,} that it lacks" if plan.missing_words else ""
     yield f"lexicon: {plan.lexicon:,} words{missing}, {plan.phones} phones, {plan.monophone_states} states"

@@ -41,11 +41,11 @@ def results_section(chosen: Choice) -> Section:
             r.split,
             percent(r.word_accuracy),
             interval(r.interval),
+            percent(r.sentence_accuracy),
+            r.words,
             r.substitutions,
             r.deletions,
             r.insertions,
-            r.words,
-            percent(r.sentence_accuracy),
         )
         for r in results
     )
@@ -57,11 +57,11 @@ def results_section(chosen: Choice) -> Section:
         "split",
         "word acc. %",
         "95 % interval",
+        "sent. acc. %",
+        "words",
         "sub",
         "del",
         "ins",
-        "words",
-        "sent. acc. %",
     )
     what = tuple((model, finished.in_words(model)) for model in finished.models)
     tables = [
@@ -111,7 +111,7 @@ def results_section(chosen: Choice) -> Section:
     own = [r for r in results if r.split == chosen.split]
     charts = [results_chart(own)]
     with_grammar = [r for r in own if r.grammar == chosen.grammar]
-    if any(finished.sizes[r.model].megabytes for r in with_grammar):
+    if sum(bool(finished.sizes[r.model].megabytes) for r in with_grammar) > 1:  # one has no rival
         charts.append(size_chart(with_grammar, finished.sizes))
     return Section("models", "Models", intro, tables=tuple(tables), charts=tuple(charts))
 
@@ -145,6 +145,7 @@ def size_chart(results: Sequence[Result], sizes: Mapping[str, ModelSize]) -> Cha
             "marker": {"size": 11},
             "x": [size.megabytes],
             "y": [row.word_accuracy],
+            "label": [f"{percent(row.word_accuracy)} %"],
             "name": row.model,
             "error_y": error_bars([(row.word_accuracy, row.interval)]),
             "hover": f"{row.model}: {percent(row.word_accuracy)} % ({interval(row.interval)}) with "
@@ -163,7 +164,7 @@ def size_chart(results: Sequence[Result], sizes: Mapping[str, ModelSize]) -> Cha
         said,
         plot_of(
             traces,
-            xaxis={"title": "size of the model, MB", "type": "log"},
+            xaxis={"title": "size of the model, MB (log scale)", "type": "log"},
             yaxis={"title": "word accuracy, %", "most": 100},
             legend={"traceorder": "reversed"},
         ),
@@ -338,9 +339,9 @@ def speakers_chart(rows: Sequence[SpeakerRow]) -> Chart:
         ),
         Table(
             "Word accuracy by speaker",
-            ("speaker", "model", "words", "word accuracy, %", "95 % interval"),
+            ("speaker", "model", "word accuracy, %", "95 % interval", "words"),
             tuple(
-                (r.speaker, r.model, r.words, percent(r.word_accuracy), interval(r.interval)) for r in rows
+                (r.speaker, r.model, percent(r.word_accuracy), interval(r.interval), r.words) for r in rows
             ),
             n_texts=2,
         ),
@@ -452,7 +453,11 @@ def sparsity_chart(rows: Sequence[Mapping[str, Any]], model: str) -> Chart:
         f"The best is {percent(best['word_accuracy'])} percent with {best['n_centers']} centres.",
         plot_of(
             traces,
-            xaxis={"title": "centres", "type": "log", "tickvals": sorted({row["n_centers"] for row in rows})},
+            xaxis={
+                "title": "centres (log scale)",
+                "type": "log",
+                "tickvals": sorted({row["n_centers"] for row in rows}),
+            },
             yaxis={"title": "word accuracy on dev, %", "most": 100},
         ),
         Table(

@@ -215,8 +215,10 @@ class Finished:
         """Return the utterances of the training data that a model has not learned from."""
         data = read_data(self.directory / MODELS / model)
         splits = ["train"] if data is None else list(data.trained_on)
-        name = on_splits("fitting" if on_splits("fitting", splits) in self.stages else "usable", splits)
-        ids = read_left_out(self.stages[name]) if name in self.stages else frozenset[str]()
+        behind = outputs_behind(self.all_stages, {f"recognizer-{model}"})
+        stages = {str(name_of(path.name)): path for path in self.all_stages if path in behind}
+        name = on_splits("fitting" if on_splits("fitting", splits) in stages else "usable", splits)
+        ids = read_left_out(stages[name]) if name in stages else frozenset[str]()
         by_hand = tuple(name for split in splits for name in self._left_out_by_hand(split))
         n_all = sum(len(self.corpus(split)) for split in splits)
         n_read = n_all if data is None else sum(amount.n_utterances for amount in data.training)

@@ -107,7 +107,8 @@ def plot_of(traces: Sequence[Mapping[str, Any]], **layout: Any) -> Mapping[str, 
     """Return the series and axes of a chart as plain data.
 
     Each of the traces has a ``type`` (scatter, bar or heatmap), ``x`` and ``y``, and in ``hover`` what is
-    said of a point of it: ``{x}``, ``{y}``, ``{z}`` and ``{text}`` stand for its values.
+    said of a point of it: ``{x}``, ``{y}``, ``{z}`` and ``{text}`` stand for its values. Points may have a
+    ``label`` beside them.
     """
     return {"data": list(traces), "layout": layout}
 

@@ -24,6 +24,7 @@ from foundation.arrays import Flags, Floats, Integers, Ints, Longs, Reals, Singl
 
 FEWEST_FRAMES = 20  # of a phone, to say anything of it; by feel
 N_BINS = 10  # by feel
+_FEWEST_WORDS, _FEWEST_FRAMES = 10, 100  # of a bin that a picture shows; by feel
 N_SAMPLE = 200  # utterances that the figures of phones and confidences are of; by feel
 MOST_FRAMES = 400_000  # that figures of phones are of: more than an hour; by feel
 _MOST_PAIRS = 25  # by feel
@@ -261,20 +262,21 @@ def separability_chart(areas: Floats, names: Sequence[str], counts: Longs) -> Ch
 
 def calibration_section(chosen: Choice, sample: Sample) -> Section:
     """Return what confidences and posteriors are worth."""
-    charts = []
-    if sample.of_words.count:
-        charts.append(
-            reliability_chart("of-words", "Confidences of words", sample.of_words, with_intervals=True)
-        )
-    if sample.of_frames.count:
-        what = "Posteriors of frames, the largest of each"
-        charts.append(reliability_chart("of-frames", what, sample.of_frames, with_intervals=False))
+    charts, too_few = [], []
+    for key, what, found, fewest in (
+        ("of-words", "Confidences of words", sample.of_words, _FEWEST_WORDS),
+        ("of-frames", "Posteriors of frames, the largest of each", sample.of_frames, _FEWEST_FRAMES),
+    ):
+        if any(b.count >= fewest for b in found.bins):
+            charts.append(reliability_chart(key, what, found, fewest, with_intervals=key == "of-words"))
+        else:
+            too_few.append(f" {found.count} {key.removeprefix('of-')} are too few for a picture.")
     return Section(
         "calibration",
         "Calibration",
         f"Is what {chosen.model} calls 80 % sure right eight times in ten? Confidences of words are the "
         f"decoder's, with lexicon and grammar; posteriors of frames are the acoustic model's alone. "
-        f"Neighbouring frames are no independent events, hence no intervals there.",
+        f"Neighbouring frames are no independent events, hence no intervals there.{''.join(too_few)}",
         charts=tuple(charts),
     )
 
@@ -345,12 +347,17 @@ def _bin(probabilities: Reals, came_true: Flags, utterances: Integers) -> Bin:
     )
 
 
-def reliability_chart(key: str, what: str, found: Reliability, *, with_intervals: bool) -> Chart:
-    """Return how often probabilities of a kind come true."""
-    promised = [100 * b.promised for b in found.bins]
-    kept = [100 * b.kept for b in found.bins]
-    ends = [(100 * b.interval[0], 100 * b.interval[1]) for b in found.bins]
-    sizes = 6 + 14 * np.sqrt(np.array([b.count for b in found.bins]) / max(found.count, 1))
+def reliability_chart(
+    key: str, what: str, found: Reliability, fewest: int = 1, *, with_intervals: bool
+) -> Chart:
+    """Return how often probabilities of a kind come true; the picture lacks bins of fewer than some."""
+    shown = [b for b in found.bins if b.count >= fewest]
+    promised = [100 * b.promised for b in shown]
+    kept = [100 * b.kept for b in shown]
+    ends = [(100 * b.interval[0], 100 * b.interval[1]) for b in shown]
+    sizes = 6 + 14 * np.sqrt(np.array([b.count for b in shown]) / max(found.count, 1))
+    n_left_out = len(found.bins) - len(shown)
+    left_out = f" Points of fewer than {fewest} are left out; the numbers have them." if n_left_out else ""
     traces: list[dict[str, Any]] = [
         {
             "type": "scatter",
@@ -361,7 +368,7 @@ def reliability_chart(key: str, what: str, found: Reliability, *, with_intervals
             "marker": {"size": np.round(sizes, 1).tolist()},
             "text": [
                 f"promised {b.promised:.0%}, right {b.kept:.0%} of {b.count}".replace("%", " %")
-                for b in found.bins
+                for b in shown
             ],
             "hover": "{text}",
         },
@@ -369,13 +376,13 @@ def reliability_chart(key: str, what: str, found: Reliability, *, with_intervals
     ]
     rows = tuple(
         (f"{percent(100 * b.promised)} %", percent(100 * b.kept), b.count)
-        + ((interval(bounds),) if with_intervals else ())
-        for b, bounds in zip(found.bins, ends, strict=True)
+        + ((interval((100 * b.interval[0], 100 * b.interval[1])),) if with_intervals else ())
+        for b in found.bins
     )
     return Chart(
         key,
         f"{what}: what is promised against what is right, both in percent; on the dotted line promises are "
-        f"kept, below it they are too high. Larger points stand for more of them.",
+        f"kept, below it they are too high. Larger points stand for more of them.{left_out}",
         f"Mean distance of promise and truth: {percent(100 * found.error)} points, over {found.count}.",
         plot_of(
             traces,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
@@ -18,6 +19,7 @@ from decoder.decoder import Hypothesis, HypothesisWord
 from decoder.lexicon import Lexicon
 
 Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+_EXPERIMENT = re.compile(r"\bEXP\b")  # as commands in help and messages name it
 MOST_WORDS = 200  # of a model that are named; by feel
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -137,8 +139,11 @@ class Studio(BaseModel):
     prompts: list[str]
     takes: list[TakeAnswer]
     lacking: list[str]
+    n_lacking: int = Field(0, description="how many recordings are lacking before a training")
     heard: list[HeardTake] = []
-    is_trained: bool = Field(False, description="whether the last training was of just these takes")
+    is_trained: bool = Field(
+        False, description="whether the last training was of just these takes and prompts"
+    )
 
 
 class Prompts(BaseModel):
@@ -233,13 +238,13 @@ def take(found: Take) -> TakeAnswer:
     )
 
 
-def training(progress: Progress, hidden: dict[str, str]) -> TrainingAnswer:
-    """Return how far a training is, paths of the machine replaced by names."""
+def training(progress: Progress, hidden: dict[str, str], place: str) -> TrainingAnswer:
+    """Return how far a training is, paths of the machine replaced by names, and EXP by the experiment."""
 
     def plain(line: str) -> str:
         for path, name in hidden.items():
             line = line.replace(path, name)
-        return line
+        return _EXPERIMENT.sub(lambda _: place, line)
 
     return TrainingAnswer(
         status=progress.status,

@@ -121,9 +121,19 @@ class Server:
         await self.workers.run(self.served.load)
 
     @property
+    def place(self) -> str:
+        """The experiment, as one writes it where the server was started; elsewhere its name alone."""
+        experiment, here = self.served.experiment.absolute(), Path.cwd()
+        return str(experiment.relative_to(here)) if experiment.is_relative_to(here) else experiment.name
+
+    @property
     def hidden(self) -> dict[str, str]:
         """Paths that no answer shall hold, the longest first, and what stands in their place."""
-        named = {self.served.experiment: "EXP", self.takes.folder: "the folder of takes", Path.cwd(): "."}
+        named = {
+            self.served.experiment: self.place,
+            self.takes.folder: "the folder of takes",
+            Path.cwd(): ".",
+        }
         named[Path(tempfile.gettempdir())] = "the temporary folder"
         named[Path.home()] = "~"
         found = {str(path.absolute()): name for path, name in named.items()}

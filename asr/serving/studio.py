@@ -21,13 +21,13 @@ from asr.serving.limits import CONFLICT, UNUSABLE, Refusal
 from asr.serving.listening import HIGHEST_HZ, LOWEST_HZ
 from asr.serving.recognition import PROBLEMS, RECORDING, one_recording
 from asr.serving.state import Server
-from asr.serving.takes import LONGEST_S, Take, counts, plain_words, too_long
+from asr.serving.takes import LEAST_PROMPTS, LONGEST_S, Take, counts, plain_words, too_long
 from decoder.lexicon import Lexicon
 from features.audio import AudioInfo, read_audio
 from foundation.errors import AsrError
 
 LEXICON = "lexicon.txt"
-LEAST_TAKES, LEAST_PROMPTS, LEAST_IN_ALL = 3, 2, 10  # of a prompt, and in all, by feel
+LEAST_TAKES, LEAST_IN_ALL = 3, 10  # of a prompt, and in all, by feel
 FEWEST_UNITS, MOST_UNITS = 3, 12  # of a word, by feel
 OWN_UNIT = "~"  # between a word and the number of its unit, so that no letter is taken for one
 SLACK_S = 1.0  # by which a header may be wrong about the length; by feel
@@ -84,7 +84,7 @@ def _route_takes(router: APIRouter, server: Server) -> None:
 def _route_training(router: APIRouter, server: Server) -> None:
     @router.get("/training", summary="How far the training is")
     async def progress() -> answers.TrainingAnswer:
-        return answers.training(server.training.now(), server.hidden)
+        return answers.training(server.training.now(), server.hidden, server.place)
 
     @router.post("/training", summary="Train on the takes", status_code=202)
     async def start(request: Request) -> answers.TrainingAnswer:
@@ -116,13 +116,15 @@ def studio_of(server: Server) -> answers.Studio:
         )
         for row in server.served.heard_takes()
     ]
+    is_same_list = bool(trained) and {" ".join(words) for words in server.served.commands()} == written.keys()
     return answers.Studio(
         folder=takes.folder.absolute().name,
         prompts=prompts,
         takes=[answers.take(each) for each in found],
         lacking=lacking(found, prompts),
+        n_lacking=n_lacking(found, prompts),
         heard=[row for row in trained if row.id in said],
-        is_trained=bool(trained) and {row.id for row in trained} == said.keys(),
+        is_trained=bool(trained) and {row.id for row in trained} == said.keys() and is_same_list,
     )
 
 
@@ -215,6 +217,12 @@ def lacking(takes: Sequence[Take], prompts: Sequence[str]) -> list[str]:
     if not few and n_listed < LEAST_IN_ALL:
         few.append(f"any of them {_times(LEAST_IN_ALL - n_listed)}")
     return few
+
+
+def n_lacking(takes: Sequence[Take], prompts: Sequence[str]) -> int:
+    """Return how many recordings must still be made before anything can be trained."""
+    found = [n for prompt, n in counts(takes, prompts).items() if prompt in prompts]
+    return max(sum(max(LEAST_TAKES - n, 0) for n in found), LEAST_IN_ALL - sum(found), 0)
 
 
 def _times(n: int) -> str:

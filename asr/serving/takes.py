@@ -29,7 +29,7 @@ from foundation.files import put_in_place
 
 PROMPTS = ".prompts.json"
 RATE = 16000  # at which takes are kept
-LONGEST_PROMPT, MOST_PROMPTS = 60, 200
+LONGEST_PROMPT, LEAST_PROMPTS, MOST_PROMPTS = 60, 2, 200
 _NUMBERED = re.compile(r"(.+)-(\d+)")
 
 # What a take must be to be kept, by feel.
@@ -109,7 +109,7 @@ def fault_of(levels: Levels) -> str | None:
 
 def too_long(duration_s: float) -> str:
     """Return what is said of a take that is too long."""
-    return f"too long: {duration_s:.0f} s, expected at most {LONGEST_S:g} s; say the prompt alone"
+    return f"too long: {duration_s:.0f} s, expected at most {LONGEST_S:g} s; say the command alone"
 
 
 def _decibels(power: Floats | float) -> Floats:
@@ -156,9 +156,10 @@ class Takes:
 
     def set_prompts(self, prompts: Sequence[str]) -> None:
         """Keep a list of prompts; `Refusal` of the first that cannot be one."""
-        if not 1 <= len(prompts) <= MOST_PROMPTS:
-            raise Refusal(f"{len(prompts)} prompts, expected 1 to {MOST_PROMPTS}; change the list", BAD)
         kept = list(dict.fromkeys(map(checked_prompt, prompts)))
+        if not LEAST_PROMPTS <= len(kept) <= MOST_PROMPTS:
+            what = "at least two" if len(kept) < LEAST_PROMPTS else f"at most {MOST_PROMPTS}"
+            raise Refusal(f"{len(kept)} commands, expected {what}; write {what} commands, one a line", BAD)
         with self._lock:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(self.folder / PROMPTS, kept)
@@ -247,10 +248,12 @@ def checked_prompt(prompt: str) -> str:
     """
     found = " ".join(prompt.split())
     if not found.isprintable() or len(found) > LONGEST_PROMPT:
-        raise Refusal(f"a prompt of {len(found)} characters, expected 1 to {LONGEST_PROMPT}; shorten it", BAD)
+        raise Refusal(
+            f"a command of {len(found)} characters, expected 1 to {LONGEST_PROMPT}; shorten it", BAD
+        )
     wrong = [word for word in found.split() if has_digit(word) or has_sign(word) or not plain(word)]
     if wrong or not found:
-        said = f'"{wrong[0]}"' if wrong else "an empty prompt"
+        said = f'"{wrong[0]}"' if wrong else "an empty command"
         raise Refusal(f"{said}: expected words; write numbers and signs as they are spoken", BAD)
     if len(plain_words(found)) != len(found.split()):
         raise Refusal(f'"{found}": expected words with spaces between them; change it', BAD)

@@ -175,7 +175,7 @@ def _last_task(experiment: Path) -> Path:
     return tasks[-1]
 
 
-def _corrected(corpora: Mapping[str, Corpus], corrections: Corrections) -> dict[str, Corpus]:
+def corrected(corpora: Mapping[str, Corpus], corrections: Corrections) -> dict[str, Corpus]:
     """Return the splits with corrected transcripts and without what is left out; the log counts them."""
     known = {name for corpus in corpora.values() for name in corpus.ids}
     n_out = sum(words is None for name, words in corrections.items() if name in known)
@@ -271,7 +271,7 @@ def find_words(directory: Path, task: Path, *, text: str, corrections: Correctio
         words = brought.words if text == EXACT else without_remarks(brought)  # remarks are no words
         brought = brought if len(words) == len(brought) else brought.restricted_to(words)
     prepared = {split: corpus_as_prepared(task, split) for split in SPLITS}
-    splits = _corrected(prepared, corrections)
+    splits = corrected(prepared, corrections)
     forms = forms_for(text, brought, splits.values())
     readings = {split: worded(corpus, forms) for split, corpus in splits.items()}
     for line in wording_notes(total(changes for _, changes in readings.values())):

@@ -367,7 +367,10 @@ class TestModelsAddUp:
         rows = train("folder", corpus=tones, out=out, models=["gmm2"], settings=settings)
         accuracy = sum(r.word_accuracy for r in rows if (r.model, r.split) == ("gmm2", "dev")) / 2
         (line,) = [text for text in caplog.messages if "default model" in text]
-        assert line == f"the default model is gmm2: {accuracy:.1f} % of words right on dev; gmm4 10.0"
+        assert line == (
+            f"the default model is gmm2: {accuracy:.1f} % of words right on dev; gmm4 10.0 "
+            "(--model takes another)"
+        )
         assert [r.model for r in rows] == ["gmm4"] * 4 + ["gmm2"] * 4
 
     def test_rows_of_other_inputs_go_and_clean_finds_their_model(

@@ -77,6 +77,8 @@ def frame_reference(frame, config, triangles, n_fft):
         s * (0.54 - 0.46 * math.cos(2 * math.pi * i / (length - 1))) for i, s in enumerate(emphasized)
     ]
     log_mel = np.log(np.maximum(np.abs(np.fft.rfft(windowed, n_fft)) @ triangles, 1.0))
+    if not any(frame):
+        log_mel = mfcc_module.mfcc_plan(config).faintest
     n = config.n_channels
     cepstra = []
     for i in range(1, config.n_cepstra + 1):
@@ -155,6 +157,14 @@ def test_equals_plain_loops(config):
     samples = speech_like(5000, sample_rate=config.sample_rate)
     samples[:700] = 0.0  # digital silence: mel and energy floors
     assert_allclose(mfcc(samples, config), mfcc_reference(samples, config), rtol=1e-5, atol=5e-4)
+
+
+def test_digital_silence_is_the_faintest_noise():
+    config = MfccConfig(energy=False, derivatives=0)
+    steps = np.random.default_rng(5).choice([-1.0, 1.0], 160 * 400 + 400) / 32768
+    noise, silence = mfcc(steps, config), mfcc(np.zeros(16000), config)
+    assert_allclose(silence[:1].repeat(len(silence), axis=0), silence, rtol=0, atol=0)
+    assert_allclose(silence[0], noise.mean(axis=0), rtol=0, atol=4 * noise.std(axis=0).max() / np.sqrt(400))
 
 
 def test_fft_and_mel_agree_with_kaldi_where_the_definitions_meet():

@@ -22,6 +22,18 @@ function ticksBetween(low, high, most) {
   return ticks;
 }
 
+/** Round numbers on a logarithmic axis between powers of ten; even steps where these are too few. */
+function logTicksBetween(low, high, most) {
+  let ticks;
+  for (const digits of [[1, 2, 5], [1, 3], [1]]) {
+    ticks = [];
+    for (let p = Math.floor(low); p <= high; p++) ticks.push(...digits.map((n) => Number((n * 10 ** p).toPrecision(3))));
+    ticks = ticks.filter((t) => Math.log10(t) >= low && Math.log10(t) <= high);
+    if (ticks.length > 2 && ticks.length <= most) return ticks;
+  }
+  return ticks.length > 2 ? ticks : ticksBetween(10 ** low, 10 ** high, most);
+}
+
 const said = (value) => String(value).replace("-", "−");
 
 /** Values of a series along an axis, with the ends of its error bars. */
@@ -56,12 +68,7 @@ function axisOf(given, key, data, from, to) {
   }
   const at = (value, shift = 0) => place((scale(value) - low) / (high - low)) + shift;
   let ticks = given.tickvals;
-  if (!ticks && isLog) {
-    ticks = [];
-    for (let p = Math.floor(low); p <= high; p++) ticks.push(...[1, 2, 5].map((n) => Number((n * 10 ** p).toPrecision(3))));
-    ticks = ticks.filter((t) => scale(t) >= low && scale(t) <= high);
-    while (ticks.length * 46 > length) ticks = ticks.filter((_, n) => n % 2 === 0);
-  }
+  if (!ticks && isLog) ticks = logTicksBetween(low, high, length / 46);
   ticks ||= ticksBetween(low, high, length / (key === "x" ? 60 : 34));
   const named = ticks.map((t, n) => [t, given.ticktext ? given.ticktext[n] : said(t.toLocaleString("en"))]);
   return { at, ticks: named, step: length };
@@ -176,6 +183,10 @@ function drawPoints(group, trace, axes) {
     const r = (Array.isArray(size) ? size[n] : size) / 2;
     const text = hoverOf(trace, n, { x: said(trace.x[n]), y: said(trace.y[n]) });
     shape(group, "circle", { cx: p.x, cy: p.y, r, class: "mark", "data-text": text });
+    if (!trace.label) return;
+    const isLeft = p.x + 60 > group.ownerSVGElement.clientWidth;
+    const beside = { x: p.x + (isLeft ? -r - 4 : r + 4), y: p.y + 4, "text-anchor": isLeft ? "end" : "start" };
+    shape(group, "text", { ...beside, class: "label" }, trace.label[n]);
   });
 }
 

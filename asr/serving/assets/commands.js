@@ -10,22 +10,28 @@ const BEFORE_S = 0.3; // kept of the time before and after speech
 const QUIET_S = 0.55; // that ends a take
 const LONGEST_S = 8;
 const PATIENCE_S = 12; // without a word
+const LEAST_COMMANDS = 2;
+const GOOD_TAKES = 5; // of a command
+const COUNTED = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 const $ = (id) => document.getElementById(id);
 
 let studio = { prompts: [], takes: [], lacking: [], heard: [], is_trained: false };
 let session = null; // the microphone while takes are recorded
 let current = null; // the prompt to say
 let skipped = new Set();
+let replaced = []; // takes to be recorded again, each of which stays until its new one is kept
+let limits = null;
 let isTraining = false; // when takes stay as they are
 let hasFailed = false; // the last training
 let onTrained = () => {};
 
-export async function setUpCommands(whenTrained, toTalk) {
+export async function setUpCommands(bounds, whenTrained, toTalk) {
+  limits = bounds;
   onTrained = whenTrained;
   $("try").addEventListener("click", toTalk);
   $("prompts").addEventListener("input", point);
   $("use-prompts").addEventListener("click", usePrompts);
-  $("record").addEventListener("click", () => (session ? stop("") : record()));
+  $("record").addEventListener("click", () => (session ? leaveCommands() : record()));
   $("skip-prompt").addEventListener("click", skip);
   $("wanted").addEventListener("change", () => next());
   $("train").addEventListener("click", train);
@@ -39,8 +45,13 @@ export async function setUpCommands(whenTrained, toTalk) {
 
 async function usePrompts() {
   complain(null);
-  const prompts = $("prompts").value.split("\n").map((line) => line.trim()).filter(Boolean);
+  const prompts = wished();
   try {
+    if (prompts.length < LEAST_COMMANDS) throw new Error("Write at least two commands, one a line.");
+    if (prompts.length > limits.most_prompts) throw new Error(`These are ${prompts.length} commands: write at most ${limits.most_prompts}.`);
+    const long = prompts.find((prompt) => prompt.length > limits.longest_prompt);
+    if (long) throw new Error(`“${long.slice(0, 20)}…” is too long: a command has at most ${limits.longest_prompt} characters.`);
+    replaced = [];
     show(await json("PUT", "/api/prompts", { prompts }));
     $("prompts").value = studio.prompts.join("\n");
     next();
@@ -51,6 +62,11 @@ async function usePrompts() {
   }
 }
 
+/** The commands in the field, one a line. */
+function wished() {
+  return $("prompts").value.split("\n").map((line) => line.trim().replace(/\s+/g, " ")).filter(Boolean);
+}
+
 async function refresh() {
   show(await json("GET", "/api/takes"));
   next();
@@ -58,6 +74,7 @@ async function refresh() {
 
 function show(found) {
   studio = found;
+  replaced = replaced.flatMap((old) => studio.takes.filter((take) => take.name === old.name));
   const wanted = Number($("wanted").value);
   const n = studio.takes.length;
   const others = [...new Set(studio.takes.map((take) => take.prompt))].filter((prompt) => !studio.prompts.includes(prompt));
@@ -73,17 +90,23 @@ function show(found) {
 /** What is still to be done before a training, or would better it. */
 function told(wanted) {
   if (!studio.prompts.length) return "First choose your commands, and record them.";
-  if (studio.lacking.length) return `Still to say: ${studio.lacking.slice(0, 4).join(", ")}${studio.lacking.length > 4 ? " …" : ""}`;
+  if (studio.prompts.length < LEAST_COMMANDS) return "Write at least two commands.";
+  if (studio.n_lacking) return `${studio.n_lacking} more before it can be trained; ${Math.max(wanted, GOOD_TAKES)} of each are better.`;
   if (studio.is_trained) return "";
   const isMore = studio.heard.length > 0;
   const count = (prompt) => studio.takes.filter((take) => take.prompt === prompt).length;
-  if (isMore) return "Your recordings have changed: train again.";
+  if (isMore) return "Your recordings or commands have changed: train again.";
   return studio.prompts.every((prompt) => count(prompt) >= wanted) ? "Everything is recorded. Training takes about a minute." : "That is enough to train. Saying each more often makes it better.";
 }
 
-/** How well takes are recognised by a model that did not know them, and what to record again. */
+/** Whether a take was heard as another command than was said. */
+function isOther(take) {
+  return take.heard && take.heard !== take.said;
+}
+
+/** How well takes are recognised by a model that did not know them, and what to record again; nothing once they have changed. */
 function showResult() {
-  const heard = studio.heard.filter((take) => studio.prompts.includes(take.said));
+  const heard = studio.is_trained ? studio.heard.filter((take) => studio.prompts.includes(take.said)) : [];
   $("result").hidden = !heard.length || isTraining;
   if (!heard.length) return;
   const isRight = (take) => take.heard === take.said && take.kept;
@@ -93,30 +116,44 @@ function showResult() {
     return own.length ? own.filter(isRight).length / own.length : 1;
   };
   const weak = studio.prompts.filter((prompt) => share(prompt) < 0.75).sort((a, b) => share(a) - share(b));
-  const verdict = weak.length ? `; ${weak.slice(0, 2).map((prompt) => `“${prompt}”`).join(" and ")} ${weak.length > 1 ? "are" : "is"} weak` : n < heard.length ? ": good" : "";
+  const others = heard.filter(isOther);
+  const many = others.length > 1;
+  const confused = `; ${COUNTED[others.length] ?? others.length} ${many ? "sound like another command: record them again" : "sounds like another command: record it again"}`;
+  const verdict = others.length ? confused : weak.length ? `; ${weak.slice(0, 2).map((prompt) => `“${prompt}”`).join(" and ")} ${weak.length > 1 ? "are" : "is"} weak` : n < heard.length ? ": good" : "";
   $("verdict").textContent = `${n} of ${heard.length} recordings right${verdict}`;
-  $("weak").replaceChildren(...weak.slice(0, 3).map((prompt) => {
+  const again = (text, rows) => {
+    const found = button(text, "", () => recordAgain(studio.takes.filter((take) => rows.some((row) => row.id === take.name))));
+    found.classList.add("again");
+    return found;
+  };
+  const all = element("li");
+  if (others.length) all.append(again(many ? "Record them again" : "Record it again", others));
+  $("weak").replaceChildren(...(others.length ? [all] : []), ...weak.slice(0, 3).map((prompt) => {
     const item = element("li");
     const wrong = heard.filter((take) => take.said === prompt && !isRight(take));
-    const as = [...new Set(wrong.map((take) => take.heard).filter((word) => word && word !== prompt))];
+    const as = [...new Set(wrong.filter(isOther).map((take) => take.heard))];
     const why = as.length ? `“${prompt}” sounds like ${as.map((word) => `“${word}”`).join(", ")}` : `“${prompt}” differs from one time to the next`;
-    item.append(button(`Record “${prompt}” again`, "", () => toRecord(prompt)), element("span", "soft", why));
-    item.firstChild.className = "quiet again";
+    if (!others.length) item.append(again(`Record “${prompt}” again`, wrong));
+    item.append(element("span", "soft", why));
     return item;
   }));
 }
 
-/** Go to where one command is recorded, and record it. */
-function toRecord(prompt) {
+/** Go to where takes are recorded, and record some again in turn. */
+async function recordAgain(takes) {
+  if (session) await stop("");
   $("recorder").scrollIntoView({ behavior: "smooth", block: "center" });
-  record(prompt);
+  if (isTraining) return;
+  replaced = takes;
+  next();
+  await record();
 }
 
 /** Fill just one button: the next step. */
 function point() {
   for (const each of document.querySelectorAll("#commands .next")) each.classList.remove("next");
-  const wish = $("prompts").value.split("\n").map((line) => line.trim().replace(/\s+/g, " ")).filter(Boolean);
-  const isChanged = wish.join("\n") !== studio.prompts.join("\n");
+  const isChanged = wished().join("\n") !== studio.prompts.join("\n");
+  $("prompts").rows = Math.max(8, Math.min($("prompts").value.split("\n").length, 16));
   const weak = document.querySelector("#result:not([hidden]) .again");
   $("try").hidden = isTraining || hasFailed || !studio.heard.length;
   $("train").disabled = isTraining || Boolean(session) || studio.lacking.length > 0;
@@ -124,8 +161,8 @@ function point() {
   let chosen = $("train");
   if (session) chosen = $("record");
   else if (isTraining) chosen = null;
-  else if (isChanged || !studio.prompts.length) chosen = $("use-prompts");
-  else if (studio.lacking.length || (current && !studio.heard.length)) chosen = $("record");
+  else if (isChanged || studio.prompts.length < LEAST_COMMANDS) chosen = $("use-prompts");
+  else if (studio.lacking.length || replaced.length || (current && !studio.heard.length)) chosen = $("record");
   else if (studio.is_trained) chosen = weak ?? $("try");
   if (chosen && !chosen.disabled) chosen.classList.add("next");
 }
@@ -141,10 +178,14 @@ function ofPrompt(prompt, isListed = true) {
   return row;
 }
 
+function placeOf(take) {
+  return `/api/takes/${encodeURIComponent(take.name)}`;
+}
+
 function chip(take, number) {
   const heard = studio.heard.find((each) => each.id === take.name);
-  const isOther = heard && heard.said === take.prompt && heard.heard && heard.heard !== heard.said;
-  const box = element("span", isOther ? "chip wrong" : "chip");
+  const isWrong = heard && heard.said === take.prompt && isOther(heard);
+  const box = element("span", isWrong ? "chip wrong" : "chip");
   const label = `recording ${number} of “${take.prompt}”`;
   const make = (text, what, kind, onClick) => {
     const found = element("button", kind, text);
@@ -154,16 +195,16 @@ function chip(take, number) {
     found.addEventListener("click", onClick);
     return found;
   };
-  const url = `/api/takes/${encodeURIComponent(take.name)}`;
+  const url = placeOf(take);
   const remove = () => ask("DELETE", url).then(refresh);
-  const played = make(`▶ ${number}${isOther ? ` sounds like “${heard.heard}”` : ""}`, "Play", "", () => play(url));
+  const played = make(`▶ ${number}${isWrong ? ` sounds like “${heard.heard}”` : ""}`, "Play", "", () => play(url));
   played.title = `${label}: ${take.duration_s.toFixed(1)} s, loudest ${take.peak_db} dB, ${take.snr_db} dB above the noise`;
-  const again = make("↻", "Record again", "", () => remove().then(() => record(take.prompt)).catch(complain));
+  const again = make("↻", "Record again", "", () => recordAgain([take]).catch(complain));
   box.append(played, again, make("✕", "Delete", "gone", () => remove().catch(complain)));
   return box;
 }
 
-/** Choose the prompt with the fewest takes, in their order. */
+/** Choose what is to be recorded again, else the prompt with the fewest takes, in their order. */
 function next(chosen = null) {
   const counts = new Map(studio.prompts.map((prompt) => [prompt, 0]));
   for (const take of studio.takes) counts.set(take.prompt, counts.get(take.prompt) + 1);
@@ -172,26 +213,28 @@ function next(chosen = null) {
     skipped = new Set();
     return next(chosen);
   }
-  current = chosen ?? (open.length ? open.reduce((best, prompt) => (counts.get(prompt) < counts.get(best) ? prompt : best)) : null);
+  const old = chosen ? null : replaced[0];
+  current = chosen ?? old?.prompt ?? (open.length ? open.reduce((best, prompt) => (counts.get(prompt) < counts.get(best) ? prompt : best)) : null);
   $("prompt").textContent = current ?? (studio.prompts.length ? "Everything is recorded" : "");
   $("prompt").classList.toggle("soft", !current);
   const nth = current ? counts.get(current) + 1 : 0;
-  $("say").textContent = current ? `Say (${nth}${nth <= Number($("wanted").value) ? ` of ${$("wanted").value}` : ""})` : studio.prompts.length ? "" : "First choose your commands above.";
+  if (old) $("say").textContent = "Say it again; the old recording stays until the new one is good";
+  else $("say").textContent = current ? `Say (${nth}${nth <= Number($("wanted").value) ? ` of ${$("wanted").value}` : ""})` : studio.prompts.length ? "" : "First choose your commands above.";
   $("record").disabled = isTraining || (!current && !session);
   $("skip-prompt").disabled = !current;
   point();
 }
 
 function skip() {
-  skipped.add(current);
+  if (replaced.length) replaced.shift();
+  else skipped.add(current);
   next();
   if (session) begin(session);
 }
 
-async function record(prompt = null) {
+async function record() {
   complain(null);
   if (session) await stop("");
-  if (prompt) next(prompt);
   if (!current || isTraining) return;
   const now = { microphone: new Microphone(), isSending: false };
   session = now;
@@ -254,6 +297,7 @@ function meter(level, peak, noise, threshold) {
 async function send(now) {
   now.isSending = true;
   const prompt = current;
+  const old = replaced[0];
   const extra = Math.max(0, now.quiet_s - BEFORE_S);
   const all = joined(now.pieces);
   const body = wav(all.subarray(0, all.length - Math.round(extra * now.microphone.rate)), now.microphone.rate);
@@ -261,12 +305,16 @@ async function send(now) {
   let isKept = false;
   try {
     const take = await (await ask("POST", query("/api/takes", { prompt }), body)).json();
-    verdict(`Kept “${take.prompt}”${take.snr_db < 15 ? ", though there is much noise in it" : ""}`, "good");
+    verdict(`Kept “${take.prompt}”${old ? " in place of the old recording" : ""}${take.snr_db < 15 ? ", though there is much noise in it" : ""}`, "good");
     isKept = true;
   } catch (error) {
     verdict(`“${prompt}” was not kept: ${error.message}`, "bad");
   }
   try {
+    if (old && isKept) {
+      replaced = replaced.filter((take) => take !== old);
+      await ask("DELETE", placeOf(old)).catch(complain);
+    }
     await refresh();
   } catch (error) {
     complain(error);
@@ -274,7 +322,7 @@ async function send(now) {
   now.isSending = false;
   if (session !== now) return;
   if (!current) await stop($("take-status").textContent, "good");
-  else if (isKept && !$("by-itself").checked) await stop($("take-status").textContent, "good");
+  else if (isKept && (!$("by-itself").checked || (old && !replaced.length))) await stop($("take-status").textContent, "good");
 }
 
 function verdict(text, kind) {
@@ -296,11 +344,13 @@ async function stop(text, kind = "") {
 
 /** Close the microphone, because the page shows something else. */
 export function leaveCommands() {
+  replaced = [];
   if (session) stop("");
 }
 
 async function train() {
   complain(null);
+  replaced = [];
   if (session) await stop("");
   try {
     follow(await json("POST", "/api/training"));

@@ -1,7 +1,7 @@
 // Recordings that are dropped: their words, or the alignment of a transcript.
 import { ask, complain, keep, query } from "./api.js";
 import { decoded, wav } from "./audio.js";
-import { keepWords, sentence } from "./sentence.js";
+import { keepWords, other, sentence } from "./sentence.js";
 import { button, element } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
@@ -52,7 +52,8 @@ async function heard(file, text, about) {
   }
   const found = await (await ask("POST", "/api/transcribe", body)).json();
   about.push(...downloads((format) => keepWords(found.words, found.duration_s, file.name, format)));
-  return sentence(found.words, sound, about, { open: true });
+  const isRejected = !found.words.length && found.rejected.length > 0;
+  return isRejected ? other(found.rejected, sound, about) : sentence(found.words, sound, about, { open: true });
 }
 
 function downloads(get) {

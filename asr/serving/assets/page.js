@@ -3,7 +3,7 @@ import { complain, json } from "./api.js";
 import { leaveCommands, setUpCommands } from "./commands.js";
 import { setUpFiles } from "./files.js";
 import { leaveTalk, setUpTalk } from "./talk.js";
-import { setHasPhones } from "./sentence.js";
+import { setModel } from "./sentence.js";
 import { redraw } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
@@ -64,7 +64,8 @@ async function showModel() {
   $("reject").checked = model.rejects;
   $("only-commands").hidden = !model.ready;
   $("only-commands").lastElementChild.textContent = model.commands.length ? "Ignore what is none of my commands" : "Ignore what is probably none of its words";
-  setHasPhones(model.has_phones);
+  setModel(model);
+  $("aligned").textContent = model.has_phones ? "words and phones are" : "the words are";
   const [summary, words] = $("vocabulary").children;
   const more = n - known.length;
   $("vocabulary").hidden = !model.ready;
@@ -86,7 +87,7 @@ async function begin() {
       $("listen").focus();
     };
     $("to-commands").addEventListener("click", () => choose("commands", true));
-    await setUpCommands(() => showModel().catch(complain), talk);
+    await setUpCommands(model.limits, () => showModel().catch(complain), talk);
     choose(TABS.includes(asked) && model.ready ? asked : model.ready ? "talk" : "commands");
   } catch (error) {
     complain(error);

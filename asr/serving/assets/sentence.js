@@ -4,9 +4,20 @@ import { play, wav } from "./audio.js";
 import { button, element, timeline } from "./timeline.js";
 
 let hasPhones = false; // words are of phones that somebody wrote down; else there is nothing below words to show
+let ignored = ""; // what is said of speech that was ignored
 
-export function setHasPhones(is) {
-  hasPhones = is;
+export function setModel(model) {
+  hasPhones = model.has_phones;
+  ignored = model.commands.length ? "not one of your commands" : "none of its words";
+}
+
+/** A sentence that was ignored: what it was nearest to is said where one looks for it. */
+export function other(words, sound, about, options) {
+  const item = sentence([], sound, about, options);
+  item.className = "rejected";
+  item.querySelector("p.words").textContent = ignored;
+  item.title = `nearest: ${textOf(words)}`;
+  return item;
 }
 
 /** Show words; sound is {samples, rate} at whose beginning the words' times are 0, or null. */

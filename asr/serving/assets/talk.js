@@ -1,7 +1,7 @@
 // Words while one speaks.
 import { complain } from "./api.js";
 import { decibels, joined, Microphone, sixteenBits } from "./audio.js";
-import { keepWords, sentence, textOf } from "./sentence.js";
+import { keepWords, other, sentence, textOf } from "./sentence.js";
 import { element } from "./timeline.js";
 
 const KEPT_S = 300; // of sound, to be played and aligned
@@ -95,19 +95,9 @@ function final(now, message) {
   const isRejected = message.type === "rejected";
   if (!isRejected) said.push(...message.words.map((w) => ({ ...w, start_s: w.start_s + before_s, end_s: w.end_s + before_s })));
   const time = element("span", "", `${(before_s + message.words[0].start_s).toFixed(1)} s`);
-  const item = isRejected ? other(shifted, piece(now, from, to), time) : sentence(shifted, piece(now, from, to), [time]);
+  const item = isRejected ? other(shifted, piece(now, from, to), [time]) : sentence(shifted, piece(now, from, to), [time]);
   $("sentences").prepend(item);
   offer();
-}
-
-/** A sentence that was ignored: what it was nearest to is said where one looks for it. */
-function other(words, sound, time) {
-  const item = sentence([], sound, [time]);
-  item.className = "rejected";
-  const isListed = $("only-commands").textContent.includes("commands");
-  item.querySelector("p.words").textContent = isListed ? "not one of your commands" : "none of its words";
-  item.title = `nearest: ${textOf(words)}`;
-  return item;
 }
 
 /** The sound between two times, if it is kept. */
@@ -164,7 +154,9 @@ function clear() {
 function offer() {
   const n = $("sentences").childElementCount;
   for (const id of ["talk-textgrid", "talk-ctm"]) $(id).disabled = !said.length;
+  $("talk-save").hidden = !said.length;
   $("clear").disabled = !n;
+  $("clear").hidden = !n;
   $("nothing-yet").hidden = n > 0;
 }
 

@@ -17,6 +17,7 @@ from asr.commands.data import make_lexicon
 from asr.config import ExperimentConfig, with_preset
 from asr.errors import ConfigError, CorpusError
 from asr.training.fit import Suspicious, write_suspicious
+from asr.training.task import change_transcripts
 from decoder import NGram
 from decoder import lexicon as english
 
@@ -67,6 +68,22 @@ class TestAlign:
         # A text that has been corrected since is judged by its sound.
         write_suspicious([replace(row, text=f"{text} SUS")], len(before), doubted)
         assert dict(align_corpus(doubted, tones))[name].confidences == before[name].confidences
+
+    def test_transcripts_that_a_person_has_mended(
+        self, trained: Path, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        mended = tmp_path / "exp"
+        shutil.copytree(trained, mended)
+        before = dict(align_corpus(trained, tones))
+        first, second = list(before)[:2]
+        change_transcripts(mended, {first: "SUS IMI", second: None})
+        after = dict(align_corpus(mended, tones))
+        assert list(after) == [name for name in before if name != second]
+        assert [i.label for i in after[first].tiers["words"]] == ["SUS", "IMI"]
+        assert "corrections.txt: 1 transcript(s) corrected, 1 utterance(s) left out" in caplog.messages
+        shutil.copytree(tones, tmp_path / "another")  # whose utterances only have the same ids
+        another = dict(align_corpus(mended, tmp_path / "another"))
+        assert another[first].tiers["words"] == before[first].tiers["words"]
 
     def test_words_given_one_by_one(self, trained: Path, tones: Path) -> None:
         recognizer = Recognizer.load(trained)

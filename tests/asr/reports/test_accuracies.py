@@ -113,7 +113,7 @@ def test_speakers_are_bars_from_the_worst_on() -> None:
     assert list(found.plot["data"][0]["y"]) == ["anna", "ben"]  # drawn from below
     assert list(found.plot["data"][0]["x"]) == [90.0, -20.0]
     assert found.plot["layout"]["xaxis"]["range"] == [-20.0, 100]
-    assert found.table.rows[0] == ("ben", "x", 10, "-20.0", "−25.0 to −20.0")
+    assert found.table.rows[0] == ("ben", "x", "-20.0", "−25.0 to −20.0", 10)
 
 
 def test_only_the_worst_of_many_speakers() -> None:
@@ -305,8 +305,20 @@ def test_models_stand_where_their_size_and_accuracy_are() -> None:
         ("y", [77.5], [85.0]),
         ("x", [1.5], [80.0]),
     ]
+    assert [t["label"] for t in found.plot["data"]] == [["85.0 %"], ["80.0 %"]]
+    assert found.plot["layout"]["xaxis"]["title"] == "size of the model, MB (log scale)"
     assert found.plot["data"][0]["hover"] == "y: 85.0 % (83.0–86.0) with 27,338 centres in {x} MB"
     assert found.table.rows == (("x", "80.0", 100, "1.50"), ("y", "85.0", 27_338, "77.50"))
+
+
+def test_one_model_is_not_drawn_against_its_size(chosen: Choice, empty: Sample) -> None:
+    def charts(finished: Finished) -> list[str]:
+        found = sections(replace(chosen, finished=finished), empty)
+        return [chart.key for section in found if section.key == "models" for chart in section.charts]
+
+    assert charts(chosen.finished) == ["accuracies", "sizes"]
+    rows = tuple(row for row in chosen.finished.results if row.model == "gmm1")
+    assert charts(replace(chosen.finished, results=rows)) == ["accuracies"]
 
 
 def test_a_sparsity_curve_if_there_is_one(compared: Path, empty: Sample, tmp_path: Path) -> None:

@@ -199,6 +199,29 @@ def test_a_phone_has_no_need_to_scroll_sideways(opened: Open, page_file: Path) -
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
+def test_a_phone_shows_what_matters_and_that_there_is_more(opened: Open, page_file: Path) -> None:
+    page = opened(page_file, width=390, height=780)
+    box = page.locator("#models .scroll >> nth=0")
+    assert box.evaluate("(box) => box.scrollWidth > box.clientWidth")
+    ends = box.evaluate(
+        "(b) => [...b.querySelectorAll('th.number')].map((th) => th.getBoundingClientRect().right)"
+    )
+    assert ends[0] < 390  # the word accuracy
+    assert (
+        box.evaluate("(box) => getComputedStyle(box).backgroundAttachment") == "local, local, scroll, scroll"
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [(0.1, 1.9, [2, 5, 10, 20, 50]), (0.45, 1.02, [4, 6, 8, 10]), (-1.5, 3.5, [0.1, 1, 10, 100, 1000])],
+)
+def test_logarithmic_axes_have_round_ticks(
+    opened: Open, page_file: Path, low: float, high: float, ticks: list[float]
+) -> None:
+    assert opened(page_file).evaluate(f"logTicksBetween({low}, {high}, 6)") == ticks
+
+
 def test_night_and_day(opened: Open, until: Until, page_file: Path) -> None:
     def lightness(page: Any) -> int:
         colour = page.evaluate("getComputedStyle(document.body).backgroundColor")

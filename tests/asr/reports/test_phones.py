@@ -165,6 +165,16 @@ def test_promises_are_drawn_against_what_was_kept(with_intervals: bool) -> None:
     assert {len(row) for row in found.table.rows} == {len(found.table.head)} == {3 + with_intervals}
 
 
+def test_bins_of_few_are_only_in_the_numbers() -> None:
+    sure = np.concatenate([np.full(9, 0.15), np.full(10, 0.45), np.full(30, 0.95)])
+    found = reliability_chart("x", "Confidences", reliability(sure, sure > 0.4), 10, with_intervals=True)
+    points = found.plot["data"][0]
+    assert points["x"] == pytest.approx([45.0, 95.0])
+    assert len(points["marker"]["size"]) == len(points["text"]) == len(points["error_y"]["array"]) == 2
+    assert [row[2] for row in found.table.rows] == [9, 10, 30]
+    assert "Points of fewer than 10 are left out" in found.caption
+
+
 def test_bins_hold_what_falls_into_them() -> None:
     promised = np.array([0.05, 0.07, 0.55, 0.95, 1.0, 1.0])
     true = np.array([False, True, True, True, True, False])

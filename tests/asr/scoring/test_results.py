@@ -1,9 +1,10 @@
 """``results.json`` and the table a person reads."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
-from asr.scoring.results import Result, format_results, read_results, write_results
+from asr.scoring.results import Result, best_model, format_results, read_results, write_results
 
 ROW = Result("gmm", "best", "test", "loop", 91.5, 1, 2, 3, 40, (88.0, 94.04), 70.0, 12, 0)
 
@@ -30,3 +31,17 @@ class TestResults:
         words = "model grammar split words word acc % 95 % interval sub del ins sent acc %"
         assert head.split() == words.split()
         assert rule == "-----  -------  -----  -----  ----------  -------------  ---  ---  ---  ----------"
+
+
+class TestBestModel:
+    def test_of_equals_discriminants_then_what_is_the_best_now(self) -> None:
+        rows = [
+            replace(ROW, model=m, split="dev", word_accuracy=a)
+            for m, a in {"gmm": 98.0, "pools": 98.0}.items()
+        ]
+        assert best_model(rows, ["gmm", "pools"], "gmm") == ("pools", {"gmm": 98.0, "pools": 98.0})
+        more = [*rows, replace(ROW, model="svm", split="dev", word_accuracy=98.0)]
+        assert best_model(more, ["gmm", "pools", "svm"], "svm")[0] == "svm"
+        assert best_model(more, ["gmm", "pools", "svm"])[0] == "pools"
+        better = [*more, replace(ROW, model="gmm16", split="dev", word_accuracy=98.1)]
+        assert best_model(better, ["gmm", "pools", "svm", "gmm16"])[0] == "gmm16"

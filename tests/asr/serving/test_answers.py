@@ -72,6 +72,9 @@ def test_a_take_with_its_fault() -> None:
 
 def test_paths_are_left_out_of_a_trainings_lines() -> None:
     progress = Progress("failed", message="/srv/exp: full")
-    progress.lines.append("read /srv/exp/x")
-    found = answers.training(progress, {"/srv/exp": "EXP"})
-    assert (found.message, found.lines) == ("EXP: full", ["read EXP/x"])
+    progress.lines.extend(["read /srv/exp/x", "(asr validate EXP --suspicious)"])
+    found = answers.training(progress, {"/srv/exp": "exp/new"}, "exp/new")
+    assert (found.message, found.lines) == (
+        "exp/new: full",
+        ["read exp/new/x", "(asr validate exp/new --suspicious)"],
+    )

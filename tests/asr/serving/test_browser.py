@@ -195,9 +195,16 @@ def test_recordings_are_recognised_and_aligned(
         page.click("#results button:has-text('CTM')")
     assert download.value.suggested_filename == "0.ctm"
     assert [line.split()[4] for line in Path(download.value.path()).read_text().splitlines()] == text.split()
+    ignored = {"text": "", "words": [], "rejected": [{"word": "ASA", "start_s": 0.1, "end_s": 0.4}]}
+    page.route("**/api/transcribe", lambda route: route.fulfill(json={**ignored, "duration_s": 1.0}))
+    page.set_input_files("#file", recording)
+    page.wait_for_selector("#results .rejected")
+    assert page.inner_text("#results .rejected p.words") == "none of its words"
+    assert page.get_attribute("#results .rejected", "title") == "nearest: ASA"
+    assert "the words are then aligned" in page.inner_text("label.field")
     page.fill("#transcript", text)
     page.set_input_files("#file", recording)
-    page.wait_for_selector("#results li:nth-child(2)")
+    page.wait_for_selector("#results li:nth-child(3)")
     assert page.locator("#results li:nth-child(1) .tier.words span").all_inner_texts() == text.split()
     assert page.locator("#results .tier.phones").count() == 0  # letters are no phones
     with page.expect_download() as download:
@@ -292,9 +299,14 @@ def test_from_nothing_to_a_spoken_demo(
     page = pages.open(browser, running.address)
     assert page.is_visible("#commands")
     assert page.inner_text("#model") == "nothing learned yet"
-    page.fill("#prompts", "7\n")
+    page.fill("#prompts", "yes\n")
     page.click("#use-prompts")
     until(page, "!document.getElementById('problem').hidden")
+    assert "at least two commands" in page.inner_text("#problem")
+    assert filled(page) == ["Use these commands"]
+    page.fill("#prompts", "7\nyes\n")
+    page.click("#use-prompts")
+    until(page, "document.getElementById('problem').textContent.includes('numbers')")
     assert "write numbers" in page.inner_text("#problem")
     page.fill("#prompts", "\n".join(WORDS))
     page.select_option("#wanted", "3")
@@ -302,6 +314,7 @@ def test_from_nothing_to_a_spoken_demo(
     until(page, "document.getElementById('prompt').textContent === 'ASA'")
     assert page.is_disabled("#train")
     assert filled(page) == ["Record"]
+    assert page.inner_text("#lacking") == "12 more before it can be trained; 5 of each are better."
     page.click("#record")
     until(page, "document.querySelectorAll('.chip').length === 5", 60)
     picture(page, "record")
@@ -355,10 +368,21 @@ def test_takes_are_played_recorded_again_and_deleted(
     with page.expect_response("**/api/takes/IMI-001") as played:
         page.click("[aria-label='Play recording 1 of “IMI”']")
     assert played.value.status in (200, 206)
+
+    def names() -> list[str]:
+        return [path.name for path in running.server.takes.folder.glob("*.wav")]
+
     page.click("[aria-label='Record again recording 1 of “IMI”']")
     until(page, "document.getElementById('record').textContent === 'Stop'")
-    until(page, "document.querySelectorAll('.chip').length === 1")
+    page.click("#record")
     until(page, "document.getElementById('record').textContent === 'Record'")
+    assert names() == ["IMI-001.wav"]  # nothing was said, so that it stays
+    page.click("[aria-label='Record again recording 1 of “IMI”']")
+    until(page, "document.getElementById('record').textContent === 'Stop'")
+    until(page, "document.getElementById('record').textContent === 'Record'")
+    assert page.inner_text("#take-status") == "Kept “IMI” in place of the old recording"
+    assert names() == ["IMI-002.wav"]
+    assert page.locator(".chip").count() == 1
     page.click("[aria-label='Delete recording 1 of “IMI”']")
     until(page, "document.querySelectorAll('.chip').length === 0")
     page.click("#record")
@@ -371,6 +395,48 @@ def test_takes_are_played_recorded_again_and_deleted(
     page.click("#record")
     until(page, "document.getElementById('record').textContent === 'Record'")
     assert sorted(path.name for path in running.server.takes.folder.glob("*.wav")) == []
+
+
+def test_what_sounds_like_another_command_is_recorded_again(
+    start: Any, hearing: Open, pages: Pages, until: Until, takes_file: Path
+) -> None:
+    running = start()
+    rng = np.random.default_rng(3)
+    for n in range(12):
+        running.server.takes.add(WORDS[n % 4], speak((WORDS[n % 4],), 1.0, rng), RATE)
+    names = [take.name for take in running.server.takes.all()]
+
+    def as_trained(route: Any) -> None:
+        body = route.fetch().json()
+        now = [take["name"] for take in body["takes"]]
+        heard = [
+            {"id": take["name"], "said": take["prompt"], "heard": take["prompt"], "kept": True}
+            for take in body["takes"]
+            if take["name"] in names
+        ]
+        for row in heard:
+            row["heard"] = "IMI" if row["id"] == "ASA-001" else row["heard"]
+        route.fulfill(json={**body, "heard": heard, "is_trained": now == names})
+
+    page = pages.open(hearing(takes_file), running.address, width=360, height=700)
+    page.route("**/api/takes", as_trained)
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    page.click("#tab-commands")
+    said = "11 of 12 recordings right; one sounds like another command: record it again"
+    assert page.inner_text("#verdict") == said
+    assert "a model that had not learned it" in page.inner_text("#result")
+    assert filled(page) == ["Record it again"]
+    page.locator("#commands .next").click()
+    until(page, "document.getElementById('record').textContent === 'Stop'")
+    until(page, "document.getElementById('prompt').getBoundingClientRect().top > 0")
+    until(page, "document.getElementById('record').getBoundingClientRect().bottom < innerHeight")
+    assert page.inner_text("#prompt") == "ASA"
+    until(page, "document.getElementById('record').textContent === 'Record'")
+    assert {take.name for take in running.server.takes.all()} == {*names, "ASA-004"} - {"ASA-001"}
+    assert page.is_hidden("#result")  # it was that of other recordings
+    assert page.inner_text("#lacking") == "Your recordings or commands have changed: train again."
+    assert filled(page) == ["Train again"]
 
 
 def test_a_training_is_cancelled(start: Any, chromium: Any, pages: Pages, until: Until) -> None:

@@ -25,7 +25,7 @@ class Client:
 def test_no_path_is_told(tmp_path: Path) -> None:
     server = Server(Served(tmp_path / "exp"), tmp_path / "takes")
     line = server.plain(f"{tmp_path}/exp/models: no; {tmp_path}/takes: no; {Path.home()}/x")
-    assert line.startswith("EXP/models: no; the folder of takes: no")
+    assert line.startswith("exp/models: no; the folder of takes: no")
     assert str(tmp_path) not in line
     assert str(Path.home()) not in line
 

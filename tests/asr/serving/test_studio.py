@@ -16,7 +16,15 @@ from asr.corpora.tones import RATE, WORDS, speak
 from asr.errors import ConfigError
 from asr.serving import studio
 from asr.serving.limits import Limits, Refusal
-from asr.serving.studio import check_place, command_line, lacking, units_of, write_lexicon, write_task
+from asr.serving.studio import (
+    check_place,
+    command_line,
+    lacking,
+    n_lacking,
+    units_of,
+    write_lexicon,
+    write_task,
+)
 from asr.serving.takes import Takes
 from decoder.lexicon import Lexicon
 
@@ -102,7 +110,7 @@ def test_takes_are_judged_by_their_header_first(
     long = running.ask("POST", "/api/takes?prompt=on", sound_file(np.zeros(22 * 8000), 8000))
     assert (long.status, long.error) == (
         422,
-        "too long: 22 s, expected at most 20 s; say the prompt alone",
+        "too long: 22 s, expected at most 20 s; say the command alone",
     )
     fine = running.ask("POST", "/api/takes?prompt=on", sound_file(np.zeros(384_000), 384_000))
     assert (fine.status, fine.error.split(";")[0]) == (422, "384000 Hz, expected 8000 to 192000 Hz")
@@ -167,6 +175,10 @@ def test_a_training_ends_in_a_model(start: Any, sound_file: Any) -> None:
     ]
     assert {row["said"] for row in studio_now["heard"]} == set(WORDS)  # as they are listed
     assert len(studio_now["heard"]) == 12
+    running.ask("PUT", "/api/prompts", {"prompts": WORDS[:3]})
+    assert not running.ask("GET", "/api/takes").json["is_trained"]  # of another list
+    running.ask("PUT", "/api/prompts", {"prompts": WORDS})
+    assert running.ask("GET", "/api/takes").json["is_trained"]
     assert running.ask("POST", "/api/training").status == 202
     assert wait_until(running, "done", "failed")["status"] == "done"
 
@@ -224,8 +236,12 @@ def test_what_is_lacking(tmp_path: Path, word_sound: Any) -> None:
         "a second command, so that there is something to tell apart",
     ]
     assert lacking([], []) == ["your list of commands"]
+    assert n_lacking(one, ["on", "off"]) == 9  # ten in all
+    assert n_lacking(takes.all(), ["on", "off"]) == 1
+    assert n_lacking(takes.all(), ["on", "off", "up"]) == 4
     takes.add("off", word_sound(10), 16000)
     assert lacking(takes.all(), ["on", "off"]) == []
+    assert n_lacking(takes.all(), ["on", "off"]) == 0
     few = [take for take in takes.all() if take.name not in ("on-001", "on-002")]
     assert lacking(few, ["on", "off"]) == ["any of them twice"]
 

@@ -121,8 +121,8 @@ def test_names_of_takes_never_become_paths(takes: Takes, word_sound: Any, name: 
 @pytest.mark.parametrize(
     ("prompt", "reason"),
     [
-        ("", "an empty prompt"),
-        ("  ", "an empty prompt"),
+        ("", "an empty command"),
+        ("  ", "an empty command"),
         ("7", "write numbers"),
         ("100 %", "write numbers"),
         ("on -", "expected words"),
@@ -138,10 +138,10 @@ def test_what_is_no_prompt(prompt: str, reason: str) -> None:
 def test_lists_of_prompts(takes: Takes) -> None:
     takes.set_prompts([" on ", "off", "on", "été", "开灯"])
     assert takes.prompts() == ["on", "off", "été", "开灯"]
-    with pytest.raises(Refusal, match="0 prompts"):
-        takes.set_prompts([])
-    with pytest.raises(Refusal, match="201 prompts"):
-        takes.set_prompts([f"a{'b' * n}" for n in range(201)])
+    with pytest.raises(Refusal, match="write at least two commands"):
+        takes.set_prompts(["on", " on"])
+    with pytest.raises(Refusal, match="201 commands"):
+        takes.set_prompts([f"{a}{b}" for a in "abcdefghijk" for b in "abcdefghijklmnopqrs"][:201])
 
 
 def test_what_else_lies_in_the_folder_is_left_alone(takes: Takes, word_sound: Any) -> None:
