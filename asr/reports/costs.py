@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from asr.corpora.amounts import read_data
 from asr.corpora.corpus import SPLITS
 from asr.files import as_stage_wrote, as_train_wrote, read_json
+from asr.formats.model_directories import MODELS
 from asr.reports.finished import Choice, Finished
 from asr.reports.page import Chart, Section, Table, listed_words, percent, plot_of, seconds
 from asr.store import RECORD
@@ -30,7 +32,7 @@ def transcripts_section(chosen: Choice) -> Iterator[Section]:
     found, n_utterances = read_suspicious(directory)
     left_out = set(chosen.finished.left_out(chosen.model).ids)
     said = verdict(len(found), n_utterances) or f"Of {n_utterances} utterances none looks wrong"
-    splits = listed_words([split for split in SPLITS if len(chosen.finished.corpus(split))])
+    splits = listed_words(_judged_splits(chosen, n_utterances))
     said = said.replace(" utterances", f" utterances of {splits}", 1)
     if not found:
         yield Section("transcripts", "Transcripts", f"{said}. Listen to some.")
@@ -68,6 +70,15 @@ def transcripts_section(chosen: Choice) -> Iterator[Section]:
             ),
         ),
     )
+
+
+def _judged_splits(chosen: Choice, n_utterances: int) -> Sequence[str]:
+    """Return the splits that so many utterances are of: all, or in earlier versions those learned from."""
+    every = [split for split in SPLITS if len(chosen.finished.corpus(split))]
+    data = read_data(chosen.finished.directory / MODELS / chosen.model)
+    if data is None or n_utterances > sum(amount.n_utterances for amount in data.training):
+        return every
+    return [split for split in every if split in data.trained_on]
 
 
 def _mending(row: Suspicious, place: str) -> tuple[str, str]:
