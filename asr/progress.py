@@ -17,7 +17,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TextIO, TypeVar
@@ -80,19 +80,23 @@ def stage(name: str) -> Iterator[None]:
 @contextmanager
 def heartbeat(interval_s: float = INTERVAL_S) -> Iterator[None]:
     """Log every half minute what is under way, where no bar is drawn."""
-    stopped = threading.Event()
 
-    def beat() -> None:
+    def beat(stopped: threading.Event) -> None:
         n_beats = 0
         while not stopped.wait(interval_s):
             n_beats += 1
             if _under_way and (not _wholes or n_beats % _BEATS_OF_WHOLE == 0):
                 say(status())
 
-    if _has_watcher():
+    with nullcontext() if _has_watcher() else _beside(beat):
         yield
-        return
-    thread = threading.Thread(target=beat, daemon=True)
+
+
+@contextmanager
+def _beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Do something in another thread, until what it is given is set."""
+    stopped = threading.Event()
+    thread = threading.Thread(target=work, args=(stopped,), daemon=True)
     thread.start()
     try:
         yield
@@ -284,11 +288,10 @@ def whole(pieces: Sequence[Piece], *, briefly: bool = False) -> Iterator[None]:
 @contextmanager
 def _drawn(work: Whole) -> Iterator[None]:
     """Draw the bar of a whole, now and then, while it is under way."""
-    stopped = threading.Event()
     form = "{percentage:3.0f} % |{bar:24}| {desc}"
     with tqdm(total=100, bar_format=form, leave=False, dynamic_ncols=True) as bar:
 
-        def draw() -> None:
+        def draw(stopped: threading.Event) -> None:
             while True:
                 bar.n = 100 * work.share()
                 # The end of the line is cut where a terminal is narrow.
@@ -296,13 +299,8 @@ def _drawn(work: Whole) -> Iterator[None]:
                 if stopped.wait(_REFRESHED_S):
                     return
 
-        thread = threading.Thread(target=draw, daemon=True)
-        thread.start()
-        try:
+        with _beside(draw):
             yield
-        finally:
-            stopped.set()
-            thread.join()
 
 
 class _Count:
