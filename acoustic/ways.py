@@ -88,7 +88,7 @@ def train_emissions(
     found = find_way(way)
     n_alone = len(data.classes_of_one_fold())
     if way in WAYS and n_alone and config.calibration.outputs == "held-out":
-        logger.warning(
+        logger.info(
             "%d of %d classes have frames in one half of the speakers only; their outputs are not held out: "
             "their machines are calibrated on fitted outputs",
             n_alone,

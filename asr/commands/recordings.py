@@ -733,6 +733,7 @@ VERBS: Mapping[str, Verb] = {
             "log_score": "of the best path",
             "complete": "whether it is a whole sentence of the grammar",
             "no_speech": "why nothing is spoken in it; empty if something is",
+            "rejected": "words that were found, and count as not spoken",
             "alternatives": "with --nbest: the next best, with the keys `text`, `words`, `log_score`, "
             "`complete`",
         },

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,7 +48,8 @@ def _as_text(pairs: Decoded, prefix: Prefix) -> str:
     lines = []
     for path, hypothesis in pairs:
         before = f"{path}\t" if prefix.path else ""
-        mark = "" if hypothesis.complete else "\t[incomplete]"
+        is_whole = hypothesis.complete or (hypothesis.rejected and not hypothesis.words)
+        mark = "" if is_whole else "\t[incomplete]"
         if prefix.rank:
             ranked = enumerate([hypothesis, *hypothesis.alternatives], 1)
             lines += [f"{before}{n}\t{h.log_score:.2f}\t{' '.join(h.text)}{mark}\n" for n, h in ranked]
@@ -59,7 +61,8 @@ def _as_text(pairs: Decoded, prefix: Prefix) -> str:
 def _as_json(pairs: Decoded, prefix: Prefix) -> str:
     records = []
     for path, h in pairs:
-        record = {"recording": str(path), **json_words(h), "no_speech": h.no_speech}
+        rejected = json_words(replace(h, words=h.rejected))["words"]
+        record = {"recording": str(path), **json_words(h), "no_speech": h.no_speech, "rejected": rejected}
         if h.alternatives:
             record["alternatives"] = [json_words(other) for other in h.alternatives]
         records.append(record)

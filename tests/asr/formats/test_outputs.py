@@ -40,6 +40,12 @@ class TestDecoded:
         pairs = list(zip(PATHS, (FOUND, PARTIAL), strict=True))
         assert decoded(pairs, "text") == "d/a b.wav\tYES NO\nü.flac\t\t[incomplete]\n"
 
+    def test_what_counts_as_not_spoken_is_no_incomplete_sentence(self) -> None:
+        rejected = replace(PARTIAL, rejected=WORDS[:1])
+        assert decoded([(PATHS[1], rejected)], "text") == "ü.flac\t\n"
+        (record,) = json.loads(decoded([(PATHS[1], rejected)], "json"))
+        assert [word["word"] for word in record["rejected"]] == ["YES"]
+
     def test_ranks(self) -> None:
         ranked = decoded([(PATHS[0], FOUND)], "text", with_path=False, with_rank=True)
         assert ranked == "1\t-3.00\tYES NO\n2\t-4.50\tYES\n"
