@@ -196,7 +196,7 @@ function drawBars(group, trace, series, nSeries, axes) {
     const middle = axes.y.at(trace.y[n]) + ((nSeries - 1) / 2 - series) * thick;
     const [from, to] = [axes.x.at(0), axes.x.at(value)];
     const text = hoverOf(trace, n, { x: said(value), y: trace.y[n] });
-    const box = { x: Math.min(from, to), y: middle - thick / 2, width: Math.abs(to - from), height: thick - 1 };
+    const box = { x: Math.min(from, to), y: middle - thick / 2, width: Math.max(Math.abs(to - from), 1), height: thick - 1 };
     shape(group, "rect", { ...box, class: "mark bar", "data-text": text });
     drawErrorBars(group, trace, n, { x: to, y: middle }, axes);
   });

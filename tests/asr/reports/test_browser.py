@@ -168,6 +168,10 @@ def test_charts_are_drawn_when_they_are_reached(opened: Open, page_file: Path) -
 def test_a_point_of_a_chart_says_what_it_is(opened: Open, page_file: Path) -> None:
     page = opened(page_file)
     page.locator("#chart-costs").scroll_into_view_if_needed()
+    # A bar of nothing, such as of a step of no time, can be pointed at, too.
+    page.wait_for_selector("#chart-costs .bar")  # charts are drawn when they are seen
+    widths = "[...document.querySelectorAll('#chart-costs .bar')].map((bar) => bar.width.baseVal.value)"
+    assert min(page.evaluate(widths)) >= 1
     page.hover("#chart-costs .bar >> nth=0")
     assert page.is_visible("#tip")
     assert "on the clock" in page.inner_text("#tip")
