@@ -502,7 +502,7 @@ def evaluate_together(
     corpus: str | Path,
     *,
     grammar: str | None = None,
-    reject: bool = False,
+    reject: bool | None = None,
     speakers: Speakers = "auto",
 ) -> tuple[list[Contestant], dict[str, str]]:
     """Return the word accuracies of several models on the same utterances, each compared with the first.

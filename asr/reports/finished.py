@@ -8,7 +8,7 @@ sweep's point lie in the sweep's directory.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -75,9 +75,12 @@ class Finished:
     def of_model(self, model: str) -> Finished:
         """Return the same with the stages that a model was made from, where there are several of one name."""
         names = {f"{stage}-{model}" for stage in ("recognizer", *_EVALUATED_BY.values())}
+        return replace(self, stages={**self.stages, **self._behind(names)})
+
+    def _behind(self, names: Collection[str]) -> dict[str, Path]:
+        """Return the directories of stages of some names, and of what these were made from, by name."""
         behind = outputs_behind(self.all_stages, names)
-        own = {str(name_of(path.name)): path for path in self.all_stages if path in behind}
-        return replace(self, stages={**self.stages, **own})
+        return {str(name_of(path.name)): path for path in self.all_stages if path in behind}
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
@@ -186,7 +189,7 @@ class Finished:
         if not place.is_dir():
             return ModelSize(model)
         n_bytes = sum(path.stat().st_size for path in place.iterdir() if path.is_file())
-        behind = outputs_behind(self.all_stages, {f"recognizer-{model}"})
+        behind = self._behind({f"recognizer-{model}"}).values()
         return ModelSize(
             model,
             self._n_centers(place),
@@ -215,8 +218,7 @@ class Finished:
         """Return the utterances of the training data that a model has not learned from."""
         data = read_data(self.directory / MODELS / model)
         splits = ["train"] if data is None else list(data.trained_on)
-        behind = outputs_behind(self.all_stages, {f"recognizer-{model}"})
-        stages = {str(name_of(path.name)): path for path in self.all_stages if path in behind}
+        stages = self._behind({f"recognizer-{model}"})
         name = on_splits("fitting" if on_splits("fitting", splits) in stages else "usable", splits)
         ids = read_left_out(stages[name]) if name in stages else frozenset[str]()
         by_hand = tuple(name for split in splits for name in self._left_out_by_hand(split))
