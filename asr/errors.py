@@ -7,7 +7,7 @@ they find, so that a person can mend them together.
 from dataclasses import dataclass
 from typing import Literal
 
-from foundation.errors import AsrError
+from foundation.errors import AsrError, shown
 
 __all__ = [
     "AsrError",
@@ -54,6 +54,10 @@ class Problem:
     where: str
     what: str
     severity: Severity = "error"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "where", shown(self.where))
+        object.__setattr__(self, "what", shown(self.what))
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"

@@ -293,6 +293,11 @@ def _magnitude(frames: Singles) -> Singles:
 
 def check_samples(samples: Reals) -> None:
     """Raise FeatureError unless the array is one channel of finite floating-point samples."""
+    if not isinstance(samples, np.ndarray):
+        raise FeatureError(
+            f"samples: expected an array of floats in [-1, 1), got {type(samples).__name__}; "
+            "pass np.asarray(samples, dtype=np.float32)"
+        )
     if samples.ndim != 1:
         raise FeatureError(
             f"samples: expected ndim = 1, got shape {samples.shape}; mix the channels down first"

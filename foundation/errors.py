@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -74,6 +76,21 @@ def names_arguments(function: Callable[_P, _T]) -> Callable[_P, _T]:
         return function(*given, **named)
 
     return checked
+
+
+# Control characters, what ends lines, and bytes that are no UTF-8.
+_NOT_SHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def shown(text: str) -> str:
+    """Return a text in which characters that break a line, or that only a terminal obeys, are escaped.
+
+    >>> print(shown("a\\nb"))
+    a\\nb
+    """
+    with suppress(UnicodeError):  # what a locale that is not UTF-8 has taken apart
+        text = text.encode(errors="surrogateescape").decode(errors="surrogateescape")
+    return _NOT_SHOWN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def listed(names: Sequence[str], n: int = 10) -> str:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from asr.errors import CorpusError
 from asr.text.forms import NOT_WORDS
+from foundation.errors import shown
 
+_UNDECODED = re.compile("[\ud800-\udfff]")  # bytes of a name that are no UTF-8, as Python has them
 _TIMES = re.compile(r"-\d{7}-\d{7}(-\d+)?$")  # of a stretch, behind the id of its recording
 
 
@@ -120,6 +122,34 @@ def recording_names(utterances: Iterable[Utterance]) -> dict[Path, str]:
             found[u.audio_path] = u.utterance_id if name in taken else name
             taken.add(found[u.audio_path])
     return found
+
+
+def name_fault(u: Utterance) -> str | None:
+    """Return why the names of an utterance cannot stand in the lists of a training, a line each; else None.
+
+    >>> from pathlib import Path
+    >>> name_fault(Utterance("u", Path("/a\\tb.wav"), (), "anna"))
+    >>> print(name_fault(Utterance("u", Path("/a\\nb.wav"), (), "anna")))
+    the name "/a\\nb.wav" has a line break or another control character, expected none; rename it
+    """
+    path = str(u.audio_path)
+    if _UNDECODED.search(path):
+        return (
+            f'the name "{shown(path)}" is not UTF-8, expected names and words in UTF-8; rename it, or set '
+            "PYTHONUTF8=1 where the locale is not UTF-8"
+        )
+    if shown(path.replace("\t", " ")) != path.replace("\t", " "):
+        what = "has a line break or another control character, expected none; rename it"
+        return f'the name "{shown(path)}" {what}'
+    if path != path.rstrip() or path.endswith("|"):
+        return f'the name "{path}" ends with "{path[-1]}", which lists cannot hold; rename it'
+    for what, name in (("id", u.utterance_id), ("speaker", u.speaker)):
+        if shown(name) != name or len(name.split()) > 1 or name.startswith("\ufeff"):
+            return (
+                f'the {what} "{shown(name)}" has white space or characters that cannot be seen, expected '
+                "none; rename it"
+            )
+    return None
 
 
 def are_speakers_known(corpus: Corpus) -> bool:

@@ -96,7 +96,7 @@ def validate(
             rates.update(recording.sample_rates)
             seconds[name].update(recording.seconds)
         in_order = sorted(found, key=lambda pair: pair[0])
-        problems += _located(name, [*_name_problems(corpus), *(problem for _, problem in in_order)])
+        problems += _located(name, (problem for _, problem in in_order))
         heard = {word for other, each in corpora.items() if other != "test" for word in each.vocabulary}
         problems += _located(name, _word_problems(corpus, lexicon, heard, text))
     problems += [Problem(".", line, "note") for line in wording_notes(total(c for _, c in readings.values()))]
@@ -209,15 +209,6 @@ def _check_recording(utterances: Sequence[Utterance], lexicon: Lexicon | None) -
         seconds.append((name, len(samples) / sample_rate))
         problems += [(name, p) for p in _audio_problems(utterance, samples, sample_rate, lexicon)]
     return _Recording(tuple(problems), (sample_rate,), tuple(seconds))
-
-
-def _name_problems(corpus: Corpus) -> Iterator[Problem]:
-    """Yield the recordings whose names cannot be written into the files of a training."""
-    for path in sorted({u.audio_path for u in corpus}):
-        shown = str(path).encode(errors="backslashreplace").decode()
-        if shown != str(path):
-            what = f'the name "{shown}" is not UTF-8, expected names and words in UTF-8; rename it, or set'
-            yield Problem(".", f"{what} PYTHONUTF8=1 where the locale is not UTF-8")
 
 
 def _transcript_problems(utterance: Utterance) -> list[Problem]:

@@ -34,6 +34,10 @@ def to_ctm(
     intervals = list(intervals)
     if confidences is not None and len(confidences) != len(intervals):
         raise CorpusError(f"expected {len(intervals)} confidences, one per interval, got {len(confidences)}")
+    if utterance_id.startswith(";;"):
+        raise CorpusError(
+            f'CTM: "{utterance_id}" begins with ";;", which makes its lines remarks; rename the recording'
+        )
     lines = []
     for number, interval in enumerate(intervals):
         if not interval.label:
@@ -89,6 +93,10 @@ def to_stm(utterances: Iterable[Passage]) -> str:
     lines = []
     for each in utterances:
         name = each.recording or ""
+        if name.startswith(";;"):
+            raise CorpusError(
+                f'STM: "{name}" begins with ";;", which makes its lines remarks; rename the recording'
+            )
         if name.split() != [name]:
             raise CorpusError(
                 f'STM: expected recordings without white space in their names, got "{name}"; rename it'

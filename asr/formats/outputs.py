@@ -21,7 +21,7 @@ from asr.formats.mlf import to_mlf
 from asr.formats.nist import to_ctm
 from asr.formats.praat_elan import to_eaf, to_textgrid
 from asr.formats.transcripts import write_transcripts
-from foundation.errors import AsrError
+from foundation.errors import AsrError, shown
 
 if TYPE_CHECKING:  # the command line reads the names of the formats, and should not wait for the recogniser
     from asr.formats.aligned import AlignedUtterance
@@ -47,7 +47,7 @@ def _as_text(pairs: Decoded, prefix: Prefix) -> str:
     """Return a line for each recording; with ranks a line for each hypothesis."""
     lines = []
     for path, hypothesis in pairs:
-        before = f"{path}\t" if prefix.path else ""
+        before = f"{shown(str(path))}\t" if prefix.path else ""
         is_whole = hypothesis.complete or (hypothesis.rejected and not hypothesis.words)
         mark = "" if is_whole else "\t[incomplete]"
         if prefix.rank:
@@ -97,7 +97,9 @@ def _as_ctm(pairs: Decoded, prefix: Prefix) -> str:
 
 
 def _as_trn(pairs: Decoded, prefix: Prefix) -> str:
-    return "".join(f"{' '.join([*h.text, f'({name})'])}\n" for name, h in _named(pairs))
+    """Return lines ``words (id)``; parentheses in an id, as of "take (1).wav", become square ones."""
+    ids = str.maketrans("()", "[]")
+    return "".join(f"{' '.join([*h.text, f'({name.translate(ids)})'])}\n" for name, h in _named(pairs))
 
 
 def _as_srt(pairs: Decoded, prefix: Prefix) -> str:
