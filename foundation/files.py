@@ -234,7 +234,7 @@ def held(path: Path) -> Iterator[bool]:
         except OSError:
             is_left = False
         else:
-            is_left = os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
+            is_left = os.path.samestat(os.fstat(descriptor), os.stat(path))
         yield is_left
     finally:
         os.close(descriptor)
