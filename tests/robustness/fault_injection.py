@@ -138,6 +138,27 @@ class Child:
         return [Moment(*json.loads(line)) for line in self._seen]
 
 
+def is_killed(action: Callable[[], object], out: Path, at: int) -> bool:
+    """Do something in a forked child that is killed at a call that changes a directory, fsync among them.
+
+    Returns
+    -------
+    whether there was such a call: False, once the number is that of all of them
+    """
+    with tempfile.TemporaryFile() as seen:
+        hook = _Hook(out, Fault("kill", at, "any", "SIGKILL"), seen.fileno(), lambda event, path: event)
+        child = os.fork()
+        if not child:
+            try:
+                os.fsync = _Fsync(None, hook)
+                sys.addaudithook(hook)
+                action()
+            finally:
+                os._exit(0)
+        _, status = os.waitpid(child, 0)
+        return os.WIFSIGNALED(status)
+
+
 def _live(
     arguments: Sequence[str], fault: Fault | None, errors: int, hook: _Hook, *, counts_fsync: bool
 ) -> None:

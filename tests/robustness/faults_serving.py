@@ -494,12 +494,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run all faults, write the counts, and return 1 if anything went wrong."""
     options, started = parse(arguments), time.perf_counter()
     counts = {kind: Counts() for kind in KINDS}
-    wrong: list[str] = []
+    wrong, n_calls = list[str](), 0
     with tempfile.TemporaryDirectory(prefix="asr-faults-") as directory:
         for deed in DEEDS:
             if deed.name not in options.deeds:
                 continue
             trial = trial_of(deed, Path(directory, deed.name))
+            n_calls += len(trial.labels)
             for kind, faults_of in KINDS.items():
                 for fault in list(faults_of(trial))[:: options.every]:
                     is_kill = fault.what == "SIGKILL"
@@ -511,7 +512,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wrong += together(Path(directory), options.rounds)
     rows = {kind: found.row() for kind, found in counts.items()}
     print_table(("faults", *NAMES), [(kind, *(row[name] for name in NAMES)) for kind, row in rows.items()])
-    report = {"deeds": options.deeds, "rounds": options.rounds, **rows, "wrong": wrong}
+    report = {"deeds": options.deeds, "calls": n_calls, "rounds": options.rounds, **rows, "wrong": wrong}
     write_report(options.out, {**report, "seconds": round(time.perf_counter() - started, 1)})
     return 1 if wrong else 0
 
