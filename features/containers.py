@@ -100,8 +100,10 @@ class _File:
 
     def read(self, position: int, n_bytes: int) -> bytes:
         """Return bytes from a position on, fewer at the end."""
+        if position >= self.size:
+            return b""
         self._file.seek(position)
-        return self._file.read(max(min(n_bytes, self.size - position), 0))
+        return self._file.read(min(n_bytes, self.size - position))
 
     def step(self) -> None:
         """Count a step of a walk; AudioError of too many."""
@@ -157,7 +159,7 @@ def _walk(file: _File) -> Iterator[Span]:
                 file.path, "recordings one behind another", expected, "more", "cut it into files"
             )
         position = _after_tags(file, found.stop)
-        if file.size - position < found.slack and _reader_at(file, position) is None:
+        if 0 < file.size - position < found.slack and _reader_at(file, position) is None:
             position = file.size
         is_alone = n_found == 1 and position == file.size and (is_usual_mp3 if reader is _mp3 else is_usual)
         behind = file.after_zeros(found.stop) if found.reads_on else file.size

@@ -411,6 +411,13 @@ def test_a_walk_is_bounded_whatever_the_file_holds(put, monkeypatch, kind):
     assert n_bytes <= 3 * len(content) + 300 * n_reads + MOST_RECORDINGS * (1 << 17)
 
 
+@pytest.mark.parametrize("size", [(1 << 63) - 1, -1, -(1 << 63)])
+def test_chunks_larger_than_any_file(put, size):
+    whole = encoded("caf")
+    assert recordings_in(put(whole[:52], b"free", struct.pack(">q", size), whole[52:])) == (Span(),)
+    assert recordings_in(put(whole, b"free", struct.pack(">q", size))) == (Span(),)
+
+
 def test_more_than_anybody_records(put):
     with pytest.raises(
         AudioError, match=r"not a usual recording; expected at most \d+ chunks, .*; got more; conv"
