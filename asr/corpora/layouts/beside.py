@@ -7,6 +7,7 @@ folder than its recording, if no other recording has its name.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -34,6 +35,7 @@ from asr.formats.intervals import Passage, time_problem
 from asr.formats.nist import read_ctm, read_stm
 from asr.formats.praat_elan import Tier, read_elan, read_textgrid, text_of_tiers
 from asr.formats.tables import IdTable, lines_of, read_speakers, read_text, words_of
+from foundation.files import LONGEST_NAME
 
 TIER_READERS: Mapping[str, Callable[[str, str], list[Tier]]] = {
     ".textgrid": read_textgrid,
@@ -55,6 +57,21 @@ _TEXTS = (".txt", ".lab")
 _HTK_LABELS = re.compile(r"\s*\d+\s+\d+\s+\S+")
 _LISTS = (".stm", ".ctm")  # kinds that name their recordings
 _OVERLAP_S = 0.1  # by feel
+
+
+COMING = ".asr-take"
+
+
+def coming_text(recording: Path) -> Path:
+    """Return the hidden name under which a text lies while it and its recording are written or removed.
+
+    >>> coming_text(Path("takes/on-001.wav")).name
+    '.on-001.asr-take'
+    """
+    hidden = f".{recording.stem}{COMING}"
+    if len(os.fsencode(hidden)) > LONGEST_NAME:
+        hidden = f".{hashlib.sha256(os.fsencode(recording.stem)).hexdigest()}{COMING}"
+    return recording.with_name(hidden)
 
 
 @dataclass(frozen=True)
@@ -118,6 +135,10 @@ def scan(source: Path) -> Scan:
     for path in audio:
         key = id_of(path.with_suffix(""))
         some = of_recording.get(path, [])
+        if not some and coming_text(directory / path).is_file():
+            what = "is being written or removed by asr serve, and left out; if none runs, start it once"
+            problems.append(Problem(str(path), what, "note"))
+            continue
         hindrance = _hindrance(path, key, some, first.setdefault(key, path))
         if hindrance is not None:
             problems.append(Problem(str(path), hindrance))
