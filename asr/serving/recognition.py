@@ -9,9 +9,6 @@ threads write, open, read and remove the file.
 from __future__ import annotations
 
 import asyncio
-import atexit
-import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from io import FileIO
@@ -32,11 +29,12 @@ from asr.formats.praat_elan import to_textgrid
 from asr.recognizer import Recognizer
 from asr.serving import answers
 from asr.serving.limits import BAD, TOO_LARGE, TOO_SLOW, WRONG_KIND, Limits, Refusal, told
-from asr.serving.state import Server
+from asr.serving.state import UPLOADS, Server
 from decoder.decoder import Hypothesis
 from features.audio import AudioInfo, audio_info
 from features.ffmpeg import is_for_ffmpeg
 from foundation.errors import AsrError
+from foundation.files import TemporaryFolder
 
 TranscriptFormat = Literal["json", "ctm", "textgrid", "trn", "srt", "vtt"]
 AlignFormat = Literal["json", "ctm", "textgrid", "srt", "vtt"]
@@ -61,6 +59,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         (415, "no recording"),
         (422, "of no use"),
         (503, "busy"),
+        (507, "a disk that is full, or may not be written to"),
     )
 }
 
@@ -152,9 +151,9 @@ async def one_recording(request: Request, server: Server) -> AsyncIterator[tuple
 async def uploaded(request: Request, limits: Limits) -> AsyncIterator[Path]:
     """Receive the body of a request in a file of its own, which is gone when the context is left."""
     _check_promise(request, limits)
-    folder = Path(tempfile.mkdtemp(prefix="asr-upload-"))
+    folder = TemporaryFolder(UPLOADS)
     try:
-        path = folder / "recording"
+        path = folder.path / "recording"
         try:
             async with asyncio.timeout(limits.arrival_s):
                 await _receive(request, path, limits)
@@ -166,13 +165,7 @@ async def uploaded(request: Request, limits: Limits) -> AsyncIterator[Path]:
             raise Refusal("the client went away before the recording had arrived", BAD) from None
         yield path
     finally:
-        await asyncio.to_thread(_remove, folder)
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():  # on Windows, while a thread that nobody waits for any more reads it
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        await asyncio.to_thread(folder.remove)
 
 
 def _check_promise(request: Request, limits: Limits) -> None:

@@ -115,7 +115,7 @@ def test_without_a_model_there_is_nothing_to_ask(start: Any, spoken: Path) -> No
 def test_a_recording_that_is_still_read_goes_with_the_server_on_windows(
     start: Any, spoken: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("asr.serving.recognition.shutil.rmtree", lambda folder, ignore_errors: None)
+    monkeypatch.setattr("foundation.files.shutil.rmtree", lambda folder, ignore_errors: None)
     later: list[Path] = []
     monkeypatch.setattr("atexit.register", lambda remove, folder, ignore_errors: later.append(folder))
     monkeypatch.setattr(Recognizer, "transcribe", lambda recognizer, path: time.sleep(0.5))
@@ -267,10 +267,10 @@ def test_the_loop_of_events_opens_no_recording(
     seen("asr.serving.recognition", "is_for_ffmpeg")
     seen("asr.serving.recognition", "audio_info")
     seen("asr.serving.recognition", "_write")
-    seen("asr.serving.recognition", "_remove")
+    seen("foundation.files.TemporaryFolder", "remove")
     seen("soundfile", "SoundFile")
     started.ask("POST", path, spoken.read_bytes())
-    assert threads.keys() == {"is_for_ffmpeg", "audio_info", "_write", "_remove", "SoundFile"}
+    assert threads.keys() == {"is_for_ffmpeg", "audio_info", "_write", "remove", "SoundFile"}
     assert all(
         name.startswith(("asr-serving", "asyncio_")) for names in threads.values() for name in names
     ), threads
