@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from asr.corpora.layouts.recordings import (
     folder_speaker,
     id_of,
     is_audio,
+    is_file,
     name_without_spaces,
     recordings,
     visible_files,
@@ -123,9 +125,7 @@ def scan(source: Path) -> Scan:
     names = _transcripts(directory, files) if source.is_dir() else [Path(source.name)]
     transcripts = with_tiers_as_speakers([read_transcript(directory, path, wanted) for path in names])
     problems += [problem for transcript in transcripts for problem in transcript.problems]
-    what = "a link to a folder (not followed) or to nothing, expected what it stands for; move that here"
-    links = (p for p in files if (directory / p).is_symlink() and not (directory / p).is_file())
-    problems += [Problem(str(link), what) for link in links]
+    problems += _unreadable(directory, files)
     folders = {p.with_suffix(""): p for p in files if is_audio(p) and (directory / p).is_dir()}
     of_recording, missing = _by_recording(transcripts, audio, folders)
     if source.is_file():
@@ -145,9 +145,37 @@ def scan(source: Path) -> Scan:
         elif some[0].passages is not None:
             said = _utterances(absolute(directory / path), path, key, some[0].passages)
             said, more = _with_speakers(said, path, key, speakers)
-            utterances, problems = utterances + said, problems + more
+            utterances += said
+            problems += more
     kinds = sorted({t.path.suffix.lower() for some in of_recording.values() for t in some})
     return Scan({WHOLE: utterances}, [*problems, *missing], tuple(kinds))
+
+
+def _unreadable(directory: Path, files: Iterable[Path]) -> Iterator[Problem]:
+    """Yield a problem of all that is no file, and of folders that cannot be read."""
+    for path in files:
+        place = directory / path
+        try:
+            kind = os.lstat(place).st_mode
+        except FileNotFoundError:  # gone since the folder was listed
+            continue
+        if stat.S_ISREG(kind):
+            continue
+        if stat.S_ISDIR(kind):
+            if not os.access(place, os.R_OK | os.X_OK):
+                what = (
+                    "cannot be read, expected a folder of recordings; change its permissions or move it away"
+                )
+                yield Problem(str(path), what)
+        elif not stat.S_ISLNK(kind):
+            what = "a pipe, socket or device, expected a file; remove it or move it away"
+            is_meant = is_audio(path) or is_transcript(path) or path.name.lower() in _OTHER_TEXTS
+            yield Problem(str(path), what, "error" if is_meant else "warning")
+        elif not is_file(place):
+            what = (
+                "a link to a folder (not followed) or to nothing, expected what it stands for; move that here"
+            )
+            yield Problem(str(path), what)
 
 
 def _table_of_speakers(directory: Path) -> tuple[IdTable | None, list[Problem]]:
