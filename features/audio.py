@@ -37,7 +37,7 @@ from features.samples import (
 )
 from foundation.arrays import Singles
 from foundation.errors import AsrError
-from foundation.files import check_regular
+from foundation.files import as_path, check_regular
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ class AudioInfo:
 
 def audio_info(path: str | os.PathLike[str]) -> AudioInfo:
     """Return rate, channels and duration from the header alone; AudioError if the file cannot be used."""
-    path = Path(path)
+    path = as_path(path, AudioError)
     with _open(path) as file:
         return AudioInfo(file.samplerate, file.channels, _n_samples(path, file) / file.samplerate)
 
@@ -117,7 +117,7 @@ def audio_blocks(
     end_s: float | None = None,
 ) -> Iterator[Singles]:
     """Yield the samples of `read_audio`, which has the same parameters, in blocks of some seconds."""
-    path = Path(path)
+    path = as_path(path, AudioError)
     if sample_rate is not None and not is_usual_rate(sample_rate):
         raise AudioError(_line(path, "sample rate", _RATES, f"{sample_rate:g}", "ask for another"))
     with _open(path) as file:

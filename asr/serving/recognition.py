@@ -243,7 +243,7 @@ def _transcribed(recognizer: Recognizer, path: Path) -> Hypothesis:
 
 def _aligned(recognizer: Recognizer, path: Path, text: str, name: str) -> AlignedUtterance:
     try:
-        words = recognizer.read(text)
+        words = recognizer.read(text, path)
         if not words:
             raise Refusal("empty transcript, expected the words spoken; give them", BAD)
         found = recognizer.align_with_confidences(recognizer.frames(path), [word.word for word in words])
