@@ -461,17 +461,20 @@ def _is_same_model(one: Path, other: Path) -> bool:
 def _publish(source: Path, target: Path, data: DataRecord) -> None:
     """Put a copy of a finished recogniser in its place, with what it was made from, whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
+    partial, earlier = (target.with_name(f".{target.name}{end}.partial") for end in ("", ".earlier"))
+    for left in (partial, earlier):
+        shutil.rmtree(left, ignore_errors=True)
     try:
         shutil.copytree(source, partial)
         write_data(data, partial)
         if _is_same_model(source, target):
             copy_chosen(target, partial)
-        shutil.rmtree(target, ignore_errors=True)
+        if target.exists():  # removed in place, it would be half a model for a while
+            put_in_place(target, earlier)
         put_in_place(partial, target)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        for left in (partial, earlier):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def experiment_of(

@@ -50,8 +50,10 @@ def code_of(number: int) -> int:
 
 def complain(text: str) -> None:
     """Write a line on standard error, with the program's name before it, if somebody is there to read it."""
+    from foundation.errors import shown
+
     with suppress(OSError):  # the terminal of a run that is hung up is gone
-        print(f"asr: {text}", file=sys.stderr, flush=True)
+        print(f"asr: {shown(text)}", file=sys.stderr, flush=True)
 
 
 def line_of(number: int) -> str:

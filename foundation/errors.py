@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TextIO, TypeVar
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -35,6 +37,27 @@ def shortened(line: str) -> str:
     if len(line) <= _LONGEST_LINE:
         return line
     return f"{line[: _LONGEST_LINE - _LONGEST_END - 3]} … {line[-_LONGEST_END:]}"
+
+
+# What a terminal, an editor or a browser would obey: control characters but for tabs and ends of lines, marks
+# that turn the direction of all that follows, separators of lines, bytes that are no text.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def shown(text: str, stream: TextIO | None = None) -> str:
+    r"""Return a text as people may see it: characters that would be obeyed in place of shown are escaped.
+
+    Names and words come from files that anybody may have made. JSON stays JSON, for it has the same escapes.
+    What goes to a stream is changed if that is a terminal: a pipe or a file gets words and names as they are.
+
+    >>> print(shown("a\x1b[2Jb\u202ec"), shown("žluťoučký kůň"))
+    a\u001b[2Jb\u202ec žluťoučký kůň
+    """
+    if stream is not None and not stream.isatty():
+        return text
+    with suppress(UnicodeEncodeError):  # names in UTF-8 are read as bytes where the locale is another
+        text = text.encode(errors="surrogateescape").decode(errors="surrogateescape")
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def did_you_mean(names: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from foundation.errors import did_you_mean, suggestion
+from foundation.errors import did_you_mean, shown, suggestion
 
 BAD_USAGE = 2
 Keys: TypeAlias = Mapping[str, str]  # of a JSON object, and what they hold
@@ -47,7 +47,7 @@ class VerbParser(argparse.ArgumentParser):
         example = f"; for example: {self.example}" if self.example else ""
         where = f"{self.verb}: " if self.verb else ""
         said = f"asr: {where}{message}{self._hint(message)}{example}; more: {self.prog} --help"
-        print(said, file=sys.stderr)
+        print(shown(said), file=sys.stderr)
         sys.exit(BAD_USAGE)
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:

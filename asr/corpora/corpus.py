@@ -103,10 +103,13 @@ def _raise_errors(path: str | Path, problems: Sequence[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         raise CorpusError(problem_report(path, errors))
-    named = first_of_each_kind(problems, _MAX_OF_A_KIND)
+    kept = first_of_each_kind(problems, _MAX_OF_A_KIND)
+    named, others = kept[:_MAX_LISTED], kept[_MAX_LISTED:]
     for problem, n_more in named:
         more = f" (and {n_more} more of this kind, see: asr validate {path})" if n_more else ""
         logger.warning("%s: %s%s", path, problem, more)
+    if others:
+        logger.warning("%s: and %d more of other kinds, see: asr validate %s", path, len(others), path)
     known = {problem for problem, _ in named}
     for problem in problems:
         if problem not in known:

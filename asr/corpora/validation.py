@@ -7,6 +7,7 @@ as a whole; train before dev before test. It depends on no locale, no file syste
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -218,6 +219,18 @@ def _name_problems(corpus: Corpus) -> Iterator[Problem]:
         if shown != str(path):
             what = f'the name "{shown}" is not UTF-8, expected names and words in UTF-8; rename it, or set'
             yield Problem(".", f"{what} PYTHONUTF8=1 where the locale is not UTF-8")
+    first: dict[str, str] = {}
+    alike = [
+        (first[form], u.utterance_id)
+        for u in corpus
+        if (form := unicodedata.normalize("NFC", u.utterance_id).casefold()) in first
+        or first.setdefault(form, u.utterance_id) != u.utterance_id
+    ]
+    if alike:
+        one, other = alike[0]
+        what = f"{len(alike)} id(s) differ from others in capitals or in how accents are written alone, as"
+        cure = "macOS and Windows take such names for one; rename one if the files are to be copied there"
+        yield Problem(".", f'{what} "{other}" from "{one}"; {cure}', "note")
 
 
 def _transcript_problems(utterance: Utterance) -> list[Problem]:

@@ -138,6 +138,7 @@ class Studio(BaseModel):
     folder: str
     prompts: list[str]
     takes: list[TakeAnswer]
+    aside: list[str] = Field([], description="what lies in the folder and is no take, and why")
     lacking: list[str]
     n_lacking: int = Field(0, description="how many recordings are lacking before a training")
     heard: list[HeardTake] = []
@@ -149,7 +150,7 @@ class Studio(BaseModel):
 class Prompts(BaseModel):
     """Prompts in order."""
 
-    prompts: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=MOST_PROMPTS)]
+    prompts: Annotated[list[str], Field(max_length=MOST_PROMPTS)]
 
 
 class TrainingAnswer(BaseModel):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,8 +23,11 @@ from asr.serving.limits import BAD, CONFLICT, TOO_SLOW, Limits, Places, Refusal
 from asr.serving.takes import Takes
 from asr.serving.training import Training
 from asr.spotting.rejection import COMMAND_RULE
+from foundation.files import sweep_temporary
 
 Result = TypeVar("Result")
+UPLOADS = "asr-upload-"  # the names of temporary folders begin so
+logger = logging.getLogger(__name__)
 
 
 class Served:
@@ -120,6 +125,14 @@ class Server:
     async def _load(self) -> None:
         await self.workers.run(self.served.load)
 
+    def _tidy(self) -> None:
+        """Finish or remove what killed servers have left; what cannot be tidied hinders nobody."""
+        for tidy in (self.takes.finish, partial(sweep_temporary, UPLOADS)):
+            try:
+                tidy()
+            except OSError as error:
+                logger.warning("left by an earlier server: %s", error)
+
     @property
     def place(self) -> str:
         """The experiment, as one writes it where the server was started; elsewhere its name alone."""
@@ -158,7 +171,8 @@ class Server:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Serve; at the end leave nothing running."""
+        """Serve, once what killed servers have left is out of the way; at the end leave nothing running."""
+        await asyncio.to_thread(self._tidy)
         try:
             yield
         finally:

@@ -156,6 +156,14 @@ def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
     assert line.encode().isascii()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names that differ in capitals alone")
+def test_names_that_other_systems_take_for_one_are_a_note(tmp_path: Path) -> None:
+    write_folder(tmp_path, GOOD | {"s0/U0": "ONE", "s1/\u00e9": "ONE", "s1/e\u0301": "ONE"})
+    (note,) = [line for line in notes_of(tmp_path) if "macOS" in line]
+    assert '2 id(s) differ from others in capitals or in how accents are written alone, as "s0-u0"' in note
+    assert lines_of(tmp_path) == []
+
+
 def test_long_silence_is_a_warning(tmp_path: Path) -> None:
     write_folder(tmp_path, GOOD)
     write_wav(tmp_path / "s1/u1.wav", 31)
