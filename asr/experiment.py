@@ -464,10 +464,10 @@ def _publish(source: Path, target: Path, data: DataRecord) -> None:
     Who decodes with the model meanwhile finds the one of before or this one, never half of one.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial, before = (target.with_name(f".{target.name}.{what}partial") for what in ("", "before."))
-    if before.is_dir() and not target.exists():  # a run was killed between the two renames below
-        put_in_place(before, target)
-    for left in (partial, before):
+    partial, earlier = (target.with_name(f".{target.name}{end}.partial") for end in ("", ".earlier"))
+    if earlier.is_dir() and not target.exists():  # a run was killed between the two renames below
+        put_in_place(earlier, target)
+    for left in (partial, earlier):
         shutil.rmtree(left, ignore_errors=True)
     try:
         shutil.copytree(source, partial)
@@ -476,10 +476,10 @@ def _publish(source: Path, target: Path, data: DataRecord) -> None:
             copy_chosen(target, partial)
         if target.is_dir() and directory_digest(partial) == directory_digest(target):
             return  # nobody who reads it is disturbed
-        if target.exists():
-            put_in_place(target, before)
+        if target.exists():  # removed in place, it would be half a model for a while
+            put_in_place(target, earlier)
         put_in_place(partial, target)
-        shutil.rmtree(before, ignore_errors=True)
+        shutil.rmtree(earlier, ignore_errors=True)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

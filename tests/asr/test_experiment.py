@@ -624,7 +624,7 @@ class TestPortable:
         shutil.copytree(trained, tmp_path / "exp")
         models = tmp_path / "exp/models"
         (models / "gmm2/keywords.json").write_text("{}")  # chosen since
-        (models / "gmm2").rename(models / ".gmm2.before.partial")
+        (models / "gmm2").rename(models / ".gmm2.earlier.partial")
         train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2"], settings=settings)
         assert os.listdir(models) == ["gmm2"]
         assert (models / "gmm2/keywords.json").is_file()
