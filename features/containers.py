@@ -133,6 +133,9 @@ class _File:
         return self.size
 
 
+_Reader = Callable[[_File, int], _Found]
+
+
 def _walk(file: _File) -> Iterator[Span]:
     """Yield the recordings of a file one behind another."""
     position, n_found = _after_tags(file, 0), 0
@@ -171,13 +174,17 @@ def _walk(file: _File) -> Iterator[Span]:
         yield Span()
 
 
-def _reader_at(file: _File, position: int) -> Callable[[_File, int], _Found] | None:
+def _reader_at(file: _File, position: int) -> _Reader | None:
     """Return the reader of the recording that begins at a position, None if none is known."""
     head = file.read(position, _HEAD)
-    for begins, reader in _BEGINNINGS:
-        if begins.match(head):
-            return reader
+    if reader := _container_reader(head):
+        return reader
     return _mp3 if _Frames(head, position, is_last=True).at(position) is not None else None
+
+
+def _container_reader(head: bytes) -> _Reader | None:
+    """Return the reader of a container, by its first bytes, None if they are of none."""
+    return next((reader for begins, reader in _BEGINNINGS if begins.match(head)), None)
 
 
 # Tags and padding, which may stand before, between and behind recordings
@@ -341,7 +348,7 @@ def _after_chunks(file: _File, chunk: _Chunk, family: _Family) -> int:
                 break
         else:
             return min(end, file.size)
-        if family.is_audio(following) or _reader_at(file, position) is not None:
+        if family.is_audio(following) or _container_reader(file.read(position, _HEAD)):
             return position
         chunk = following
 
@@ -664,7 +671,7 @@ def _streams(file: _File, start: int) -> tuple[list[_Stream], int, bool]:
                 position = stop
         elif (after := _after_tags(file, position)) > position:
             position, is_behind_tag = after, True
-        elif any(begins.match(file.read(position, _HEAD)) for begins, _ in _BEGINNINGS):
+        elif _container_reader(file.read(position, _HEAD)):
             break
         else:
             file.step()
@@ -707,7 +714,7 @@ def _without_last_frames(streams: list[_Stream]) -> list[_Stream]:
     return found
 
 
-_BEGINNINGS: tuple[tuple[re.Pattern[bytes], Callable[[_File, int], _Found]], ...] = tuple(
+_BEGINNINGS: tuple[tuple[re.Pattern[bytes], _Reader], ...] = tuple(
     (re.compile(mark, re.DOTALL), reader)
     for mark, reader in (
         (rb"(RIFF|RF64)....WAVE", _wav),
@@ -720,6 +727,66 @@ _BEGINNINGS: tuple[tuple[re.Pattern[bytes], Callable[[_File, int], _Found]], ...
         (rb"OggS", _ogg),
     )
 )
+
+
+# What ffmpeg decodes: it hears the first of several, too
+
+_ISO_BOX = struct.Struct(">I4s")
+_MOST_BOXES = 100_000  # of a fragmented file; by feel: ten hours have some ten thousand
+_MARKS_FOR_FFMPEG = {
+    b"\x1a\x45\xdf\xa3": re.compile(
+        rb"\x1a\x45\xdf\xa3((?!\x1a\x45\xdf\xa3).){0,60}?\x42\x82.(webm|matroska)", re.DOTALL
+    ),
+    b"\x30\x26\xb2\x75": re.compile(rb"\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c"),
+    b"#!AM": re.compile(rb"#!AMR(-WB)?\n"),
+    b"RIFF": re.compile(rb"RIFF....AVI ", re.DOTALL),
+}
+
+
+def check_one_for_ffmpeg(path: Path) -> None:
+    """Raise AudioError of an MP4, Matroska, ASF, AMR or AVI file behind which another one lies."""
+    with path.open("rb") as opened:
+        file = _File(path, opened)
+        head = file.read(0, _HEAD)
+        mark = _MARKS_FOR_FFMPEG.get(head[:4])
+        if head[4:8] == b"ftyp":
+            place = _second_movie(file)
+        elif mark is not None:
+            place = _second(file, head[:4], mark)
+        else:
+            return
+    if place < file.size:
+        cure = "cut it there, or join them with `ffmpeg -f concat`"
+        raise AudioError.of(path, "two recordings in one file", "one", f"another from byte {place} on", cure)
+
+
+def _second_movie(file: _File) -> int:
+    """Return where a second MP4 begins behind the first, or the end of the file."""
+    position = 0
+    for n in range(_MOST_BOXES):
+        header = file.read(position, 16)
+        if len(header) < _ISO_BOX.size:
+            return file.size
+        size, name = _ISO_BOX.unpack(header[: _ISO_BOX.size])
+        if name == b"ftyp" and n:
+            return position
+        size = int.from_bytes(header[8:], "big") if size == 1 else size
+        if size < _ISO_BOX.size:
+            return file.size  # up to the end, or damaged
+        position += size
+    raise AudioError.of(
+        file.path, "not a usual recording", f"at most {_MOST_BOXES} boxes", "more", "convert it"
+    )
+
+
+def _second(file: _File, first: bytes, mark: re.Pattern[bytes]) -> int:
+    """Return where a mark is found again behind the beginning of the file, or its end."""
+    place = 0
+    while (place := file.find((first,), place + 1)) < file.size:
+        if mark.match(file.read(place, 2 * _HEAD)):
+            return place
+        file.step()
+    return file.size
 
 
 class Pieces(io.RawIOBase):
