@@ -231,9 +231,11 @@ class _Training:
 
     def features(self, split: str, warp: float = 1.0) -> Step:
         """Cepstra of one split, their frequencies warped beyond what the front end does."""
+        label = split if warp == 1.0 else f"{split}-warp-{warp:g}"
+        if f"features-{label}" in self.steps:  # it is asked for thousands of times, and has all recordings
+            return self.steps[f"features-{label}"]
         front_end = self.config.front_end.front_end()
         front_end = replace(front_end, mfcc=replace(front_end.mfcc, warp=front_end.mfcc.warp * warp))
-        label = split if warp == 1.0 else f"{split}-warp-{warp:g}"
         return self.add(
             Step(
                 f"features-{label}",

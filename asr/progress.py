@@ -24,6 +24,8 @@ from typing import Any, Protocol, TextIO, TypeVar
 
 from tqdm import tqdm
 
+from foundation.errors import shown
+
 logger = logging.getLogger(__name__)
 
 Item = TypeVar("Item")
@@ -60,7 +62,7 @@ def progress_bar(items: Iterable[Item], total: int, label: str) -> Iterator[Item
 def step_bar(label: str, total: int) -> AbstractContextManager[Steps]:
     """Return a bar that is moved by hand: ``bar.update()``, ``bar.set_postfix_str(…)``."""
     if _has_watcher() and not _wholes:
-        bar: AbstractContextManager[Any] = tqdm(desc=label, total=total, leave=False)
+        bar: AbstractContextManager[Any] = tqdm(desc=shown(label), total=total, leave=False)
         return bar
     return _counted(_Count(label, total))
 
@@ -295,7 +297,7 @@ def _drawn(work: Whole) -> Iterator[None]:
             while True:
                 bar.n = 100 * work.share()
                 # The end of the line is cut where a terminal is narrow.
-                bar.set_description_str(f"{about(work.rest_s())} to go: {work.says}")
+                bar.set_description_str(f"{about(work.rest_s())} to go: {shown(work.says)}")
                 if stopped.wait(_REFRESHED_S):
                     return
 
@@ -360,11 +362,15 @@ class _TerminalHandler(logging.Handler):
         if sys.stderr is None:  # of a program without a terminal that calls us
             return
         with suppress(OSError):  # the terminal is gone, or the disk of a file full
-            tqdm.write(self.format(record), file=sys.stderr)
+            tqdm.write(shown(self.format(record)), file=sys.stderr)
 
 
 class _FileHandler(logging.FileHandler):
     """A log file that ignores a full disk, which the writers of results report in one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a message as it may be shown: logs are read at terminals."""
+        return shown(super().format(record))
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Do nothing."""
@@ -474,11 +480,12 @@ def coloured(text: str, colour: str, stream: TextIO) -> str:
 
 def with_severity(line: str, stream: TextIO) -> str:
     """Return a line ``error: …``, ``warning: …`` or ``ok: …`` with its first word coloured."""
-    return _SEVERITY.sub(lambda m: coloured(m[1], _OF_SEVERITY[m[1]], stream), line)
+    return _SEVERITY.sub(lambda m: coloured(m[1], _OF_SEVERITY[m[1]], stream), shown(line, stream))
 
 
 def coloured_difference(line: str, low: float, high: float, stream: TextIO) -> str:
     """Return a line on a difference, green if its interval is above zero, red if it is below."""
+    line = shown(line, stream)
     if low <= 0 <= high:
         return line
     return coloured(line, "green" if low > 0 else "red", stream)

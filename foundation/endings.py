@@ -70,14 +70,12 @@ def hold_standard_streams() -> None:
 
 def complain(text: str) -> None:
     """Write a line on standard error, with the program's name before it, if somebody is there to read it."""
-    from foundation.errors import shown
+    from foundation.errors import in_a_line, shown
 
     for word in sys.argv[1:]:  # an argument with a line break shall not make two lines
-        if word != shown(word):
-            text = text.replace(word, shown(word))
-    lines = [shown(line) for line in text.split("\n")]
+        text = text.replace(word, in_a_line(word)) if "\n" in word else text
     with suppress(OSError):  # the terminal of a run that is hung up is gone
-        print("asr:", "\n".join(lines), file=sys.stderr, flush=True)
+        print(f"asr: {shown(text)}", file=sys.stderr, flush=True)
 
 
 def line_of(number: int) -> str:

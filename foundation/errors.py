@@ -8,14 +8,65 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TextIO, TypeVar
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
+_LONGEST_NAME = 200  # characters; longer ones take long to be compared, and are no slips of the keyboard
+_LONGEST_LINE, _LONGEST_END = 1000, 300  # characters; by feel
+
+
 class AsrError(Exception):
-    """An error in what the user gave; its one line says what is wrong, what was expected and what to do."""
+    """An error in what the user gave; its one line says what is wrong, what was expected and what to do.
+
+    Of a line that shows a word of a million letters, the beginning and the end are left.
+
+    >>> len(str(AsrError("x" * 10**6)))
+    1000
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if len(text) <= _LONGEST_LINE else "\n".join(map(shortened, text.split("\n")))
+
+
+def shortened(line: str) -> str:
+    """Return a line as it is shown: the middle of one that is too long is left out."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE - _LONGEST_END - 3]} … {line[-_LONGEST_END:]}"
+
+
+# What a terminal, an editor or a browser would obey: control characters but for tabs and ends of lines, marks
+# that turn the direction of all that follows, separators of lines, bytes that are no text.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def shown(text: str, stream: TextIO | None = None) -> str:
+    r"""Return a text as people may see it: characters that would be obeyed in place of shown are escaped.
+
+    Names and words come from files that anybody may have made. JSON stays JSON, for it has the same escapes.
+    What goes to a stream is changed if that is a terminal: a pipe or a file gets words and names as they are.
+
+    >>> print(shown("a\x1b[2Jb\u202ec"), shown("žluťoučký kůň"))
+    a\u001b[2Jb\u202ec žluťoučký kůň
+    """
+    if stream is not None and not stream.isatty():
+        return text
+    with suppress(UnicodeEncodeError):  # names in UTF-8 are read as bytes where the locale is another
+        text = text.encode(errors="surrogateescape").decode(errors="surrogateescape")
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def in_a_line(name: str) -> str:
+    """Return a name as people may see it, and on one line, if it has line breaks or tabs.
+
+    >>> print(in_a_line("a\\nb\\t\\x1bc"))
+    a\\nb\\t\\u001bc
+    """
+    return shown(name).replace("\n", r"\n").replace("\t", r"\t")
 
 
 def did_you_mean(names: Iterable[str]) -> str:
@@ -38,6 +89,9 @@ def near(name: str, known: Iterable[str], n: int = 1) -> list[str]:
     for each in known:
         folded.setdefault(each.casefold(), []).append(each)
     wanted = str(name).casefold()  # a damaged file has anything in the place of a name
+    if len(wanted) > _LONGEST_NAME and wanted not in folded:
+        return []
+    folded = {key: names for key, names in folded.items() if len(key) <= _LONGEST_NAME or key == wanted}
     found = [wanted] if wanted in folded else get_close_matches(wanted, folded, n)
     return [each for key in found for each in folded[key]][:n]
 
@@ -76,21 +130,6 @@ def names_arguments(function: Callable[_P, _T]) -> Callable[_P, _T]:
         return function(*given, **named)
 
     return checked
-
-
-# Control characters, what ends lines, and bytes that are no UTF-8.
-_NOT_SHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
-def shown(text: str) -> str:
-    """Return a text in which characters that break a line, or that only a terminal obeys, are escaped.
-
-    >>> print(shown("a\\nb"))
-    a\\nb
-    """
-    with suppress(UnicodeError):  # what a locale that is not UTF-8 has taken apart
-        text = text.encode(errors="surrogateescape").decode(errors="surrogateescape")
-    return _NOT_SHOWN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def listed(names: Sequence[str], n: int = 10) -> str:

@@ -5,19 +5,26 @@ A pipe or a device may never end; a file half written would be taken for a whole
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
+import glob
 import gzip
 import hashlib
 import io
 import os
+import re
 import secrets
+import shutil
 import stat
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from foundation.errors import AsrError
 
 try:
     import fcntl
@@ -31,6 +38,20 @@ _KINDS = {
     stat.S_IFCHR: "a device, not a file",
     stat.S_IFBLK: "a device, not a file",
 }
+
+
+def as_path(value: object, error: type[AsrError]) -> Path:
+    """Return the path that a caller gives; the error if it is none, such as a list or None.
+
+    >>> as_path("a/b", AsrError).name
+    'b'
+    """
+    try:
+        return Path(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise error(
+            f"expected the path of a file or directory, got a {type(value).__name__}; give one"
+        ) from None
 
 
 def content_of(path: str | os.PathLike[str]) -> bytes:
@@ -105,6 +126,40 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
+@contextmanager
+def files_together(
+    first: str | os.PathLike[str], *others: str | os.PathLike[str], gone: Iterable[Path] = ()
+) -> Iterator[tuple[BinaryIO, ...]]:
+    """Yield files that belong together, as `whole_file` does: readers find the others by the first.
+
+    When all are whole, the first one that was there before goes, then the others change, then the new first
+    one comes. So whenever that is broken off, there is no first one, and never a mixture of old and new.
+
+    Parameters
+    ----------
+    first, others : the files
+    gone : files that only belonged to what was there before
+    """
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(whole_file(path)) for path in (first, *others)]
+        yield tuple(files)
+        for path, file in zip((first, *others), files, strict=True):
+            if is_replaced(Path(path)):  # a full disk is noticed before anything goes
+                file.flush()
+                os.fsync(file.fileno())
+        if others and is_replaced(Path(first)):
+            Path(os.path.realpath(first)).unlink(missing_ok=True)
+        for path in gone:
+            path.unlink(missing_ok=True)
+
+
+def write_together(contents: Mapping[Path, bytes], gone: Iterable[Path] = ()) -> None:
+    """Write files as `files_together` does, the first one first."""
+    with files_together(*contents, gone=gone) as files:
+        for file, content in zip(files, contents.values(), strict=True):
+            file.write(content)
+
+
 def is_replaced(path: Path) -> bool:
     """Return whether a new file takes the place of what is at a path: of a file, or of nothing."""
     return _gives_way(path, _status(path))
@@ -156,40 +211,83 @@ def _new_partial(target: Path) -> tuple[Path, BinaryIO]:
     """
     partial = target.with_name(partial_name(target.name))
     while _is_abandoned(partial):
-        with contextlib.suppress(FileExistsError):
-            file = open(partial, "xb")  # noqa: SIM115  # the caller closes it
-            if _is_locked_as(file, partial):
-                return partial, file
-            file.close()
+        if (file := locked_file(partial)) is not None:
+            return partial, file
     partial = target.with_name(partial_name(f"{target.name}.{secrets.token_hex(8)}"))
     return partial, open(partial, "xb")
+
+
+def locked_file(path: Path) -> BinaryIO | None:
+    """Return a new file, locked for as long as it is open; None if there is one already.
+
+    None is returned, too, if somebody who takes it for left by a killed run came between.
+    """
+    try:
+        file = open(path, "xb")  # noqa: SIM115  # the caller closes it
+    except FileExistsError:
+        return None
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    if _is_at(file, path):
+        return file
+    file.close()
+    return None
+
+
+def sweep_partials(folder: Path, names: re.Pattern[str]) -> None:
+    """Remove from a folder what killed runs have left of files that have some names.
+
+    What is still being written stays; so does what has another name, or is no regular file.
+    """
+    for partial in sorted(folder.glob(".*.partial")):
+        of = _PARTIAL.fullmatch(partial.name)
+        if of and names.fullmatch(of[1]) and not partial.is_symlink():
+            _is_abandoned(partial)
+
+
+_PARTIAL = re.compile(r"\.(.+?)(?:\.[0-9a-f]{16})?\.partial", re.DOTALL)
 
 
 def _is_abandoned(partial: Path) -> bool:
     """Return whether a name is free, once what a killed run has left there, or a link, is removed."""
     try:
-        kind = os.lstat(partial).st_mode
-        if stat.S_ISLNK(kind) or (fcntl is None and stat.S_ISREG(kind)):
+        if partial.is_symlink():
             partial.unlink()
             return True
-        if not stat.S_ISREG(kind):
+        if not stat.S_ISREG(os.lstat(partial).st_mode):
             return False
-        with open(partial, "rb") as left:
-            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(left, partial):
+        with held(partial) as is_left:
+            if is_left:
                 partial.unlink()
-        return True
+        return is_left
     except FileNotFoundError:
         return True
-    except OSError:  # somebody writes it; or it is none of ours
+    except OSError:  # it is none of ours
         return False
 
 
-def _is_locked_as(file: BinaryIO, partial: Path) -> bool:
-    """Lock a new file; return whether it is still there, for who came between has removed it."""
-    if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX)
-    return _is_at(file, partial)
+@contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Hold what may be left by a killed run, a file or a folder; yield False while somebody else holds it.
+
+    Raises
+    ------
+    OSError : it is not there, or cannot be opened
+    """
+    if fcntl is None:  # Windows neither removes nor renames what is open
+        yield True
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            is_left = False
+        else:
+            is_left = os.path.samestat(os.fstat(descriptor), os.stat(path))
+        yield is_left
+    finally:
+        os.close(descriptor)
 
 
 def _is_at(file: BinaryIO, path: Path) -> bool:
@@ -197,6 +295,51 @@ def _is_at(file: BinaryIO, path: Path) -> bool:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
         return False
+
+
+class TemporaryFolder:
+    """A new temporary folder, held until it is removed; of a killed run, `sweep_temporary` removes it.
+
+    Parameters
+    ----------
+    prefix : of its name
+
+    Attributes
+    ----------
+    path : where it lies
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._held = contextlib.ExitStack()
+        is_held = False
+        while not is_held:  # else a sweep came between
+            self.path = Path(tempfile.mkdtemp(prefix=prefix, suffix=_HELD))
+            with contextlib.suppress(FileNotFoundError):
+                is_held = self._held.enter_context(held(self.path))
+
+    def remove(self) -> None:
+        """Remove it with what it holds."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self.path.exists():  # on Windows, while a thread that nobody waits for any more reads it
+            atexit.register(shutil.rmtree, self.path, ignore_errors=True)
+        self._held.close()
+
+
+def sweep_temporary(prefix: str) -> None:
+    """Remove the temporary folders of a prefix that killed runs of this user have left."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{glob.escape(prefix)}*"):
+        with contextlib.suppress(OSError):
+            found = os.lstat(folder)
+            is_ours = stat.S_ISDIR(found.st_mode) and (fcntl is None or found.st_uid == os.getuid())
+            is_old = time.time() - found.st_mtime > _OLD_S
+            # Earlier versions held none of them, and on Windows none can be held.
+            if is_ours and (is_old or (fcntl is not None and folder.name.endswith(_HELD))):
+                with held(folder) as is_left:
+                    if is_left:
+                        shutil.rmtree(folder, ignore_errors=True)
+
+
+_HELD, _OLD_S = ".held", 3600.0
 
 
 def put_in_place(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:

@@ -161,7 +161,9 @@ def serial_product(left: Singles, right: Singles, out: Singles | None = None) ->
     n_rows = max(SERIAL_MULTIPLICATIONS // max(right.size, 1), 1)
     for first in range(0, left.shape[0], n_rows):
         rows = slice(first, first + n_rows)
-        np.matmul(left[rows], right, out=out[rows])
+        # Of five columns and a vector OpenBLAS also multiplies what it throws away (`for_blocks_of_frames`).
+        with np.errstate(invalid="ignore"):
+            np.matmul(left[rows], right, out=out[rows])
     return out
 
 

@@ -112,12 +112,19 @@ def for_blocks_of_frames(
     """
     size = at_once or FRAMES_AT_ONCE
     rows = [slice(start, min(start + size, n_frames)) for start in range(0, n_frames, size)]
+
+    def quietly(block: slice) -> None:
+        # OpenBLAS 0.3.31 (AVX-512) multiplies a matrix of five columns by a vector together with what lies on
+        # its stack, and throws that part away. The product is right, but numpy may warn of "invalid values".
+        with np.errstate(invalid="ignore"):
+            work(block)
+
     if n_workers == 1:  # in the caller's thread: what is allocated in ever new threads stays with the process
         with single_threaded_libraries():
             for block in rows:
-                work(block)
+                quietly(block)
         return
-    for _ in parallel_map(work, rows, n_workers):
+    for _ in parallel_map(quietly, rows, n_workers):
         pass
 
 

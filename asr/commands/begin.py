@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 
 from asr.commands.completion import SHELLS
 from asr.commands.parsing import Verb
-from asr.commands.printing import print_result
+from asr.commands.printing import print_result, put
 from asr.files import read_json
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _run_doctor(options: argparse.Namespace) -> int:
             print(with_severity(str(finding), sys.stdout), flush=True)
     record = findings_record(findings)
     summary = f"{record['errors']} error(s), {record['warnings']} warning(s)"
-    print(json.dumps(record, indent=1, ensure_ascii=False) if options.json else summary)
+    put(json.dumps(record, indent=1, ensure_ascii=False) if options.json else summary)
     return 2 if record["errors"] else 0
 
 

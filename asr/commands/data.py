@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asr.commands.parsing import Verb, add_speakers
-from asr.commands.printing import print_result, to_json
+from asr.commands.printing import print_result, put, to_json
 from asr.errors import ConfigError
 from asr.files import check_target
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from asr.training.task import Corrections
     from decoder.lexicon import Lexicon
 
-_N_OF_A_KIND = 10  # problems that a person is shown, by feel
+_N_OF_A_KIND, _MOST_LINES = 10, 100  # problems that a person is shown, by feel
 
 logger = logging.getLogger(__name__)
 
@@ -191,6 +191,7 @@ def _show_problems(options: argparse.Namespace) -> int:
         lambda: "\n".join(
             with_severity(line, sys.stdout) for line in problem_lines(found, options.corpus, n_of_a_kind)
         ),
+        is_shown=True,
     )
     return 2 if any(problem.severity == "error" for problem in found) else 0
 
@@ -210,7 +211,8 @@ def problems_record(found: Sequence[Problem], corpus: Path) -> dict[str, Any]:
 def problem_lines(found: Sequence[Problem], corpus: Path, n_of_a_kind: int | None = None) -> list[str]:
     """Return a line for each problem of a corpus, errors first, and three of summary at the end.
 
-    ``n_of_a_kind`` is the number that is listed of problems of one kind, None for all.
+    ``n_of_a_kind`` is the number that is listed of problems of one kind, and `_MOST_LINES` are listed of all
+    kinds together then; None lists all.
     """
     from asr.corpora.amounts import NEXT
     from asr.corpora.problems import first_of_each_kind
@@ -219,13 +221,14 @@ def problem_lines(found: Sequence[Problem], corpus: Path, n_of_a_kind: int | Non
     name = corpus.resolve().name
     named = [replace(p, where=name) if p.where == "." else p for p in found]
     listed = [p for severity in ("error", "warning", "note") for p in named if p.severity == severity]
-    lines = []
-    for problem, n_more in first_of_each_kind(listed, n_of_a_kind or len(found)):
+    lines, everything = [], f"all of them: asr validate {shlex.quote(str(corpus))} > problems.txt"
+    kept = first_of_each_kind(listed, n_of_a_kind or len(found))
+    for problem, n_more in kept[: None if n_of_a_kind is None else _MOST_LINES]:
         lines.append(f"{problem.severity}: {problem}")
         if n_more:
-            lines.append(
-                f"  and {n_more} more of this kind; all of them: asr validate {corpus} > problems.txt"
-            )
+            lines.append(f"  and {n_more} more of this kind; {everything}")
+    if n_of_a_kind is not None and len(kept) > _MOST_LINES:
+        lines.append(f"  and {len(kept) - _MOST_LINES} more of other kinds; {everything}")
     summary = [p for p in named if p.severity == "summary"]
     amounts = [str(p) for p in summary if not p.what.startswith(NEXT)]
     advice = [p.what.removeprefix(NEXT) for p in summary if p.what.startswith(NEXT)]
@@ -301,7 +304,7 @@ def _run_lexicon(options: argparse.Namespace) -> int:
     found = make_lexicon(
         options.corpus, english=options.english, source=options.source, variants=options.variants
     )
-    print(to_json(lexicon_record(found)) + "\n" if options.json else found.format(), end="")
+    put(to_json(lexicon_record(found)) + "\n" if options.json else found.format(), end="")
     return 0
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from asr.commands.parsing import Verb, add_experiment, add_judging, add_model_and_grammar
 from asr.commands.printing import WORD_KEYS
+from foundation.errors import shown
 
 if TYPE_CHECKING:
     from decoder.decoder import HypothesisWord
@@ -110,7 +111,7 @@ def _run_listen(options: argparse.Namespace) -> int:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for heard in found:
         if options.json:
-            line = heard_json(heard.kind, heard.words, heard.heard_s)
+            line = shown(heard_json(heard.kind, heard.words, heard.heard_s), sys.stdout)
         else:
             line = heard_text(heard.kind, heard.words, width)
         print(line, end="", flush=True)
@@ -147,6 +148,8 @@ def heard_text(kind: str, words: Words, width: int | None) -> str:
     A partial sentence stands on a line of its own that the next one replaces; its end is shown if it is long.
     """
     text = " ".join(w.word for w in words)
+    if width is not None:
+        text = shown(text)
     if width is None:
         return f"{text}\n" if kind == "final" else ""
     if kind == "rejected":

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from foundation.errors import did_you_mean, suggestion
+from foundation.errors import did_you_mean, in_a_line, suggestion
 
 BAD_USAGE = 2
 Keys: TypeAlias = Mapping[str, str]  # of a JSON object, and what they hold
@@ -49,7 +49,7 @@ class VerbParser(argparse.ArgumentParser):
         where = f"{self.verb}: " if self.verb else ""
         said = f"asr: {where}{message}{self._hint(message)}{example}; more: {self.prog} --help"
         with suppress(OSError):  # nobody is there to read it
-            print(said, file=sys.stderr, flush=True)
+            print(in_a_line(said), file=sys.stderr, flush=True)
         sys.exit(BAD_USAGE)
 
     def _print_message(self, message: str, file: Any = None) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from asr.errors import ConfigError
 from asr.files import as_plain
 from foundation.endings import complain
-from foundation.errors import AsrError
+from foundation.errors import AsrError, shown
 
 Name = TypeVar("Name")
 Found = TypeVar("Found")
@@ -39,9 +40,26 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def print_result(options: argparse.Namespace, record: Callable[[], object], text: Callable[[], str]) -> None:
-    """Print a result: for programs with ``--json``, otherwise for people."""
-    print(to_json(record()) if options.json else text())
+def put(text: str, end: str = "\n") -> None:
+    """Print a result; a terminal shows what it would obey in words and names."""
+    print(shown(text, sys.stdout), end=end, flush=True)
+
+
+def print_result(
+    options: argparse.Namespace,
+    record: Callable[[], object],
+    text: Callable[[], str],
+    *,
+    is_shown: bool = False,
+) -> None:
+    """Print a result: for programs with ``--json``, otherwise for people.
+
+    The text may be made for a terminal already (``is_shown``), with colours.
+    """
+    if options.json or not is_shown:
+        put(to_json(record()) if options.json else text())
+    else:
+        print(text())
 
 
 def format_or_json(options: argparse.Namespace, default: str) -> str:
@@ -67,7 +85,7 @@ def print_found(
         if not isinstance(result, AsrError)
     ]
     if good or is_json:
-        print(write(good), end="")
+        put(write(good), end="")
     return tell_of_failed(results)
 
 

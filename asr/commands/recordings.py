@@ -26,6 +26,7 @@ from asr.commands.printing import (
     format_or_json,
     print_found,
     print_result,
+    put,
     tell_of_failed,
     to_json,
 )
@@ -44,7 +45,7 @@ from asr.formats.outputs import (
     write_hypotheses,
 )
 from asr.formats.transcripts import Format, read_transcripts, text_or_file
-from foundation.errors import AsrError, listed, names_arguments
+from foundation.errors import AsrError, listed, names_arguments, shown
 
 if TYPE_CHECKING:
     from asr.config import Speakers
@@ -228,7 +229,7 @@ def align(
     from asr.recognizer import Recognizer
 
     recognizer = Recognizer.load(experiment, model)
-    words = recognizer.read(text if isinstance(text, str) else " ".join(text))
+    words = recognizer.read(text if isinstance(text, str) else " ".join(text), recording)
     if not words:
         raise CorpusError("empty transcript, expected the words spoken; give them")
     _warn_of_unknown_words([[found.word for found in words]], recognizer.lexicon)
@@ -585,7 +586,7 @@ def _run_evaluate(options: argparse.Namespace) -> int:
         reject=options.reject,
         speakers=options.speakers or "auto",
     )
-    print(evaluation(accuracy, found, as_json=options.json), flush=True)
+    put(evaluation(accuracy, found, as_json=options.json))
     code = tell_of_failed(found.values())
     if options.hypotheses is not None:
         write_hypotheses(found, options.hypotheses)
@@ -694,10 +695,12 @@ def accuracy_of_files(
     first = score(references, hypotheses, speakers=speakers, normalize_case=ignore_case, rule=rule)
     as_hresults = ["", *hresults_lines(first)] if rule == "htk" else []
     if against is None:
-        return (
-            json.dumps(accuracy_record(first), indent=1, ensure_ascii=False)
+        record = accuracy_record(first)
+        return shown(
+            json.dumps(record, indent=1, ensure_ascii=False)
             if as_json
-            else "\n".join([format_accuracy(first), *as_hresults])
+            else "\n".join([format_accuracy(first), *as_hresults]),
+            sys.stdout,
         )
     others = read(against)
     comparison = compare(references, hypotheses, others, normalize_case=ignore_case, rule=rule)
@@ -705,10 +708,11 @@ def accuracy_of_files(
         second = score(references, others, speakers=speakers, normalize_case=ignore_case, rule=rule)
         compared = {**as_plain(comparison), "difference": comparison.difference}
         both = {"a": accuracy_record(first), "b": accuracy_record(second), "comparison": compared}
-        return json.dumps(both, indent=1, ensure_ascii=False)
+        return shown(json.dumps(both, indent=1, ensure_ascii=False), sys.stdout)
     accuracies, by_how_much, *rest = format_comparison(comparison).splitlines()
-    lines = [accuracies, coloured_difference(by_how_much, *comparison.interval, sys.stdout), *rest]
-    return "\n".join([format_accuracy(first), *as_hresults, "", *lines])
+    before = [format_accuracy(first), *as_hresults, "", accuracies]
+    difference = coloured_difference(by_how_much, *comparison.interval, sys.stdout)
+    return "\n".join([*(shown(line, sys.stdout) for line in before), difference, *rest])
 
 
 def _speakers(path: Path) -> dict[str, str]:

@@ -25,6 +25,7 @@ from asr.corpora.utterances import Corpus, Utterance, name_fault
 from asr.errors import CorpusError, Problem
 from asr.progress import say
 from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
+from foundation.files import as_path
 
 if TYPE_CHECKING:
     from asr.config import Speakers
@@ -102,10 +103,13 @@ def _raise_errors(path: str | Path, problems: Sequence[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         raise CorpusError(problem_report(path, errors))
-    named = first_of_each_kind(problems, _MAX_OF_A_KIND)
+    kept = first_of_each_kind(problems, _MAX_OF_A_KIND)
+    named, others = kept[:_MAX_LISTED], kept[_MAX_LISTED:]
     for problem, n_more in named:
         more = f" (and {n_more} more of this kind, see: asr validate {path})" if n_more else ""
         logger.warning("%s: %s%s", path, problem, more)
+    if others:
+        logger.warning("%s: and %d more of other kinds, see: asr validate %s", path, len(others), path)
     known = {problem for problem, _ in named}
     for problem in problems:
         if problem not in known:
@@ -134,7 +138,7 @@ def scan_corpus(
     path: str | Path, speakers: Speakers = "auto", before: Speakers = "auto"
 ) -> tuple[Corpus, tuple[Problem, ...]]:
     """Return the utterances that can be used, of all splits together, and the structural problems."""
-    path = Path(path)
+    path = as_path(path, CorpusError)
     _check_no_split_folders(path)
     parts, problems = scan_parts(path, speakers, before)
     corpus, twice = _together(parts)
@@ -167,7 +171,7 @@ def scan_parts(
 
     ``speakers`` and ``before`` are those of `read_corpus`; those of all splits are decided on together.
     """
-    path = Path(path)
+    path = as_path(path, CorpusError)
     if not path.exists():
         raise CorpusError(f"{path}: no such directory or file, expected a corpus; check the path")
     if not (path.is_dir() or path.is_file()):

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from asr.errors import CorpusError
 from asr.text.forms import NOT_WORDS
-from foundation.errors import shown
+from foundation.errors import in_a_line
 
 _UNDECODED = re.compile("[\ud800-\udfff]")  # bytes of a name that are no UTF-8, as Python has them
+_BROKEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")  # but for tabs, which lists can hold
 _TIMES = re.compile(r"-\d{7}-\d{7}(-\d+)?$")  # of a stretch, behind the id of its recording
 
 
@@ -134,19 +135,17 @@ def name_fault(u: Utterance) -> str | None:
     """
     path = str(u.audio_path)
     if _UNDECODED.search(path):
-        return (
-            f'the name "{shown(path)}" is not UTF-8, expected names and words in UTF-8; rename it, or set '
-            "PYTHONUTF8=1 where the locale is not UTF-8"
-        )
-    if shown(path.replace("\t", " ")) != path.replace("\t", " "):
+        what = "is not UTF-8, expected names and words in UTF-8; rename it, or set PYTHONUTF8=1 where the"
+        return f'the name "{in_a_line(path)}" {what} locale is not UTF-8'
+    if _BROKEN.search(path):
         what = "has a line break or another control character, expected none; rename it"
-        return f'the name "{shown(path)}" {what}'
+        return f'the name "{in_a_line(path)}" {what}'
     if path != path.rstrip() or path.endswith("|"):
         return f'the name "{path}" ends with "{path[-1]}", which lists cannot hold; rename it'
     for what, name in (("id", u.utterance_id), ("speaker", u.speaker)):
-        if shown(name) != name or len(name.split()) > 1 or name.startswith("\ufeff"):
+        if _BROKEN.search(name) or len(name.split()) > 1 or name.startswith("\ufeff"):
             return (
-                f'the {what} "{shown(name)}" has white space or characters that cannot be seen, expected '
+                f'the {what} "{in_a_line(name)}" has white space or characters that cannot be seen, expected '
                 "none; rename it"
             )
     return None

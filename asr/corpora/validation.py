@@ -7,6 +7,7 @@ as a whole; train before dev before test. It depends on no locale, no file syste
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -96,7 +97,7 @@ def validate(
             rates.update(recording.sample_rates)
             seconds[name].update(recording.seconds)
         in_order = sorted(found, key=lambda pair: pair[0])
-        problems += _located(name, (problem for _, problem in in_order))
+        problems += _located(name, [*_name_problems(corpus), *(problem for _, problem in in_order)])
         heard = {word for other, each in corpora.items() if other != "test" for word in each.vocabulary}
         problems += _located(name, _word_problems(corpus, lexicon, heard, text))
     problems += [Problem(".", line, "note") for line in wording_notes(total(c for _, c in readings.values()))]
@@ -209,6 +210,22 @@ def _check_recording(utterances: Sequence[Utterance], lexicon: Lexicon | None) -
         seconds.append((name, len(samples) / sample_rate))
         problems += [(name, p) for p in _audio_problems(utterance, samples, sample_rate, lexicon)]
     return _Recording(tuple(problems), (sample_rate,), tuple(seconds))
+
+
+def _name_problems(corpus: Corpus) -> Iterator[Problem]:
+    """Yield a note if other systems would take names of recordings for one."""
+    first: dict[str, str] = {}
+    alike = [
+        (first[form], u.utterance_id)
+        for u in corpus
+        if (form := unicodedata.normalize("NFC", u.utterance_id).casefold()) in first
+        or first.setdefault(form, u.utterance_id) != u.utterance_id
+    ]
+    if alike:
+        one, other = alike[0]
+        what = f"{len(alike)} id(s) differ from others in capitals or in how accents are written alone, as"
+        cure = "macOS and Windows take such names for one; rename one if the files are to be copied there"
+        yield Problem(".", f'{what} "{other}" from "{one}"; {cure}', "note")
 
 
 def _transcript_problems(utterance: Utterance) -> list[Problem]:

@@ -7,13 +7,14 @@ scripts lie in ``assets/``. Colours of charts are the page's: it knows whether i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from foundation.errors import shown
 from foundation.version import package_version
 
 Cell = str | int | float
@@ -173,7 +174,11 @@ def listed_words(words: Sequence[str]) -> str:
 
 
 def render(page: Page) -> str:
-    """Return the page as HTML. All text is escaped; what scripts read is JSON without any ``<``."""
+    """Return the page as HTML. All text is escaped; what scripts read is JSON without any ``<``.
+
+    Marks in names and words that would turn the direction of what stands beside them are shown as escapes.
+    """
+    page = _as_shown(page)
     environment = Environment(
         loader=FileSystemLoader(_ASSETS),
         autoescape=True,
@@ -195,6 +200,19 @@ def render(page: Page) -> str:
         style=_asset("page.css"),
         scripts=[_asset(name) for name in _SCRIPTS],
     )
+
+
+def _as_shown(value: Any) -> Any:
+    """Return texts as people may see them, whatever holds them."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, Mapping):
+        return {_as_shown(key): _as_shown(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_as_shown, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{each.name: _as_shown(getattr(value, each.name)) for each in fields(value)})
+    return value
 
 
 def _asset(name: str) -> Markup:

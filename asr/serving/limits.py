@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asr.errors import ConfigError
 from foundation.errors import AsrError
 from foundation.records import check_lowest
+
+USUAL_STREAMS = 8
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,9 @@ class Limits:
     idle_s : without sound, after which a stream is ended
     send_s : within which a client must take what it is sent
     takes : recordings that are kept
+    connections : at a time, of whatever kind
+    each_address : connections of one address at a time: a page has seven, a class behind one address 140
+    head_s : within which a connection must bring the head of a request
     """
 
     upload_bytes: int = 50_000_000
@@ -44,7 +49,7 @@ class Limits:
     answer_s: float = 300.0
     uploads: int = 8
     workers: int = 2
-    streams: int = 8
+    streams: int = USUAL_STREAMS
     message_bytes: int = 262_144
     behind_s: float = 10.0
     told_s: float = 3.0
@@ -52,6 +57,9 @@ class Limits:
     idle_s: float = 60.0
     send_s: float = 10.0
     takes: int = 2000
+    connections: int = 400
+    each_address: int = 200
+    head_s: float = 10.0
 
     def __post_init__(self) -> None:
         counts = (
@@ -63,14 +71,31 @@ class Limits:
             "streams",
             "message_bytes",
             "takes",
+            "connections",
+            "each_address",
         )
-        times = ("arrival_s", "audio_s", "answer_s", "behind_s", "told_s", "first_s", "idle_s", "send_s")
+        times = (
+            "arrival_s",
+            "audio_s",
+            "answer_s",
+            "behind_s",
+            "told_s",
+            "first_s",
+            "idle_s",
+            "send_s",
+            "head_s",
+        )
         check_lowest(self, dict.fromkeys(counts, 1) | dict.fromkeys(times, 0.01), ConfigError)
+
+    def with_room(self) -> Limits:
+        """Return limits with connections for all streams, and for others beside them."""
+        most, each = self.connections + self.streams, self.each_address + self.streams
+        return self if self.streams <= USUAL_STREAMS else replace(self, connections=most, each_address=each)
 
 
 # Statuses of HTTP by what they say here.
 BAD, FORBIDDEN, NOT_FOUND, TOO_SLOW, CONFLICT = 400, 403, 404, 408, 409
-TOO_LARGE, WRONG_KIND, UNUSABLE, BUSY = 413, 415, 422, 503
+TOO_LARGE, WRONG_KIND, UNUSABLE, BUSY, UNSTORED = 413, 415, 422, 503, 507
 
 
 class Refusal(AsrError):

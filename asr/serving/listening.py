@@ -186,6 +186,7 @@ class Conversation:
         late = f"no sound was sent for {idle_s:g} s, expected some; begin again"
         end_s = time.monotonic() + idle_s
         while True:
+            await asyncio.sleep(0)  # a thousand messages may be there: others have a turn between them
             message = await _received(self._socket, end_s - time.monotonic(), late)
             if isinstance(message, bytes):
                 samples = samples_of(message, self._encoding)

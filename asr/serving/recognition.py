@@ -2,17 +2,16 @@
 
 A recording is the body of its request, in any format that `features.audio` reads without a second program: a
 decoder that a stranger's file sets to work should be bounded by its header. It is bounded in bytes, in time
-and in sound, and lies in a file that is always removed.
+and in sound, and lies in a file that is always removed. The loop of events only passes its bytes on: other
+threads write, open, read and remove the file.
 """
 
 from __future__ import annotations
 
 import asyncio
-import atexit
-import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,16 +29,18 @@ from asr.formats.praat_elan import to_textgrid
 from asr.recognizer import Recognizer
 from asr.serving import answers
 from asr.serving.limits import BAD, TOO_LARGE, TOO_SLOW, WRONG_KIND, Limits, Refusal, told
-from asr.serving.state import Server
+from asr.serving.state import UPLOADS, Server
 from decoder.decoder import Hypothesis
 from features.audio import AudioInfo, audio_info
 from features.ffmpeg import is_for_ffmpeg
 from foundation.errors import AsrError
+from foundation.files import TemporaryFolder
 
 TranscriptFormat = Literal["json", "ctm", "textgrid", "trn", "srt", "vtt"]
 AlignFormat = Literal["json", "ctm", "textgrid", "srt", "vtt"]
 WrittenFormat = Literal["ctm", "textgrid", "trn", "srt", "vtt"]
 Name = Annotated[str, Query(max_length=100, description="what the recording is called in the answer")]
+_WRITTEN_AT_ONCE = 1 << 20  # bytes
 SUFFIXES = {"ctm": ".ctm", "textgrid": ".TextGrid", "trn": ".trn", "srt": ".srt", "vtt": ".vtt"}
 RECORDING: dict[str, Any] = {
     "requestBody": {
@@ -58,6 +59,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         (415, "no recording"),
         (422, "of no use"),
         (503, "busy"),
+        (507, "a disk that is full, or may not be written to"),
     )
 }
 
@@ -99,7 +101,7 @@ def _route_transcribe(router: APIRouter, server: Server) -> None:
     ) -> Any:
         recognizer = server.served.hearing(reject)
         async with one_recording(request, server) as (path, info):
-            found = await server.compute(request, lambda: _transcribed(recognizer, path))
+            found = await server.compute(request, lambda: recognizer.transcribe(path))
         if format == "json":
             return answers.transcript(found, info.duration_s)
         return written(found, info.duration_s, format, label_of(name))
@@ -131,19 +133,27 @@ def _route_align(router: APIRouter, server: Server) -> None:
 
 @asynccontextmanager
 async def one_recording(request: Request, server: Server) -> AsyncIterator[tuple[Path, AudioInfo]]:
-    """Receive a recording in a place of its own; what its header says comes with it."""
+    """Receive a recording in a place of its own; what its header says comes with it.
+
+    Errors of what is done with it within this context name the recording, not the file of the server.
+    """
     with server.uploads.one():
         async with uploaded(request, server.limits) as path:
-            yield path, checked(path, server.limits)
+            try:
+                yield path, await server.compute(request, lambda: checked(path, server.limits))
+            except Refusal:
+                raise
+            except AsrError as error:
+                raise Refusal(told(error, path)) from None
 
 
 @asynccontextmanager
 async def uploaded(request: Request, limits: Limits) -> AsyncIterator[Path]:
     """Receive the body of a request in a file of its own, which is gone when the context is left."""
     _check_promise(request, limits)
-    folder = Path(tempfile.mkdtemp(prefix="asr-upload-"))
+    folder = TemporaryFolder(UPLOADS)
     try:
-        path = folder / "recording"
+        path = folder.path / "recording"
         try:
             async with asyncio.timeout(limits.arrival_s):
                 await _receive(request, path, limits)
@@ -155,9 +165,7 @@ async def uploaded(request: Request, limits: Limits) -> AsyncIterator[Path]:
             raise Refusal("the client went away before the recording had arrived", BAD) from None
         yield path
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if folder.exists():  # on Windows, while a thread that nobody waits for any more reads it
-            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        await asyncio.to_thread(folder.remove)
 
 
 def _check_promise(request: Request, limits: Limits) -> None:
@@ -174,13 +182,24 @@ def _check_promise(request: Request, limits: Limits) -> None:
 
 
 async def _receive(request: Request, path: Path, limits: Limits) -> None:
-    n_bytes = 0
-    with path.open("wb") as file:
+    n_bytes, waiting = 0, bytearray()
+    with path.open("xb", buffering=0) as file:
         async for chunk in request.stream():
             n_bytes += len(chunk)
             if n_bytes > limits.upload_bytes:
                 raise _too_large(limits)
-            file.write(chunk)
+            waiting += chunk
+            if len(waiting) >= _WRITTEN_AT_ONCE:
+                await asyncio.to_thread(_write, file, waiting)
+                waiting = bytearray()
+        await asyncio.to_thread(_write, file, waiting)
+
+
+def _write(file: FileIO, content: bytearray) -> None:
+    """Write all of some bytes to a file without a buffer of its own."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[file.write(rest) or 0 :]
 
 
 def _too_large(limits: Limits) -> Refusal:
@@ -234,21 +253,9 @@ def _file(text: str, format: str, name: str) -> Response:
     return PlainTextResponse(text, headers={"content-disposition": disposition})
 
 
-def _transcribed(recognizer: Recognizer, path: Path) -> Hypothesis:
-    try:
-        return recognizer.transcribe(path)
-    except AsrError as error:
-        raise Refusal(told(error, path)) from None
-
-
 def _aligned(recognizer: Recognizer, path: Path, text: str, name: str) -> AlignedUtterance:
-    try:
-        words = recognizer.read(text)
-        if not words:
-            raise Refusal("empty transcript, expected the words spoken; give them", BAD)
-        found = recognizer.align_with_confidences(recognizer.frames(path), [word.word for word in words])
-    except Refusal:
-        raise
-    except AsrError as error:
-        raise Refusal(told(error, path)) from None
+    words = recognizer.read(text, path)
+    if not words:
+        raise Refusal("empty transcript, expected the words spoken; give them", BAD)
+    found = recognizer.align_with_confidences(recognizer.frames(path), [word.word for word in words])
     return aligned_utterance(name, recognizer.model, [word.written for word in words], *found)

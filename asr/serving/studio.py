@@ -8,25 +8,43 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
+from pydantic import ValidationError
 
+from asr.corpora.corpus import lexicon_of, scan_parts
+from asr.errors import CorpusError
 from asr.experiment import CONFIG
 from asr.files import check_outside, read_json, write_text
-from asr.language.grammars import COMMANDS_FILE
+from asr.language.grammars import COMMANDS_FILE, read_commands
 from asr.serving import answers
 from asr.serving.limits import CONFLICT, UNUSABLE, Refusal
 from asr.serving.listening import HIGHEST_HZ, LOWEST_HZ
 from asr.serving.recognition import PROBLEMS, RECORDING, one_recording
 from asr.serving.state import Server
-from asr.serving.takes import LEAST_PROMPTS, LONGEST_S, Take, counts, plain_words, too_long
+from asr.serving.takes import (
+    LEAST_PROMPTS,
+    LEXICON,
+    LONGEST_S,
+    Contents,
+    Take,
+    check_distinct,
+    check_words,
+    counts,
+    is_text,
+    plain_words,
+    stored,
+    too_long,
+    visible,
+)
 from decoder.lexicon import Lexicon
 from features.audio import AudioInfo, read_audio
 from foundation.errors import AsrError
 
-LEXICON = "lexicon.txt"
+MOST_NAMED = 20  # of what is left aside; by feel
 LEAST_TAKES, LEAST_IN_ALL = 3, 10  # of a prompt, and in all, by feel
 FEWEST_UNITS, MOST_UNITS = 3, 12  # of a word, by feel
 OWN_UNIT = "~"  # between a word and the number of its unit, so that no letter is taken for one
@@ -100,27 +118,24 @@ def _route_training(router: APIRouter, server: Server) -> None:
 
 def studio_of(server: Server) -> answers.Studio:
     """Return prompts and takes, as the page shows them, and how well the takes were recognised."""
-    takes = server.takes
-    found, prompts = takes.all(), takes.prompts()
+    contents = server.takes.contents()
+    found, prompts = contents.takes, contents.prompts
     said = {take.name: take.prompt for take in found}
     written = {
         " ".join(plain_words(prompt)): prompt for prompt in prompts
     }  # as the lexicon has them, and here
-    trained = [
-        answers.HeardTake.model_validate(
-            {
-                **row,
-                "said": said.get(row["id"], row["said"]),
-                "heard": written.get(row["heard"], row["heard"]),
-            }
-        )
-        for row in server.served.heard_takes()
-    ]
+    trained = []
+    for row in server.served.heard_takes():
+        with suppress(ValidationError, TypeError):  # what somebody has changed tells nothing
+            own = answers.HeardTake.model_validate(row)
+            named = {"said": said.get(own.id, own.said), "heard": written.get(own.heard, own.heard)}
+            trained.append(own.model_copy(update=named))
     is_same_list = bool(trained) and {" ".join(words) for words in server.served.commands()} == written.keys()
     return answers.Studio(
-        folder=takes.folder.absolute().name,
-        prompts=prompts,
+        folder=visible(server.takes.folder.absolute().name),
+        prompts=list(prompts),
         takes=[answers.take(each) for each in found],
+        aside=[*contents.aside[:MOST_NAMED], *more_aside(contents)],
         lacking=lacking(found, prompts),
         n_lacking=n_lacking(found, prompts),
         heard=[row for row in trained if row.id in said],
@@ -132,12 +147,39 @@ def prepared(server: Server) -> list[str]:
     """Return the arguments of ``asr`` for a training; its lexicon is written. `Refusal` of too few takes."""
     server.training.check_idle()  # it reads the lexicon, too
     folder, experiment = server.takes.folder, server.served.experiment
-    prompts, found = server.takes.prompts(), server.takes.all()
-    if missing := lacking(found, prompts):
+    contents = server.takes.contents()
+    if missing := lacking(contents.takes, contents.prompts):
         raise Refusal(f"too few recordings; still to say: {', '.join(missing[:3])}; record more", CONFLICT)
     check_place(experiment, folder)
-    write_task(folder, prompts, {take.prompt for take in found})
+    for prompt in contents.prompts:
+        check_words(prompt)  # they may be texts that were not written here
+    check_distinct(contents.prompts)
+    check_folder(folder)
+    if (lexicon := lexicon_of(folder)) is not None:
+        Lexicon.read(lexicon)  # it may be the user's own
+    write_task(folder, contents.prompts, {take.prompt for take in contents.takes})
     return command_line(experiment, folder)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder at which a training would stop: it reads it in the same way."""
+    corpora, problems = scan_parts(folder, "one")
+    wrong = [visible(str(problem)) for problem in problems if problem.severity == "error"]
+    wrong += [
+        f"{visible(u.audio_path.name)}: a name that cannot be written as text; rename it"
+        for corpus in corpora.values()
+        for u in corpus
+        if not is_text(str(u.audio_path))
+    ]
+    if wrong:
+        more = f" (and {len(wrong) - 1} more, see: asr validate)" if len(wrong) > 1 else ""
+        raise Refusal(f"a training stops at what lies in the folder: {wrong[0]}{more}", CONFLICT)
+
+
+def more_aside(contents: Contents) -> list[str]:
+    """Return a line of what is left aside and not named, if there is any."""
+    n_more = len(contents.aside) - MOST_NAMED
+    return [f"and {n_more} more, see: asr validate"] if n_more > 0 else []
 
 
 def check_free(server: Server) -> None:
@@ -176,8 +218,13 @@ def write_task(folder: Path, prompts: Sequence[str], others: Iterable[str] = ())
     prompts : the commands, of which a sentence shall be one
     others : what takes say besides, such as commands that are listed no more
     """
-    write_text(folder / COMMANDS_FILE, "".join(f"{prompt}\n" for prompt in prompts))
-    write_lexicon(folder, [*prompts, *others])
+    spoken = [*prompts, *others]
+    with stored(f"{LEXICON} and {COMMANDS_FILE} cannot be written"):
+        with suppress(CorpusError):  # there is none yet, or nobody can read it
+            # Whenever this is broken off, the words of the list that is there are in the lexicon.
+            write_lexicon(folder, [*spoken, *(" ".join(words) for words in read_commands(folder))])
+        write_text(folder / COMMANDS_FILE, "".join(f"{prompt}\n" for prompt in prompts))
+        write_lexicon(folder, spoken)
 
 
 def write_lexicon(folder: Path, prompts: Sequence[str]) -> None:

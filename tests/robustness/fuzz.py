@@ -26,7 +26,6 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 
-from fuzz_mutations import damaged
 from fuzz_targets import Target, targets
 
 from benchmarks.report import argument_parser, print_table, write_report
@@ -154,7 +153,7 @@ class Trial:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         signal.signal(signal.SIGALRM, _give_up)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say
-        with tempfile.TemporaryDirectory(dir=_memory_folder()) as folder:
+        with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
             inputs = Inputs(self.name, self.seed, Path(folder))
             with suppress(Exception):  # code is compiled, or loaded, outside the first input's time
                 inputs.target.run(inputs.folder)
@@ -233,7 +232,7 @@ class Inputs:
 def damaged_file(target: Target, random: Random) -> tuple[str, bytes]:
     """Return name and content of one of a reader's files, damaged."""
     name = random.choice(sorted(target.seeds))
-    return name, damaged(random.choice(target.seeds[name]), random, target.seeds[name])
+    return name, target.damage(random.choice(target.seeds[name]), random, target.seeds[name])
 
 
 def _give_up(signum: int, frame: FrameType | None) -> None:
@@ -248,7 +247,7 @@ def _place_of(error: BaseException) -> str:
     return f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
 
 
-def _memory_folder() -> str | None:
+def memory_folder() -> str | None:
     memory = "/dev/shm"  # noqa: S108  # names within it are drawn
     return memory if os.access(memory, os.W_OK) else None
 

@@ -7,9 +7,12 @@ folder than its recording, if no other recording has its name.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
+import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +23,7 @@ from asr.corpora.layouts.recordings import (
     folder_speaker,
     id_of,
     is_audio,
+    is_file,
     name_without_spaces,
     recordings,
     visible_files,
@@ -31,6 +35,7 @@ from asr.formats.intervals import Passage, time_problem
 from asr.formats.nist import read_ctm, read_stm
 from asr.formats.praat_elan import Tier, read_elan, read_textgrid, text_of_tiers
 from asr.formats.tables import IdTable, lines_of, read_speakers, read_text, words_of
+from foundation.files import LONGEST_NAME
 
 TIER_READERS: Mapping[str, Callable[[str, str], list[Tier]]] = {
     ".textgrid": read_textgrid,
@@ -52,6 +57,21 @@ _TEXTS = (".txt", ".lab")
 _HTK_LABELS = re.compile(r"\s*\d+\s+\d+\s+\S+")
 _LISTS = (".stm", ".ctm")  # kinds that name their recordings
 _OVERLAP_S = 0.1  # by feel
+
+
+COMING = ".asr-take"
+
+
+def coming_text(recording: Path) -> Path:
+    """Return the hidden name under which a text lies while it and its recording are written or removed.
+
+    >>> coming_text(Path("takes/on-001.wav")).name
+    '.on-001.asr-take'
+    """
+    hidden = f".{recording.stem}{COMING}"
+    if len(os.fsencode(hidden)) > LONGEST_NAME:
+        hidden = f".{hashlib.sha256(os.fsencode(recording.stem)).hexdigest()}{COMING}"
+    return recording.with_name(hidden)
 
 
 @dataclass(frozen=True)
@@ -105,9 +125,7 @@ def scan(source: Path) -> Scan:
     names = _transcripts(directory, files) if source.is_dir() else [Path(source.name)]
     transcripts = with_tiers_as_speakers([read_transcript(directory, path, wanted) for path in names])
     problems += [problem for transcript in transcripts for problem in transcript.problems]
-    what = "a link to a folder (not followed) or to nothing, expected what it stands for; move that here"
-    links = (p for p in files if (directory / p).is_symlink() and not (directory / p).is_file())
-    problems += [Problem(str(link), what) for link in links]
+    problems += _unreadable(directory, files)
     folders = {p.with_suffix(""): p for p in files if is_audio(p) and (directory / p).is_dir()}
     of_recording, missing = _by_recording(transcripts, audio, folders)
     if source.is_file():
@@ -117,15 +135,47 @@ def scan(source: Path) -> Scan:
     for path in audio:
         key = id_of(path.with_suffix(""))
         some = of_recording.get(path, [])
+        if not some and coming_text(directory / path).is_file():
+            what = "is being written or removed by asr serve, and left out; if none runs, start it once"
+            problems.append(Problem(str(path), what, "note"))
+            continue
         hindrance = _hindrance(path, key, some, first.setdefault(key, path))
         if hindrance is not None:
             problems.append(Problem(str(path), hindrance))
         elif some[0].passages is not None:
             said = _utterances(absolute(directory / path), path, key, some[0].passages)
             said, more = _with_speakers(said, path, key, speakers)
-            utterances, problems = utterances + said, problems + more
+            utterances += said
+            problems += more
     kinds = sorted({t.path.suffix.lower() for some in of_recording.values() for t in some})
     return Scan({WHOLE: utterances}, [*problems, *missing], tuple(kinds))
+
+
+def _unreadable(directory: Path, files: Iterable[Path]) -> Iterator[Problem]:
+    """Yield a problem of all that is no file, and of folders that cannot be read."""
+    for path in files:
+        place = directory / path
+        try:
+            kind = os.lstat(place).st_mode
+        except FileNotFoundError:  # gone since the folder was listed
+            continue
+        if stat.S_ISREG(kind):
+            continue
+        if stat.S_ISDIR(kind):
+            if not os.access(place, os.R_OK | os.X_OK):
+                what = (
+                    "cannot be read, expected a folder of recordings; change its permissions or move it away"
+                )
+                yield Problem(str(path), what)
+        elif not stat.S_ISLNK(kind):
+            what = "a pipe, socket or device, expected a file; remove it or move it away"
+            is_meant = is_audio(path) or is_transcript(path) or path.name.lower() in _OTHER_TEXTS
+            yield Problem(str(path), what, "error" if is_meant else "warning")
+        elif not is_file(place):
+            what = (
+                "a link to a folder (not followed) or to nothing, expected what it stands for; move that here"
+            )
+            yield Problem(str(path), what)
 
 
 def _table_of_speakers(directory: Path) -> tuple[IdTable | None, list[Problem]]:

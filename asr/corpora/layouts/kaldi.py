@@ -11,8 +11,8 @@ from asr.corpora.layouts.recordings import found_by_ends, is_file, moved_note, w
 from asr.corpora.utterances import Corpus, Utterance, name_fault
 from asr.errors import CorpusError, Problem
 from asr.formats.tables import IdTable, read_speakers, read_table, words_of
-from foundation.errors import shown
-from foundation.files import write_whole
+from foundation.errors import in_a_line
+from foundation.files import write_together
 
 _Segment = tuple[str, float, float | None]
 
@@ -160,10 +160,10 @@ def write_kaldi(corpus: Corpus, directory: str | Path) -> None:
     """
     for u in corpus:
         if (fault := name_fault(u)) is not None:
-            raise CorpusError(f"{shown(str(directory))}: {fault}")
+            raise CorpusError(f"{in_a_line(str(directory))}: {fault}")
         if broken := [word for word in u.words if word.split() != [word]]:
             raise CorpusError(
-                f'{u.utterance_id}: the word "{shown(broken[0])}" is empty or has white space, expected '
+                f'{u.utterance_id}: the word "{in_a_line(broken[0])}" is empty or has white space, expected '
                 "single words; split it"
             )
     directory = Path(directory)
@@ -183,9 +183,11 @@ def write_kaldi(corpus: Corpus, directory: str | Path) -> None:
         files["wav.scp"] = sorted(f"{recording} {path.as_posix()}" for path, recording in recordings.items())
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / "segments").unlink(missing_ok=True)
-        for name, lines in files.items():
-            write_whole(directory / name, "".join(f"{line}\n" for line in lines).encode())
+        in_order = {name: files[name] for name in sorted(files, reverse=True)}  # wav.scp first
+        write_together(
+            {directory / n: "".join(f"{line}\n" for line in lines).encode() for n, lines in in_order.items()},
+            gone=[directory / "segments"] if "segments" not in files else [],
+        )
     except OSError as error:
         raise CorpusError(
             f"{directory}: cannot write the corpus ({error.strerror}); "

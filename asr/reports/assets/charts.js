@@ -4,6 +4,8 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const TEXT_PX = 6.6; // of a letter of 12 px, about
+const LONGEST = 40; // letters of a name beside a map, by feel
+const cut = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
 function shape(parent, name, attributes, text) {
   const made = document.createElementNS(SVG, name);
@@ -86,7 +88,7 @@ function drawChart(box) {
   const isMap = data[0]?.type === "heatmap";
   const width = Math.max(box.clientWidth, 200);
   const names = (axis, key) => (axis.type === "category" ? data.flatMap((t) => t[key]) : axis.ticktext || ["100,0"]);
-  const longest = (list) => Math.max(...list.map((name) => String(name).length), 1) * TEXT_PX;
+  const longest = (list) => Math.min(Math.max(...list.map((name) => String(name).length), 1), LONGEST) * TEXT_PX;
   const legend = data.map((trace, n) => [trace.name, n]).filter(([name]) => name !== undefined && !isMap);
   const left = Math.min(longest(names(layout.yaxis, "y")) * (isMap ? 0.85 : 1), width * 0.4) + (layout.yaxis.title ? 30 : 14);
   const right = 16;
@@ -136,7 +138,7 @@ function drawAxes(svg, layout, { x, y }, inner, isMap, height) {
   for (const [value, name] of x.ticks) {
     const at = x.at(value);
     if (isMap) {
-      shape(svg, "text", { transform: `translate(${at + 3} ${inner.top - 5}) rotate(-90)`, class: "tick" }, name);
+      shape(svg, "text", { transform: `translate(${at + 3} ${inner.top - 5}) rotate(-90)`, class: "tick" }, cut(name, LONGEST));
       continue;
     }
     shape(svg, "line", { x1: at, x2: at, y1: inner.top, y2: inner.bottom, class: "grid" });
@@ -146,7 +148,7 @@ function drawAxes(svg, layout, { x, y }, inner, isMap, height) {
   for (const [value, name] of y.ticks) {
     const at = y.at(value);
     if (!y.isCategory) shape(svg, "line", { x1: inner.left, x2: inner.right, y1: at, y2: at, class: "grid" });
-    const short = !isMap && name.length > most ? `${name.slice(0, most - 1)}…` : name;
+    const short = cut(name, isMap ? LONGEST : most);
     shape(svg, "text", { x: inner.left - 7, y: at + 4, class: "tick", "text-anchor": "end" }, short);
   }
   const below = isMap ? 12 : inner.bottom + 36;

@@ -81,10 +81,19 @@ function show(found) {
   $("n-takes").textContent = n ? `${n}, in the folder ${studio.folder}` : "";
   $("takes").replaceChildren(...studio.prompts.map((prompt) => ofPrompt(prompt)), ...others.map((prompt) => ofPrompt(prompt, false)));
   if (!studio.prompts.length) $("takes").append(element("p", "soft empty", "Nothing is recorded yet. First choose your commands above."));
+  showAside();
   $("lacking").textContent = told(wanted);
   $("lacking").hidden = !$("lacking").textContent;
   showResult();
   point();
+}
+
+/** What lies in the folder and is no recording of a command, and what to do about it. */
+function showAside() {
+  const rows = studio.aside ?? [];
+  $("aside").hidden = !rows.length;
+  $("aside").querySelector("summary").textContent = `Left aside in the folder ${studio.folder}`;
+  $("aside").querySelector("ul").replaceChildren(...rows.map((row) => element("li", "", row)));
 }
 
 /** What is still to be done before a training, or would better it. */

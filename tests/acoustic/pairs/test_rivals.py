@@ -1,7 +1,10 @@
 """Machines of rivals: as all pairs where the lists hold all classes, and against a loop where they do not."""
 
+import ctypes
+import sys
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +86,34 @@ def test_listed_posteriors_sum_to_one(n_listed: int) -> None:
     listed = best_classes(rivals.prototypes.scores(x), n_listed)
     assert_allclose(np.exp(np.take_along_axis(found, listed, 1)).sum(axis=1), 1.0, rtol=0, atol=1e-5)
     assert found.dtype == np.float32
+
+
+class _SignallingNans(ctypes.Structure):
+    """Passed by value, it lies on the stack, and is left there."""
+
+    _fields_ = (("bits", ctypes.c_uint32 * (1 << 14)),)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="calls a function of the C library by its name")
+def test_what_lies_on_the_stack_makes_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenBLAS reads it in products with a vector of five numbers; what it makes of it, it throws away."""
+    nans, product, n_calls = _SignallingNans(), np.matmul, 0
+    nans.bits[:] = [0x7FA00000] * len(nans.bits)
+
+    def after_nans(*factors: Any, **options: Any) -> Any:
+        nonlocal n_calls
+        n_calls += 1
+        ctypes.CDLL(None).getpid(nans)
+        return product(*factors, **options)
+
+    _, rivals, curves = both(ALL[::3], 4)
+    pooled, _, _ = both(ALL, 4)
+    x = frames(700)
+    of_rivals, of_pools = rivals.log_posteriors(curves[::3], x, 1), pooled.log_posteriors(curves, x[:1], 1)
+    monkeypatch.setattr(np, "matmul", after_nans)
+    assert_array_equal(rivals.log_posteriors(curves[::3], x, 1), of_rivals)
+    assert_array_equal(pooled.log_posteriors(curves, x[:1], 1), of_pools)
+    assert n_calls > 2 * N_CLASSES
 
 
 @pytest.mark.parametrize("n_frames", [0, 1, 511, 1500])

@@ -14,6 +14,7 @@ from asr.corpora.marks import source_digest
 from asr.corpora.validation import transcripts_as_read, validate
 from asr.errors import CorpusError
 from decoder.lexicon import Lexicon
+from foundation.errors import in_a_line
 
 RATE = 8000
 LEXICON = Lexicon(
@@ -164,7 +165,8 @@ def test_a_name_that_breaks_a_line_is_named_before_training(tmp_path: Path, name
     for suffix in ("wav", "txt"):
         (tmp_path / f"s0/u0.{suffix}").rename(tmp_path / f"s0/{name}.{suffix}")
     (line,) = lines_of(tmp_path)
-    shown = name.encode("unicode_escape").decode()
+    shown = in_a_line(name)
+    assert shown.isprintable()
     assert line == (
         f'error: .: the name "{tmp_path}/s0/{shown}.wav" has a line break or another control character, '
         "expected none; rename it"
@@ -196,6 +198,14 @@ def test_a_file_that_is_no_recording_may_have_any_name(tmp_path: Path) -> None:
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/notes \xe4\n.pdf")).touch()
     assert lines_of(tmp_path) == []
     assert len(source_digest(tmp_path)) == 64
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names that differ in capitals alone")
+def test_names_that_other_systems_take_for_one_are_a_note(tmp_path: Path) -> None:
+    write_folder(tmp_path, GOOD | {"s0/U0": "ONE", "s1/\u00e9": "ONE", "s1/e\u0301": "ONE"})
+    (note,) = [line for line in notes_of(tmp_path) if "macOS" in line]
+    assert '2 id(s) differ from others in capitals or in how accents are written alone, as "s0-u0"' in note
+    assert lines_of(tmp_path) == []
 
 
 def test_long_silence_is_a_warning(tmp_path: Path) -> None:

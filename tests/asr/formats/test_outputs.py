@@ -72,7 +72,7 @@ class TestDecoded:
         assert decoded(take, "trn") == "YES NO (take_[1])\n"
         assert parse_transcripts(decoded(take, "trn"), "trn") == {"take_[1]": ("YES", "NO")}
         assert decoded([(Path("a\nb\tc.wav"), FOUND)], "text") == "a\\nb\\tc.wav\tYES NO\n"
-        with pytest.raises(CorpusError, match='CTM: ";;a" begins with ";;", which makes its lines remarks'):
+        with pytest.raises(CorpusError, match='CTM: expected an id that is no comment, got ";;a"'):
             decoded([(Path(";;a.wav"), FOUND)], "ctm")
 
     def test_ids_are_distinct_and_without_white_space(self) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import asr
-from asr.reports.page import Page, Section, Table, render
+from asr.reports.page import Chart, Page, Section, Table, plot_of, render
+from foundation.errors import shown
 
 pytestmark = pytest.mark.slow
 DOT = (  # a picture of one point
@@ -246,8 +247,28 @@ def test_night_and_day(opened: Open, until: Until, page_file: Path) -> None:
     assert lightness(opened(page_file)) > 700
 
 
-def test_no_word_is_markup(opened: Open, tmp_path: Path) -> None:
-    evil = '<script>console.log("harm")</script><img src=x onerror=console.log(1)>'
+HOSTILE = (
+    '<script>window.ran = "ran"</script><img src=x onerror="window.ran=1">',
+    '"><img/src=x/onerror=window.ran=1>',
+    "</script><script>window.ran=1</script><!--<script>",
+    "javascript:window.ran=1",
+    "{{7*7}}{%raw%}${7*7}#{7*7}",
+    "';}*{background:url(https://example.org/x)}/*",
+    "</style></title></textarea><svg/onload=window.ran=1>",
+    "a\u2028b\u202egninrut\u2066\x1b[31m",
+    "lone \udcff \ud800",
+    "nothing\x00here",
+    "x" * 10_000,
+    "__proto__",
+)
+WATCHED = """
+window.violations = 0;
+document.addEventListener("securitypolicyviolation", () => window.violations++);
+"""
+
+
+def hostile_page(evil: str) -> Page:
+    """Return a page of which every name, word and text is one string."""
     view = {
         "duration": 1.0,
         "topHz": 4000,
@@ -258,17 +279,55 @@ def test_no_word_is_markup(opened: Open, tmp_path: Path) -> None:
         "phones": [[0.0, 1.0, evil]],
         "posteriors": {"names": [evil], "end": 1.0, "picture": DOT},
     }
-    line = {"id": evil, "speaker": evil, "pairs": [evil, [evil, evil + "2"]], "others": {evil: [evil]}}
-    path = tmp_path / "evil.html"
-    path.write_text(
-        render(Page(evil, evil, (evil,), ((evil, evil, evil),), (), (line,), {evil: view})), encoding="utf-8"
+    lines = (
+        {"id": evil, "speaker": evil, "pairs": [evil, [evil, evil + "2"]], "others": {evil: [evil]}},
+        {"id": evil + "2", "speaker": evil + "2", "pairs": [evil], "audio": evil},
     )
-    page = opened(path)
+    words = Table(evil, (evil, evil), ((evil, 1), (evil + "2", 2)), 1, 1, commands=((evil,), ()))
+    names = [evil, evil + "2"]
+    bars = {"type": "bar", "name": evil, "x": [1, 2], "y": names, "text": names, "hover": evil + "{text}"}
+    heat = {"type": "heatmap", "x": names, "y": names, "z": [[1, 2], [3, 4]], "hover": "{x} {y} {z}"}
+    axes = {"xaxis": {"title": evil}, "yaxis": {"type": "category", "title": evil}}
+    maps = {"xaxis": {"type": "category"}, "yaxis": {"type": "category"}, "coloraxis": {"cmin": 0, "cmax": 4}}
+    charts = (
+        Chart("bars", evil, evil, plot_of([bars, bars], **axes), words),
+        Chart("map", evil, evil, plot_of([heat], **maps), words),
+    )
+    sections = (Section("words", "ours", evil, (words,), charts, evil),)
+    return Page(evil, evil, (evil,), ((evil, evil, evil),), sections, lines, {evil: view})
+
+
+@pytest.mark.parametrize("evil", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_name_and_no_word_is_obeyed(chromium: Any, pages: Any, tmp_path: Path, evil: str) -> None:
+    path = tmp_path / "evil.html"
+    path.write_text(render(hostile_page(evil)), encoding="utf-8")
+    page = pages.open(chromium, "about:blank", ready="body", width=1100)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: (pages.said.append(dialog.message), dialog.dismiss()))
+    page.add_init_script(WATCHED)
+    pages.allowed = (path.as_uri(),)
+    page.goto(path.as_uri())
     page.click("#list li:nth-child(1) .opener")
     page.wait_for_selector(".spectrogram[data-drawn]")
-    assert page.inner_text("h1") == evil
-    assert page.locator("img").count() == 0
-    assert page.locator(".spoken span").all_inner_texts() == [evil, evil + "2"]
+    page.click("#list li:nth-child(2) .opener")
+    for box in page.locator(".chart").all():
+        box.scroll_into_view_if_needed()
+    page.wait_for_selector(".chart[data-drawn] >> nth=1")
+    page.locator("#chart-bars .bar").first.hover()
+    page.locator("button.word >> nth=0").click()
+    seen = shown(evil).replace("\0", "\ufffd")
+    assert page.text_content("h1") == seen
+    assert page.locator("#list .id").all_text_contents() == [seen, seen + "2"]
+    assert page.locator(".spoken span").count() == 0  # the list was written again
+    assert page.locator("img, svg[onload], main script:not([type])").count() == 0
+    assert page.evaluate("[window.ran, window.violations, document.title]") == [
+        None,
+        0,
+        page.title(),
+    ]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1100
+    assert [url for url in asked if not url.startswith(("data:", path.as_uri()))] == []
 
 
 def test_many_utterances_are_written_as_they_are_asked_for(opened: Open, tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import pydoc
 import socket
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+import soundfile
 
 from asr import Recognizer, align, decode
 from asr.serving.limits import Limits, Refusal
@@ -111,7 +115,7 @@ def test_without_a_model_there_is_nothing_to_ask(start: Any, spoken: Path) -> No
 def test_a_recording_that_is_still_read_goes_with_the_server_on_windows(
     start: Any, spoken: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("asr.serving.recognition.shutil.rmtree", lambda folder, ignore_errors: None)
+    monkeypatch.setattr("foundation.files.shutil.rmtree", lambda folder, ignore_errors: None)
     later: list[Path] = []
     monkeypatch.setattr("atexit.register", lambda remove, folder, ignore_errors: later.append(folder))
     monkeypatch.setattr(Recognizer, "transcribe", lambda recognizer, path: time.sleep(0.5))
@@ -225,6 +229,51 @@ def test_no_recording(small: Any, temporary: Path, body: bytes) -> None:
     assert said.error.startswith("the recording: ")
     assert str(temporary) not in said.error
     assert is_clean(temporary)
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/transcribe", "/api/align?text=ASA", "/api/takes?prompt=light%20on"], ids=lambda p: p[5:10]
+)
+def test_samples_that_are_no_numbers_name_the_recording_alone(
+    started: Any, temporary: Path, path: str
+) -> None:
+    file, samples = io.BytesIO(), np.full(16000, 0.1, dtype=np.float32)
+    samples[7] = np.nan
+    soundfile.write(file, samples, 16000, format="WAV", subtype="FLOAT")
+    said = started.ask("POST", path, file.getvalue())
+    assert said.status == 422
+    assert said.error.startswith("the recording: sample 7; expected a finite number; got nan; ")
+    assert is_clean(temporary)
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/transcribe", "/api/align?text=ASA", "/api/takes?prompt=light%20on"], ids=lambda p: p[5:10]
+)
+def test_the_loop_of_events_opens_no_recording(
+    started: Any, spoken: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Every file below the folder of uploads is opened, written and removed by a thread of its own."""
+    threads: dict[str, set[str]] = {}
+
+    def seen(module: str, name: str) -> None:
+        target, function = pydoc.locate(module), getattr(pydoc.locate(module), name)
+
+        def called(*arguments: Any, **options: Any) -> Any:
+            threads.setdefault(name, set()).add(threading.current_thread().name)
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(target, name, called)
+
+    seen("asr.serving.recognition", "is_for_ffmpeg")
+    seen("asr.serving.recognition", "audio_info")
+    seen("asr.serving.recognition", "_write")
+    seen("foundation.files.TemporaryFolder", "remove")
+    seen("soundfile", "SoundFile")
+    started.ask("POST", path, spoken.read_bytes())
+    assert threads.keys() == {"is_for_ffmpeg", "audio_info", "_write", "remove", "SoundFile"}
+    assert all(
+        name.startswith(("asr-serving", "asyncio_")) for names in threads.values() for name in names
+    ), threads
 
 
 def test_forms_and_what_a_second_program_would_read_are_refused(small: Any, tmp_path: Path) -> None:

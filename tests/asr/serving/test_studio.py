@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,13 @@ import numpy as np
 import psutil
 import pytest
 
+from asr.corpora.layouts.beside import coming_text
 from asr.corpora.tones import RATE, WORDS, speak
 from asr.errors import ConfigError
+from asr.language.grammars import read_commands
 from asr.serving import studio
 from asr.serving.limits import Limits, Refusal
+from asr.serving.state import Served
 from asr.serving.studio import (
     check_place,
     command_line,
@@ -26,7 +30,9 @@ from asr.serving.studio import (
     write_task,
 )
 from asr.serving.takes import Takes
+from asr.spotting.rejection import COMMAND_RULE
 from decoder.lexicon import Lexicon
+from foundation.files import TemporaryFolder
 
 
 def wait_until(running: Any, *statuses: str, seconds: float = 150) -> dict[str, Any]:
@@ -273,3 +279,123 @@ def test_only_experiments_on_the_takes_are_trained_again(tmp_path: Path) -> None
     arguments = command_line(experiment, folder)
     assert arguments[:4] == ["train", "folder", "--corpus", str(folder)]
     assert "--speakers one" in " ".join(arguments)  # takes are one person's
+
+
+def test_what_is_no_prompt_is_refused_before_anything_is_recorded(start: Any, sound_file: Any) -> None:
+    running = start(ready=False)
+    for prompt in ("<s>", "../../x", "light\u200bon", "x" * 10_000, "\ud800"):
+        said = running.ask("PUT", "/api/prompts", {"prompts": ["light on", prompt]})
+        assert (said.status in (400, 422), len(said.error.splitlines())) == (True, 1)
+    said = running.ask("PUT", "/api/prompts", {"prompts": ["on", "On"]})
+    assert (said.status, "are the same words" in said.error) == (400, True)
+    assert not running.server.takes.folder.exists()
+    found = running.ask("PUT", "/api/prompts", {"prompts": ["cafe\u0301", "off"]}).json
+    assert found["prompts"] == ["caf\u00e9", "off"]
+
+
+def test_odd_files_among_takes_are_named_and_never_an_error_of_the_server(
+    start: Any, sound_file: Any, word_sound: Any
+) -> None:
+    running = with_takes(start(ready=False))
+    folder = running.server.takes.folder
+    os.symlink("nowhere", folder / "gone.wav")
+    Path(os.fsdecode(bytes(folder) + b"/caf\xe9.wav")).write_bytes(sound_file(word_sound()))
+    Path(os.fsdecode(bytes(folder) + b"/caf\xe9.txt")).write_text("ASA")
+    (folder / ".prompts.json").write_text('["ASA", "\\ud800", "IMI", "SUS", "MAUI"]')
+    found = running.ask("GET", "/api/takes")
+    assert (found.status, found.json["prompts"], len(found.json["takes"])) == (200, WORDS_ASKED, 12)
+    assert [line.split(":")[0] for line in found.json["aside"]] == [
+        ".prompts.json",
+        "caf\\udce9.wav",
+        "gone.wav",
+    ]
+    assert running.ask("POST", "/api/takes?prompt=ASA", sound_file(word_sound())).status == 200
+    said = running.ask("POST", "/api/training")
+    assert (said.status, "gone.wav: a link" in said.error, "and 1 more" in said.error) == (409, True, True)
+    (folder / "gone.wav").unlink()
+    said = running.ask("POST", "/api/training")
+    assert "caf\\udce9.wav: a name that cannot be written as text" in said.error
+    assert running.server.training.progress.status == "idle"
+    for n in range(30):
+        (folder / f"note {n}.txt").write_text("mine")
+    assert running.ask("GET", "/api/takes").json["aside"][-1] == "and 12 more, see: asr validate"
+
+
+WORDS_ASKED = ["ASA", "IMI", "SUS", "MAUI"]
+
+
+def test_the_words_of_the_list_of_commands_are_in_the_lexicon_whenever_it_is_broken_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_task(tmp_path, ["light on", "up"])
+    for n_kept in range(3):
+        n_left = [n_kept]
+
+        def broken_off(path: Path, text: str, n_left: list[int] = n_left) -> None:
+            if not n_left[0]:
+                raise OSError(28, "No space left on device")
+            n_left[0] -= 1
+            path.write_text(text)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(studio, "write_text", broken_off)
+            with pytest.raises(Refusal, match=r"lexicon\.txt and commands\.txt cannot be written: No space"):
+                write_task(tmp_path, ["off", "down"])
+        words = {word for command in read_commands(tmp_path) for word in command}
+        assert words <= set(Lexicon.read(tmp_path / "lexicon.txt").words)
+    write_task(tmp_path, ["off", "down"])
+    assert Lexicon.read(tmp_path / "lexicon.txt").words == ("down", "off")
+
+
+def test_a_lexicon_that_no_training_can_read_is_told_before_it(start: Any) -> None:
+    running = with_takes(start(ready=False))
+    (running.server.takes.folder / "lexicon.txt").write_text("ASA\n")
+    said = running.ask("POST", "/api/training")
+    assert (said.status, "has no phones" in said.error) == (422, True)
+    assert str(running.server.takes.folder) not in said.error
+
+
+def test_a_server_begins_with_what_killed_ones_have_left(
+    start: Any, temporary: Path, word_sound: Any
+) -> None:
+    """Takes are finished, uploads of dead servers go; those of living ones and other files stay."""
+    left, living = temporary / "asr-upload-dead.held", TemporaryFolder("asr-upload-")
+    (left / "x").mkdir(parents=True)
+    for name, hours in (("asr-upload-earlier", 2), ("asr-upload-early", 0), ("mine", 2)):
+        (temporary / name).mkdir()
+        os.utime(temporary / name, (time.time() - 3600 * hours,) * 2)
+    (temporary / "asr-upload-file").write_text("mine")
+    (temporary / "asr-upload-link.held").symlink_to(temporary / "mine")
+    takes = Takes(temporary.parent / "takes", 9)
+    kept = takes.add("on", word_sound(), 16000)
+    (takes.folder / f"{kept.name}.txt").rename(coming_text(takes.path(kept.name)))
+    running = start(ready=False)
+    assert [take["name"] for take in running.ask("GET", "/api/takes").json["takes"]] == [kept.name]
+    assert sorted(path.name for path in temporary.iterdir()) == sorted(
+        ["asr-upload-early", "asr-upload-file", "asr-upload-link.held", living.path.name, "mine"]
+    )
+    living.remove()
+    assert not living.path.exists()
+
+
+def test_names_of_places_that_are_not_utf8_are_shown_all_the_same(tmp_path: Path, start: Any) -> None:
+    place = Path(os.fsdecode(bytes(tmp_path) + b"/exp\xe9"))
+    running = start(ready=False, served=Served(place))
+    assert running.ask("GET", "/api/model").json["experiment"] == "exp\\udce9"
+    with_takes(running)
+    place.mkdir()
+    (place / "config.json").write_text("{}")
+    said = running.ask("POST", "/api/training")
+    assert (said.status, '"exp\\udce9" was trained from other recordings' in said.error) == (409, True)
+    assert running.ask("GET", "/api/training").status == 200
+
+
+def test_what_was_heard_in_takes_may_be_damaged(start: Any, copied: Path) -> None:
+    running = start(served=Served(copied))
+    path = copied / "models" / "gmm2" / COMMAND_RULE
+    good = {"id": "x", "said": "a", "heard": "b", "kept": True}
+    for content in ('{"takes": [1, {}, {"id": "\\ud800"}]}', "{", "[]", '{"takes": {"id": 1}}'):
+        path.write_text(content)
+        assert running.ask("GET", "/api/takes").json["heard"] == []
+    path.write_text(json.dumps({"takes": [good]}))
+    assert running.server.served.heard_takes() == [good]

@@ -2,6 +2,7 @@
 
 import locale
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,6 +130,39 @@ def test_links_to_files_are_followed_others_are_named(tmp_path: Path, write_fold
     assert found.ids == ("a", "b")
     assert [p.where for p in problems] == ["gone.wav", "x"]
     assert all("a link to a folder (not followed) or to nothing" in p.what for p in problems)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes among files")
+def test_pipes_and_sockets_are_named_and_never_opened(tmp_path: Path, write_folder: Write) -> None:
+    corpus = write_folder(tmp_path, "a")
+    for name in ("b.wav", "b.txt", "lexicon.txt", "editor.fifo"):
+        os.mkfifo(corpus / name)
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(os.path.relpath(corpus / "c.wav"))  # such a name is short
+    (corpus / "d.wav").symlink_to("/dev/zero")
+    (corpus / "loop").symlink_to(".")
+    found, problems = scan_corpus(corpus)
+    assert found.ids == ("a",)
+    special = {p.where: p.severity for p in problems if "a pipe, socket or device" in p.what}
+    assert special == {
+        "b.txt": "error",
+        "b.wav": "error",
+        "c.wav": "error",
+        "editor.fifo": "warning",
+        "lexicon.txt": "error",
+    }
+    assert {p.where for p in problems if "a link to a folder" in p.what} == {"d.wav", "loop"}
+
+
+def test_a_folder_that_cannot_be_read_is_named(
+    tmp_path: Path, write_folder: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = write_folder(tmp_path, "a", "ben/1", "secret/1")
+    real = os.access  # root may read everything
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "secret" and real(path, mode))
+    _, problems = scan_corpus(corpus)
+    assert [p.where for p in problems] == ["secret"]
+    assert "cannot be read, expected a folder of recordings" in problems[0].what
 
 
 def textgrid(*tiers: tuple[str, list[tuple[float, float, str]]], end_s: float = 60.0) -> str:

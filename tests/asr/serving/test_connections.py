@@ -1,0 +1,261 @@
+"""Connections of a running server: how many, how slow, how small their pieces, and what is said of them."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asr.errors import ConfigError
+from asr.serving.app import free_handles, limits_within, spare_handles
+from asr.serving.gate import PIECE, Plain, Talk
+from asr.serving.limits import Limits
+
+HEAD = b"GET /api/model HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+UPGRADE = (
+    b"GET /api/listen HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+
+
+@contextmanager
+def connected(running: Any, first: bytes = b"", address: str = "127.0.0.1") -> Iterator[socket.socket]:
+    """Give a connection that has sent something; it is left without a word."""
+    with socket.create_connection(("127.0.0.1", running.port), 60, (address, 0)) as raw:
+        raw.sendall(first)
+        yield raw
+
+
+def ended(raw: socket.socket) -> bytes:
+    """Return what comes until the server ends a connection, which it does within a minute."""
+    found = b""
+    try:
+        while piece := raw.recv(65536):
+            found += piece
+    except ConnectionError:
+        pass
+    return found
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"",
+        b"GET",
+        HEAD,
+        HEAD + b"Content-Length: 100\r\n\r\n",
+        b"POST /api/words HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
+    ],
+)
+@pytest.mark.parametrize("n_addresses", [1, 12])
+def test_whoever_asks_is_answered_beside_many_who_do_not(start: Any, first: bytes, n_addresses: int) -> None:
+    running = start(Limits(connections=12, each_address=8))
+    with ExitStack() as crowd:
+        for n in range(60):
+            crowd.enter_context(connected(running, first, f"127.0.0.{1 + n % n_addresses}"))
+        assert [running.ask("GET", "/api/model").status for _ in range(5)] == [200] * 5
+
+
+@pytest.mark.parametrize(
+    "first", [b"", b"GET / HTT", HEAD, HEAD + b"Content-Length: 9\r\n\r\nx", HEAD + b"\r\n" + HEAD]
+)
+def test_who_is_too_slow_is_left(start: Any, first: bytes) -> None:
+    running = start(Limits(head_s=0.3, arrival_s=0.6))
+    with connected(running, first) as raw:
+        dripping, over = threading.Event(), threading.Event()
+
+        def drip() -> None:
+            dripping.set()
+            while not over.wait(0.05):
+                try:
+                    raw.send(b"x")
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        assert dripping.wait(10)
+        answer = ended(raw)
+        over.set()
+        thread.join(10)
+    assert (b"200 OK" in answer) == (b"\r\n\r\n" in first)
+
+
+def ask_for_ever(raw: socket.socket) -> None:
+    while True:
+        raw.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 100)
+
+
+def test_who_reads_no_answer_is_left(start: Any) -> None:
+    running = start(Limits(arrival_s=0.5))
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.connect(("127.0.0.1", running.port))
+        raw.settimeout(60)
+        with pytest.raises(ConnectionError, match=r"reset|Broken pipe"):
+            ask_for_ever(raw)
+
+
+def test_who_finds_all_busy_is_told_so(start: Any) -> None:
+    running = start(Limits(connections=2, each_address=2))
+    wish = {"sample_rate": 16000}
+    with running.listening(wish), running.listening(wish):
+        refused = running.ask("GET", "/api/model")
+        assert refused.status == 503
+        assert refused.error == (
+            "the server has too many connections, expected fewer at a time; try again in a moment"
+        )
+    for _ in range(200):
+        if running.ask("GET", "/api/model").status == 200:
+            return
+        time.sleep(0.05)
+    pytest.fail("there is no room again")
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNABORTED])
+def test_failed_accepts_are_said_once_and_tried_again(
+    start: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, number: int
+) -> None:
+    failed: list[float] = []
+    accept = socket.socket.accept
+
+    def failing(listening: socket.socket) -> Any:
+        if len(failed) < 5:
+            failed.append(time.monotonic())
+            raise OSError(number, "no more")
+        return accept(listening)
+
+    running = start()
+    monkeypatch.setattr(socket.socket, "accept", failing)
+    with caplog.at_level(logging.INFO):
+        assert running.ask("GET", "/api/model").status == 200
+    said = [record.getMessage() for record in caplog.records if record.name.startswith(("asr", "asyncio"))]
+    expected = "no connection can be accepted: no more; silent ones give way"
+    assert said == ([] if number == errno.ECONNABORTED else [expected])
+    assert len(failed) == 5
+
+
+@pytest.mark.parametrize("kind", [Plain, Talk])
+def test_what_has_arrived_is_read_in_small_pieces(
+    started: Any, monkeypatch: pytest.MonkeyPatch, kind: type
+) -> None:
+    sizes: list[int] = []
+    original: Callable[[Any, bytes], None] = kind.data_received  # type: ignore[attr-defined]
+
+    def received(connection: Any, data: bytes) -> None:
+        sizes.append(len(data))
+        original(connection, data)
+
+    monkeypatch.setattr(kind, "data_received", received, raising=False)
+    if kind is Plain:
+        assert started.ask("POST", "/api/transcribe", bytes(300_000)).status == 415
+    else:
+        with started.listening({"sample_rate": 16000}) as stream:
+            stream.send(bytes(200_000))
+            stream.send(json.dumps({"type": "finish"}))
+            while json.loads(stream.recv(30))["type"] != "done":
+                pass
+    assert sum(sizes) > 200_000
+    assert max(sizes) == PIECE
+
+
+def test_pings_that_nobody_hears_of_fill_no_memory(started: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: list[int] = []
+    original = Talk.handle_ping
+
+    def pinged(talk: Any) -> None:
+        original(talk)
+        waiting.append(talk.transport.get_write_buffer_size())
+
+    monkeypatch.setattr(Talk, "handle_ping", pinged)
+    ping = bytes([0x89, 0x80 | 125, 0, 0, 0, 0]) + bytes(125)
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.connect(("127.0.0.1", started.port))
+        raw.settimeout(60)
+        raw.sendall(UPGRADE)
+        assert raw.recv(4).startswith(b"HTTP")
+        for _ in range(100):
+            raw.sendall(ping * 500)
+        while len(waiting) < 40_000:
+            time.sleep(0.05)
+    assert 65_536 < max(waiting) < 200_000  # what a transport holds before it asks for patience
+
+
+def test_a_thousand_empty_messages_leave_others_their_turn(started: Any) -> None:
+    empty = bytes([0x82, 0x80, 0, 0, 0, 0])
+    wish = b'{"sample_rate": 16000}'
+    with connected(started, UPGRADE) as raw:
+        assert raw.recv(4).startswith(b"HTTP")
+        raw.sendall(bytes([0x81, 0x80 | len(wish), 0, 0, 0, 0]) + wish)
+        over = threading.Event()
+
+        def flood() -> None:
+            while not over.is_set():
+                raw.sendall(empty * 1000)
+
+        thread = threading.Thread(target=flood)
+        thread.start()
+        answers = [started.ask("GET", "/api/model").status for _ in range(10)]
+        over.set()
+        thread.join(30)
+    assert answers == [200] * 10
+
+
+def test_handles_are_counted_and_too_few_are_refused() -> None:
+    spare = spare_handles(Limits())
+    usual = limits_within(Limits(), 10_000)
+    assert (usual.connections, usual.each_address) == (Limits().connections, Limits().each_address)
+    few = limits_within(Limits(), spare + 40)
+    assert (few.connections, few.each_address) == (20, 10)
+    least = limits_within(Limits(), spare + 16)
+    assert (least.connections, least.each_address) == (8, 8)
+    with pytest.raises(ConfigError, match=r"serve: 10 more files can be open at a time, expected at least"):
+        limits_within(Limits(), 10)
+    assert free_handles(20) == 20
+
+
+def test_many_streams_find_room() -> None:
+    assert Limits().with_room() == Limits()
+    wide = Limits(streams=500).with_room()
+    assert (wide.connections, wide.each_address) == (900, 700)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit on open files")
+@pytest.mark.parametrize(
+    ("most", "code", "line"),
+    [
+        (32, 2, "more files can be open at a time, expected at least 48; allow more: ulimit -n 1024"),
+        (64, None, "connections at a time, 8 of one address, expected 400: few files can be open"),
+    ],
+)
+def test_few_handles_are_said_at_the_start(
+    at_terminal: Callable[..., Any], trained: Path, tmp_path: Path, most: int, code: int | None, line: str
+) -> None:
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({most}, {most}))\n"
+    run = "import sys; from asr.__main__ import main; sys.exit(main())"
+    server = at_terminal(limited + run, "serve", str(trained), "--port", "0", "--json", cwd=tmp_path)
+    with server:
+        told = server.stdout.readline()
+        if code is None:
+            asking = HTTPConnection(json.loads(told)["address"].split("/")[2], timeout=60)
+            with closing(asking):
+                asking.request("GET", "/")
+                assert asking.getresponse().status == 200
+            server.terminate()
+        assert server.wait(60) == (code or 0)
+        said = server.stderr.read()
+    assert line in said
+    assert "Traceback" not in said
+    assert len(said.splitlines()) == (1 if code else 3)
