@@ -55,9 +55,18 @@ def shown(text: str, stream: TextIO | None = None) -> str:
     """
     if stream is not None and not stream.isatty():
         return text
-    with suppress(UnicodeEncodeError):  # names in UTF-8 are read as bytes where the locale is another
-        text = text.encode(errors="surrogateescape").decode(errors="surrogateescape")
-    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", whole_letters(text))
+
+
+def whole_letters(text: str) -> str:
+    """Return a text in which names in UTF-8, which are read as bytes where the locale is another, are letters.
+
+    >>> whole_letters("gr\\udcc3\\udcbcn")
+    'grün'
+    """
+    with suppress(UnicodeEncodeError):
+        return text.encode(errors="surrogateescape").decode(errors="surrogateescape")
+    return text
 
 
 def in_a_line(name: str) -> str:

@@ -43,7 +43,7 @@ def test_rates_that_no_recording_has(rate):
 def test_what_is_no_sound_is_one_error():
     resampler = Resampler(48000, 16000)
     for samples, said in (
-        ([0.0], "expected an array of floats in .*, got list"),
+        ([0.0], "expected an array of floats in .*, got a list"),
         (np.zeros((2, 9), np.float32), r"expected ndim = 1, got shape \(2, 9\)"),
         (np.zeros(9, np.int16), "expected floats in .*, got int16"),
     ):

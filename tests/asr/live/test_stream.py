@@ -254,7 +254,7 @@ def test_a_second_thread_gets_one_error_and_the_first_its_words(
 
 def test_a_stream_is_free_after_an_error_and_so_is_a_copy(recognizer: Recognizer, spoken: np.ndarray) -> None:
     stream = recognizer.stream()
-    with pytest.raises(AsrError, match=r"samples: expected an array of floats in \[-1, 1\), got list"):
+    with pytest.raises(AsrError, match=r"samples: expected an array of floats in \[-1, 1\), got a list"):
         stream.accept([0.0, 0.1])  # type: ignore[arg-type]
     with pytest.raises(AsrError, match="samples: expected floats"):
         stream.accept(np.zeros(10, dtype=np.int16))  # type: ignore[arg-type]
