@@ -26,7 +26,7 @@ from features.normalization import Standardizer
 from features.projection import LinearProjection
 from foundation.arrays import Floats, Reals, Singles, Tensors, check_array
 from foundation.errors import AsrError
-from foundation.files import write_whole
+from foundation.files import write_together
 from foundation.records import CONTENT_ERRORS, first_line, parsed_json, record_of
 
 FORMAT = "asr-acoustic-model"
@@ -149,9 +149,8 @@ def save_model(model: AcousticModel, directory: Path) -> None:
         "tensors_sha256": hashlib.sha256(data).hexdigest(),
     }
     directory.mkdir(parents=True, exist_ok=True)
-    write_whole(directory / TENSORS_NAME, data)
     text = json.dumps(description, indent=1, sort_keys=True) + "\n"
-    write_whole(directory / JSON_NAME, text.encode())
+    write_together({directory / JSON_NAME: text.encode(), directory / TENSORS_NAME: data})
 
 
 def load_model(directory: Path) -> AcousticModel:

@@ -1,29 +1,26 @@
 """Recordings of any usual format, rate and channel count as mono float32 samples.
 
-libsndfile decodes (`features.ffmpeg` what it cannot) and soxr resamples. What they would pass over in
-silence (a file cut short, samples that are not numbers) is an `AudioError` here: one line with the path, what
-is wrong, what was expected, what was got, what to do.
+libsndfile decodes (`features.ffmpeg` what it cannot) and soxr resamples. Recordings that lie one behind
+another in a file are heard one behind another. What these libraries would pass over in silence (a file cut
+short, bytes behind its end, samples that are not numbers) is an `AudioError` here: one line with the path,
+what is wrong, what was expected, what was got, what to do.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain, groupby
 from pathlib import Path
 
 import numpy as np
 import soundfile
 import soxr
 
-from features.containers import (
-    FRAME_SAMPLES,
-    missing_bytes,
-    sphere_compression,
-    unstated_length,
-    with_sizes_filled_in,
-)
+from features.containers import FRAME_SAMPLES, Pieces, Span, recordings_in
 from features.errors import AudioError
 from features.ffmpeg import is_for_ffmpeg, open_decoded
 from features.samples import (
@@ -47,6 +44,7 @@ SEGMENT_SLACK_S = 0.1  # by feel
 # A decoder may swallow its delay from the ends of an MP3.
 MP3_SLACK = 2 * FRAME_SAMPLES
 BLOCK_SAMPLES = 1 << 18
+_UNTOLD = (1 << 63) - 1  # samples that libsndfile names where a header names none
 _FEW_CHANNELS = 8  # of more, fewer samples are read at once; by feel
 _RATES = f"{LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz"
 
@@ -69,10 +67,14 @@ class AudioInfo:
 
 
 def audio_info(path: str | os.PathLike[str]) -> AudioInfo:
-    """Return rate, channels and duration from the header alone; AudioError if the file cannot be used."""
-    path = Path(path)
-    with _open(path) as file:
-        return AudioInfo(file.samplerate, file.channels, _n_samples(path, file) / file.samplerate)
+    """Return rate, channels and duration from the header alone; AudioError if the file cannot be used.
+
+    Of recordings one behind another these are the rate of the first one, the most channels, and the duration
+    of all. Ogg, FLAC and some MP3 are looked through for others (see `recordings_in`).
+    """
+    with _opened(Path(path)) as parts:
+        duration_s = sum(part.n_samples / part.sample_rate for part in parts)
+        return AudioInfo(parts[0].sample_rate, max(part.n_channels for part in parts), duration_s)
 
 
 def read_audio(
@@ -89,7 +91,7 @@ def read_audio(
         Any file libsndfile opens: wav, flac, ogg, opus, mp3, aiff, au, NIST SPHERE (not "shortened"), ...;
         m4a, mp4, webm, aac, wma and others of `FFMPEG_SUFFIXES` where ffmpeg is installed.
     sample_rate : int or None
-        Samples per second of the result; None keeps the file's own.
+        Samples per second of the result; None keeps the file's own, that of the first of several recordings.
     start_s, end_s : float
         The segment in seconds; ``end_s=None`` is the end of the recording.
 
@@ -103,10 +105,10 @@ def read_audio(
         samples = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
     except MemoryError as error:
         what = "needs more memory than there is"
-        raise AudioError(_line(Path(path), what, "a shorter one", "this", "cut it into pieces")) from error
+        raise AudioError.of(Path(path), what, "a shorter one", "this", "cut it into pieces") from error
     if not samples.size:  # of a few samples none may be left at a lower rate
         at_rate = f"at least one at {sample_rate} Hz"
-        raise AudioError(_line(Path(path), "no samples", at_rate, 0, "record it again or leave it out"))
+        raise AudioError.of(Path(path), "no samples", at_rate, 0, "record it again or leave it out")
     return samples
 
 
@@ -119,57 +121,118 @@ def audio_blocks(
     """Yield the samples of `read_audio`, which has the same parameters, in blocks of some seconds."""
     path = Path(path)
     if sample_rate is not None and not is_usual_rate(sample_rate):
-        raise AudioError(_line(path, "sample rate", _RATES, f"{sample_rate:g}", "ask for another"))
-    with _open(path) as file:
-        start, stop = _segment(path, file, start_s, end_s)
-        blocks = _mono_blocks(path, file, start, stop)
-        if sample_rate is None or sample_rate == file.samplerate:
-            yield from blocks
+        raise AudioError.of(path, "sample rate", _RATES, f"{sample_rate:g}", "ask for another")
+    with _opened(path) as parts:
+        wanted = _segments(path, parts, start_s, end_s)
+        to_rate = sample_rate or parts[0].sample_rate
+        for from_rate, group in groupby(wanted, lambda segment: segment[0].sample_rate):
+            blocks = chain.from_iterable(part.blocks(start, stop) for part, start, stop in group)
+            yield from blocks if from_rate == to_rate else _resampled(blocks, from_rate, to_rate)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One of the recordings in a file, its header sound.
+
+    Attributes
+    ----------
+    path, span : where it lies
+    sample_rate, n_channels, n_samples : as its header says, or as counted
+    file : while it is open, else None
+    """
+
+    path: Path
+    span: Span
+    sample_rate: int
+    n_channels: int
+    n_samples: int
+    file: soundfile.SoundFile | None
+
+    def blocks(self, start: int, stop: int) -> Iterator[Singles]:
+        """Yield the mean of the channels of some samples."""
+        if self.file is not None:
+            yield from _mono_blocks(self.path, self.file, start, stop)
         else:
-            yield from _resampled(blocks, file.samplerate, sample_rate)
+            with _open(self.path, self.span) as file:
+                yield from _mono_blocks(self.path, file, start, stop)
 
 
-def _open(path: Path) -> soundfile.SoundFile:
-    """Return the opened file once its header is known to be sound."""
+@contextmanager
+def _opened(path: Path) -> Iterator[list[_Part]]:
+    """Yield the recordings in a file; one alone stays open, of several each is opened when it is read."""
     _check_is_file(path)
-    _check_complete(path)
-    try:
-        file = _sound_file(path)
-    except soundfile.LibsndfileError as error:
-        # Of an MP3 without one whole frame libsndfile says that the file does not exist.
-        reason = "a damaged file" if "not exist" in error.error_string else error.error_string
-        raise AudioError(_not_audio(path, reason)) from error
-    except TypeError as error:  # soundfile wants a rate and a format for the name *.raw
-        raise AudioError(_not_audio(path, "samples without a header")) from error
-    try:
-        _check_header(path, file)
-    except AudioError:
-        file.close()
-        raise
-    return file
+    spans = recordings_in(path)
+    with ExitStack() as stack:
+        if len(spans) == 1:
+            file = stack.enter_context(_open(path, spans[0]))
+            parts = [_Part(path, spans[0], *_described(path, spans[0], file), file)]
+        else:
+            parts = list(_closed_parts(path, spans))
+        _check_length(path, parts)
+        yield parts
 
 
-def _check_header(path: Path, file: soundfile.SoundFile) -> None:
+def _closed_parts(path: Path, spans: Sequence[Span]) -> Iterator[_Part]:
+    """Yield those of several recordings that have samples: a link of a chain may have none."""
+    for span in spans:
+        with _open(path, span) as file:
+            if file.frames:
+                yield _Part(path, span, *_described(path, span, file), None)
+
+
+def _described(path: Path, span: Span, file: soundfile.SoundFile) -> tuple[int, int, int]:
+    """Return rate, channels and samples of each."""
+    return file.samplerate, file.channels, _n_samples(path, span, file)
+
+
+@contextmanager
+def _open(path: Path, span: Span) -> Iterator[soundfile.SoundFile]:
+    """Open a recording of a file once its header is known to be sound."""
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(_sound_file(path, span, stack))
+        except soundfile.LibsndfileError as error:
+            # Of an MP3 without one whole frame libsndfile says that the file does not exist.
+            reason = "a damaged file" if "not exist" in error.error_string else error.error_string
+            raise _not_audio(path, reason) from error
+        except TypeError as error:  # soundfile wants a rate and a format for the name *.raw
+            raise _not_audio(path, "samples without a header") from error
+        _check_header(path, span, file)
+        yield file
+
+
+def _check_header(path: Path, span: Span, file: soundfile.SoundFile) -> None:
     """Raise AudioError if a header says what no recording is like, before anything is made of that size."""
-    if file.frames <= 0:
-        raise AudioError(_line(path, "no samples", "at least one", 0, "record it again or leave it out"))
     if not is_usual_rate(file.samplerate):
         cure = "correct the header (sox -r RATE IN OUT)"
-        raise AudioError(_line(path, "damaged header", _RATES, f"{file.samplerate} Hz", cure))
-    if file.frames > MOST_SAMPLES_A_BYTE * path.stat().st_size and not is_for_ffmpeg(path):
-        raise AudioError(_truncated(path, f"{file.frames} samples", f"{path.stat().st_size} bytes"))
-    if file.frames > LONGEST_S * file.samplerate:
-        hours = f"{file.frames / file.samplerate / 3600:.0f} hours"
+        raise AudioError.of(path, "damaged header", _RATES, f"{file.samplerate} Hz", cure)
+    if file.format == "FLAC" and file.frames == _UNTOLD:
+        what, cure = "FLAC that does not tell its length", "write it again with `flac`, or convert it to wav"
+        raise AudioError.of(path, what, "a number of samples in its header", "none", cure)
+    n_bytes = path.stat().st_size if span.pieces is None else span.n_bytes
+    if file.frames > MOST_SAMPLES_A_BYTE * n_bytes and not is_for_ffmpeg(path):
+        raise AudioError.truncated(path, f"{file.frames} samples", f"{n_bytes} bytes")
+
+
+def _check_length(path: Path, parts: list[_Part]) -> None:
+    """Raise AudioError of recordings without samples, or of more hours than anybody records."""
+    if not sum(part.n_samples for part in parts):
+        raise AudioError.of(path, "no samples", "at least one", 0, "record it again or leave it out")
+    duration_s = sum(part.n_samples / part.sample_rate for part in parts)
+    if duration_s > LONGEST_S:
         expected = f"at most {LONGEST_S / 3600:.0f} hours"
-        raise AudioError(_line(path, "too long", expected, hours, "cut it into pieces"))
+        raise AudioError.of(
+            path, "too long", expected, f"{duration_s / 3600:.0f} hours", "cut it into pieces"
+        )
 
 
-def _sound_file(path: Path) -> soundfile.SoundFile:
-    """Return the opened file, decoded by ffmpeg if libsndfile cannot and the file is of that kind."""
-    # As bytes: soundfile cannot encode names that are not in the file system's encoding.
-    name = path if os.name == "nt" else os.fsencode(path)
+def _sound_file(path: Path, span: Span, stack: ExitStack) -> soundfile.SoundFile:
+    """Return the opened recording, decoded by ffmpeg if libsndfile cannot and the file is of that kind."""
+    if span.pieces is not None:
+        return soundfile.SoundFile(Pieces(stack.enter_context(path.open("rb")), span.pieces))
     try:
-        return soundfile.SoundFile(with_sizes_filled_in(path) or name)
+        # As bytes: soundfile cannot encode names that are not in the file system's encoding.
+        return soundfile.SoundFile(path if os.name == "nt" else os.fsencode(path))
     except soundfile.LibsndfileError:
         if not is_for_ffmpeg(path):
             raise
@@ -181,57 +244,47 @@ def _check_is_file(path: Path) -> None:
     try:
         size = check_regular(path).st_size
         if path.is_dir():
-            raise AudioError(_line(path, "not a recording", "an audio file", "a directory", cure))
+            raise AudioError.of(path, "not a recording", "an audio file", "a directory", cure)
         if size == 0:
-            raise AudioError(_line(path, "empty file", "an audio file", "0 bytes", "copy or record it again"))
+            raise AudioError.of(path, "empty file", "an audio file", "0 bytes", "copy or record it again")
         path.open("rb").close()
     except FileNotFoundError as error:
-        raise AudioError(_line(path, "no such file", "an audio file", "nothing", cure)) from error
+        raise AudioError.of(path, "no such file", "an audio file", "nothing", cure) from error
     except OSError as error:
-        raise AudioError(_line(path, "cannot be opened", "a readable file", error.strerror, cure)) from error
+        raise AudioError.of(path, "cannot be opened", "a readable file", error.strerror, cure) from error
 
 
-def _check_complete(path: Path) -> None:
-    coding = sphere_compression(path)
-    if coding is not None:
-        cure = "expand with `sph2pipe -f wav IN OUT`"
-        raise AudioError(_line(path, "compressed NIST SPHERE", "pcm or ulaw", coding, cure))
-    missing = missing_bytes(path)
-    if missing is not None:
-        promised, held = (f"{n} bytes of audio" for n in missing)
-        raise AudioError(_truncated(path, promised, held))
-
-
-def _n_samples(path: Path, file: soundfile.SoundFile) -> int:
+def _n_samples(path: Path, span: Span, file: soundfile.SoundFile) -> int:
     """Return the samples of each channel; for an MP3 that does not state them counted, not guessed."""
-    counted = unstated_length(path) if file.format == "MP3" else None
-    if counted is None:
+    if span.n_samples is None:
         return int(file.frames)
-    if counted > file.frames + MP3_SLACK:
+    if span.n_samples > file.frames + MP3_SLACK:
         what, cure = "MP3 of variable bit rate that does not state its length", "convert it to wav"
-        raise AudioError(_line(path, what, f"{counted} samples", f"{file.frames} from libsndfile", cure))
-    return min(counted, int(file.frames))
+        got = f"{file.frames} from libsndfile"
+        raise AudioError.of(path, what, f"{span.n_samples} samples", got, cure)
+    return min(span.n_samples, int(file.frames))
 
 
-def _segment(path: Path, file: soundfile.SoundFile, start_s: float, end_s: float | None) -> tuple[int, int]:
-    """Return the segment's first sample and the one after its last."""
-    n_samples = _n_samples(path, file)
-    duration_s = n_samples / file.samplerate
+def _segments(
+    path: Path, parts: list[_Part], start_s: float, end_s: float | None
+) -> Iterator[tuple[_Part, int, int]]:
+    """Yield the recordings in which a segment lies, its first sample there and the one after its last."""
+    duration_s = sum(part.n_samples / part.sample_rate for part in parts)
     last_s = duration_s if end_s is None else end_s
     if not (0.0 <= start_s < min(last_s, duration_s) and last_s <= duration_s + SEGMENT_SLACK_S):
-        got = f"{start_s:g} to {last_s:g} s"
-        raise AudioError(
-            _line(
-                path,
-                "segment out of range",
-                f"0 <= start < end <= {duration_s:.3f} s",
-                got,
-                "correct the segment",
-            )
-        )
-    start, stop = round(start_s * file.samplerate), round(last_s * file.samplerate)
-    start = min(start, n_samples - 1)
-    return start, max(min(stop, n_samples), start + 1)
+        expected, got = f"0 <= start < end <= {duration_s:.3f} s", f"{start_s:g} to {last_s:g} s"
+        raise AudioError.of(path, "segment out of range", expected, got, "correct the segment")
+    before_s, is_found, start = 0.0, False, 0
+    for part in parts:
+        start = max(round((start_s - before_s) * part.sample_rate), 0)
+        stop = min(round((last_s - before_s) * part.sample_rate), part.n_samples)
+        if start < stop:
+            is_found = True
+            yield part, start, stop
+        before_s += part.n_samples / part.sample_rate
+    if not is_found:  # less than a sample
+        start = min(start, parts[-1].n_samples - 1)
+        yield parts[-1], start, start + 1
 
 
 def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> Iterator[Singles]:
@@ -251,13 +304,12 @@ def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -
             if len(block) < n_wanted:
                 break
     except soundfile.LibsndfileError as error:
-        raise AudioError(
-            _truncated(path, f"{file.frames} samples", f"damage after {start + n_read}")
-        ) from error
+        held = f"damage after {start + n_read}"
+        raise AudioError.truncated(path, f"{file.frames} samples", held) from error
     if n_read < n_samples - (MP3_SLACK if file.format == "MP3" else 0):
-        raise AudioError(_truncated(path, f"{file.frames} samples", f"{start + n_read}"))
+        raise AudioError.truncated(path, f"{file.frames} samples", f"{start + n_read}")
     if not n_read:
-        raise AudioError(_line(path, "no samples", "at least one", 0, "record it again or leave it out"))
+        raise AudioError.of(path, "no samples", "at least one", 0, "record it again or leave it out")
 
 
 def _go_to(file: soundfile.SoundFile, start: int, at_once: int) -> None:
@@ -284,22 +336,12 @@ def _check_samples(path: Path, samples: Singles, n_before: int) -> None:
         value = samples[where]
         cure = "divide integers by 32768, repair it or leave it out"
         what = f"sample {n_before + where}"
-        raise AudioError(_line(path, what, describe_sample(value), f"{value:g}", cure))
+        raise AudioError.of(path, what, describe_sample(value), f"{value:g}", cure)
 
 
-def _not_audio(path: Path, reason: str) -> str:
-    expected = "wav, flac, ogg, mp3 or NIST SPHERE"
-    return _line(
-        path, "not audio that libsndfile can read", expected, reason.strip().rstrip("."), "convert it to wav"
-    )
-
-
-def _truncated(path: Path, promised: str, held: str) -> str:
-    return _line(path, "truncated", promised, held, "copy it again, or re-encode it to keep what is there")
-
-
-def _line(path: Path, what: str, expected: object, got: object, cure: str) -> str:
-    return f"{path}: {what}; expected {expected}; got {got}; {cure}"
+def _not_audio(path: Path, reason: str) -> AudioError:
+    what, expected = "not audio that libsndfile can read", "wav, flac, ogg, mp3 or NIST SPHERE"
+    return AudioError.of(path, what, expected, reason.strip().rstrip("."), "convert it to wav")
 
 
 def warn_of_low_rates(recordings: Iterable[Path], sample_rate: int) -> None:

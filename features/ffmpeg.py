@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from threading import Lock
 
+from features.containers import check_one_for_ffmpeg
 from features.errors import AudioError
 
 FFMPEG_SUFFIXES = frozenset(
@@ -111,13 +112,17 @@ def is_for_ffmpeg(path: Path) -> bool:
 
 
 def decode(path: Path, target: Path) -> None:
-    """Write the first sound track of a recording as a WAV file of 16 bits, rate and channels as they are."""
+    """Write the first sound track of a recording as a WAV file of 16 bits, rate and channels as they are.
+
+    Of several recordings one behind another ffmpeg would decode the first: they are an error.
+    """
     program = shutil.which("ffmpeg")
     if program is None:
         raise AudioError(
             f"{path}: {_format_of(path)} is read by ffmpeg; expected that program; got none on PATH; install "
             "it (ffmpeg.org), or convert the recording to wav or flac"
         )
+    check_one_for_ffmpeg(path)
     options = ["-nostdin", "-v", "error", "-y", "-protocol_whitelist", "file", "-format_whitelist", _FORMATS]
     sound = ["-map", "0:a:0", "-c:a", "pcm_s16le", "-rf64", "auto", "-f", "wav"]
     command = [program, *options, "-i", f"file:{os.path.abspath(path)}", *sound, f"file:{target}"]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.errors import FeatureError
-from foundation.files import check_regular, whole_file, write_whole
+from foundation.files import check_regular, files_together
 
 Entry: TypeAlias = NDArray[Any]  # (T, D) or (T,) float32 or float64, or (T,) int32
 
@@ -86,7 +86,7 @@ def write_ark(
     text : whether the numbers are written as text
     """
     lines, path = {}, Path(path)
-    with whole_file(path) as file:
+    with files_together(*([] if scp is None else [scp]), path) as (*index, file):
         for key, entry in entries:
             if not key or key.split() != [key]:
                 raise FeatureError(f"{path}: expected keys without white space, got {key!r}; rename it")
@@ -95,8 +95,8 @@ def write_ark(
             file.write(f"{key} ".encode())
             lines[key] = f"{key} {path}:{file.tell()}\n"
             file.write(_as_text(np.asarray(entry)) if text else _as_binary(np.asarray(entry)))
-    if scp is not None:
-        write_whole(scp, "".join(lines.values()).encode())
+        for beside in index:
+            beside.write("".join(lines.values()).encode())
     return list(lines)
 
 

@@ -23,6 +23,7 @@ Longs: TypeAlias = NDArray[np.int64]
 Integers: TypeAlias = NDArray[np.integer]  # of any width
 
 Flags: TypeAlias = NDArray[np.bool_]
+Bytes: TypeAlias = NDArray[np.uint8]
 
 Tensors: TypeAlias = dict[str, NDArray[Any]]  # by the names under which a file holds them
 

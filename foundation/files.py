@@ -19,7 +19,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -108,6 +108,40 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if error.errno and not error.filename:  # that of a full disk has none
             error.filename = str(path)
         raise
+
+
+@contextmanager
+def files_together(
+    first: str | os.PathLike[str], *others: str | os.PathLike[str], gone: Iterable[Path] = ()
+) -> Iterator[tuple[BinaryIO, ...]]:
+    """Yield files that belong together, as `whole_file` does: readers find the others by the first.
+
+    When all are whole, the first one that was there before goes, then the others change, then the new first
+    one comes. So whenever that is broken off, there is no first one, and never a mixture of old and new.
+
+    Parameters
+    ----------
+    first, others : the files
+    gone : files that only belonged to what was there before
+    """
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(whole_file(path)) for path in (first, *others)]
+        yield tuple(files)
+        for path, file in zip((first, *others), files, strict=True):
+            if is_replaced(Path(path)):  # a full disk is noticed before anything goes
+                file.flush()
+                os.fsync(file.fileno())
+        if others and is_replaced(Path(first)):
+            Path(os.path.realpath(first)).unlink(missing_ok=True)
+        for path in gone:
+            path.unlink(missing_ok=True)
+
+
+def write_together(contents: Mapping[Path, bytes], gone: Iterable[Path] = ()) -> None:
+    """Write files as `files_together` does, the first one first."""
+    with files_together(*contents, gone=gone) as files:
+        for file, content in zip(files, contents.values(), strict=True):
+            file.write(content)
 
 
 def is_replaced(path: Path) -> bool:
@@ -234,7 +268,7 @@ def held(path: Path) -> Iterator[bool]:
         except OSError:
             is_left = False
         else:
-            is_left = os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
+            is_left = os.path.samestat(os.fstat(descriptor), os.stat(path))
         yield is_left
     finally:
         os.close(descriptor)

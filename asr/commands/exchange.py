@@ -28,7 +28,7 @@ from asr.files import check_outside, storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
 from asr.formats.htk import front_end_config, read_dictionary, write_models
 from asr.formats.intervals import Passage
-from asr.formats.model_directories import model_directory, speakers_as_trained, write_recognizer
+from asr.formats.model_directories import DECODING, model_directory, speakers_as_trained, write_recognizer
 from asr.formats.nist import to_stm
 from asr.formats.outputs import EXPORTS
 from asr.formats.tables import decoded
@@ -153,8 +153,9 @@ def _transcripts(parts: Mapping[str, Corpus], recognizer: Recognizer, format: st
     if format == "sphinx":
         return Exported(write_sphinx(parts, recognizer.lexicon, out), len(corpus))
     if format == "kaldi":
-        write_corpus(corpus, out)
+        (out / "wav.scp").unlink(missing_ok=True)  # of an earlier export, until this one is whole
         recognizer.lexicon.restricted_to(_known(corpus, recognizer)).write(out / "lexicon.txt")
+        write_corpus(corpus, out)
         return Exported(out, len(corpus))
     path = out / f"text.{format}"
     if format == "stm":
@@ -203,6 +204,8 @@ def _arrays(
                 written.append(utterance)
                 yield utterance.utterance_id, found
 
+    if format == "kaldi":
+        (out / "wav.scp").unlink(missing_ok=True)  # of an earlier export, until this one is whole
     path = ARRAY_FORMATS[format](good(), out, described)
     if what != "features":
         names = recognizer.model.topology.state_names()
@@ -308,11 +311,13 @@ def import_model(
     options = DecoderConfig(lm_scale=lm_scale, word_penalty=word_penalty, frame_shift_s=frame_shift_s)
     out = Path(out)
     with storage_errors(out):
-        write_recognizer(out, acoustic, lexicon, {name: asdict(options)}, {}, name, text=PLAIN)
+        out.mkdir(parents=True, exist_ok=True)
+        (out / DECODING).unlink(missing_ok=True)  # of an earlier one; it comes last, and makes a recogniser
         if isinstance(made, NGram):
             made.write(out / "arpa.arpa")
         elif name != "loop":
             write_slf(out / f"{name}.slf", made.compile(lexicon.words))
+        write_recognizer(out, acoustic, lexicon, {name: asdict(options)}, {}, name, text=PLAIN)
     return out
 
 

@@ -71,11 +71,12 @@ def _htk(items: Items, out: Path, what: Named) -> Path:
     """Write a parameter file for each utterance, and the list of them for the option ``-S``."""
     directory = (out / what.name).absolute()
     directory.mkdir(exist_ok=True)
+    index = out / f"{what.name}.scp"
+    index.unlink(missing_ok=True)  # of files that are about to be others
     paths, files = [], FilesOfIds(directory, ".mfc")
     for key, array in items:
         paths.append(files.path(key))
         write_htk(paths[-1], array, what.period_s, what.kind)
-    index = out / f"{what.name}.scp"
     write_whole(index, "".join(f"{path}\n" for path in paths).encode())
     return index
 

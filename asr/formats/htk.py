@@ -14,13 +14,13 @@ from pathlib import Path
 from acoustic.hmm.mmf import HtkModel, format_mmf
 from acoustic.hmm.topology import SILENCES, Topology
 from asr.errors import ConfigError, ExperimentError
-from asr.files import write_text
 from decoder.decoder import DecoderConfig
 from decoder.grammars.finite_state import format_slf
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, GrammarTables
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig, Normalization
 from features.mfcc import MfccConfig
+from foundation.files import write_together
 
 HMMS, LIST, DICTIONARY, NETWORK = "hmmdefs", "hmmlist", "dict", "wdnet"
 CONFIG, EXTRACTION, COMMAND = "config", "hcopy.cfg", "command.txt"
@@ -44,20 +44,20 @@ def write_models(
         raise ExperimentError(
             "contexts reach across words, expected monophones or contexts within words for HTK; export gmm"
         )
-    write_text(out / HMMS, format_mmf(model))
-    write_text(out / LIST, "".join(f"{phone}\n" for phone in topology.phones))
     used = {tables.words[w] for w in tables.arc_words.tolist()}
-    write_text(out / DICTIONARY, "".join(_dictionary(lexicon.restricted_to(used), topology)))
-    write_text(out / NETWORK, format_slf(tables, (SENTENCE_START, SENTENCE_END)))
     settings = [f"TARGETKIND = {model.kind}", *(f"{name} = F" for name in _NO_CONTEXTS)]
-    write_text(out / CONFIG, "".join(f"{line}\n" for line in settings))
+    texts = {
+        COMMAND: f"HVite -C {CONFIG} -H {HMMS} -S features.scp -i words.mlf -w {NETWORK} "
+        f"-s {decoder.lm_scale!r} -p {decoder.word_penalty!r} {DICTIONARY} {LIST}\n",
+        HMMS: format_mmf(model),
+        LIST: "".join(f"{phone}\n" for phone in topology.phones),
+        DICTIONARY: "".join(_dictionary(lexicon.restricted_to(used), topology)),
+        NETWORK: format_slf(tables, (SENTENCE_START, SENTENCE_END)),
+        CONFIG: "".join(f"{line}\n" for line in settings),
+    }
     if model.kind != "USER":
-        write_text(out / EXTRACTION, "".join(_extraction(model.kind, mfcc)))
-    write_text(
-        out / COMMAND,
-        f"HVite -C {CONFIG} -H {HMMS} -S features.scp -i words.mlf -w {NETWORK} -s {decoder.lm_scale!r} "
-        f"-p {decoder.word_penalty!r} {DICTIONARY} {LIST}\n",
-    )
+        texts[EXTRACTION] = "".join(_extraction(model.kind, mfcc))
+    write_together({out / name: text.encode() for name, text in texts.items()})
     return out / COMMAND
 
 

@@ -373,16 +373,23 @@ class Takes:
     def delete(self, name: str) -> None:
         """Remove a take's two files."""
         path = self.path(name)
-        coming = coming_text(path)
-        with self._lock:
+        text, coming = path.with_suffix(".txt"), coming_text(path)
+        with self._lock, stored("what is left of the take"):
             self._known.pop(name, None)
-            with stored("what is left of the take"):
-                try:
-                    put_in_place(path.with_suffix(".txt"), coming)  # from now on there is no such take
-                except FileNotFoundError:
-                    raise _no_such_take() from None
-                path.unlink(missing_ok=True)
-                coming.unlink(missing_ok=True)
+            try:
+                with held(text) as is_here:  # so that no server that begins finishes it meanwhile
+                    if not is_here:
+                        raise _no_such_take()
+                    put_in_place(text, coming)  # from now on there is none
+                    try:
+                        path.unlink(missing_ok=True)
+                    except OSError:
+                        put_in_place(coming, text)
+                        raise
+                    with suppress(OSError):  # else the next server does it
+                        coming.unlink()
+            except FileNotFoundError:
+                raise _no_such_take() from None
 
     def finish(self) -> None:
         """Finish what killed servers have left half done, and remove what they have left unfinished.

@@ -1,13 +1,15 @@
-"""What headers promise, of files written here byte by byte or by libsndfile."""
+"""What headers promise and what lies behind it, of files written here byte by byte or by libsndfile."""
 
+import io
 import struct
 
 import numpy as np
 import pytest
 import soundfile
+from numpy.testing import assert_allclose, assert_array_equal
 
 from features import AudioError, audio_info, read_audio
-from features.containers import missing_bytes, sphere_compression, unstated_length, with_sizes_filled_in
+from features.containers import MOST_RECORDINGS, MOST_STEPS, Pieces, Span, recordings_in
 
 SAMPLES = (np.arange(800) % 100 / 200).astype(np.float32)
 CONTENT = struct.pack("<8h", *range(8))  # 16 bytes of audio
@@ -33,8 +35,8 @@ def sphere(n_samples, content, *more, header_bytes="   1024"):
     return header.ljust(1024) + content
 
 
-def ogg_page(segments, content):
-    return b"OggS" + bytes(22) + bytes([len(segments), *segments]) + content
+def ogg_page(segments, content, flags=4):
+    return b"OggS" + bytes([0, flags]) + bytes(20) + bytes([len(segments), *segments]) + content
 
 
 @pytest.mark.parametrize(
@@ -63,13 +65,19 @@ def ogg_page(segments, content):
         (ogg_page([10, 10], CONTENT), (27 + 2 + 20, 27 + 2 + 16)),
         (ogg_page([16], CONTENT) + ogg_page([10, 10], CONTENT)[:20], (27, 20)),  # the last page counts
         (b"ID3 or anything else", None),
-        (b"", None),
     ],
 )
 def test_promised_and_held(tmp_path, content, expected):
     path = tmp_path / "a"
     path.write_bytes(content)
-    assert missing_bytes(path) == expected
+    if expected is None:
+        assert recordings_in(path) == (Span(),)
+    else:
+        promised, held = expected
+        with pytest.raises(
+            AudioError, match=f"truncated; expected {promised} bytes of audio; got {held} byt"
+        ):
+            recordings_in(path)
 
 
 @pytest.mark.parametrize(
@@ -80,31 +88,44 @@ def test_files_of_libsndfile_and_every_cut_of_their_end(tmp_path, name, options)
     path = tmp_path / name
     soundfile.write(path, SAMPLES, 16000, **options)
     whole = path.read_bytes()
-    assert missing_bytes(path) is None
+    assert recordings_in(path) == (Span(),)
     for n_cut in (1, 2, 17, 100):
         path.write_bytes(whole[:-n_cut])
-        promised, held = missing_bytes(path)
+        with pytest.raises(
+            AudioError, match=r"truncated; expected (\d+) bytes of audio; got (\d+) "
+        ) as caught:
+            recordings_in(path)
+        promised, held = (int(word) for word in str(caught.value).split() if word.isdecimal())
         assert promised - held == n_cut
 
 
 def test_compressed_sphere_is_named(tmp_path):
     path = tmp_path / "a.sph"
     path.write_bytes(sphere(4, CONTENT, "sample_coding -s26 pcm,embedded-shorten-v2.00"))
-    assert sphere_compression(path) == "pcm,embedded-shorten-v2.00"
-    for content in (sphere(4, CONTENT, "sample_coding -s3 pcm"), sphere(4, CONTENT), wav()):
-        path.write_bytes(content)
-        assert sphere_compression(path) is None
+    with pytest.raises(
+        AudioError, match=r"compressed NIST SPHERE; .* got pcm,embedded-shorten-v2\.00; expand"
+    ):
+        recordings_in(path)
+    path.write_bytes(sphere(4, CONTENT, "sample_coding -s3 pcm"))
+    assert recordings_in(path) == (Span(),)
+
+
+def content_of(path):
+    """Return the bytes that libsndfile is given of the only recording in a file."""
+    (span,) = recordings_in(path)
+    if span.pieces is None:
+        return path.read_bytes()
+    with path.open("rb") as file:
+        return io.BufferedReader(Pieces(file, span.pieces)).read()
 
 
 def test_sizes_of_a_streamed_wav_are_filled_in(tmp_path):
     path = tmp_path / "a.wav"
-    whole = wav()
     streamed = b"RIFF" + bytes(4) + wav(0)[8:]
     path.write_bytes(streamed)
-    filled = with_sizes_filled_in(path)
-    assert filled.getvalue() == whole
-    samples, rate = soundfile.read(filled, dtype="int16")
-    assert (samples.tolist(), rate) == (list(range(8)), 16000)
+    assert content_of(path) == wav()
+    assert_array_equal(read_audio(path, None) * 32768, range(8))
+    assert audio_info(path).duration_s == 8 / 16000
     assert path.read_bytes() == streamed  # the file stays
 
 
@@ -116,7 +137,307 @@ def test_sizes_of_a_streamed_wav_are_filled_in(tmp_path):
 def test_other_files_are_left_alone(tmp_path, content):
     path = tmp_path / "a.wav"
     path.write_bytes(content)
-    assert with_sizes_filled_in(path) is None
+    assert recordings_in(path) == (Span(),)
+
+
+def test_pieces_are_read_as_one_file(tmp_path):
+    content = bytes(range(200))
+    (tmp_path / "a").write_bytes(content)
+    with (tmp_path / "a").open("rb") as file:
+        pieces = Pieces(file, ((10, 40), b"between", (40, 41), (0, 5)))
+        whole = content[10:40] + b"between" + content[40:41] + content[:5]
+        assert io.BufferedReader(pieces, 8).read() == whole
+        assert pieces.seek(0, io.SEEK_END) == len(whole)
+        for place in range(len(whole)):
+            pieces.seek(place)
+            assert pieces.read(9) == whole[place : place + 9]
+        assert (pieces.seek(-3, io.SEEK_CUR), pieces.read(9), pieces.tell()) == (40, whole[40:], len(whole))
+
+
+# Several recordings in a file, and what else may lie in one
+
+
+ID3V1 = b"TAG" + b"a title".ljust(125, b"\0")
+ID3V2 = b"ID3\x04\0\0\0\0\x01\x05" + bytes(range(133))  # 0x01, 0x05 are 1 × 128 + 5 bytes
+_APE = struct.pack("<IIII", 2000, 3032, 1, 0xA0000000) + bytes(8)
+APE = b"APETAGEX" + _APE + b"item" * 750 + b"APETAGEX" + _APE
+LIST = b"LIST" + struct.pack("<I", 12) + b"INFOISFT\0\0\0\0"
+KINDS = {
+    "wav": ("WAV", "PCM_16"),
+    "wavex": ("WAVEX", "FLOAT"),
+    "rf64": ("RF64", "PCM_24"),
+    "w64": ("W64", "PCM_16"),
+    "aiff": ("AIFF", "PCM_16"),
+    "au": ("AU", "PCM_16"),
+    "caf": ("CAF", "PCM_16"),
+    "sph": ("NIST", "PCM_16"),
+    "svx": ("SVX", "PCM_16"),
+    "flac": ("FLAC", "PCM_16"),
+    "ogg": ("OGG", "VORBIS"),
+    "opus": ("OGG", "OPUS"),
+    "mp3": ("MP3", None),
+}
+
+
+def encoded(kind, seed=0, n=4000, rate=16000, channels=1, **options):
+    """Return a recording of noise."""
+    file = io.BytesIO()
+    samples = np.random.default_rng(seed).uniform(-0.4, 0.4, (n, channels)).astype(np.float32)
+    format, subtype = KINDS[kind]
+    soundfile.write(file, samples, rate, format=format, subtype=subtype, **options)
+    return file.getvalue()
+
+
+def frames(seed=0, n=4000):
+    """Return an MP3 of constant bit rate that does not tell its length."""
+    content = encoded("mp3", seed, n, bitrate_mode="CONSTANT", compression_level=0.5)
+    return content[content.index(content[:2], 4) :]
+
+
+@pytest.fixture
+def put(tmp_path):
+    """Return a function that writes bytes to a file of their own."""
+    n = 0
+
+    def write(*contents):
+        nonlocal n
+        n += 1
+        path = tmp_path / f"{n}.bin"
+        path.write_bytes(b"".join(contents))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def heard(put):
+    """Return a function that gives the samples of some bytes."""
+    return lambda *contents, **options: read_audio(put(*contents), **({"sample_rate": None} | options))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_of_what_lies_one_behind_another_is_heard(put, heard, kind):
+    first, second = encoded(kind, 1), encoded(kind, 2, n=6400)
+    expected = np.concatenate([heard(first), heard(second), heard(first)])
+    path = put(first, second, first)
+    assert_array_equal(read_audio(path, None), expected)
+    assert audio_info(path).duration_s == (4000 + 6400 + 4000) / 16000
+    part = read_audio(path, None, 0.2, 0.7)
+    assert_allclose(part, expected[3200:11200], rtol=0, atol=1e-3 if kind == "mp3" else 1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("between", [bytes(10), bytes(5000), ID3V1, ID3V2, APE, APE + ID3V1 + ID3V2])
+def test_tags_and_zeros_stand_between_and_behind(put, heard, kind, between):
+    first, second = encoded(kind, 1), encoded(kind, 2)
+    expected = np.concatenate([heard(first), heard(second)])
+    assert_array_equal(heard(ID3V2, first, between, second, between.replace(b"\0", b"")), expected)
+
+
+@pytest.mark.parametrize("kind", ["wav", "flac", "ogg", "opus", "mp3", "au"])
+def test_rates_and_channels_may_change(heard, kind):
+    rates = {"opus": (16000, 48000, 24000)}.get(kind, (16000, 44100, 8000))
+    contents = [encoded(kind, n, rate // 4, rate, 1 + n % 2) for n, rate in enumerate(rates)]
+    expected = np.concatenate([heard(content, sample_rate=16000) for content in contents])
+    assert_array_equal(heard(*contents, sample_rate=16000), expected)
+    own = heard(*contents[::-1])  # at the rate of the first one
+    assert_array_equal(own, heard(*contents[::-1], sample_rate=rates[-1]))
+
+
+def test_kinds_may_change(heard):
+    contents = [encoded(kind) for kind in ("wav", "mp3", "au", "aiff", "sph", "w64", "flac")]
+    assert_array_equal(heard(*contents), np.concatenate([heard(content) for content in contents]))
+
+
+def test_neighbours_of_one_rate_are_resampled_as_one(heard):
+    first, second = encoded("wav", 1, rate=8000), encoded("wav", 2, rate=8000)
+    file = io.BytesIO()
+    soundfile.write(file, np.concatenate([heard(first), heard(second)]), 8000, format="WAV", subtype="FLOAT")
+    assert_array_equal(heard(first, second, sample_rate=16000), heard(file.getvalue(), sample_rate=16000))
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"flac"}))
+@pytest.mark.parametrize("behind", [b"some text\n" * 500, bytes(range(1, 250)) * 20], ids=["text", "bytes"])
+def test_what_is_neither_recording_nor_tag_is_an_error(heard, kind, behind):
+    with pytest.raises(
+        AudioError, match=r"bytes behind the end .*; expected tags, .*; got \d+ others from byte"
+    ):
+        heard(encoded(kind), behind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cut_second_one_is_an_error_too(heard, kind):
+    with pytest.raises(AudioError, match=r"^[^\n]+$"):
+        heard(encoded(kind), encoded(kind, n=16000)[:-800])
+
+
+@pytest.mark.parametrize("kind", ["ogg", "opus"])
+def test_ogg_that_lacks_its_last_pages(heard, kind):
+    whole = encoded(kind, n=32000)
+    pages = whole[: whole.rindex(b"OggS")]
+    with pytest.raises(
+        AudioError, match="truncated; expected a last page that is marked as the end; got one"
+    ):
+        heard(pages)
+    with pytest.raises(
+        AudioError, match="truncated; expected a last page that is marked as the end; got one"
+    ):
+        heard(pages, whole)
+
+
+def test_links_without_samples_are_passed_over(heard):
+    empty, first = encoded("ogg", n=0), encoded("ogg", 1)
+    assert_array_equal(heard(first, empty, first), np.concatenate([heard(first), heard(first)]))
+    with pytest.raises(AudioError, match="no samples; expected at least one; got 0"):
+        heard(empty, empty)
+
+
+def test_chunks_behind_the_sound_are_none_of_it(put, heard):
+    for kind, chunk in {
+        "wav": LIST + b"id3 " + struct.pack("<I", 3) + b"abc\0",
+        "aiff": b"NAME" + struct.pack(">I", 5) + b"hallo\0",
+        "caf": b"free" + struct.pack(">q", 300) + bytes(300),
+        "w64": b"junk\xf3\xac\xd3\x11\x8c\xd1\0\xc0\x4f\x8e\xdb\x8a" + struct.pack("<Q", 324) + bytes(300),
+    }.items():
+        whole = encoded(kind, 1)
+        assert_array_equal(heard(whole, chunk), heard(whole))
+        assert_array_equal(heard(whole, chunk, whole), np.concatenate([heard(whole)] * 2))
+    assert recordings_in(put(encoded("wav"), LIST[:-2])) == (Span(),)  # a description cut short
+
+
+@pytest.mark.parametrize("pad", [b"", b"\0", b"x"])
+def test_chunks_behind_an_odd_number_of_bytes(put, pad):
+    header = wav(31, b"").replace(struct.pack("<IHH", 32000, 2, 16), struct.pack("<IHH", 16000, 1, 8))
+    assert recordings_in(put(header, bytes(range(100, 131)), pad, LIST)) == (Span(),)
+
+
+def test_a_second_chunk_of_sound_is_an_error(put):
+    with pytest.raises(AudioError, match=r"bytes behind the end of the recording; .* got 408 others"):
+        recordings_in(put(wav(), b"data" + struct.pack("<I", 400) + bytes(range(200)) * 2))
+
+
+def test_mp3_that_promises_the_first_part_alone(put, heard):
+    first, second_frames = encoded("mp3", 1), frames(2, n=16000)
+    found = heard(first, second_frames)
+    assert_array_equal(found, np.concatenate([heard(first), heard(second_frames)]))
+    n_frames = (len(found) - 4000) // 576
+    assert recordings_in(put(first, second_frames)) == (
+        Span(((0, len(first)),)),
+        Span(((len(first), len(first) + len(second_frames)),), n_frames * 576),
+    )
+
+
+@pytest.mark.parametrize("between", [b"", bytes(700), ID3V1, APE, ID3V2])
+def test_mp3_without_lengths_is_one_stream(put, between):
+    first, second = frames(1), frames(2)
+    ((alone,), (span,)) = recordings_in(put(first)), recordings_in(put(first, between, second))
+    assert span.n_samples == 2 * alone.n_samples
+    assert read_audio(put(first, between, second), None).size == 2 * alone.n_samples
+
+
+def test_mp3_whose_last_frame_is_cut_before_another(put, heard):
+    first, second = encoded("mp3", 1, n=16000), encoded("mp3", 2)
+    assert_array_equal(heard(first[:-20], second)[-4000:], heard(second))
+    assert len(recordings_in(put(first[:-20], second))) == 2
+
+
+@pytest.mark.parametrize("start", [encoded("mp3"), frames()], ids=["told", "untold"])
+def test_mp3_with_other_bytes_between_frames(heard, start):
+    with pytest.raises(AudioError, match="damaged MP3; expected frames one behind another; got 6000 other"):
+        heard(start, bytes(range(1, 241)) * 25, encoded("mp3"))
+
+
+# However many there are
+
+
+def steps(path, monkeypatch):
+    """Return how often a file is read to find its recordings, and how many bytes these are."""
+    sizes = []
+    read = __import__("features.containers", fromlist=["_File"])._File.read
+
+    def counted(file, position, n_bytes):
+        sizes.append(len(read(file, position, n_bytes)))
+        return read(file, position, n_bytes)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("features.containers._File.read", counted)
+        try:
+            recordings_in(path)
+        except AudioError as error:
+            assert "\n" not in str(error)  # noqa: PT017 (it may be good)
+    return len(sizes), sum(sizes)
+
+
+FRAME = b"\xff\xf3\x14\xc4" + bytes(20)  # MPEG 2, 24 kHz, 8 kbit/s
+
+
+def worst(kind, n):
+    """Return the most parts of a container in some ``n`` bytes."""
+    riff, aiff, w64, caf = (encoded(kind) for kind in ("wav", "aiff", "w64", "caf"))
+    junk = b"junk\xf3\xac\xd3\x11\x8c\xd1\0\xc0\x4f\x8e\xdb\x8a" + struct.pack("<Q", 24)
+    return {
+        "wav before": riff[:36] + b"JUNK\0\0\0\0" * (n // 8) + riff[36:],
+        "wav behind": riff + b"JUNK\0\0\0\0" * (n // 8),
+        "aiff": aiff[:38] + b"ANNO\0\0\0\0" * (n // 8) + aiff[38:],
+        "w64": w64[:80] + junk * (n // 24) + w64[80:],
+        "caf": caf[:52] + (b"free" + bytes(8)) * (n // 12) + caf[52:],
+        "flac blocks": encoded("flac")[:42] + b"\x01\0\0\0" * (n // 4),
+        "flac marks": encoded("flac") + b"fLaC\0\0\0\x22" * (n // 8),
+        "ogg pages": ogg_page([], b"", 0) * (n // 27) + ogg_page([], b""),
+        "ogg beginnings": ogg_page([], b"", 2) * (n // 27) + ogg_page([], b""),
+        "ogg links": (ogg_page([], b"", 2) + ogg_page([], b"")) * (n // 54),
+        "id3": b"ID3\x04\0\0\0\0\0\0" * (n // 10) + encoded("mp3"),
+        "id3 and zeros": b"ID3\x04\0\0\0\0\0\0\0" * (n // 11),
+        "mp3 frames": FRAME * (n // 24),
+        "mp3 tags": (FRAME + ID3V1) * (n // 152),
+        "mp3 kinds": (FRAME + FRAME[:2] + b"\x10" + FRAME[3:]) * (n // 48),
+        "mp3 lengths": encoded("mp3")[:200] * (n // 200),
+        "mp3 bytes": encoded("mp3") + b"\xff" * n,
+        "wavs": wav() * (n // len(wav())),
+        "zeros": riff + bytes(n) + b"x" * 100,
+    }[kind]
+
+
+_WORST = """wav before|wav behind|aiff|w64|caf|flac blocks|flac marks|ogg pages|ogg beginnings|ogg links|id3
+id3 and zeros|mp3 frames|mp3 tags|mp3 kinds|mp3 lengths|mp3 bytes|wavs|zeros""".replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize("kind", _WORST)
+def test_a_walk_is_bounded_whatever_the_file_holds(put, monkeypatch, kind):
+    """A file has at most so many steps, and is read once or so; but the first bytes of each step."""
+    content = worst(kind, 2_000_000)
+    n_reads, n_bytes = steps(put(content), monkeypatch)
+    assert n_reads <= 8 * MOST_STEPS
+    assert n_bytes <= 3 * len(content) + 300 * n_reads + MOST_RECORDINGS * (1 << 17)
+
+
+@pytest.mark.parametrize("size", [(1 << 63) - 1, -1, -(1 << 63)])
+def test_chunks_larger_than_any_file(put, size):
+    whole = encoded("caf")
+    assert recordings_in(put(whole[:52], b"free", struct.pack(">q", size), whole[52:])) == (Span(),)
+    assert recordings_in(put(whole, b"free", struct.pack(">q", size))) == (Span(),)
+
+
+def test_more_than_anybody_records(put):
+    with pytest.raises(
+        AudioError, match=r"not a usual recording; expected at most \d+ chunks, .*; got more; conv"
+    ):
+        recordings_in(put(worst("wav before", 100_000)))
+    with pytest.raises(
+        AudioError, match="recordings one behind another; expected at most 1000; got more; cut"
+    ):
+        recordings_in(put(wav() * (MOST_RECORDINGS + 1)))
+    assert len(recordings_in(put(wav() * MOST_RECORDINGS))) == MOST_RECORDINGS
+
+
+def test_a_file_that_is_read_in_segments_is_looked_through_once(put, monkeypatch):
+    path = put(encoded("ogg", 1), encoded("ogg", 2))
+    assert steps(path, monkeypatch)[0] > 0
+    for start in (0.0, 0.1, 0.2):
+        read_audio(path, None, start, start + 0.05)
+    assert steps(path, monkeypatch) == (0, 0)
+    path.write_bytes(encoded("ogg", 3))
+    assert steps(path, monkeypatch)[0] > 0
 
 
 # MP3 files that do not state their length
@@ -135,7 +456,7 @@ def write_without_length(tmp_path):
     def write(samples, sample_rate=16000, mode="VARIABLE", tag=b""):
         path = tmp_path / "a.mp3"
         soundfile.write(path, samples, sample_rate, bitrate_mode=mode, compression_level=0.5)
-        assert unstated_length(path) is None
+        assert recordings_in(path) == (Span(),)
         content = path.read_bytes()
         second = content.index(content[:2], 4)
         path.write_bytes(tag + content[second:])
@@ -147,14 +468,14 @@ def write_without_length(tmp_path):
 @pytest.mark.parametrize("sample_rate", [8000, 16000, 22050, 44100, 48000])
 @pytest.mark.parametrize("mode", ["CONSTANT", "VARIABLE"])
 def test_length_is_counted(write_without_length, sample_rate, mode):
-    counted = unstated_length(write_without_length(loud_then_quiet(sample_rate), sample_rate, mode))
+    (span,) = recordings_in(write_without_length(loud_then_quiet(sample_rate), sample_rate, mode))
+    counted = span.n_samples
     assert 0 <= counted - 10 * sample_rate <= 4 * 1152  # the encoder's delay and padding are in it
 
 
 def test_a_tag_is_stepped_over(write_without_length):
-    tag = b"ID3\x04\0\0\0\0\x01\x05" + bytes(133)  # 0x01, 0x05 are 1 × 128 + 5 bytes
-    path = write_without_length(loud_then_quiet(16000), tag=tag)
-    assert unstated_length(path) >= 160000
+    (span,) = recordings_in(write_without_length(loud_then_quiet(16000), tag=ID3V2))
+    assert 160000 <= span.n_samples <= 160000 + 4 * 1152
 
 
 def test_constant_rate_is_read_whole(write_without_length):
@@ -179,10 +500,8 @@ def test_guess_that_is_too_short_is_an_error_not_a_shorter_recording(write_witho
         read_audio(path)
 
 
-def test_other_content_has_no_length(tmp_path):
-    path = tmp_path / "a.mp3"
+def test_other_content_has_no_length(put):
     for content in (
-        b"",
         b"ID3",
         b"\xff\xfb",
         b"\xff\xfb\xf0\x00",
@@ -190,7 +509,11 @@ def test_other_content_has_no_length(tmp_path):
         b"\xff\xea\x90\x00",
         b"no sound",
     ):
-        path.write_bytes(content)
-        assert unstated_length(path) is None
-    path.write_bytes(b"\xff\xfb\x90\x00")  # the header of a frame of MPEG 1, 128 kbit/s, 44,100 Hz
-    assert unstated_length(path) == 1152
+        assert recordings_in(put(content)) == (Span(),)
+    # the headers of frames of layer III of MPEG 1, layer II, and layer I
+    for header, n_samples in (
+        (b"\xff\xfb\x90\x00", 1152),
+        (b"\xff\xfd\x90\x00", 1152),
+        (b"\xff\xff\x90\x00", 384),
+    ):
+        assert recordings_in(put(header)) == (Span(None, n_samples),)

@@ -88,6 +88,32 @@ class TestDecoding:
             decode(write(tmp_path / "a.webm"), tmp_path / "out.wav")
         assert not (tmp_path / "out.wav").exists()
 
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"\0\0\0\x10ftypM4A mp42\0\0\0\x18moov"
+            + bytes(16)
+            + b"\0\0\0\1mdat"
+            + bytes(7)
+            + b"\x20"
+            + bytes(16),
+            b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm" + bytes(500) + b"\x1a\x45\xdf\xa3",
+            bytes.fromhex("3026b2758e66cf11a6d900aa0062ce6c") + bytes(300) + b"\x30\x26\xb2\x75",
+            b"#!AMR\n" + bytes(100),
+            b"RIFF\0\1\0\0AVI " + bytes(100) + b"RIFF\0\1\0\0AVIX" + bytes(100),
+        ],
+        ids=["mp4", "webm", "wma", "amr", "avi"],
+    )
+    def test_two_recordings_in_a_file_are_an_error(self, tmp_path: Path, calls: Path, content: bytes) -> None:
+        (tmp_path / "one.m4a").write_bytes(content)
+        decode(tmp_path / "one.m4a", tmp_path / "out.wav")
+        assert n_calls(calls) == 1
+        (tmp_path / "two.m4a").write_bytes(2 * content)
+        line = rf"two recordings in one file; expected one; got another from byte {len(content)} on; cut it"
+        with pytest.raises(AudioError, match=line):
+            decode(tmp_path / "two.m4a", tmp_path / "out.wav")
+        assert n_calls(calls) == 1
+
     def test_names_of_other_kinds_are_not_for_ffmpeg(self, tmp_path: Path, calls: Path) -> None:
         with pytest.raises(AudioError, match="not audio that libsndfile can read"):
             read_audio(write(tmp_path / "a.wav"))
@@ -108,6 +134,7 @@ def test_ffmpeg_does_not_get_the_input_that_another_thread_reads(
 
     monkeypatch.setattr("features.ffmpeg.shutil.which", lambda name: name)
     monkeypatch.setattr("features.ffmpeg.subprocess.run", run)
+    (tmp_path / "x.m4a").touch()
     decode(tmp_path / "x.m4a", tmp_path / "x.wav")
     assert given == [subprocess.DEVNULL]
 

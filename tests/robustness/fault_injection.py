@@ -28,6 +28,7 @@ from asr.cli import main
 from asr.store import STAGES, name_of
 
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")
+Label = Callable[[str, Path], str]
 SLOW_S = 0.003  # a delay at every call
 _CHANGING = ("os.rename", "os.remove", "os.mkdir", "os.rmdir")
 _FAILED_TO_END = 70
@@ -82,33 +83,85 @@ class Ending(NamedTuple):
 
 def run(arguments: Sequence[str], out: Path, fault: Fault | None = None) -> Ending:
     """Return how ``asr ARGUMENTS`` ends under a fault."""
-    ending, _ = _run(arguments, out, fault)
+    ending, _ = Child(arguments, out, fault).ended()
     return ending
 
 
 def moments(arguments: Sequence[str], out: Path) -> list[Moment]:
     """Return the moments of a run without faults."""
-    ending, found = _run(arguments, out, None)
+    ending, found = Child(arguments, out).ended()
     if ending.code:
         raise SystemExit(f"the run without faults failed: {ending.errors}")
     return found
 
 
-def _run(arguments: Sequence[str], out: Path, fault: Fault | None) -> tuple[Ending, list[Moment]]:
-    reader, errors = os.pipe()  # a file would be cut short, too
-    with tempfile.TemporaryFile() as seen, open(reader, errors="replace") as said:
+class Child:
+    """A forked child that runs ``asr ARGUMENTS`` under a fault.
+
+    Parameters
+    ----------
+    arguments : of ``asr``
+    out : directory whose changes are counted
+    fault : what happens to it
+    label : the name of the stage of a call and its path; by default of a stage of a training
+    counts_fsync : whether each fsync is a moment, too
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        out: Path,
+        fault: Fault | None = None,
+        *,
+        label: Label | None = None,
+        counts_fsync: bool = False,
+    ) -> None:
+        reader, errors = os.pipe()  # a file would be cut short, too
+        self._seen = tempfile.TemporaryFile()  # noqa: SIM115  # closed when the child has ended
+        hook = _Hook(out, fault, self._seen.fileno(), label or (lambda _, path: stage_of(path, out)))
+        self.pid = os.fork()
+        if not self.pid:
+            _live(arguments, fault, errors, hook, counts_fsync=counts_fsync)
+        os.close(errors)
+        self._said = open(reader, errors="replace")  # noqa: SIM115  # likewise
+
+    def ended(self) -> tuple[Ending, list[Moment]]:
+        """Wait for the end of the child; return how it ends, and the moments of a run without faults."""
+        with self._seen, self._said:
+            lines = self._said.read()
+            _, status = os.waitpid(self.pid, 0)
+            return Ending(os.waitstatus_to_exitcode(status), lines), self.moments()
+
+    def moments(self) -> list[Moment]:
+        """Return the moments that were noted until now."""
+        self._seen.seek(0)
+        return [Moment(*json.loads(line)) for line in self._seen]
+
+
+def is_killed(action: Callable[[], object], out: Path, at: int) -> bool:
+    """Do something in a forked child that is killed at a call that changes a directory, fsync among them.
+
+    Returns
+    -------
+    whether there was such a call: False, once the number is that of all of them
+    """
+    with tempfile.TemporaryFile() as seen:
+        hook = _Hook(out, Fault("kill", at, "any", "SIGKILL"), seen.fileno(), lambda event, path: event)
         child = os.fork()
         if not child:
-            _live(arguments, out, fault, errors, seen.fileno())
-        os.close(errors)
-        lines = said.read()
+            try:
+                os.fsync = _Fsync(None, hook)
+                sys.addaudithook(hook)
+                action()
+            finally:
+                os._exit(0)
         _, status = os.waitpid(child, 0)
-        seen.seek(0)
-        found = [Moment(*json.loads(line)) for line in seen]
-        return Ending(os.waitstatus_to_exitcode(status), lines), found
+        return os.WIFSIGNALED(status)
 
 
-def _live(arguments: Sequence[str], out: Path, fault: Fault | None, errors: int, seen: int) -> None:
+def _live(
+    arguments: Sequence[str], fault: Fault | None, errors: int, hook: _Hook, *, counts_fsync: bool
+) -> None:
     """Run the command in the child, and end it."""
     code = _FAILED_TO_END
     try:
@@ -120,9 +173,9 @@ def _live(arguments: Sequence[str], out: Path, fault: Fault | None, errors: int,
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if fault is not None and fault.kind == "short":
             resource.setrlimit(resource.RLIMIT_FSIZE, (fault.at, resource.RLIM_INFINITY))
-        if fault is not None and fault.kind == "sync":
-            os.fsync = _Fsync(fault)
-        sys.addaudithook(_Hook(out, fault, seen))
+        if counts_fsync or (fault is not None and fault.kind == "sync"):
+            os.fsync = _Fsync(fault, hook if counts_fsync else None)
+        sys.addaudithook(hook)
         code = main(list(arguments))
     except BaseException:
         traceback.print_exc()
@@ -133,14 +186,16 @@ def _live(arguments: Sequence[str], out: Path, fault: Fault | None, errors: int,
 
 
 class _Fsync:
-    """`os.fsync` of a disk that fails once."""
+    """`os.fsync` of a disk that may fail once, and each call of which may be a moment."""
 
-    def __init__(self, fault: Fault) -> None:
-        self.fault, self.n, self.fsync = fault, 0, os.fsync
+    def __init__(self, fault: Fault | None, hook: _Hook | None) -> None:
+        self.fault, self.hook, self.n, self.fsync = fault, hook, 0, os.fsync
 
     def __call__(self, descriptor: int) -> None:
         self.n += 1
-        if self.n == self.fault.at + 1:
+        if self.hook is not None:
+            self.hook.moment("fsync", Path(self.hook.out))
+        if self.fault is not None and self.fault.kind == "sync" and self.n == self.fault.at + 1:
             raise _error(self.fault)
         self.fsync(descriptor)
 
@@ -148,19 +203,22 @@ class _Fsync:
 class _Hook:
     """Counts the calls that change the directory, notes them where there is no fault, else lets it happen."""
 
-    def __init__(self, out: Path, fault: Fault | None, seen: int) -> None:
-        self.out, self.fault, self.seen = str(out), fault, seen
+    def __init__(self, out: Path, fault: Fault | None, seen: int, label: Label) -> None:
+        self.out, self.fault, self.seen, self.label = str(out), fault, seen, label
         self.n, self.started, self.lock = 0, time.perf_counter(), threading.Lock()
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         is_change = _writes(arguments) if event == "open" else event in _CHANGING
         path = arguments[0] if is_change else None
-        if not isinstance(path, str | Path) or not str(path).startswith(self.out):
-            return
+        if isinstance(path, str | Path) and str(path).startswith(self.out):
+            self.moment(event, Path(path))
+
+    def moment(self, event: str, path: Path) -> None:
+        """Count a call with a path, and let happen what is to happen at it."""
         with self.lock:
             n, self.n = self.n, self.n + 1
         if self.fault is None:
-            note = (stage_of(Path(path), Path(self.out)), time.perf_counter() - self.started)
+            note = (self.label(event, path), time.perf_counter() - self.started)
             os.write(self.seen, f"{json.dumps(note)}\n".encode())
         else:
             self._happens(n)

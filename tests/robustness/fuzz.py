@@ -26,7 +26,6 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 
-from fuzz_mutations import damaged
 from fuzz_targets import Target, targets
 
 from benchmarks.report import argument_parser, print_table, write_report
@@ -233,7 +232,7 @@ class Inputs:
 def damaged_file(target: Target, random: Random) -> tuple[str, bytes]:
     """Return name and content of one of a reader's files, damaged."""
     name = random.choice(sorted(target.seeds))
-    return name, damaged(random.choice(target.seeds[name]), random, target.seeds[name])
+    return name, target.damage(random.choice(target.seeds[name]), random, target.seeds[name])
 
 
 def _give_up(signum: int, frame: FrameType | None) -> None:

@@ -27,11 +27,18 @@ _RNG = np.random.default_rng(0)
 _N_SAMPLES = 700
 
 
-def sound(container: str, subtype: str | None = None, *, n: int = _N_SAMPLES, channels: int = 1) -> bytes:
+def sound(
+    container: str,
+    subtype: str | None = None,
+    *,
+    n: int = _N_SAMPLES,
+    channels: int = 1,
+    rate: int = SAMPLE_RATE,
+) -> bytes:
     """Return a recording of some samples of noise."""
     samples = _RNG.uniform(-0.3, 0.3, (n, channels)).astype(np.float32)
     file = BytesIO()
-    soundfile.write(file, samples, SAMPLE_RATE, format=container, subtype=subtype)
+    soundfile.write(file, samples, rate, format=container, subtype=subtype)
     return file.getvalue()
 
 
@@ -39,6 +46,12 @@ def sounds(container: str, *subtypes: str | None) -> list[bytes]:
     """Return recordings in several codings, the first also with two channels."""
     both = sound(container, subtypes[0], channels=1 if subtypes[0] == "GSM610" else 2)
     return [*(sound(container, subtype) for subtype in subtypes), both]
+
+
+def different_sounds(container: str, *subtypes: str | None) -> list[bytes]:
+    """Return recordings in several codings, and of another length, rate and number of channels."""
+    longer = sound(container, subtypes[0], n=5 * _N_SAMPLES, rate=8000)
+    return [*sounds(container, *subtypes), longer]
 
 
 def htk_features() -> list[bytes]:

@@ -1,4 +1,8 @@
-"""Damage to files as `fuzz` does it: bits, cuts, splices, repetition, extreme numbers, strange marks."""
+"""Damage to files as `fuzz` does it: bits, cuts, splices, repetition, extreme numbers, strange marks.
+
+Valid files put together, and cut where their parts border on each other, are a damage of their own kind: what
+is read of them must be all that is there.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +48,19 @@ _MARKS = [
     *(b"A" * 5000, b"a " * 2000, b"(" * 3000, b"[" * 3000, b'{"a":' * 1500, b"<a>" * 1500, b"((a|" * 700),
     *(b"null", b"true", b"[]", b"{}", b'""', b"NaN", b"-Infinity", b"1e400", b'"\\ud800"', b"/dev/zero"),
 ]
+# With which parts of files begin: chunks, pages, frames, tags, lines, elements.
+_BORDER = re.compile(
+    rb"OggS|RIFF|RF64|FORM|fLaC|caff|NIST_1A|\.snd|riff|data|fmt |fact|PEAK|ds64|LIST|SSND|COMM|FVER|desc"
+    rb"|free|ID3|TAG|APETAGEX|Xing|Info|\xff[\xe0-\xff]|end_head|\n|[<>{}()\[\],|]",
+)
+TAGS = (
+    b"TAG" + b"a title".ljust(125, b"\0"),
+    b"ID3\x04\0\0\0\0\0\x20TIT2\0\0\0\x06\0\0\0title" + bytes(16),
+    b"APETAGEX" + bytes([0xD0, 7, 0, 0, 72, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xA0]) + bytes(8) + b"x" * 72,
+    bytes(16),
+    bytes(3000),
+)
+MOST_TOGETHER = 4
 _WIDTHS = (1, 2, 4, 8)
 _MOST_BITS, _MOST_DAMAGES = 8, 4
 
@@ -56,6 +73,23 @@ def damaged(content: bytes, random: Random, others: Sequence[bytes] = ()) -> byt
     for _ in range(random.randint(1, _MOST_DAMAGES)):
         found = bytearray(random.choice(_DAMAGES)(found, random, others))[:LARGEST]
     return bytes(found)
+
+
+def put_together(content: bytes, random: Random, others: Sequence[bytes] = ()) -> bytes:
+    """Return one to four valid files one behind another, tags or zeros between some, the last one often cut.
+
+    It is cut where a part of it begins or ends, or anywhere.
+    """
+    found = content
+    for _ in range(random.randrange(MOST_TOGETHER)):
+        found += random.choice(TAGS) if random.random() < 0.3 else b""
+        found += random.choice([content, *others])
+    action = random.randrange(4)
+    if action == 0:
+        return found + random.choice(TAGS)
+    if action == 1:
+        return found[: random.randint(1, len(found))]
+    return found if action == 2 else bytes(_cut_at_border(bytearray(found), random, others))
 
 
 def _bits(content: bytearray, random: Random, others: Sequence[bytes]) -> bytearray:
@@ -73,6 +107,16 @@ def _head_bits(content: bytearray, random: Random, others: Sequence[bytes]) -> b
 
 def _cut(content: bytearray, random: Random, others: Sequence[bytes]) -> bytearray:
     return content[: random.randint(0, len(content))]
+
+
+def _cut_at_border(content: bytearray, random: Random, others: Sequence[bytes]) -> bytearray:
+    """Cut before or behind a mark with which a part begins, most often one of the last ones."""
+    places = [place for match in _BORDER.finditer(content) for place in match.span()]
+    return content[: places[-1 - min(int(random.expovariate(0.2)), len(places) - 1)]] if places else content
+
+
+def _joined(content: bytearray, random: Random, others: Sequence[bytes]) -> bytearray:
+    return content + (random.choice(others) if others else content)
 
 
 def _without_block(content: bytearray, random: Random, others: Sequence[bytes]) -> bytearray:
@@ -148,6 +192,6 @@ def _block(content: bytearray, random: Random) -> tuple[int, int]:
 
 
 _DAMAGES: tuple[Damage, ...] = (
-    *(_bits, _head_bits, _cut, _without_block, _repeated_block, _spliced),
+    *(_bits, _head_bits, _cut, _without_block, _repeated_block, _spliced, _joined, _cut_at_border),
     *(_number, _number, _binary_number, _marked, _lines, _fields),
 )

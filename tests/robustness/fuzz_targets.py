@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from pathlib import Path
+from random import Random
 
 import fuzz_inputs as inputs
 import fuzz_requests as requests
 import fuzz_serving as serving
 import numpy as np
+from fuzz_mutations import MOST_TOGETHER, TAGS, damaged, put_together
 
 from acoustic.hmm.mmf import parse_mmf
 from asr.config import ExperimentConfig, known_keys, with_settings
@@ -31,7 +33,7 @@ from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
-from features.audio import audio_info, read_audio
+from features.audio import MP3_SLACK, audio_info, read_audio
 from features.htk import read_htk
 from features.kaldi import read_ark, read_scp
 from features.mfcc import mfcc_plan
@@ -39,6 +41,7 @@ from features.samples import LOUDEST
 
 _STREAM_HEAD = 8  # bytes of a stream's file before the samples
 _MOST_PIECES = 200
+_LITTLE = 64  # bytes in which nothing is lost
 _WORDS = ("YES", "NO", "go", "left", "right", "stop", "please")
 
 
@@ -52,12 +55,14 @@ class Target:
     seeds : valid contents of the file that is damaged, by its name
     beside : files that stay as they are
     share : how many of the inputs it gets, relative to others
+    damage : what makes an input of a valid content and others
     """
 
     run: Callable[[Path], object]
     seeds: Mapping[str, Sequence[bytes]]
     beside: Mapping[str, bytes] = field(default_factory=dict)
     share: float = 1.0
+    damage: Callable[[bytes, Random, Sequence[bytes]], bytes] = damaged
 
 
 def _audio(name: str, folder: Path) -> None:
@@ -67,6 +72,35 @@ def _audio(name: str, folder: Path) -> None:
         raise TypeError(f"{samples.dtype} {samples.shape}")
     if not np.abs(samples).max() <= 2 * LOUDEST:
         raise ArithmeticError(f"samples up to {np.abs(samples).max()}")
+
+
+def _all_heard(name: str, valid: Sequence[bytes], folder: Path) -> None:
+    """Read valid files that were put together, and see that all of their samples are heard."""
+    content = (folder / name).read_bytes()
+    n_zeros = len(content) - len(content.rstrip(b"\0"))
+    heard = read_audio(folder / name, inputs.SAMPLE_RATE).size
+    n_whole, lengths = 0, {each: _n_samples(each, folder) for each in valid}
+    while content:
+        part = next((each for each in (*valid, *TAGS) if content.startswith(each)), None)
+        if part is None:
+            break
+        n_whole, content = n_whole + lengths.get(part, 0), content[len(part) :].lstrip(b"\0")
+    # Of the last one, which was cut, all is heard, too: only what describes it may be missing.
+    begun = [n for each, n in lengths.items() if each.startswith(content)] if content else []
+    slack = (MOST_TOGETHER + 1) * (MP3_SLACK if name.endswith("mp3") else 1)  # roundings
+    is_little = len(content) < _LITTLE or content in {tag[: len(content)] for tag in TAGS}
+    allowed = [n_whole] * is_little + [n_whole + n for n in begun]
+    # libsndfile hears zeros behind the end of these as silence.
+    silence = 2 * n_zeros if name.endswith(("sph", "w64")) else 0
+    if not any(n - slack <= heard <= n + slack + silence for n in allowed):
+        raise ArithmeticError(f"{heard} samples heard, not {allowed}, {len(content)} bytes left")
+
+
+@lru_cache(maxsize=1000)
+def _n_samples(content: bytes, folder: Path) -> int:
+    path = folder / "alone"
+    path.write_bytes(content)
+    return read_audio(path, inputs.SAMPLE_RATE).size
 
 
 def _finite(frames: np.ndarray) -> None:
@@ -131,7 +165,19 @@ _SHARES = {"wav": 3.0, "raw": 0.2}
 def _sounds() -> dict[str, Target]:
     seeds = {suffix: inputs.sounds(kind, *codings) for suffix, (kind, codings) in _CODINGS.items()}
     seeds["raw"] = [bytes(range(256))]
-    return {
+    together = {
+        suffix: inputs.different_sounds(kind, *codings) for suffix, (kind, codings) in _CODINGS.items()
+    }
+    joined = {
+        f"{suffix} put together": Target(
+            partial(_all_heard, f"a.{suffix}", contents),
+            {f"a.{suffix}": contents},
+            share=0.5,
+            damage=put_together,
+        )
+        for suffix, contents in together.items()
+    }
+    return joined | {
         suffix: Target(
             partial(_audio, f"a.{suffix}"), {f"a.{suffix}": contents}, share=_SHARES.get(suffix, 1.0)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -13,6 +14,7 @@ from fuzz import Inputs, Tally, Trial, said
 from fuzz_mutations import LARGEST, damaged
 from fuzz_targets import Target, targets
 
+from features.containers import Span
 from foundation.errors import AsrError
 
 FEW, MANY = 15, 200  # of each reader
@@ -49,6 +51,22 @@ def test_the_same_number_is_the_same_input(tmp_path: Path) -> None:
     assert first == [inputs.content(n) for n in range(50)]
     assert first != [other.content(n) for n in range(50)]
     assert len({content for _, content in first}) > 45
+
+
+@pytest.mark.parametrize("kind", ["ogg", "mp3", "flac"])
+def test_a_recording_that_is_not_heard_is_a_defect(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = Inputs(f"{kind} put together", 0, tmp_path)
+    monkeypatch.setattr("features.audio.recordings_in", lambda path: (Span(),))  # as if there were one alone
+
+    def run() -> None:
+        for number in range(50):
+            with inputs.laid_out(number), suppress(AsrError):
+                inputs.target.run(tmp_path)
+
+    with pytest.raises(ArithmeticError, match=r"\d+ samples heard, not \[\d+"):
+        run()
 
 
 def test_damage_is_bounded() -> None:

@@ -10,6 +10,9 @@ COUNTS = {"inputs": 10, "results": 4, "errors": 5, "crashes": 1, "hangs": 0}
 FAULTS = dict.fromkeys(
     ("faults", "reached", "same_bytes", "finished_kept", "nothing_half", "clean_endings"), 7
 )
+SERVED = dict.fromkeys(
+    ("faults", "reached", "whole", "before_or_after", "nothing_left", "same_files", "clean_answers"), 8
+)
 REPORTS = {
     "fuzz": {"seed": 3, "readers": {"wav": COUNTS}, "all": COUNTS},
     "faults": {
@@ -17,6 +20,13 @@ REPORTS = {
         "seed": 1,
         "wrong": [],
         **{kind: {**FAULTS, "stages": {"task": 7}} for kind in ("kills", "failures", "changes")},
+    },
+    "faults_serving": {
+        "deeds": ["take", "take deleted"],
+        "calls": 17,
+        "rounds": 100,
+        "wrong": [],
+        **{kind: {**SERVED, "deeds": {"take": 8}} for kind in ("kills", "failures")},
     },
     "load": {
         "command": "tests/robustness/load.py",

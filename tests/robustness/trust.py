@@ -2,9 +2,10 @@
 
     python tests/robustness/trust.py
 
-Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``load.json`` (`load.py`) and
-``long_stream.json`` (`long_stream.py`) in ``tests/robustness/measured``, or in the folder of --measured. What
-stands outside the marks of the page is written by hand and stays.
+Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``faults_serving.json``
+(`faults_serving.py`), ``load.json`` (`load.py`) and ``long_stream.json`` (`long_stream.py`) in
+``tests/robustness/measured``, or in the folder of --measured. What stands outside the marks of the page is
+written by hand and stays.
 """
 
 from __future__ import annotations
@@ -35,6 +36,20 @@ KINDS = {
     "changes": "a corpus that changes while it is read",
 }
 
+SERVING_COLUMNS = {
+    "faults": "faults",
+    "reached": "took effect",
+    "whole": "takes whole or not at all, a training stops at nothing",
+    "before_or_after": "state that of before or after, as answered",
+    "nothing_left": "nothing left after a restart",
+    "same_files": "same files in the end",
+    "clean_answers": "answers, exit code and line as they should be",
+}
+SERVING_KINDS = {
+    "kills": "killed (SIGKILL, SIGTERM) at every call",
+    "failures": "a file system that refuses a call, fills up, or fails to flush",
+}
+
 Report = Mapping[str, Any]
 
 
@@ -55,6 +70,24 @@ def faults(report: Report) -> str:
             f"Models {' and '.join(report['models'])}, seed {report['seed']}, {len(stages)} stages.",
             "",
             markdown_table(("a training", *FAULT_COLUMNS.values()), rows),
+            "",
+            *wrong,
+        ]
+    )
+
+
+def faults_serving(report: Report) -> str:
+    """Return the counts of servers that met a fault, a row for each kind of fault."""
+    rows = [[said, *(report[kind][key] for key in SERVING_COLUMNS)] for kind, said in SERVING_KINDS.items()]
+    wrong = [f"- {line}" for line in report["wrong"]] or ["Nothing went wrong in any of them."]
+    deeds, n_calls = ", ".join(report["deeds"]), report["calls"]
+    return "\n".join(
+        [
+            f"What was done: {deeds}; {n_calls} calls that change files. Each server after a SIGKILL was "
+            f"killed at each of its calls, too. Two servers at once: {report['rounds']} takes by one, the "
+            "other one killed again and again.",
+            "",
+            markdown_table(("a server", *SERVING_COLUMNS.values()), rows),
             "",
             *wrong,
         ]
@@ -87,6 +120,7 @@ def long_stream(report: Report) -> str:
 SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "fuzz": fuzz,
     "faults": faults,
+    "faults_serving": faults_serving,
     "load": load,
     "long_stream": long_stream,
 }

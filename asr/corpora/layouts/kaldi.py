@@ -11,7 +11,7 @@ from asr.corpora.layouts.recordings import found_by_ends, is_file, moved_note, w
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, Problem
 from asr.formats.tables import IdTable, read_speakers, read_table, words_of
-from foundation.files import write_whole
+from foundation.files import write_together
 
 _Segment = tuple[str, float, float | None]
 
@@ -171,9 +171,11 @@ def write_kaldi(corpus: Corpus, directory: str | Path) -> None:
         files["wav.scp"] = sorted(f"{recording} {path.as_posix()}" for path, recording in recordings.items())
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / "segments").unlink(missing_ok=True)
-        for name, lines in files.items():
-            write_whole(directory / name, "".join(f"{line}\n" for line in lines).encode())
+        in_order = {name: files[name] for name in sorted(files, reverse=True)}  # wav.scp first
+        write_together(
+            {directory / n: "".join(f"{line}\n" for line in lines).encode() for n, lines in in_order.items()},
+            gone=[directory / "segments"] if "segments" not in files else [],
+        )
     except OSError as error:
         raise CorpusError(
             f"{directory}: cannot write the corpus ({error.strerror}); "

@@ -20,9 +20,10 @@ from asr.corpora.layouts.layout import WHOLE, Layout, Scan
 from asr.corpora.layouts.recordings import NOBODY_SAYS, find_audio, id_of, name_without_spaces
 from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, Problem
-from asr.files import file_stem, write_text
+from asr.files import file_stem
 from asr.formats.tables import IdTable, lines_of, read_text, words_of
 from decoder.lexicon import Lexicon
+from foundation.files import write_together
 
 _SPLITS = ("train", "dev", "test")
 _MARKS = ("<s>", "</s>")
@@ -110,27 +111,32 @@ def write_sphinx(parts: Mapping[str, Corpus], lexicon: Lexicon, out: Path) -> Pa
     etc.mkdir(parents=True, exist_ok=True)
     utterances = [u for part in parts.values() for u in part]
     _check_writable(utterances)
+    texts: dict[str, list[str]] = {}
     for split, part in parts.items():
         stem = f"{name}_{'train' if split == WHOLE else split}"
-        write_text(etc / f"{stem}.fileids", "".join(f"{_fileid(u)}\n" for u in part))
-        lines = (" ".join(["<s>", *u.words, "</s>", f"({u.utterance_id})"]) for u in part)
-        write_text(etc / f"{stem}.transcription", "".join(f"{line}\n" for line in lines))
+        texts[f"{stem}.fileids"] = list(map(_fileid, part))
+        texts[f"{stem}.transcription"] = [
+            " ".join(["<s>", *u.words, "</s>", f"({u.utterance_id})"]) for u in part
+        ]
     words = {word for u in utterances for word in u.words if word in lexicon}
     spoken = lexicon.restricted_to(words)
     entries = [  # from the second pronunciation on the word is numbered
-        f"{word if number == 1 else f'{word}({number})'} {' '.join(phones)}\n"
+        f"{word if number == 1 else f'{word}({number})'} {' '.join(phones)}"
         for word in spoken
         for number, phones in enumerate(spoken.pronunciations(word), 1)
     ]
-    write_text(etc / f"{name}.dic", "".join(entries))
+    texts[f"{name}.dic"] = entries
     has_noise = any(NOISE_WORD in u.words for u in utterances)
     phones = [*spoken.phones, SILENCE.upper(), *([NOISE] if has_noise else [])]
-    write_text(etc / f"{name}.phone", "".join(f"{phone}\n" for phone in phones))
+    texts[f"{name}.phone"] = phones
     fillers = ["<s>", "</s>", "<sil>"]
-    noise = [f"{NOISE_WORD} {NOISE}\n"] if has_noise else []
-    write_text(etc / f"{name}.filler", "".join([f"{f} {SILENCE.upper()}\n" for f in fillers] + noise))
+    noise = [f"{NOISE_WORD} {NOISE}"] if has_noise else []
+    texts[f"{name}.filler"] = [f"{f} {SILENCE.upper()}" for f in fillers] + noise
     for utterance in utterances:
         _link(utterance, out)
+    write_together(
+        {etc / file: "".join(f"{line}\n" for line in lines).encode() for file, lines in texts.items()}
+    )
     return etc
 
 

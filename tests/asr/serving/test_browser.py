@@ -146,6 +146,76 @@ def test_words_appear_while_one_speaks(
     assert wait_for(lambda: nothing_runs(running.server))
 
 
+HOSTILE_WORDS = {  # in place of the tone language's
+    "ASA": "<script>window.ran=1</script>",
+    "IMI": '"><img/src=x/onerror=window.ran=1>',
+    "SUS": "{{7*7}}\u202egninrut\u2066';}*{background:url(https://example.org/x)}",
+    "MAUI": "javascript:window.ran=1//" + "x" * 1000,
+}
+WATCHED = """
+window.violations = 0;
+document.addEventListener("securitypolicyviolation", () => window.violations++);
+"""
+
+
+def test_no_word_and_no_name_is_obeyed(
+    start: Any, launched: Open, pages: Pages, until: Until, copied: Path, spoken: Path, tmp_path: Path
+) -> None:
+    exp = copied.rename(copied.with_name("<img src=x onerror=window.ran=1>"))
+    for file in (exp / "models/gmm2").iterdir():
+        if file.suffix in (".txt", ".arpa"):
+            text = file.read_text()
+            for word, evil in HOSTILE_WORDS.items():
+                text = text.replace(word, evil)
+            file.write_text(text)
+    takes = tmp_path / "takes"
+    takes.mkdir()
+    names = (
+        "<b>-001",
+        "javascript:window.ran=1-001",
+        "\u202egninrut-001",
+        '"><img src=x onerror=a-002',
+        "con",
+    )
+    for name, said in zip(names, [*HOSTILE_WORDS.values(), "</script><script>window.ran=1"], strict=True):
+        (takes / f"{name}.wav").write_bytes(spoken.read_bytes())
+        (takes / f"{name}.txt").write_text(said)
+    (takes / "<svg onload=window.ran=1>.wav").write_bytes(b"no sound")
+    (takes / ".prompts.json").write_text('["<script>window.ran=1</script>", "yes", "no"]')
+    browser = launched(*FLAGS)
+    try:
+        running = start(served=Served(exp))
+        page = pages.open(browser, "about:blank", ready="body")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("dialog", lambda dialog: (pages.said.append(dialog.message), dialog.dismiss()))
+        page.add_init_script(WATCHED)
+        pages.allowed = (running.address,)
+        page.goto(running.address)
+        page.wait_for_selector("body[data-ready]")
+        page.click("#vocabulary summary")
+        known = page.inner_text("#vocabulary p")
+        assert [word for word in HOSTILE_WORDS.values() if word not in known] == []
+        assert exp.name in page.inner_text("#model")
+        page.click("#tab-files")
+        page.set_input_files("#file", [spoken])
+        page.wait_for_selector("#results p.words span")
+        assert set(page.locator("#results p.words span").all_text_contents()) <= {*HOSTILE_WORDS.values()}
+        page.click("#tab-commands")
+        page.wait_for_selector("#takes .chip")
+        shown = page.inner_text("#takes")
+        assert page.locator("#takes .chip").count() == len(names)
+        assert "</script><script>window.ran=1" in shown
+        page.click("#takes .chip button >> nth=0")
+        assert "<svg onload" in page.text_content("#aside")
+        assert page.locator("main img, [onload], [onerror], main script").count() == 0
+        assert page.evaluate("[window.ran, window.violations]") == [None, 0]
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert [url for url in asked if not url.startswith((running.address, "blob:", "data:"))] == []
+    finally:
+        browser.close()
+
+
 def test_two_clients_at_once_and_one_too_many(start: Any, chromium: Any, pages: Pages, until: Until) -> None:
     running = start(Limits(streams=2))
     both = [pages.open(chromium, running.address) for _ in range(2)]
