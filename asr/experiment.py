@@ -36,7 +36,7 @@ from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import SpeechData
 from asr.errors import ConfigError
-from asr.files import file_digest, read_object, storage_errors, write_json
+from asr.files import directory_digest, file_digest, read_object, storage_errors, write_json
 from asr.formats.model_directories import DEFAULT_MODEL, MODELS, SWEEP
 from asr.formats.transcripts import read_transcripts
 from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pieces, pipeline
@@ -459,9 +459,14 @@ def _is_same_model(one: Path, other: Path) -> bool:
 
 
 def _publish(source: Path, target: Path, data: DataRecord) -> None:
-    """Put a copy of a finished recogniser in its place, with what it was made from, whole or not at all."""
+    """Put a copy of a finished recogniser in its place, with what it was made from, whole or not at all.
+
+    Who decodes with the model meanwhile finds the one of before or this one, never half of one.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     partial, earlier = (target.with_name(f".{target.name}{end}.partial") for end in ("", ".earlier"))
+    if earlier.is_dir() and not target.exists():  # a run was killed between the two renames below
+        put_in_place(earlier, target)
     for left in (partial, earlier):
         shutil.rmtree(left, ignore_errors=True)
     try:
@@ -469,12 +474,14 @@ def _publish(source: Path, target: Path, data: DataRecord) -> None:
         write_data(data, partial)
         if _is_same_model(source, target):
             copy_chosen(target, partial)
+        if target.is_dir() and directory_digest(partial) == directory_digest(target):
+            return  # nobody who reads it is disturbed
         if target.exists():  # removed in place, it would be half a model for a while
             put_in_place(target, earlier)
         put_in_place(partial, target)
+        shutil.rmtree(earlier, ignore_errors=True)
     finally:
-        for left in (partial, earlier):
-            shutil.rmtree(left, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def experiment_of(

@@ -19,14 +19,17 @@ under way, killed or failed has asked for besides. Together they are all that th
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
+import platform
 import re
 import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +56,7 @@ RECORD, STAGES, USED = "stage.json", "stages", "used.json"
 _RESULTS = "results.json"
 _KEY_LENGTH = 12
 _DIRECTORY = re.compile(rf"(?P<name>[^.].*)-[0-9a-f]{{{_KEY_LENGTH}}}")
+_LONGEST_HOLDER = 200  # bytes
 _MOST_NAMED, _LONGEST_VALUES = 5, 60  # of what a line says of a change
 
 logger = logging.getLogger(__name__)
@@ -420,16 +424,40 @@ class StageStore:
 
 @contextmanager
 def lock(root: Path) -> Iterator[None]:
-    """Hold the lock of an experiment directory; raise an error if another process holds it."""
+    """Hold the lock of an experiment directory; raise an error if another process holds it.
+
+    The system lets go of it when its process ends, however that ends. The file says who held it last.
+    """
+    path = root / ".lock"
     with storage_errors(root):
-        handle = open(root / ".lock", "a+b")  # noqa: SIM115 (it is the lock)
+        handle = open(path, "a+b")  # noqa: SIM115 (it is the lock)
     with handle:
-        if not _try_lock(handle.fileno()):
+        handle.seek(0)  # Windows locks the byte that comes next
+        try:
+            is_ours = _try_lock(handle.fileno())
+        except OSError as error:
             raise ExperimentError(
-                f"{root}: another run is using this experiment directory; "
+                f"{path}: cannot be locked ({error.strerror or error}), expected a disk with locks, so that "
+                "two runs do not meet; choose another --out"
+            ) from error
+        if not is_ours:
+            raise ExperimentError(
+                f"{root}: another run is using this experiment directory{_holder(path)}; "
                 "expected one at a time; wait for it or choose another --out"
             )
+        with suppress(OSError):  # of a full disk: it is for people alone
+            handle.truncate(0)
+            handle.write(f"process {os.getpid()} on {platform.node()}\n".encode(errors="replace"))
+            handle.flush()
         yield
+
+
+def _holder(path: Path) -> str:
+    """Return who holds a lock, as its file says; empty where it does not."""
+    with suppress(OSError, UnicodeDecodeError):
+        said = path.read_bytes()[:_LONGEST_HOLDER].decode().strip()
+        return f" ({said})" if said.isprintable() and said else ""
+    return ""
 
 
 def outputs_behind(outputs: Iterable[Path], names: Collection[str]) -> set[Path]:
@@ -538,6 +566,8 @@ else:
     def _try_lock(descriptor: int) -> bool:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK):
+                raise
             return False
         return True

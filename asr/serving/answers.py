@@ -11,12 +11,11 @@ from pydantic import BaseModel, Field, model_validator
 from asr.formats.aligned import AlignedUtterance
 from asr.formats.intervals import Interval
 from asr.formats.outputs import json_words
-from asr.language.pronunciations import spelled
 from asr.serving.state import Server
-from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take, fault_of
+from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take, fault_of, visible
 from asr.serving.training import Progress
 from decoder.decoder import Hypothesis, HypothesisWord
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, spelling_fault
 
 Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 _EXPERIMENT = re.compile(r"\bEXP\b")  # as commands in help and messages name it
@@ -190,7 +189,7 @@ def model(server: Server) -> Model:
     """Return what is served; of the experiment only its name, not where it lies."""
     served, most = server.served, server.limits
     limits = Bounds(upload_bytes=most.upload_bytes, audio_s=most.audio_s, streams=most.streams)
-    name = served.experiment.absolute().name
+    name = visible(served.experiment.absolute().name)
     if not served.is_ready:
         return Model(ready=False, experiment=name, limits=limits)
     recognizer = served.recognizer
@@ -215,6 +214,8 @@ def has_phones(lexicon: Lexicon) -> bool:
 
     >>> has_phones(Lexicon({"on": [("on~1", "on~2")], "off": [("off~1", "off~2")]}))
     False
+    >>> has_phones(Lexicon({"7": [("S", "E")]}))  # which nobody can spell
+    True
     """
     words = list(lexicon)
     is_own = all(
@@ -223,7 +224,7 @@ def has_phones(lexicon: Lexicon) -> bool:
         for way in lexicon.pronunciations(word)
         for unit in way
     )
-    return not is_own and lexicon != spelled(words)
+    return not is_own and (any(map(spelling_fault, words)) or lexicon != Lexicon.graphemic(words))
 
 
 def take(found: Take) -> TakeAnswer:

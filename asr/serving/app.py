@@ -389,7 +389,8 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
     def line(text: str, status: int) -> JSONResponse:
         # Who is too slow may go on sending for ever; what he sends is not read.
         headers = {"Connection": "close"} if status == TOO_SLOW else None
-        return JSONResponse({"error": server.plain(" ".join(text.split()))}, status, headers)
+        said = server.plain(" ".join(text.split())).encode(errors="backslashreplace").decode()
+        return JSONResponse({"error": said}, status, headers)
 
     @app.exception_handler(AsrError)
     async def ours(request: Request, error: AsrError) -> JSONResponse:

@@ -618,6 +618,49 @@ class TestPortable:
         train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2"], settings=settings)
         assert os.listdir(tmp_path / "exp/models") == ["gmm2"]
 
+    def test_killed_while_a_model_takes_the_place_of_another(
+        self, tones: Path, trained: Path, tmp_path: Path, settings: tuple[str, ...]
+    ) -> None:
+        shutil.copytree(trained, tmp_path / "exp")
+        models = tmp_path / "exp/models"
+        (models / "gmm2/keywords.json").write_text("{}")  # chosen since
+        (models / "gmm2").rename(models / ".gmm2.earlier.partial")
+        train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2"], settings=settings)
+        assert os.listdir(models) == ["gmm2"]
+        assert (models / "gmm2/keywords.json").is_file()
+
+    def test_a_model_that_stays_the_same_is_not_touched(
+        self, tones: Path, trained: Path, tmp_path: Path, settings: tuple[str, ...]
+    ) -> None:
+        shutil.copytree(trained, tmp_path / "exp")
+        model = tmp_path / "exp/models/gmm2"
+        before = {path.name: path.stat().st_ino for path in [model, *model.iterdir()]}
+        train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2"], settings=settings)
+        assert {path.name: path.stat().st_ino for path in [model, *model.iterdir()]} == before
+
+    def test_a_model_is_never_half_of_one_while_another_takes_its_place(
+        self, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        model, new = tmp_path / "models/gmm2", tmp_path / "new"
+        for copy in (model, new):
+            shutil.copytree(trained / "models/gmm2", copy)
+        (new / "lexicon.txt").write_text("ASA A S A\n")
+        whole = {frozenset(os.listdir(model)), frozenset()}
+        seen = []
+
+        def watched(source: Path, target: Path) -> None:
+            seen.append(frozenset(os.listdir(model)) if model.is_dir() else frozenset())
+            os.replace(source, target)
+
+        monkeypatch.setattr(experiment_module, "put_in_place", watched)
+        data = read_data(model)
+        assert data is not None
+        experiment_module._publish(new, model, data)
+        assert len(seen) == 2
+        assert set(seen) == whole
+        assert (model / "lexicon.txt").read_text() == "ASA A S A\n"
+        assert os.listdir(model.parent) == ["gmm2"]
+
 
 class TestRefused:
     def test_before_anything_is_written(self, tones: Path, tmp_path: Path, settings: tuple[str, ...]) -> None:

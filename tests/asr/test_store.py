@@ -5,9 +5,11 @@ And why they are made again, their keys, and the record of those that results we
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
+import os
 import subprocess
 import sys
 import time
@@ -318,6 +320,35 @@ class TestLock:
         refused = pytest.raises(ExperimentError, match="another run is using")
         with StageStore(tmp_path).locked(), refused, store.locked():
             pass
+
+    def test_who_holds_it_is_said(self, tmp_path: Path) -> None:
+        (tmp_path / ".lock").write_text("process 3 on another\n")  # long gone
+        store = StageStore(tmp_path)
+        message = rf"directory \(process {os.getpid()} on \S+\); expected one at a time"
+        with store.locked(), pytest.raises(ExperimentError, match=message), StageStore(tmp_path).locked():
+            pass
+
+    @pytest.mark.parametrize("content", [b"\xff\xfe", b"\x1b[2J", b"x" * 10_000, b""])
+    def test_what_a_lock_says_may_be_anything(self, tmp_path: Path, content: bytes) -> None:
+        with StageStore(tmp_path).locked():
+            (tmp_path / ".lock").write_bytes(content)
+            with pytest.raises(ExperimentError) as caught, StageStore(tmp_path).locked():
+                pass
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 500
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="msvcrt locks there")
+    def test_a_disk_without_locks_is_no_other_run(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(descriptor: int, operation: int) -> None:
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+        monkeypatch.setattr("fcntl.flock", refuse)
+        with pytest.raises(
+            ExperimentError, match=r"cannot be locked \(No locks available\), expected a disk"
+        ):
+            StageStore(tmp_path).locked().__enter__()
 
     def test_lock_of_a_killed_process_is_gone(self, tmp_path: Path) -> None:
         code = (

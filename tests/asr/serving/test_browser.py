@@ -146,6 +146,76 @@ def test_words_appear_while_one_speaks(
     assert wait_for(lambda: nothing_runs(running.server))
 
 
+HOSTILE_WORDS = {  # in place of the tone language's
+    "ASA": "<script>window.ran=1</script>",
+    "IMI": '"><img/src=x/onerror=window.ran=1>',
+    "SUS": "{{7*7}}\u202egninrut\u2066';}*{background:url(https://example.org/x)}",
+    "MAUI": "javascript:window.ran=1//" + "x" * 1000,
+}
+WATCHED = """
+window.violations = 0;
+document.addEventListener("securitypolicyviolation", () => window.violations++);
+"""
+
+
+def test_no_word_and_no_name_is_obeyed(
+    start: Any, launched: Open, pages: Pages, until: Until, copied: Path, spoken: Path, tmp_path: Path
+) -> None:
+    exp = copied.rename(copied.with_name("<img src=x onerror=window.ran=1>"))
+    for file in (exp / "models/gmm2").iterdir():
+        if file.suffix in (".txt", ".arpa"):
+            text = file.read_text()
+            for word, evil in HOSTILE_WORDS.items():
+                text = text.replace(word, evil)
+            file.write_text(text)
+    takes = tmp_path / "takes"
+    takes.mkdir()
+    names = (
+        "<b>-001",
+        "javascript:window.ran=1-001",
+        "\u202egninrut-001",
+        '"><img src=x onerror=a-002',
+        "con",
+    )
+    for name, said in zip(names, [*HOSTILE_WORDS.values(), "</script><script>window.ran=1"], strict=True):
+        (takes / f"{name}.wav").write_bytes(spoken.read_bytes())
+        (takes / f"{name}.txt").write_text(said)
+    (takes / "<svg onload=window.ran=1>.wav").write_bytes(b"no sound")
+    (takes / ".prompts.json").write_text('["<script>window.ran=1</script>", "yes", "no"]')
+    browser = launched(*FLAGS)
+    try:
+        running = start(served=Served(exp))
+        page = pages.open(browser, "about:blank", ready="body")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("dialog", lambda dialog: (pages.said.append(dialog.message), dialog.dismiss()))
+        page.add_init_script(WATCHED)
+        pages.allowed = (running.address,)
+        page.goto(running.address)
+        page.wait_for_selector("body[data-ready]")
+        page.click("#vocabulary summary")
+        known = page.inner_text("#vocabulary p")
+        assert [word for word in HOSTILE_WORDS.values() if word not in known] == []
+        assert exp.name in page.inner_text("#model")
+        page.click("#tab-files")
+        page.set_input_files("#file", [spoken])
+        page.wait_for_selector("#results p.words span")
+        assert set(page.locator("#results p.words span").all_text_contents()) <= {*HOSTILE_WORDS.values()}
+        page.click("#tab-commands")
+        page.wait_for_selector("#takes .chip")
+        shown = page.inner_text("#takes")
+        assert page.locator("#takes .chip").count() == len(names)
+        assert "</script><script>window.ran=1" in shown
+        page.click("#takes .chip button >> nth=0")
+        assert "<svg onload" in page.text_content("#aside")
+        assert page.locator("main img, [onload], [onerror], main script").count() == 0
+        assert page.evaluate("[window.ran, window.violations]") == [None, 0]
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert [url for url in asked if not url.startswith((running.address, "blob:", "data:"))] == []
+    finally:
+        browser.close()
+
+
 def test_two_clients_at_once_and_one_too_many(start: Any, chromium: Any, pages: Pages, until: Until) -> None:
     running = start(Limits(streams=2))
     both = [pages.open(chromium, running.address) for _ in range(2)]
@@ -395,6 +465,45 @@ def test_takes_are_played_recorded_again_and_deleted(
     page.click("#record")
     until(page, "document.getElementById('record').textContent === 'Record'")
     assert sorted(path.name for path in running.server.takes.folder.glob("*.wav")) == []
+
+
+def test_odd_files_and_odd_commands_are_told_on_the_page(
+    start: Any, chromium: Any, pages: Pages, until: Until
+) -> None:
+    running = start(ready=False)
+    rng = np.random.default_rng(3)
+    for n in range(12):
+        running.server.takes.add(WORDS[n % 4], speak((WORDS[n % 4],), 1.0, rng), RATE)
+    folder = running.server.takes.folder
+    (folder / "gone.wav").symlink_to("nowhere")
+    (folder / "folder.wav").mkdir()
+    (folder / "<img src=x onerror=alert(1)>.txt").write_text("x")
+    Path(os.fsdecode(bytes(folder) + b"/caf\xe9.wav")).write_bytes(b"RIFF")
+    (folder / ".prompts.json").write_text('["ASA", "IMI", "\\ud800", "SUS", "MAUI"]')
+    pages.allowed = ("Failed to load resource",)
+    page = pages.open(chromium, running.address)
+    page.click("#tab-commands")
+    assert page.inner_text("#aside summary") == "Left aside in the folder takes"
+    named = page.locator("#aside li").all_inner_texts()
+    assert [line.split(": ")[0] for line in named] == [
+        ".prompts.json",
+        "<img src=x onerror=alert(1)>.txt",
+        "caf\\udce9.wav",
+        "folder.wav",
+        "gone.wav",
+    ]
+    assert page.locator(".chip").count() == 12
+    page.click("#train")
+    until(page, "!document.getElementById('problem').hidden")
+    assert "a training stops at what lies in the folder" in page.inner_text("#problem")
+    for odd, said in (("<s>", "is read as a remark"), ("on\nOn", "are the same words"), ("a/b", "spaces")):
+        page.fill("#prompts", f"{odd}\nlight")
+        page.click("#use-prompts")
+        until(page, f"document.getElementById('problem').textContent.includes('{said}')")
+    page.fill("#prompts", "cafe\u0301\noff")
+    page.click("#use-prompts")
+    until(page, "document.getElementById('prompt').textContent === 'caf\u00e9'")
+    assert page.input_value("#prompts") == "caf\u00e9\noff"
 
 
 def test_what_sounds_like_another_command_is_recorded_again(
