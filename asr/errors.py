@@ -7,7 +7,7 @@ they find, so that a person can mend them together.
 from dataclasses import dataclass
 from typing import Literal
 
-from foundation.errors import AsrError
+from foundation.errors import AsrError, shortened
 
 __all__ = [
     "AsrError",
@@ -56,4 +56,4 @@ class Problem:
     severity: Severity = "error"
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
+        return shortened(f"{self.where}: {self.what}")

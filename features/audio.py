@@ -34,7 +34,7 @@ from features.samples import (
 )
 from foundation.arrays import Singles
 from foundation.errors import AsrError
-from foundation.files import check_regular
+from foundation.files import as_path, check_regular
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def audio_info(path: str | os.PathLike[str]) -> AudioInfo:
     Of recordings one behind another these are the rate of the first one, the most channels, and the duration
     of all. Ogg, FLAC and some MP3 are looked through for others (see `recordings_in`).
     """
-    with _opened(Path(path)) as parts:
+    with _opened(as_path(path, AudioError)) as parts:
         duration_s = sum(part.n_samples / part.sample_rate for part in parts)
         return AudioInfo(parts[0].sample_rate, max(part.n_channels for part in parts), duration_s)
 
@@ -119,7 +119,7 @@ def audio_blocks(
     end_s: float | None = None,
 ) -> Iterator[Singles]:
     """Yield the samples of `read_audio`, which has the same parameters, in blocks of some seconds."""
-    path = Path(path)
+    path = as_path(path, AudioError)
     if sample_rate is not None and not is_usual_rate(sample_rate):
         raise AudioError.of(path, "sample rate", _RATES, f"{sample_rate:g}", "ask for another")
     with _opened(path) as parts:

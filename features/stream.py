@@ -423,6 +423,7 @@ class Resampler:
 
     def accept(self, samples: Reals) -> Singles:
         """Return the samples ready after (n_samples,) more."""
+        check_samples(samples)
         return self._resampled(samples, is_last=False)
 
     def finish(self) -> Singles:

@@ -14,8 +14,29 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
+_LONGEST_NAME = 200  # characters; longer ones take long to be compared, and are no slips of the keyboard
+_LONGEST_LINE, _LONGEST_END = 1000, 300  # characters; by feel
+
+
 class AsrError(Exception):
-    """An error in what the user gave; its one line says what is wrong, what was expected and what to do."""
+    """An error in what the user gave; its one line says what is wrong, what was expected and what to do.
+
+    Of a line that shows a word of a million letters, the beginning and the end are left.
+
+    >>> len(str(AsrError("x" * 10**6)))
+    1000
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if len(text) <= _LONGEST_LINE else "\n".join(map(shortened, text.split("\n")))
+
+
+def shortened(line: str) -> str:
+    """Return a line as it is shown: the middle of one that is too long is left out."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE - _LONGEST_END - 3]} … {line[-_LONGEST_END:]}"
 
 
 # What a terminal, an editor or a browser would obey: control characters but for tabs and ends of lines, marks
@@ -59,6 +80,9 @@ def near(name: str, known: Iterable[str], n: int = 1) -> list[str]:
     for each in known:
         folded.setdefault(each.casefold(), []).append(each)
     wanted = str(name).casefold()  # a damaged file has anything in the place of a name
+    if len(wanted) > _LONGEST_NAME and wanted not in folded:
+        return []
+    folded = {key: names for key, names in folded.items() if len(key) <= _LONGEST_NAME or key == wanted}
     found = [wanted] if wanted in folded else get_close_matches(wanted, folded, n)
     return [each for key in found for each in folded[key]][:n]
 

@@ -25,6 +25,7 @@ from asr.corpora.utterances import Corpus, Utterance
 from asr.errors import CorpusError, Problem
 from asr.progress import say
 from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
+from foundation.files import as_path
 
 if TYPE_CHECKING:
     from asr.config import Speakers
@@ -137,7 +138,7 @@ def scan_corpus(
     path: str | Path, speakers: Speakers = "auto", before: Speakers = "auto"
 ) -> tuple[Corpus, tuple[Problem, ...]]:
     """Return the utterances that can be used, of all splits together, and the structural problems."""
-    path = Path(path)
+    path = as_path(path, CorpusError)
     _check_no_split_folders(path)
     parts, problems = scan_parts(path, speakers, before)
     corpus, twice = _together(parts)
@@ -170,7 +171,7 @@ def scan_parts(
 
     ``speakers`` and ``before`` are those of `read_corpus`; those of all splits are decided on together.
     """
-    path = Path(path)
+    path = as_path(path, CorpusError)
     if not path.exists():
         raise CorpusError(f"{path}: no such directory or file, expected a corpus; check the path")
     if not (path.is_dir() or path.is_file()):

@@ -291,7 +291,7 @@ def _json(found: BaseModel) -> Response:
 
 
 def _aligned(recognizer: Recognizer, path: Path, text: str, name: str) -> AlignedUtterance:
-    words = recognizer.read(text)
+    words = recognizer.read(text, path)
     if not words:
         raise Refusal("empty transcript, expected the words spoken; give them", BAD)
     found = recognizer.align_with_confidences(recognizer.frames(path), [word.word for word in words])

@@ -12,7 +12,6 @@ is.
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
 import unicodedata
@@ -42,7 +41,7 @@ from asr.text.forms import EXACT, NOT_WORDS, WordForms, forms_of_text, without_r
 from asr.training.speech import LEXICON, Speech, corpus_as_prepared, read_corpus_of, read_lexicon
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon, may_be_entry
-from foundation.errors import AsrError, did_you_mean, listed, suggestion
+from foundation.errors import AsrError, listed, suggestion
 from foundation.files import text_of
 
 if TYPE_CHECKING:
@@ -84,6 +83,7 @@ class Source:
 
 
 CORRECTIONS = "corrections.txt"
+_N_HINTS = 10  # words whose likeness to others is looked for; by feel
 _HEAD = """\
 # What asr train changes in the transcripts of this experiment; the corpus itself stays as it is.
 # An utterance's id and words correct its transcript, its id alone leaves it out. Delete a line to undo it.
@@ -107,7 +107,7 @@ def change_transcripts(experiment: Path, texts: Mapping[str, str | None]) -> Non
     task = _last_task(experiment)
     known = {u.utterance_id: u.words for split in SPLITS for u in corpus_as_prepared(task, split)}
     if unknown := [name for name in texts if name not in known]:
-        hint = did_you_mean(difflib.get_close_matches(unknown[0], known, n=1))
+        hint = suggestion(unknown[0], known)
         raise CorpusError(
             f'{experiment}: no utterance "{unknown[0]}"{hint}, expected one of the {len(known)} of its '
             f"corpus; asr validate {experiment} --suspicious shows ids"
@@ -158,7 +158,9 @@ def _warn_of_new_words(
     known = forms_of_text(map(" ".join, transcripts)).words | frozenset(lexicon or ())
     found = [each.word for each in WordForms(known).read(" ".join(words))]
     if new := [word for word in dict.fromkeys(found) if word not in known | NOT_WORDS]:
-        named = listed([f'"{word}"{suggestion(word, sorted(known))}' for word in new])
+        in_order = sorted(known)
+        hints = {word: suggestion(word, in_order) for word in new[:_N_HINTS]}
+        named = listed([f'"{word}"{hints.get(word, "")}' for word in new], _N_HINTS)
         nor = f" and not in {LEXICON}" if lexicon is not None else ""
         logger.warning("%s: in no other transcript%s: %s; if mistyped, correct it again", name, nor, named)
 
