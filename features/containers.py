@@ -26,7 +26,7 @@ from foundation.arrays import Bytes, Flags, Longs
 MOST_STEPS = 10_000  # chunks, tags and gaps of a file; by feel: recordings have some ten
 MOST_RECORDINGS = 1000  # in a file; by feel: a day of radio has some hundred
 _FEW_BYTES = 64  # behind the end, in which no word fits; by feel
-_PIECE = 1 << 20  # bytes that are read at once
+_PIECE = 1 << 18  # bytes that are read at once
 _HEAD = 64  # bytes that tell what begins
 
 Piece = bytes | tuple[int, int]
@@ -318,6 +318,8 @@ def _of_chunks(file: _File, start: int, family: _Family) -> _Found:
         if chunk.size < 0:
             return whole
         position = family.after(chunk)
+    if chunk is None and start:
+        raise AudioError.truncated(file.path, "a chunk that holds the sound", "none")
     if chunk is None:
         return whole  # libsndfile says what is missing
     if family is _WAV and not chunk.size and not any(file.read(start + 4, 4)):
@@ -367,7 +369,7 @@ def _bytes_of_audio(*n_bytes: int) -> Iterator[str]:
 # AU and NIST SPHERE: a header, and samples
 
 SPHERE_MAGIC = b"NIST_1A\n"
-_LONGEST_SPHERE_HEADER = 1 << 20  # bytes
+_SHORTEST_HEADER, _LONGEST_SPHERE_HEADER = 16, 1 << 20  # bytes
 
 
 def _au(file: _File, start: int) -> _Found:
@@ -382,6 +384,8 @@ def _au(file: _File, start: int) -> _Found:
 
 def _of_header(file: _File, start: int, first: int, size: int, *, reads_on: bool = False) -> _Found:
     """Return the recording of some bytes behind a header."""
+    if size < 0 or first < _SHORTEST_HEADER:
+        return _Found([Span(((start, file.size),))], file.size)  # libsndfile says what is wrong with it
     held = max(file.size - start - first, 0)
     if size > held:
         raise AudioError.truncated(file.path, *_bytes_of_audio(size, held))

@@ -2,6 +2,7 @@
 
 import io
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -61,6 +62,10 @@ def ogg_page(segments, content, flags=4):
         (sphere(5, CONTENT), (20, 16)),
         (sphere("many", CONTENT), None),  # for libsndfile to say
         (sphere(4, CONTENT, header_bytes="no size"), None),
+        (sphere(-900, CONTENT), None),
+        (sphere(4, CONTENT, header_bytes="  -1024"), None),
+        (sphere(4, CONTENT, header_bytes="      0"), None),
+        (au(0, b"", start=0), None),
         (ogg_page([10, 6], CONTENT), None),
         (ogg_page([10, 10], CONTENT), (27 + 2 + 20, 27 + 2 + 16)),
         (ogg_page([16], CONTENT) + ogg_page([10, 10], CONTENT)[:20], (27, 20)),  # the last page counts
@@ -271,6 +276,15 @@ def test_a_cut_second_one_is_an_error_too(heard, kind):
         heard(encoded(kind), encoded(kind, n=16000)[:-800])
 
 
+@pytest.mark.parametrize("kind", ["wav", "rf64", "w64", "aiff", "caf", "svx"])
+def test_a_second_one_of_which_the_beginning_is_left(heard, kind):
+    whole = encoded(kind)
+    first = whole.index({"aiff": b"SSND", "svx": b"BODY"}.get(kind, b"data"))
+    for n in (64, first, first + 4):
+        with pytest.raises(AudioError, match=r"truncated; expected [^;]+; got [^;]+; copy"):
+            heard(whole, whole[:n])
+
+
 @pytest.mark.parametrize("kind", ["ogg", "opus"])
 def test_ogg_that_lacks_its_last_pages(heard, kind):
     whole = encoded(kind, n=32000)
@@ -416,6 +430,20 @@ def test_chunks_larger_than_any_file(put, size):
     whole = encoded("caf")
     assert recordings_in(put(whole[:52], b"free", struct.pack(">q", size), whole[52:])) == (Span(),)
     assert recordings_in(put(whole, b"free", struct.pack(">q", size))) == (Span(),)
+
+
+@pytest.mark.parametrize("content", [FRAME, b"\xff\xf3\x14\xc4", FRAME + ID3V1, b"\xff"])
+def test_memory_does_not_grow_with_the_file(put, content):
+    path = put(encoded("mp3"), content * (8_000_000 // len(content)))
+    tracemalloc.start()
+    try:
+        recordings_in(path)
+    except AudioError as error:
+        assert "\n" not in str(error)  # noqa: PT017 (it may be good)
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 24_000_000
 
 
 def test_more_than_anybody_records(put):
