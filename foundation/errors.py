@@ -59,7 +59,7 @@ def shown(text: str, stream: TextIO | None = None) -> str:
 
 
 def whole_letters(text: str) -> str:
-    """Return a text in which names in UTF-8, which are read as bytes where the locale is another, are letters.
+    """Return a text with the letters of names in UTF-8, which are read as bytes where the locale is another.
 
     >>> whole_letters("gr\\udcc3\\udcbcn")
     'grün'
