@@ -380,6 +380,7 @@ def application(server: Server, host: str = "127.0.0.1") -> FastAPI:
     _answer_errors(app, server)
     app.add_middleware(BoundedBodies, limits=server.limits)
     app.add_middleware(Gate, host=host)
+    app.openapi()  # it is kept; the first who asks for it shall not keep others waiting
     return app
 
 
