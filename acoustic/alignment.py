@@ -24,9 +24,15 @@ from acoustic.errors import AlignmentError
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.graph import UtteranceGraph, loop_graph
 from acoustic.hmm.topology import Topology
-from acoustic.hmm.viterbi import BLOCK_FRAMES, BestPath, best_path, widening_beams
+from acoustic.hmm.viterbi import (
+    BLOCK_FRAMES,
+    BestPath,
+    best_path,
+    check_log_likelihoods,
+    widening_beams,
+)
 from acoustic.model import AcousticModel
-from foundation.arrays import Floats, Integers, Ints, Reals, Singles
+from foundation.arrays import Floats, Integers, Ints, Reals, Singles, check_reals
 from foundation.sequences import Computed
 from foundation.threads import single_threaded_libraries
 
@@ -155,6 +161,7 @@ def align(
     ------
     AlignmentError : there is no path; the message says why
     """
+    check_reals("scores", scores, AlignmentError, (None, None), "give those of one utterance")
     found, _ = align_in_blocks(lambda: [scores], len(scores), graph, topology, states=states, beam=beam)
     return found
 
@@ -187,6 +194,7 @@ def align_in_blocks(
     for width in widening_beams(beam, n_frames, graph.n_nodes):
         found = BestPath(columns, graph, topology, width)
         for scores in blocks():
+            check_log_likelihoods(scores, columns)
             _check_finite(scores)
             for start in range(0, len(scores), BLOCK_FRAMES):
                 found.take(scores[start : start + BLOCK_FRAMES])

@@ -26,7 +26,7 @@ from features.normalization import Standardizer
 from features.projection import LinearProjection
 from foundation.arrays import Floats, Reals, Singles, Tensors, check_array
 from foundation.errors import AsrError
-from foundation.files import content_of, text_of, write_together
+from foundation.files import as_path, content_of, text_of, write_together
 from foundation.records import CONTENT_ERRORS, first_line, parsed_json, record_of
 
 FORMAT = "asr-acoustic-model"
@@ -160,6 +160,7 @@ def load_model(directory: Path) -> AcousticModel:
     ------
     ModelError : a file is missing, broken or of another version
     """
+    directory = as_path(directory, ModelError)
     description = _read_description(directory / JSON_NAME)
     tensors = _read_tensors(directory / TENSORS_NAME, description.get("tensors_sha256"))
     try:

@@ -7,7 +7,7 @@ they find, so that a person can mend them together.
 from dataclasses import dataclass
 from typing import Literal
 
-from foundation.errors import AsrError
+from foundation.errors import AsrError, in_a_line, shortened
 
 __all__ = [
     "AsrError",
@@ -55,5 +55,9 @@ class Problem:
     what: str
     severity: Severity = "error"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "where", in_a_line(self.where))
+        object.__setattr__(self, "what", in_a_line(self.what))
+
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
+        return shortened(f"{self.where}: {self.what}")

@@ -53,10 +53,13 @@ from asr.transcribe import (
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.stream import joined
-from features.audio import audio_blocks, read_audio
+from features.audio import audio_blocks, audio_info, read_audio
+from features.errors import AudioError
 from features.recording import UNCUT_S
 from foundation.arrays import Singles
 from foundation.errors import AsrError, did_you_mean
+from foundation.files import as_path
+from foundation.records import check_words
 from foundation.threads import single_threaded_libraries
 
 if TYPE_CHECKING:
@@ -65,6 +68,8 @@ if TYPE_CHECKING:
     from asr.text.forms import Word, WordForms
 
 SPOTTING = "keywords"  # in place of a grammar's name
+_SHORT_TEXT = 10_000  # characters that need no look at how long the recording is
+_FASTEST = 1000  # characters a second that nobody speaks, and no text has, remarks included; by feel
 _UNKNOWN = 0.5  # the confidence of a word whose pronunciation nobody knows; by feel
 
 
@@ -121,7 +126,7 @@ class Recognizer:
         grammar : name; by default the last one of the recipe
         with_chosen : whether it has what ``asr keywords`` has chosen, and the rule of training
         """
-        path = model_directory(Path(directory), model)
+        path = model_directory(as_path(directory, ExperimentError), model)
         name, config, first = decoding_options(path / DECODING, grammar)
         lexicon = Lexicon.read(path / LEXICON)
         acoustic_model = load_model(path)
@@ -234,6 +239,11 @@ class Recognizer:
         With ``same_speaker`` all recordings are normalised together and share one adaptation, which helps
         when each is short; so have those of one speaker where ``speakers`` names that of each.
         """
+        if not isinstance(recordings, Sequence) or isinstance(recordings, str | bytes):
+            got = f"a {type(recordings).__name__}"
+            raise ConfigError(f"recordings: expected a list of paths, got {got}; transcribe takes one")
+        for recording in recordings:
+            as_path(recording, AudioError)
         if self.one_each:
             return [self._heard_or_error(recording) for recording in recordings]
         named = [""] * len(recordings) if same_speaker else speakers
@@ -282,9 +292,18 @@ class Recognizer:
 
         return forms_for(self.text, self.lexicon, ())
 
-    def read(self, transcript: str) -> list[Word]:
-        """Return the words of a transcript as the lexicon has them, and as they are written."""
+    def read(self, transcript: str, recording: str | Path | None = None) -> list[Word]:
+        """Return the words of a transcript as the lexicon has them, and as they are written.
+
+        One that is far too long for the ``recording``, if that is given, is an error before it is read.
+        """
         from asr.text.forms import Word
+
+        if not isinstance(transcript, str):
+            got = f"a {type(transcript).__name__}"
+            raise CorpusError(f"transcript: expected a text, got {got}; give one")
+        if recording is not None and len(transcript) > _SHORT_TEXT:
+            _check_length(transcript, audio_info(recording).duration_s)
 
         if self.forms is None:
             return [Word(word, word) for word in unicodedata.normalize("NFC", transcript).split()]
@@ -351,6 +370,7 @@ class Recognizer:
             return self.model.front_end.frame_blocks(found, len(found) if is_short else BLOCK_FRAMES)
 
     def _graph(self, words: Sequence[str]) -> UtteranceGraph:
+        check_words("words", words, CorpusError)
         spoken = self.lexicon.spoken(words)
         if words and all(ways is None for ways in spoken):
             hint = did_you_mean(self.lexicon.nearest(words[0]))
@@ -359,3 +379,11 @@ class Recognizer:
                 f"transcript, or train with the word in {LEXICON}"
             )
         return utterance_graph(spoken, self.model.topology)
+
+
+def _check_length(transcript: str, duration_s: float) -> None:
+    if len(transcript) > _SHORT_TEXT + _FASTEST * duration_s:
+        raise CorpusError(
+            f"the transcript has {len(transcript):,} characters, expected those of a recording of "
+            f"{duration_s:.1f} s; check that it belongs to the recording"
+        )

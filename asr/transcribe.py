@@ -46,6 +46,7 @@ from features.samples import why_no_speech
 from foundation.arrays import Ints, Singles
 from foundation.blocks import block_map
 from foundation.errors import AsrError
+from foundation.files import as_path
 from foundation.sequences import Computed, kept
 from foundation.threads import parallel_map
 
@@ -147,7 +148,7 @@ def read_recording(recording: str | Path | Singles, model: AcousticModel) -> Rec
     config = model.front_end.config.mfcc
     if isinstance(recording, np.ndarray):
         return Recording.of(recording, config)
-    return Recording.of_blocks(audio_blocks(recording, config.sample_rate), config)
+    return Recording.of_blocks(audio_blocks(as_path(recording, AudioError), config.sample_rate), config)
 
 
 def _read_or_error(path: str | Path, model: AcousticModel) -> Recording | AsrError:

@@ -315,7 +315,16 @@ class Decoder:
 
 def check_scores(scores: ArrayLike, n_states: int) -> Floats:
     """Return a score matrix as C-ordered (T, S) float64, or raise a DecodingError that says what is wrong."""
-    matrix = np.ascontiguousarray(scores, dtype=np.float64)
+    try:
+        given = np.asarray(scores)
+    except ValueError:  # lists of several lengths
+        given = np.asarray(None)
+    if given.dtype.kind not in "fiub":
+        got = f"a {type(scores).__name__} of {given.dtype}"
+        raise DecodingError(
+            f"scores: expected numbers of shape (n_frames, {n_states}), got {got}; give an array of floats"
+        )
+    matrix = np.ascontiguousarray(given, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != n_states:
         raise DecodingError(
             f"scores: expected shape (n_frames, {n_states}), one column per state of the topology, "

@@ -12,16 +12,22 @@ import difflib
 import importlib
 import re
 import unicodedata
+from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
+from foundation.arrays import Longs
 from foundation.errors import did_you_mean
-from foundation.files import text_of, write_whole
+from foundation.files import as_path, text_of, write_whole
 from foundation.version import how_to_install
 
 Pronunciation = tuple[str, ...]
@@ -36,7 +42,19 @@ _MARKS_OF_CONTEXTS = str.maketrans("-+#", "\u2011\uff0b\uff03")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
 _PROBABILITY = re.compile(r"\d*\.\d+([eE]-?\d+)?")
 _MAX_LISTED = 20  # by feel
+# A longer word has none like it; of so many at most is one found: where more share its letters, by feel.
+_LONGEST_ALIKE, _MOST_COMPARED = 64, 1000
+_N_LETTERS = 64  # kinds of letters that are counted; several may be of one kind
 _LIKENESS = 0.6  # below this share of common letters a suggestion is noise (difflib's own default)
+
+
+class _Spellings(NamedTuple):
+    """Words, also case folded, their lengths (W,), and how often each kind of letter is in them."""
+
+    words: list[str]
+    folded: list[str]
+    lengths: Longs
+    letters: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,7 @@ class Lexicon:
     guessed: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __post_init__(self) -> None:
+        _check_entries(self.entries)
         problems = [
             f'word "{word}" {fault}'
             for word, variants in self.entries.items()
@@ -92,7 +111,7 @@ class Lexicon:
         the comment ``# guessed`` marks the word as guessed. Fillers that stand for silence, such as
         ``<sil> SIL`` or ``<UNK> SPN``, are passed over: silence is put around words by the recogniser itself.
         """
-        path = Path(path)
+        path = as_path(path, LexiconError)
         pairs: list[tuple[str, Pronunciation]] = []
         guessed: set[str] = set()
         problems: list[str] = []
@@ -225,20 +244,34 @@ class Lexicon:
         return Lexicon(_unique_entries(pairs)[0], guessed=(self.guessed | other.guessed) - certain)
 
     def nearest(self, word: str, n: int = 3) -> tuple[str, ...]:
-        """Return up to ``n`` words spelled like this one, the most alike first, disregarding case."""
+        """Return up to ``n`` words spelled like this one, the most alike first, disregarding case.
+
+        Where a thousand words share more letters with it than others, these alone are compared with it.
+        """
         wanted = _normalised(word).casefold()
+        if not 0 < len(wanted) <= _LONGEST_ALIKE:
+            return ()
+        spellings = self._spellings
+        shared = np.minimum(spellings.letters, _letters_of([wanted])[0]).sum(axis=1, dtype=np.int64)
+        highest = 2.0 * shared / (spellings.lengths + len(wanted))  # no word is more like it than that
+        likely = np.flatnonzero(highest >= _LIKENESS)
         matcher = difflib.SequenceMatcher(autojunk=False)
         matcher.set_seq2(wanted)
         scored: list[tuple[float, str]] = []
-        for candidate in self.entries:
-            folded = candidate.casefold()
-            # 2·min/(len+len) bounds the ratio from above and costs next to nothing.
-            if 2 * min(len(folded), len(wanted)) < _LIKENESS * (len(folded) + len(wanted)):
-                continue
-            matcher.set_seq1(folded)
-            if matcher.quick_ratio() >= _LIKENESS and (ratio := matcher.ratio()) >= _LIKENESS:
-                scored.append((-ratio, candidate))
-        return tuple(candidate for _, candidate in sorted(scored)[:n])
+        for place in likely[np.argsort(-highest[likely], kind="stable")][:_MOST_COMPARED].tolist():
+            if len(scored) >= n and highest[place] < -scored[n - 1][0]:
+                break
+            matcher.set_seq1(spellings.folded[place])
+            if (ratio := matcher.ratio()) >= _LIKENESS:
+                insort(scored, (-ratio, spellings.words[place]))
+        return tuple(candidate for _, candidate in scored[:n])
+
+    @cached_property
+    def _spellings(self) -> _Spellings:
+        words = [word for word in self.entries if len(word) <= _LONGEST_ALIKE]
+        folded = [word.casefold() for word in words]
+        lengths = np.array([len(each) for each in folded], dtype=np.int64)
+        return _Spellings(words, folded, lengths, _letters_of(folded))
 
     def _missing(self, words: Sequence[str]) -> str:
         listed = ", ".join(f'"{word}"{did_you_mean(self.nearest(word, 1))}' for word in words[:_MAX_LISTED])
@@ -255,6 +288,17 @@ class Lexicon:
 
     def __len__(self) -> int:
         return len(self.entries)
+
+
+def _letters_of(words: Sequence[str]) -> NDArray[np.uint8]:
+    """Return how often words have letters of each kind, (W, kinds)."""
+    if len(words) > _MOST_COMPARED:  # the counts before they are made small
+        blocks = range(0, len(words), _MOST_COMPARED)
+        return np.concatenate([_letters_of(words[n : n + _MOST_COMPARED]) for n in blocks])
+    codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype="<u4") % _N_LETTERS
+    rows = np.repeat(np.arange(len(words)), [len(word) for word in words])
+    counts = np.bincount(rows * _N_LETTERS + codes, minlength=len(words) * _N_LETTERS)
+    return counts.astype(np.uint8).reshape(len(words), _N_LETTERS)
 
 
 def is_own_unit(phone: str) -> bool:
@@ -329,6 +373,18 @@ def _pronunciation_fault(phones: Sequence[str]) -> str:
                 "around words by the recogniser itself; remove the line or rename the phone"
             )
     return ""
+
+
+def _check_entries(entries: object) -> None:
+    """Raise a LexiconError unless these are a mapping from words to lists of phone sequences."""
+    expected = "lexicon: expected a mapping from words to lists of pronunciations, each a sequence of phones"
+    if not isinstance(entries, Mapping):
+        raise LexiconError(f'{expected}, got a {type(entries).__name__}; give {{"GO": [("G", "OW")]}}')
+    for word, variants in entries.items():
+        ways = variants if isinstance(variants, Sequence) else [variants]
+        are_phones = (isinstance(w, Sequence) and all(isinstance(phone, str) for phone in w) for w in ways)
+        if not isinstance(word, str) or not all(are_phones):
+            raise LexiconError(f'{expected}, got others for "{word}"; give them as [("G", "OW")]')
 
 
 def may_be_entry(word: str) -> bool:

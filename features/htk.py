@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from features.errors import FeatureError
-from foundation.arrays import Reals, Singles
-from foundation.files import content_of, write_whole
+from foundation.arrays import Reals, Singles, check_reals
+from foundation.files import as_path, content_of, write_whole
 
 HEADER = struct.Struct(">iihh")
 PERIOD_UNIT_S = 1e-7
@@ -51,7 +51,7 @@ def read_htk(path: str | os.PathLike[str]) -> HtkFile:
     Compressed files (``_C``) are expanded. The checksum of ``_K`` is stepped over, not verified: the HTK Book
     does not define it.
     """
-    path = Path(path)
+    path = as_path(path, FeatureError)
     try:
         content = content_of(path)
     except OSError as error:
@@ -93,6 +93,7 @@ def write_htk(
         raise FeatureError(
             f"kind: expected vectors of floats, got {base}, which holds integers; take another"
         )
+    check_reals("frames", frames, FeatureError)
     if frames.ndim != 2 or frames.size == 0:
         raise FeatureError(
             f"frames: expected (T, D) with T, D > 0, got shape {frames.shape}; pass one utterance"

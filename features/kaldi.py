@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.errors import FeatureError
-from foundation.files import check_regular, files_together
+from foundation.files import as_path, check_regular, files_together
 
 Entry: TypeAlias = NDArray[Any]  # (T, D) or (T,) float32 or float64, or (T,) int32
 
@@ -40,7 +40,7 @@ def read_ark(path: str | os.PathLike[str]) -> Iterator[tuple[str, Entry]]:
         The file is damaged, holds NaN (logarithms may be infinite), or what Kaldi keeps in other tables than
         of matrices and vectors.
     """
-    path = Path(path)
+    path = as_path(path, FeatureError)
     with _opened(path) as file:
         if file.read(len(_BOM)) != _BOM:
             file.seek(0)
@@ -50,7 +50,7 @@ def read_ark(path: str | os.PathLike[str]) -> Iterator[tuple[str, Entry]]:
 
 def read_scp(path: str | os.PathLike[str]) -> Mapping[str, Entry]:
     """Return the entries that an index names, by key; relative archives are looked for beside it, too."""
-    path = Path(path)
+    path = as_path(path, FeatureError)
     with _opened(path) as file:
         content = file.read()
     try:
@@ -94,7 +94,7 @@ def write_ark(
                 raise FeatureError(f'{path}: key "{key}" again, expected distinct keys; rename one')
             file.write(f"{key} ".encode())
             lines[key] = f"{key} {path}:{file.tell()}\n"
-            file.write(_as_text(np.asarray(entry)) if text else _as_binary(np.asarray(entry)))
+            file.write(_as_text(_plain(entry)) if text else _as_binary(_plain(entry)))
         for beside in index:
             beside.write("".join(lines.values()).encode())
     return list(lines)
@@ -285,8 +285,14 @@ def _are_integers(values: NDArray[np.float64]) -> bool:
     return bool((np.abs(values) < 2**31).all() and (values % 1 == 0).all())
 
 
-def _plain(entry: Entry) -> Entry:
+def _plain(given: Entry) -> Entry:
     """Return what is written: int32, float64 as it is, other floats as float32."""
+    try:
+        entry = np.asarray(given)
+    except ValueError:  # lists of several lengths
+        raise FeatureError(
+            "Kaldi archive: expected a matrix or vector, got rows of several lengths"
+        ) from None
     if entry.dtype.kind in "iub" and entry.ndim == 1:
         return entry.astype("<i4")
     if entry.dtype.kind in "fiub" and entry.ndim in (1, 2):
@@ -298,7 +304,6 @@ def _plain(entry: Entry) -> Entry:
 
 
 def _as_binary(entry: Entry) -> bytes:
-    entry = _plain(entry)
     if entry.dtype.kind == "i":
         sized = np.empty(len(entry), dtype=[("size", "i1"), ("value", "<i4")])
         sized["size"], sized["value"] = 4, entry
@@ -310,7 +315,6 @@ def _as_binary(entry: Entry) -> bytes:
 
 def _as_text(entry: Entry) -> bytes:
     """Return numbers with as many digits as it takes to read the same again."""
-    entry = _plain(entry)
     rows = [" ".join(map(str, row)) for row in np.atleast_2d(entry)]
     if entry.dtype.kind == "i":
         return f"{rows[0]}\n".encode()

@@ -23,7 +23,7 @@ from features.samples import (
     first_unusable,
     is_usual_rate,
 )
-from foundation.arrays import Flags, Floats, Reals, Singles
+from foundation.arrays import Flags, Floats, Reals, Singles, check_reals
 from foundation.records import check_highest, check_lowest
 from foundation.threads import serial_product
 
@@ -293,6 +293,11 @@ def _magnitude(frames: Singles) -> Singles:
 
 def check_samples(samples: Reals) -> None:
     """Raise FeatureError unless the array is one channel of finite floating-point samples."""
+    if not isinstance(samples, np.ndarray) or isinstance(samples, np.ma.MaskedArray):
+        raise FeatureError(
+            f"samples: expected an array of floats in [-1, 1), got a {type(samples).__name__}; "
+            "make one with numpy.asarray(…, dtype=numpy.float32)"
+        )
     if samples.ndim != 1:
         raise FeatureError(
             f"samples: expected ndim = 1, got shape {samples.shape}; mix the channels down first"
@@ -475,6 +480,12 @@ def add_derivatives(static: Singles, window: int, order: int) -> Singles:
     -------
     (T, D * (1 + order)) float32
     """
+    check_reals("static", static, FeatureError, (None, None), "pass one utterance")
+    if not len(static) or order not in (0, 1, 2) or window < 1:
+        raise FeatureError(
+            "derivatives: expected a frame or more, a window from 1 on and an order of 0 to 2, got "
+            f"{len(static)} frames, {window} and {order}; change it"
+        )
     n_static = static.shape[1]
     features = np.empty((static.shape[0], n_static * (1 + order)), dtype=np.float32)
     features[:, :n_static] = static

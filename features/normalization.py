@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from features.errors import FeatureError
-from foundation.arrays import Floats, Reals, Singles, check_array
+from foundation.arrays import Floats, Reals, Singles, check_array, check_reals
 
 # A component whose spread is this small a share of its size varies by float32 rounding alone.
 CONSTANT_RATIO = 1e-6
@@ -92,6 +92,8 @@ class Standardizer:
     def fit(self, frames: Reals | Iterable[Reals]) -> Standardizer:
         """Learn from ``(T, D)`` frames, or from any iterable of such arrays, which is never stacked."""
         moments = Moments()
+        if not isinstance(frames, Iterable):
+            check_reals("frames", frames, FeatureError)
         for piece in [frames] if isinstance(frames, np.ndarray) else frames:
             moments.add(piece)
         if moments.count == 0:
@@ -222,6 +224,7 @@ def _group_moments(pieces: Iterable[tuple[str, Reals]]) -> dict[str, Moments]:
 
 def check_frames(frames: Reals, n_columns: int | None = None) -> None:
     """Raise FeatureError unless frames are two-dimensional, with so many columns if that is given."""
+    check_reals("frames", frames, FeatureError)
     if frames.ndim != 2:
         raise FeatureError(
             f"frames: expected ndim = 2 (T, D), got shape {frames.shape}; pass one utterance at a time"

@@ -229,6 +229,10 @@ def _check_labels(index: int, frames: Reals | None, labels: Integers | None, n_c
         raise FeatureError(
             f"utterances: expected as many as labels, got more {more} from {index} on; pair them"
         )
+    check_frames(frames)
+    if not isinstance(labels, np.ndarray) or labels.dtype.kind not in "iu":
+        got = labels.dtype if isinstance(labels, np.ndarray) else f"a {type(labels).__name__}"
+        raise FeatureError(f"labels: utterance {index}: expected an array of integers, got {got}; convert it")
     if labels.shape != frames.shape[:1]:
         raise FeatureError(
             f"labels: utterance {index}: expected one for each of {frames.shape[0]} frames, got shape "

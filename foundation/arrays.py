@@ -6,7 +6,12 @@ numbers of classes, states and words are 32 bits wide, rows of large arrays 64. 
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -88,6 +93,33 @@ def check_array(
         raise error(f"{name}: expected numbers from {lowest:g} to {highest:g}, got others; {_CURE}")
 
 
+def check_reals(
+    name: str, value: object, error: type[AsrError], shape: Sequence[int | None] | None = None, cure: str = ""
+) -> None:
+    """Raise the error unless what a caller gives is an array of real numbers, and of this shape.
+
+    Parameters
+    ----------
+    name : what the error calls it
+    value : anything
+    error : kind of error
+    shape : length of each axis, None for any; without it, the caller looks at the shape
+    cure : what the error tells to do about the shape
+
+    >>> check_reals("frames", np.zeros((3, 2)), AsrError, (None, 2), "pass one utterance")
+    """
+    expected = f"{name}: expected an array of floats"
+    if not isinstance(value, np.ndarray):
+        raise error(f"{expected}, got a {type(value).__name__}; make one with numpy.asarray")
+    if value.dtype.kind not in "fiub" or isinstance(value, np.ma.MaskedArray):
+        raise error(f"{expected}, got numbers of type {value.dtype}; convert them to float32")
+    if shape is None:
+        return
+    if value.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, value.shape, strict=True)):
+        said = ", ".join("any" if n is None else str(n) for n in shape)
+        raise error(f"{expected} of shape ({said}), got {value.shape}; {cure}")
+
+
 def check_starts(name: str, starts: NDArray[Any], n: int, error: type[AsrError]) -> None:
     """Raise the error unless starts of parts, and the end of the last, (K + 1,) int32, rise from 0 to n."""
     check_array(name, starts, np.int32, (None,), error, lowest=0, highest=n)
@@ -101,3 +133,34 @@ def check_number(
     """Raise the error unless a number lies within two bounds or on them; NaN never does."""
     if not lowest <= number <= highest:
         raise error(f"{name}: expected a number from {lowest:g} to {highest:g}, got {number:g}; {_CURE}")
+
+
+# Arrays that are larger than the machine: a matrix of all pairs of many points, say
+
+_CONTAINER = Path("/sys/fs/cgroup/memory.max")
+_WORD = 8  # bytes of a number
+
+
+@cache
+def memory_bytes() -> float:
+    """Return the bytes of memory of this machine, or of the container that it is; infinity if unknown."""
+    found = [math.inf]
+    with suppress(AttributeError, OSError, ValueError):  # Windows does not tell it so
+        found.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
+    with suppress(OSError, ValueError):
+        found.append(float(_CONTAINER.read_text()))
+    return min(found)
+
+
+def check_memory(what: str, shape: Sequence[int], error: type[AsrError], cure: str) -> None:
+    """Raise the error if an array of doubles is larger than the machine's memory, before it is asked for.
+
+    >>> check_memory("the kernel of all points", (1000, 1000), AsrError, "take fewer points")
+    """
+    n_bytes, most = math.prod(map(int, shape)) * _WORD, memory_bytes()
+    if n_bytes > most:
+        said = " x ".join(f"{n:,}" for n in shape)
+        raise error(
+            f"{what}: {said} numbers need {n_bytes / 1e9:,.0f} GB, expected no more than the "
+            f"{most / 1e9:,.0f} GB of this machine; {cure}"
+        )

@@ -14,8 +14,29 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
+_LONGEST_NAME = 200  # characters; longer ones take long to be compared, and are no slips of the keyboard
+_LONGEST_LINE, _LONGEST_END = 1000, 300  # characters; by feel
+
+
 class AsrError(Exception):
-    """An error in what the user gave; its one line says what is wrong, what was expected and what to do."""
+    """An error in what the user gave; its one line says what is wrong, what was expected and what to do.
+
+    Of a line that shows a word of a million letters, the beginning and the end are left.
+
+    >>> len(str(AsrError("x" * 10**6)))
+    1000
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if len(text) <= _LONGEST_LINE else "\n".join(map(shortened, text.split("\n")))
+
+
+def shortened(line: str) -> str:
+    """Return a line as it is shown: the middle of one that is too long is left out."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE - _LONGEST_END - 3]} … {line[-_LONGEST_END:]}"
 
 
 # What a terminal, an editor or a browser would obey: control characters but for tabs and ends of lines, marks
@@ -34,9 +55,27 @@ def shown(text: str, stream: TextIO | None = None) -> str:
     """
     if stream is not None and not stream.isatty():
         return text
-    with suppress(UnicodeEncodeError):  # names in UTF-8 are read as bytes where the locale is another
-        text = text.encode(errors="surrogateescape").decode(errors="surrogateescape")
-    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", whole_letters(text))
+
+
+def whole_letters(text: str) -> str:
+    """Return a text with the letters of names in UTF-8, which are read as bytes where the locale is another.
+
+    >>> whole_letters("gr\\udcc3\\udcbcn")
+    'grün'
+    """
+    with suppress(UnicodeEncodeError):
+        return text.encode(errors="surrogateescape").decode(errors="surrogateescape")
+    return text
+
+
+def in_a_line(name: str) -> str:
+    """Return a name as people may see it, and on one line, if it has line breaks or tabs.
+
+    >>> print(in_a_line("a\\nb\\t\\x1bc"))
+    a\\nb\\t\\u001bc
+    """
+    return shown(name).replace("\n", r"\n").replace("\t", r"\t")
 
 
 def did_you_mean(names: Iterable[str]) -> str:
@@ -59,6 +98,9 @@ def near(name: str, known: Iterable[str], n: int = 1) -> list[str]:
     for each in known:
         folded.setdefault(each.casefold(), []).append(each)
     wanted = str(name).casefold()  # a damaged file has anything in the place of a name
+    if len(wanted) > _LONGEST_NAME and wanted not in folded:
+        return []
+    folded = {key: names for key, names in folded.items() if len(key) <= _LONGEST_NAME or key == wanted}
     found = [wanted] if wanted in folded else get_close_matches(wanted, folded, n)
     return [each for key in found for each in folded[key]][:n]
 

@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from foundation.errors import AsrError
+
 try:
     import fcntl
 except ImportError:  # Windows, where nobody can remove an open file
@@ -36,6 +38,20 @@ _KINDS = {
     stat.S_IFCHR: "a device, not a file",
     stat.S_IFBLK: "a device, not a file",
 }
+
+
+def as_path(value: object, error: type[AsrError]) -> Path:
+    """Return the path that a caller gives; the error if it is none, such as a list or None.
+
+    >>> as_path("a/b", AsrError).name
+    'b'
+    """
+    try:
+        return Path(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise error(
+            f"expected the path of a file or directory, got a {type(value).__name__}; give one"
+        ) from None
 
 
 def content_of(path: str | os.PathLike[str]) -> bytes:

@@ -120,6 +120,34 @@ def _said(item: object) -> str:
     return " ".join(text[:60].split())
 
 
+def check_words(name: str, words: object, error: type[AsrError]) -> None:
+    """Raise the error unless what a caller gives is a sequence of words; a text is none.
+
+    >>> check_words("words", ("GO", "ON"), AsrError)
+    """
+    if isinstance(words, str):
+        raise error(f"{name}: expected a sequence of words, got one string; split it first")
+    if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+        raise error(f"{name}: expected a sequence of words, got {_kinds_of(words)}; give a list of strings")
+
+
+def check_sentences(name: str, sentences: object, error: type[AsrError]) -> None:
+    """Raise the error unless what a caller gives is a mapping from names to sequences of words."""
+    if not isinstance(sentences, Mapping):
+        what = f"a {type(sentences).__name__}"
+        raise error(f"{name}: expected a mapping from utterance ids to words, got {what}; give a dict")
+    for key, words in sentences.items():
+        check_words(f"{name}: {key}", words, error)
+
+
+def _kinds_of(values: object) -> str:
+    """Return of what type something is, and its items where it is a sequence."""
+    found = f"a {type(values).__name__}"
+    if isinstance(values, Sequence):
+        found += f" of {listed(sorted({type(value).__name__ for value in values}))}"
+    return found
+
+
 # Texts of JSON that somebody may have damaged
 
 # What code raises that takes the content of a file for what it should be.

@@ -177,7 +177,7 @@ def raise_all(problems: Sequence[str]) -> None:
 # with a semicolon are comments.
 
 BOUNDARY = "SENTENCE-END"  # in wp_gram.txt: as a heading the start of a sentence, as a successor its end
-_SENTENCE = re.compile(r"(.+?)\s*\((\w+)\)\s*")
+_SENTENCE = re.compile(r"(.+)\((\w+)\)\s*")
 
 
 def read_sentences(path: Path) -> dict[str, Words]:

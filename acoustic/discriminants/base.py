@@ -29,7 +29,7 @@ from acoustic.kernels.kernel import Kernel, KernelName, check_whole, make_kernel
 from acoustic.pairs.calibration import Calibration as Calibration  # of the package's public names
 from acoustic.pairs.calibration import GaussianCurve as GaussianCurve
 from acoustic.pairs.calibration import MonotoneGaussianCurve, agreeing_posteriors, fit_curve
-from foundation.arrays import Flags, Floats, Integers, Longs, Reals
+from foundation.arrays import Flags, Floats, Integers, Longs, Reals, check_memory
 from foundation.errors import unexpected_argument
 
 GaussianProjection = GaussianCurve  # former name, kept for older programs
@@ -227,6 +227,8 @@ def class_targets(codes: Integers, n_classes: int) -> Floats:
     """Return ±1 targets (M, 1) for two classes (+1 is class 1), (M, K) one-vs-rest for more."""
     if n_classes == 2:
         return np.where(codes == 1, 1.0, -1.0)[:, None]
+    cure = "check the labels, or take fewer classes"
+    check_memory("targets of each class", (len(codes), n_classes), ParameterError, cure)
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
@@ -321,7 +323,8 @@ class ExpansionRegressor(MultiOutputMixin, RegressorMixin, KernelExpansion, Esti
 
 
 def gram_block(kernel: Kernel, x: Floats, centers: Floats) -> Floats:
-    """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C); raise ParameterError if it overflows."""
+    """Return k(x_i, c_j), (M, D) and (C, D) -> (M, C); ParameterError if it overflows or is too large."""
+    check_memory("the kernel of all points", (len(x), len(centers)), ParameterError, "take fewer points")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return _finite(kernel.block(x, centers), kernel)
 

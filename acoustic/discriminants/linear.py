@@ -27,12 +27,13 @@ from acoustic.discriminants.base import DTYPES, DiscriminantClassifier, class_ta
 from acoustic.errors import ParameterError
 from acoustic.kernels.kernel import check_not_negative, check_whole
 from acoustic.pairs.calibration import MonotoneGaussianCurve
-from foundation.arrays import Floats, Longs
+from foundation.arrays import Floats, Longs, check_memory
 from foundation.compiled import njit
 
 Schedule = Literal["inverse", "constant"]
 
 _EPS = float(np.finfo(np.float64).eps)
+_MANY_FEATURES = 4096  # from here on fewer points are worked with in the span of themselves
 
 
 class LinearClassifier(DiscriminantClassifier):
@@ -59,6 +60,14 @@ class LinearClassifier(DiscriminantClassifier):
         return np.asarray(np.asarray(X, dtype=np.float64) @ self.coef_.T + self.intercept_)
 
 
+class _Normals(NamedTuple):
+    """Classes of one covariance: means (K, D), normals w (K, D) and biases b (K,)."""
+
+    means: Floats
+    w: Floats
+    b: Floats
+
+
 class LinearDiscriminant(LinearClassifier):
     """Fisher's linear discriminant with the Bayes threshold for normal classes of one covariance; thesis 3.1.
 
@@ -78,7 +87,8 @@ class LinearDiscriminant(LinearClassifier):
     ----------
     coef_, intercept_ : (R, D) and (R,)
     means_ : (K, D)
-    covariance_ : (D, D) Σ after shrinkage
+    covariance_ : (D, D) Σ after shrinkage; not there for more than 4,096 features of fewer points, for which
+        no matrix of all pairs of features is made
     """
 
     means_: Floats
@@ -103,14 +113,26 @@ class LinearDiscriminant(LinearClassifier):
             raise ParameterError(f"tol is {self.tol}, expected a number above 0")
         x = np.asarray(X, dtype=np.float64)
         n_classes = max(targets.shape[1], 2)
+        codes = predicted_codes(targets)
+        if x.shape[1] > max(len(x), _MANY_FEATURES):
+            self.means_, w, b = self._in_span(x, codes, n_classes, sample_weight)
+            self.__dict__.pop("covariance_", None)
+        else:
+            self.means_, w, b = self._in_full(x, codes, n_classes, sample_weight)
+        if n_classes == 2:
+            w, b = w[1:] - w[:1], b[1:] - b[:1]
+        self._store(np.vstack([b, w.T]))
+        return self._outputs(x)
+
+    def _in_full(self, x: Floats, codes: Longs, n_classes: int, weight: Floats | None) -> _Normals:
+        """Return the discriminants by the matrix Σ of all features, which is kept."""
         with np.errstate(over="ignore", invalid="ignore"):
-            counts, means, scatters = class_moments(x, predicted_codes(targets), n_classes, sample_weight)
+            counts, means, scatters = class_moments(x, codes, n_classes, weight)
         if not np.isfinite(scatters).all():
             raise ParameterError("the scatter overflows, expected finite features; standardise the features")
         n, n_features = counts.sum(), x.shape[1]
         covariance = scatters.sum(axis=0) / n  # S_W/M, thesis (3.7)
         target = np.trace(covariance) / n_features * np.eye(n_features)
-        self.means_ = means
         self.covariance_ = (1.0 - self.shrinkage) * covariance + self.shrinkage * target
         center = counts @ means / n
         between = (counts / n) @ (means - center) ** 2
@@ -120,10 +142,38 @@ class LinearDiscriminant(LinearClassifier):
         white = (means - center) @ whitening  # so that Σ⁻¹ is the scalar product
         w = white @ whitening.T  # Σ⁻¹m, thesis (3.18)
         b = np.log(counts / n) - 0.5 * np.sum(white**2, axis=1) - w @ center  # thesis (3.19)
-        if n_classes == 2:
-            w, b = w[1:] - w[:1], b[1:] - b[:1]
-        self._store(np.vstack([b, w.T]))
-        return self._outputs(x)
+        return _Normals(means, w, b)
+
+    def _in_span(self, x: Floats, codes: Longs, n_classes: int, weight: Floats | None) -> _Normals:
+        """Return the same for fewer points than features, by the singular values of their deviations.
+
+        Σ has one eigenvalue in all directions in which no point deviates: ``tol`` in units of the features'
+        variances, or what shrinkage makes of it.
+        """
+        w_points = np.ones(len(x)) if weight is None else weight
+        counts = np.bincount(codes, w_points, n_classes)
+        means = np.array(
+            [np.average(x[codes == c], axis=0, weights=w_points[codes == c]) for c in range(n_classes)]
+        )
+        n, center = counts.sum(), counts @ means / counts.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            deviations = (x - means[codes]) * np.sqrt(w_points / n)[:, None]
+            variances = np.einsum("md,md->d", deviations, deviations)
+        if not np.isfinite(variances.sum()):
+            raise ParameterError("the scatter overflows, expected finite features; standardise the features")
+        total = variances + (counts / n) @ (means - center) ** 2
+        unit = _units(total, np.abs(x).max(axis=0))
+        rest = self.shrinkage * float(variances.mean())  # (tr Σ/D), in the features' own units
+        scale = np.where(np.isfinite(unit), 1.0, 0.0) if rest > 0 else 1.0 / unit
+        _, lengths, directions = np.linalg.svd(deviations * scale, full_matrices=False)
+        values, least = (1.0 - self.shrinkage) * lengths**2 + rest, rest if rest > 0 else self.tol
+        kept = values > least
+        moved = (means - center) * scale
+        inside = moved @ directions[kept].T
+        inverse = moved / least + inside * (1.0 / values[kept] - 1.0 / least) @ directions[kept]
+        w = inverse * scale  # Σ⁻¹m, thesis (3.18)
+        b = np.log(counts / n) - 0.5 * np.sum(moved * inverse, axis=1) - w @ center  # thesis (3.19)
+        return _Normals(means, w, b)
 
 
 class MSEClassifier(LinearClassifier):
@@ -340,6 +390,8 @@ class ClassMoments(NamedTuple):
 def class_moments(x: Floats, codes: Longs, n_classes: int, weight: Floats | None = None) -> ClassMoments:
     """Return the moments of points (M, D) of the classes ``codes`` (M,); thesis (3.1), (3.7)."""
     w, n_features = np.ones(len(x)) if weight is None else weight, x.shape[1]
+    cure = "take fewer features, their principal components for example"
+    check_memory("the scatters of the classes", (n_classes, n_features, n_features), ParameterError, cure)
     moments = ClassMoments(
         np.zeros(n_classes), np.zeros((n_classes, n_features)), np.zeros((n_classes, n_features, n_features))
     )
@@ -391,10 +443,15 @@ def _whitening(covariance: Floats, total: Floats, size: Floats, tol: float) -> F
         constant
     tol : least eigenvalue
     """
-    deviation = np.sqrt(total)
-    unit = np.where(deviation > 8 * _EPS * size, deviation, np.inf)
+    unit = _units(total, size)
     values, vectors = np.linalg.eigh(covariance / np.outer(unit, unit))
     return np.asarray(vectors / np.sqrt(np.maximum(values, tol)) / unit[:, None])
+
+
+def _units(total: Floats, size: Floats) -> Floats:
+    """Return the deviations (D,) of features, infinite for a constant one; arguments as of `_whitening`."""
+    deviation = np.sqrt(total)
+    return np.where(deviation > 8 * _EPS * size, deviation, np.inf)
 
 
 class Separation(NamedTuple):

@@ -19,7 +19,7 @@ import numpy as np
 
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
-from acoustic.hmm.viterbi import longer, trimmed
+from acoustic.hmm.viterbi import check_log_likelihoods, longer, trimmed
 from foundation.arrays import Floats, Ints, Longs, Reals
 from foundation.compiled import njit
 
@@ -92,6 +92,7 @@ def posteriors(
     -------
     Posteriors with ``log_likelihood`` -inf (and zeros) if no path through the graph was found
     """
+    check_log_likelihoods(scores, columns)
     low, n_nodes = np.zeros(len(scores), np.int32), graph.n_nodes
     window = Window(low, np.full(len(scores), n_nodes, np.int32), n_nodes)
     return _posteriors(scores, window, columns, graph, topology, beam)

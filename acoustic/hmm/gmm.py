@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from acoustic.errors import ModelError
-from foundation.arrays import Floats, Integers, Ints, Singles, bounded, check_array
+from foundation.arrays import Floats, Integers, Ints, Singles, bounded, check_array, check_reals
 from foundation.compiled import njit, single_exp
 
 _BLOCK_ROWS = 1024  # frames × components; their scores stay in the second-level cache
@@ -105,6 +105,7 @@ class GmmModel:
 
     def log_likelihoods(self, frames: Singles, states: Integers | None = None) -> Singles:
         """Return log p(frame | state), (T, S); with ``states`` only those columns, (T, U)."""
+        check_reals("frames", frames, ModelError)
         if frames.ndim != 2 or frames.shape[1] != self.n_features:
             raise ModelError(
                 f"frames: expected shape (T, {self.n_features}), got {frames.shape}; "

@@ -21,7 +21,8 @@ from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.topology import Topology
 from foundation.arrays import Floats
 
-_TOKEN = re.compile(r'<[^<>\n]+>|"(?:\\.|[^"\\])*"|~\S|[^\s<>"~]+|\S')
+# A string that does not end is one token: looked for anew from each mark in it, it would take long.
+_TOKEN = re.compile(r'<[^<>\n]+>|"(?:\\.|[^"\\])*(?:"|\\?\Z)|~\S|[^\s<>"~]+|\S')
 _MOST_STATES, _MOST_MIXTURES, _MOST_COLUMNS = 1000, 4096, 8191
 _PROBABILITY_ERROR = 1e-3  # by how much probabilities may miss a sum of one
 
@@ -212,6 +213,8 @@ class _Reader:
         if not token.text or token.text[0] in "<~":
             self.fail("a name", token)
         if token.text[0] == '"':
+            if len(token.text) < 2 or token.text[-1] != '"':
+                self.fail("a name that ends in a quotation mark", token)
             return re.sub(r"\\(.)", r"\1", token.text[1:-1])
         return token.text
 

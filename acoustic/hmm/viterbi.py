@@ -19,9 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from acoustic.errors import AlignmentError
 from acoustic.hmm.graph import UtteranceGraph
 from acoustic.hmm.topology import Topology
-from foundation.arrays import Floats, Ints, Longs, Reals
+from foundation.arrays import Floats, Ints, Longs, Reals, check_reals
 from foundation.compiled import njit
 
 BLOCK_FRAMES = 4096  # of scores that are in memory at a time; 40 seconds
@@ -150,6 +151,17 @@ class BestPath:
         del self._pending[:n_blocks]
 
 
+def check_log_likelihoods(scores: Reals, columns: Longs) -> None:
+    """Raise an AlignmentError unless scores are a matrix of singles or doubles that has these columns."""
+    n_columns = int(np.max(columns, initial=-1)) + 1
+    check_reals("scores", scores, AlignmentError, (None, None), "give those of one utterance")
+    if scores.shape[1] < n_columns or scores.dtype not in (np.float32, np.float64):
+        raise AlignmentError(
+            f"scores: expected float32 or float64, {n_columns} columns or more, got {scores.dtype} of shape "
+            f"{scores.shape}; give those of the model whose topology it is"
+        )
+
+
 def best_path(
     scores: Reals,
     columns: Longs,
@@ -161,6 +173,7 @@ def best_path(
 
     Parameters are those of `BestPath`, and scores (T, U).
     """
+    check_log_likelihoods(scores, columns)
     found = BestPath(columns, graph, topology, beam)
     for start in range(0, len(scores), BLOCK_FRAMES):
         found.take(scores[start : start + BLOCK_FRAMES])

@@ -229,7 +229,7 @@ def align(
     from asr.recognizer import Recognizer
 
     recognizer = Recognizer.load(experiment, model)
-    words = recognizer.read(text if isinstance(text, str) else " ".join(text))
+    words = recognizer.read(text if isinstance(text, str) else " ".join(text), recording)
     if not words:
         raise CorpusError("empty transcript, expected the words spoken; give them")
     _warn_of_unknown_words([[found.word for found in words]], recognizer.lexicon)

@@ -21,11 +21,12 @@ from asr.corpora.layouts.layout import WHOLE
 from asr.corpora.layouts.recordings import AUDIO_SUFFIXES, NOBODY_SAYS, with_speakers
 from asr.corpora.layouts.sphinx import SPHINX
 from asr.corpora.problems import first_of_each_kind
-from asr.corpora.utterances import Corpus, Utterance
+from asr.corpora.utterances import Corpus, Utterance, name_fault
 from asr.errors import CorpusError, Problem
 from asr.progress import say
 from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
 from foundation.errors import listed
+from foundation.files import as_path
 
 if TYPE_CHECKING:
     from asr.config import Speakers
@@ -138,7 +139,7 @@ def scan_corpus(
     path: str | Path, speakers: Speakers = "auto", before: Speakers = "auto"
 ) -> tuple[Corpus, tuple[Problem, ...]]:
     """Return the utterances that can be used, of all splits together, and the structural problems."""
-    path = Path(path)
+    path = as_path(path, CorpusError)
     _check_no_split_folders(path)
     parts, problems = scan_parts(path, speakers, before)
     corpus, twice = _together(parts)
@@ -171,7 +172,7 @@ def scan_parts(
 
     ``speakers`` and ``before`` are those of `read_corpus`; those of all splits are decided on together.
     """
-    path = Path(path)
+    path = as_path(path, CorpusError)
     if not path.exists():
         raise CorpusError(f"{path}: no such directory or file, expected a corpus; check the path")
     if not (path.is_dir() or path.is_file()):
@@ -230,8 +231,9 @@ def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], t
         raise CorpusError(f"{path}: not a corpus, expected {kinds}; check the path and the table's header")
     layout, source = found or (BESIDE, path)
     result = layout.scan(source)
-    parts, unreadable = _readable({name: Corpus(tuple(part)) for name, part in result.parts.items()})
-    problems = (*result.problems, *unreadable)
+    writable, badly_named = _writable(result.parts)
+    parts, unreadable = _readable({name: Corpus(tuple(part)) for name, part in writable.items()})
+    problems = (*result.problems, *badly_named, *unreadable)
     if not any(map(len, parts.values())) and not problems:
         suffixes = " ".join(sorted(AUDIO_SUFFIXES))
         what = (
@@ -248,6 +250,19 @@ def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], t
     else:  # what was recognised without being asked for, a person wants to know
         say(line)
     return parts, problems
+
+
+def _writable(
+    parts: Mapping[str, Sequence[Utterance]],
+) -> tuple[dict[str, list[Utterance]], list[Problem]]:
+    """Return the utterances whose names a training can write into its lists, and a problem of each other."""
+    kept: dict[str, list[Utterance]] = {}
+    problems: dict[str, Problem] = {}
+    for split, part in parts.items():
+        faults = [name_fault(u) for u in part]
+        kept[split] = [u for u, fault in zip(part, faults, strict=True) if fault is None]
+        problems |= {fault: Problem(".", fault) for fault in faults if fault is not None}
+    return kept, list(problems.values())
 
 
 def _readable(parts: dict[str, Corpus]) -> tuple[dict[str, Corpus], list[Problem]]:

@@ -19,7 +19,7 @@ ADVICE = "correct or remove them, or go on without them: --set unusable=skip (or
 _N_NAMED = 10  # by feel
 # What differs between problems of one kind: names in quotes, hints, paths and files, numbers.
 _QUOTED = re.compile(r'"[^"]*"')
-_HINT = re.compile(r" ?\(did you mean [^)]*\)")
+_HINT = re.compile(r" ?\(did you mean [^()]*\)")
 _NAMED = re.compile(r"[/\\]\S|\S\.\w")
 _NUMBER = re.compile(r"\d[\d.]*")
 

@@ -3,6 +3,8 @@
 A caption that we write is at most two lines of 42 characters and six seconds; a new one begins at a pause of
 0.8 s. One shorter than a second stays until the next begins, but no longer than that second. Times are in
 milliseconds. Of captions that are read, marks of typography are left out; a WebVTT voice is the speaker.
+White space within a word is written as a space; a word that would be read as such a mark, or as times, is an
+error.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from asr.errors import Problem
-from asr.formats.intervals import MICROSECONDS, Interval, Passage
+from asr.errors import CorpusError, Problem
+from asr.formats.intervals import MICROSECONDS, Interval, Passage, without_breaks
 from asr.formats.tables import lines_of
 
 LINE_CHARACTERS = 42
@@ -24,9 +26,10 @@ PAUSE_S = 0.8  # a pause of this length ends a caption; by feel
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
-_VOICE = re.compile(r"<v(?:\.[^ \t>]*)?[ \t]+([^>]+)>")
+# No mark has another within it: what is looked for ends at the next one, and no line is gone through anew.
+_VOICE = re.compile(r"<v(?:\.[^ \t<>]*)?[ \t]+([^<>]+)>")
 # Tags such as <i>, <c.loud>, <00:01.500> and SubRip's {\an8}; other text in angle brackets is text.
-_TAG = re.compile(r"</?(?:[biucv]|ruby|rt|lang|font)(?:[. ][^>]*)?>|<[\d:.]+>|\{\\[^}]*\}", re.IGNORECASE)
+_TAG = re.compile(r"</?(?:[biucv]|ruby|rt|lang|font)(?:[. ][^<>]*)?>|<[\d:.]+>|\{\\[^{}]*\}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Caption:
 def to_srt(words: Iterable[Interval]) -> str:
     """Return words in order of time as a SubRip file."""
     blocks = (
-        f"{number}\n{_clock(c.start_s, ',')} --> {_clock(c.end_s, ',')}\n{_lines(c)}\n"
+        f"{number}\n{_clock(c.start_s, ',')} --> {_clock(c.end_s, ',')}\n{_text(c, is_vtt=False)}\n"
         for number, c in enumerate(captions(words), 1)
     )
     return "\n".join(blocks)
@@ -50,7 +53,7 @@ def to_srt(words: Iterable[Interval]) -> str:
 def to_vtt(words: Iterable[Interval]) -> str:
     """Return words in order of time as a WebVTT file."""
     blocks = (
-        f"\n{_clock(c.start_s, '.')} --> {_clock(c.end_s, '.')}\n{html.escape(_lines(c), quote=False)}\n"
+        f"\n{_clock(c.start_s, '.')} --> {_clock(c.end_s, '.')}\n{_text(c, is_vtt=True)}\n"
         for c in captions(words)
     )
     return "".join(["WEBVTT\n", *blocks])
@@ -60,6 +63,7 @@ def captions(words: Iterable[Interval]) -> list[Caption]:
     """Return the captions of words in order of time; intervals with empty labels are pauses."""
     groups: list[list[Interval]] = []
     for word in words:
+        word = replace(word, label=without_breaks(word.label, "captions"))
         if not word.label:
             continue
         if not groups or not _fits(groups[-1], word):
@@ -100,9 +104,22 @@ def _broken(labels: Sequence[str]) -> tuple[str, ...]:
     return (whole,) if len(labels) == 1 else ("",) * (N_LINES + 1)
 
 
-def _lines(caption: Caption) -> str:
-    """Return the text; an arrow would pass for times."""
-    return "\n".join(caption.lines).replace("-->", "→")
+def _text(caption: Caption, *, is_vtt: bool) -> str:
+    """Return the text as it is written; an error if it would not be read as it is."""
+    said = " ".join(caption.lines)
+    lines = [html.escape(line, quote=False) if is_vtt else line for line in caption.lines]
+    if _spoken(" ".join(lines), is_vtt=is_vtt) != said or any(map(_TIMES.fullmatch, lines)):
+        name = "WebVTT" if is_vtt else "SubRip"
+        raise CorpusError(
+            f'{name}: "{said}" would be read as markup or times, expected plain words; write json'
+            ", or TextGrids"
+        )
+    return "\n".join(lines)
+
+
+def _spoken(text: str, *, is_vtt: bool) -> str:
+    """Return the words of a caption without marks of typography and voices."""
+    return html.unescape(_TAG.sub("", _VOICE.sub("", text))) if is_vtt else _TAG.sub("", text)
 
 
 def _clock(time_s: float, mark: str) -> str:
@@ -145,9 +162,7 @@ def _read_captions(text: str, where: str, *, is_vtt: bool) -> tuple[list[Passage
         if is_vtt:
             voices = {html.unescape(name).strip() for name in _VOICE.findall(words)}
             speaker = voices.pop() if len(voices) == 1 else None
-            words = html.unescape(_TAG.sub("", _VOICE.sub("", words)))
-        else:
-            words = _TAG.sub("", words)
+        words = _spoken(words, is_vtt=is_vtt)
         place = f"{where}:{number + position}"
         passages.append(Passage(_seconds(*groups[:4]), _seconds(*groups[4:]), words, place, speaker))
     return passages, problems

@@ -26,8 +26,8 @@ HMMS, LIST, DICTIONARY, NETWORK = "hmmdefs", "hmmlist", "dict", "wdnet"
 CONFIG, EXTRACTION, COMMAND = "config", "hcopy.cfg", "command.txt"
 _UNITS_PER_MS = 10_000  # HTK's times are in 100 ns
 _PLAIN = re.compile(r"""[^\s"'\\\[\]\d.+-][^\s"'\\\[\]]*""")
-_STRING = re.compile(r""""((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|(\[[^\]]*\])|(\S+)""")
-_PROBABILITY = re.compile(r"\d*\.?\d+(?:[eE][-+]?\d+)?")
+_STRING = re.compile(r""""((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|(\[[^\[\]]*\])|(\S+)""")
+_PROBABILITY = re.compile(r"(?:\d+|\d*\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def write_models(

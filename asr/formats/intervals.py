@@ -8,6 +8,7 @@ the recording. Formats that hold single words have them joined to utterances at 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ MICROSECONDS = 6  # decimals of times in seconds
 SHORT_S = 15.0  # a recording no longer than this is one utterance, whatever pauses are in it
 PAUSE_S = 0.5  # between words of two utterances, at least
 MARGIN_S = 0.2  # of the pause, this much at most is left on either side of an utterance
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 _LONGEST_S = 1e9  # thirty years: what is later is no time in a recording
 
 
@@ -31,6 +33,25 @@ class Interval:
 
 
 Tiers = Mapping[str, Sequence[Interval]]
+
+
+def without_breaks(label: str, format: str) -> str:
+    """Return a label as a line of text can hold it, with single spaces for any white space.
+
+    >>> without_breaks("New\\r\\n York", "SRT")
+    'New York'
+    """
+    check_text(label, format)
+    return " ".join(label.split())
+
+
+def check_text(label: str, format: str) -> None:
+    """Raise an error if a label has a zero byte, which ends a text, or half a character."""
+    if found := _NOT_TEXT.search(label):
+        raise CorpusError(
+            f"{format}: expected characters that a text can hold, got U+{ord(found[0]):04X} in {label!r}; "
+            "remove it"
+        )
 
 
 def rounded(interval: Interval, decimals: int) -> Interval:

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from asr.errors import CorpusError
-from asr.formats.intervals import Interval, Tiers
+from asr.formats.intervals import Interval, Tiers, check_text
 
 _UNITS_PER_S = 10_000_000
 _TOKEN = re.compile(r""""((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|(\S+)""")
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+
+_CONTROL = re.compile(r"[\x01-\x1f\x7f]")
 
 _Row = tuple[int, int, list[str]]
 
@@ -27,7 +29,7 @@ def to_mlf(alignments: Mapping[str, Tiers], tier_names: Sequence[str] = ("phones
         one, as HTK itself has silence for a word. Rows with empty labels are left out.
     """
     blocks = [
-        "".join(f"{line}\n" for line in (f'"*/{utterance_id}.lab"', *_rows(tiers, tier_names), "."))
+        "".join(f"{line}\n" for line in (_in_quotes(f"*/{utterance_id}.lab"), *_rows(tiers, tier_names), "."))
         for utterance_id, tiers in alignments.items()
     ]
     return "#!MLF!#\n" + "".join(blocks)
@@ -54,7 +56,8 @@ def from_mlf(
             labels = _labels(line)
             if len(labels) != 1:
                 raise CorpusError(f'MLF:{number}: expected the name of a label file, got "{line}"')
-            utterance_id = PurePosixPath(labels[0]).stem
+            path = labels[0]
+            utterance_id = path[2:].rpartition(".")[0] if path.startswith("*/") else PurePosixPath(path).stem
             if utterance_id in rows:
                 raise CorpusError(
                     f'MLF:{number}: utterance "{utterance_id}" is there already; keep one of them'
@@ -104,7 +107,13 @@ def _quoted(label: str) -> str:
     """Return a label as HTK reads it: quoted where it would pass for a number or end early."""
     if re.fullmatch(r"""[^\s"'\\.+\d-][^\s"'\\]*""", label):
         return label
-    return '"' + re.sub(r'["\\]', r"\\\g<0>", label).replace("\n", r"\012") + '"'
+    return _in_quotes(label)
+
+
+def _in_quotes(text: str) -> str:
+    check_text(text, "MLF")
+    escaped = re.sub(r'["\\]', r"\\\g<0>", text)
+    return '"' + _CONTROL.sub(lambda match: f"\\{ord(match[0]):03o}", escaped) + '"'
 
 
 def _labels(text: str) -> list[str]:

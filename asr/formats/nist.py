@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from asr.errors import CorpusError, Problem
-from asr.formats.intervals import Interval, Passage, joined_at_pauses, rounded, time_problem
+from asr.formats.intervals import Interval, Passage, check_text, joined_at_pauses, rounded, time_problem
 from asr.formats.tables import lines_of
 
 CHANNEL = "1"
 _DECIMALS = 3  # of the times of a CTM
+_COMMENT, _BOM = ";;", "\ufeff"
 _N_FIELDS = 5  # of an STM before the words
 _NOT_SCORED = "ignore_time_segment_in_scoring"  # the words of what no system is asked to recognise
 
@@ -31,6 +32,9 @@ def to_ctm(
 
     `confidences` belong to `intervals` one by one. Intervals with empty labels are gaps and get no line.
     """
+    check_text(utterance_id, "CTM")
+    if utterance_id.startswith((_COMMENT, _BOM)):
+        raise CorpusError(f'CTM: expected an id that is no comment, got "{utterance_id}"; rename it')
     intervals = list(intervals)
     if confidences is not None and len(confidences) != len(intervals):
         raise CorpusError(f"expected {len(intervals)} confidences, one per interval, got {len(confidences)}")
@@ -45,6 +49,7 @@ def to_ctm(
         if confidences is not None:
             fields.append(f"{confidences[number]:.3f}")
         for field in fields:
+            check_text(field, "CTM")
             if field.split() != [field]:
                 raise CorpusError(
                     f'CTM: expected ids and labels without white space, got "{field}"; replace it'
@@ -60,7 +65,7 @@ def read_ctm(text: str, where: str) -> tuple[list[Passage], list[Problem]]:
     channels: list[tuple[str, str]] = []
     for number, line in enumerate(lines_of(text), 1):
         fields = line.split()
-        if not fields or fields[0].startswith(";;"):
+        if not fields or fields[0].startswith(_COMMENT):
             continue
         place = f"{where}:{number}"
         try:
@@ -88,13 +93,16 @@ def to_stm(utterances: Iterable[Passage]) -> str:
     """Return the lines of utterances that name their recording, their speaker and their end."""
     lines = []
     for each in utterances:
-        name = each.recording or ""
-        if name.split() != [name]:
-            raise CorpusError(
-                f'STM: expected recordings without white space in their names, got "{name}"; rename it'
-            )
-        times = f"{each.start_s:.3f} {each.end_s:.3f}"
-        lines.append((name, each.start_s, " ".join([each.speaker or "", times, *each.text.split()])))
+        for name in (each.recording or "", each.speaker or ""):
+            if name.split() != [name] or name.startswith((_COMMENT, _BOM)):
+                expected = "recordings and speakers without white space in their names"
+                raise CorpusError(f'STM: expected {expected}, got "{name}"; rename it')
+        check_text(" ".join([each.recording or "", each.speaker or "", each.text]), "STM")
+        times, words = f"{each.start_s:.3f} {each.end_s:.3f}", each.text.split()
+        # What begins with "<" would be read as the labels of the utterance: it gets some that say nothing.
+        labels = ["<o>"] if words and words[0].startswith("<") else []
+        line = " ".join([each.speaker or "", times, *labels, *words])
+        lines.append((each.recording or "", each.start_s, line))
     return "".join(f"{name} {CHANNEL} {rest}\n" for name, _, rest in sorted(lines))
 
 
@@ -104,7 +112,7 @@ def read_stm(text: str, where: str) -> tuple[list[Passage], list[Problem]]:
     problems: list[Problem] = []
     channels: list[tuple[str, str]] = []
     for number, line in enumerate(lines_of(text), 1):
-        if not line.strip() or line.lstrip().startswith(";;"):
+        if not line.strip() or line.lstrip().startswith(_COMMENT):
             continue
         place = f"{where}:{number}"
         fields = line.split(maxsplit=_N_FIELDS)

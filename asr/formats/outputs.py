@@ -8,6 +8,7 @@ choices of ``--format``; what is exported in which formats is said here; `asr.co
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +21,8 @@ from asr.formats.intervals import Interval
 from asr.formats.mlf import to_mlf
 from asr.formats.nist import to_ctm
 from asr.formats.praat_elan import to_eaf, to_textgrid
-from asr.formats.transcripts import write_transcripts
-from foundation.errors import AsrError
+from asr.formats.transcripts import format_transcripts, write_transcripts
+from foundation.errors import AsrError, whole_letters
 
 if TYPE_CHECKING:  # the command line reads the names of the formats, and should not wait for the recogniser
     from asr.formats.aligned import AlignedUtterance
@@ -47,7 +48,7 @@ def _as_text(pairs: Decoded, prefix: Prefix) -> str:
     """Return a line for each recording; with ranks a line for each hypothesis."""
     lines = []
     for path, hypothesis in pairs:
-        before = f"{path}\t" if prefix.path else ""
+        before = f"{_in_a_line(path)}\t" if prefix.path else ""
         is_whole = hypothesis.complete or (hypothesis.rejected and not hypothesis.words)
         mark = "" if is_whole else "\t[incomplete]"
         if prefix.rank:
@@ -58,6 +59,15 @@ def _as_text(pairs: Decoded, prefix: Prefix) -> str:
     return "".join(lines)
 
 
+def _in_a_line(path: Path) -> str:
+    """Return a path with its line breaks and tabs written as in Python.
+
+    >>> _in_a_line(Path("a\\nb.wav"))
+    'a\\\\nb.wav'
+    """
+    return "".join(c if c not in "\t\n\r" else repr(c)[1:-1] for c in str(path))
+
+
 def _as_json(pairs: Decoded, prefix: Prefix) -> str:
     records = []
     for path, h in pairs:
@@ -66,7 +76,9 @@ def _as_json(pairs: Decoded, prefix: Prefix) -> str:
         if h.alternatives:
             record["alternatives"] = [json_words(other) for other in h.alternatives]
         records.append(record)
-    return json.dumps(records, indent=1, ensure_ascii=False) + "\n"
+    text = whole_letters(json.dumps(records, indent=1, ensure_ascii=False) + "\n")
+    # Bytes of a file name that are no UTF-8: JSON writes them as it writes halves of characters.
+    return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def json_words(hypothesis: Hypothesis) -> dict[str, Any]:
@@ -97,7 +109,11 @@ def _as_ctm(pairs: Decoded, prefix: Prefix) -> str:
 
 
 def _as_trn(pairs: Decoded, prefix: Prefix) -> str:
-    return "".join(f"{' '.join([*h.text, f'({name})'])}\n" for name, h in _named(pairs))
+    brackets = str.maketrans("()", "[]")  # those of a name would end it
+    named = [(name.translate(brackets), h.text) for name, h in _named(pairs)]
+    if len(dict(named)) < len(named):
+        raise ConfigError("trn: several recordings of one name, expected a name for each; rename one")
+    return format_transcripts(dict(named), "trn")
 
 
 def _as_srt(pairs: Decoded, prefix: Prefix) -> str:

@@ -22,7 +22,15 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 from asr.errors import CorpusError
-from asr.formats.intervals import MICROSECONDS, Interval, Passage, Tiers, fill_gaps, joined_at_pauses
+from asr.formats.intervals import (
+    MICROSECONDS,
+    Interval,
+    Passage,
+    Tiers,
+    check_text,
+    fill_gaps,
+    joined_at_pauses,
+)
 
 UTTERANCE_TIERS = (
     *("utterance", "utterances", "sentence", "sentences", "transcript", "transcripts", "transcription"),
@@ -35,7 +43,7 @@ SILENCES = frozenset({"", "sil", "sp", "<sil>", "<eps>", "<p:>"})
 _LARGEST_OVERLAP = 0.5  # of tiers of speakers that take turns; by feel
 # "anna - words" of the Montreal Forced Aligner, "words@anna" of many ELAN files
 _SPEAKER_TIER = re.compile(
-    r"(?P<speaker>.+?)\s+-\s+(?P<content>\S+)|(?P<content_before>[^@]+)@(?P<speaker_after>.+)"
+    r"(?P<speaker>.+?) - (?P<content>\S+)|(?P<content_before>[^@]+)@(?P<speaker_after>.+)"
 )
 
 # Like Praat, heed only strings, flags and numbers that stand alone: this reads the long and the short format.
@@ -87,6 +95,7 @@ def _praat_time(time_s: float) -> str:
 
 
 def _praat_string(text: str) -> str:
+    check_text(text, "TextGrid")
     return '"' + text.replace('"', '""') + '"'
 
 
@@ -180,13 +189,15 @@ def to_eaf(tiers: Tiers, recording: Path | None = None, origin_s: float = 0.0) -
         Xml.SubElement(slots, "TIME_SLOT", TIME_SLOT_ID=name, TIME_VALUE=str(time))
     number = 0
     for tier_name, intervals in tiers.items():
-        tier = Xml.SubElement(root, "TIER", LINGUISTIC_TYPE_REF=_ELAN_TYPE, TIER_ID=tier_name)
+        tier = Xml.SubElement(root, "TIER", LINGUISTIC_TYPE_REF=_ELAN_TYPE, TIER_ID=_xml_text(tier_name))
         for interval in (i for i in intervals if i.label):
             number += 1
             start, end = (names[time] for time in _milliseconds(interval))
             alignable = {"ANNOTATION_ID": f"a{number}", "TIME_SLOT_REF1": start, "TIME_SLOT_REF2": end}
             holder = Xml.SubElement(Xml.SubElement(tier, "ANNOTATION"), "ALIGNABLE_ANNOTATION", alignable)
-            Xml.SubElement(holder, "ANNOTATION_VALUE").text = _xml_text(interval.label)
+            # Readers of XML take any end of a line for one; the words are the same.
+            label = _xml_text(interval.label).replace("\r\n", "\n").replace("\r", "\n")
+            Xml.SubElement(holder, "ANNOTATION_VALUE").text = label
     described = {"LINGUISTIC_TYPE_ID": _ELAN_TYPE, "TIME_ALIGNABLE": "true", "GRAPHIC_REFERENCES": "false"}
     Xml.SubElement(root, "LINGUISTIC_TYPE", described)
     Xml.indent(root, " ")
@@ -310,9 +321,10 @@ def content_and_speaker(name: str) -> tuple[str, str | None]:
     >>> content_and_speaker("anna - words"), content_and_speaker("Text@ben"), content_and_speaker("Words")
     (('words', 'anna'), ('text', 'ben'), ('words', None))
     """
-    match = _SPEAKER_TIER.fullmatch(name.strip())
+    name = " ".join(name.split())
+    match = _SPEAKER_TIER.fullmatch(name)
     if match is None:
-        return name.strip().casefold(), None
+        return name.casefold(), None
     content, speaker = match["content"] or match["content_before"], match["speaker"] or match["speaker_after"]
     return content.strip().casefold(), speaker.strip()
 

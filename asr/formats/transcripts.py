@@ -156,11 +156,11 @@ def _check_unique(repeated: Sequence[tuple[int, str]], first_lines: Mapping[str,
 
 
 def _check_writable(utterance_id: str, words: Iterable[str], format: Format) -> None:
-    forbidden = re.compile(r"[()\s]" if format == "trn" else r"\s")
+    forbidden = re.compile(r"[()\s\0\ufeff]" if format == "trn" else r"[\s\0\ufeff]")
     if not utterance_id or forbidden.search(utterance_id):
         raise CorpusError(
             f'expected an utterance id without white space or parentheses, got "{utterance_id}"'
         )
     for word in words:
-        if word.split() != [word]:
+        if word.split() != [word] or "\0" in word:
             raise CorpusError(f'utterance "{utterance_id}": expected words without white space, got "{word}"')

@@ -11,6 +11,7 @@ equal cost others than sclite.) Taking "a b c" for "c d e" is three substitution
 second it is one word right, two deleted and two inserted.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from asr.errors import ScoringError
 from foundation.arrays import Ints
 from foundation.compiled import njit
 
@@ -34,6 +36,7 @@ class Weights(NamedTuple):
 
 
 WEIGHTS: dict[Rule, Weights] = {"nist": Weights(4, 3, False), "htk": Weights(10, 7, True)}
+_CELLS_AT_ONCE, _MOST_CELLS = 1 << 26, 4 * 10**10  # of words of both texts: of memory, and of minutes
 _DIAGONAL, _DELETION, _INSERTION = 0, 1, 2
 
 WordPair = tuple[str | None, str | None]
@@ -94,6 +97,13 @@ def align_words(
     >>> align_words("go to the left".split(), "go the lift".split())
     (('go', 'go'), ('to', None), ('the', 'the'), ('left', 'lift'))
     """
+    n_cells = len(reference) * len(hypothesis)
+    if n_cells > _MOST_CELLS:
+        raise ScoringError(
+            f"{len(reference):,} words against {len(hypothesis):,}, expected texts of 200,000 words each at "
+            "most; cut them into utterances"
+        )
+    n_rows = len(reference) + 1 if n_cells <= _CELLS_AT_ONCE else math.isqrt(len(reference)) + 1
     ids: dict[str, int] = {}
     encoded = [
         np.array([ids.setdefault(word, len(ids)) for word in words], dtype=np.int32)
@@ -101,7 +111,7 @@ def align_words(
     ]
     pairs: list[WordPair] = []
     i = j = 0
-    for step in _alignment_steps(*encoded, *WEIGHTS[rule]):
+    for step in _alignment_steps(*encoded, *WEIGHTS[rule], n_rows):
         takes_reference, takes_hypothesis = step != _INSERTION, step != _DELETION
         pairs.append((reference[i] if takes_reference else None, hypothesis[j] if takes_hypothesis else None))
         i += takes_reference
@@ -138,34 +148,46 @@ def count_confusions(pairs: Iterable[WordPair]) -> tuple[Confusion, ...]:
 
 
 def _steps(
-    reference: Ints, hypothesis: Ints, substitution: int, gap: int, prefers_deletion: bool
+    reference: Ints, hypothesis: Ints, substitution: int, gap: int, prefers_deletion: bool, n_rows: int
 ) -> NDArray[np.int8]:
-    """Return the steps, shape (n_steps,), of the cheapest alignment of word ids, shapes (R,) and (H,)."""
+    """Return the steps, shape (n_steps,), of the cheapest alignment of word ids, shapes (R,) and (H,).
+
+    Kept are the costs of every ``n_rows``-th row alone; between two of them the steps are found once more
+    when the path comes there, from its end.
+    """
     n_reference, n_hypothesis = len(reference), len(hypothesis)
-    back = np.empty((n_reference + 1, n_hypothesis + 1), np.int8)
+    n_blocks = max(-(-n_reference // n_rows), 1)
+    costs = np.empty((n_blocks, n_hypothesis + 1), np.int64)  # of the row before each block
+    costs[0] = gap * np.arange(n_hypothesis + 1)
+    back = np.empty((min(n_rows, n_reference) + 1, n_hypothesis + 1), np.int8)
     back[:, 0] = _DELETION
-    back[0, :] = _INSERTION
-    above = gap * np.arange(n_hypothesis + 1)
-    row = np.empty_like(above)
-    for i in range(1, n_reference + 1):
-        row[0] = gap * i
-        for j in range(1, n_hypothesis + 1):
-            mismatch = substitution if reference[i - 1] != hypothesis[j - 1] else 0
-            diagonal = above[j - 1] + mismatch
-            deletion, insertion = above[j] + gap, row[j - 1] + gap
-            if diagonal <= deletion and diagonal <= insertion:
-                back[i, j], row[j] = _DIAGONAL, diagonal
-            elif deletion < insertion or (prefers_deletion and deletion == insertion):
-                back[i, j], row[j] = _DELETION, deletion
-            else:
-                back[i, j], row[j] = _INSERTION, insertion
-        above, row = row, above
+    above, row = costs[0].copy(), np.empty_like(costs[0])
     steps = np.empty(n_reference + n_hypothesis, np.int8)
     i, j, first = n_reference, n_hypothesis, n_reference + n_hypothesis
-    while i > 0 or j > 0:
-        first -= 1
-        steps[first] = back[i, j]
-        i, j = i - (steps[first] != _INSERTION), j - (steps[first] != _DELETION)
+    for turn in range(2 * n_blocks - 1):  # forwards up to the last block, then backwards
+        block = turn if turn < n_blocks else 2 * (n_blocks - 1) - turn
+        above[:] = costs[block]
+        start, stop = block * n_rows, min((block + 1) * n_rows, n_reference)
+        for r in range(start, stop):
+            row[0] = gap * (r + 1)
+            for h in range(1, n_hypothesis + 1):
+                mismatch = substitution if reference[r] != hypothesis[h - 1] else 0
+                diagonal = above[h - 1] + mismatch
+                deletion, insertion = above[h] + gap, row[h - 1] + gap
+                if diagonal <= deletion and diagonal <= insertion:
+                    back[r - start, h], row[h] = _DIAGONAL, diagonal
+                elif deletion < insertion or (prefers_deletion and deletion == insertion):
+                    back[r - start, h], row[h] = _DELETION, deletion
+                else:
+                    back[r - start, h], row[h] = _INSERTION, insertion
+            above, row = row, above
+        if block == n_blocks - 1 or turn >= n_blocks:
+            while i > start or (j > 0 and start == 0):
+                first -= 1
+                steps[first] = back[i - 1 - start, j] if i > 0 else _INSERTION
+                i, j = i - (steps[first] != _INSERTION), j - (steps[first] != _DELETION)
+        else:
+            costs[block + 1] = above
     return steps[first:]
 
 

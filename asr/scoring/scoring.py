@@ -34,6 +34,7 @@ from asr.scoring.edit_distance import (
 )
 from foundation.arrays import Floats, Longs
 from foundation.errors import suggestion
+from foundation.records import check_sentences
 
 if TYPE_CHECKING:
     from asr.corpora.corpus import Corpus
@@ -312,11 +313,14 @@ def _speaker_accuracies(
 
 def _check(reference: Transcripts, hypothesis: Transcripts) -> None:
     for name, transcripts in (("reference", reference), ("hypothesis", hypothesis)):
-        unsplit = [utterance_id for utterance_id, words in transcripts.items() if isinstance(words, str)]
+        unsplit: list[str] = []
+        if isinstance(transcripts, Mapping):
+            unsplit = [utterance_id for utterance_id, words in transcripts.items() if isinstance(words, str)]
         if unsplit:
             raise ScoringError(
                 f"{name}: expected a sequence of words, got one string in {_named(unsplit)}; split it first"
             )
+        check_sentences(name, transcripts, ScoringError)
     if not any(reference.values()):
         raise ScoringError(
             f"reference: expected at least one word, got none in {len(reference)} utterances; "

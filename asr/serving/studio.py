@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
+from pydantic import ValidationError
 
 from asr.corpora.corpus import lexicon_of, scan_parts
 from asr.errors import CorpusError
@@ -124,16 +125,12 @@ def studio_of(server: Server) -> answers.Studio:
     written = {
         " ".join(plain_words(prompt)): prompt for prompt in prompts
     }  # as the lexicon has them, and here
-    trained = [
-        answers.HeardTake.model_validate(
-            {
-                **row,
-                "said": said.get(row["id"], row["said"]),
-                "heard": written.get(row["heard"], row["heard"]),
-            }
-        )
-        for row in server.served.heard_takes()
-    ]
+    trained = []
+    for row in server.served.heard_takes():
+        with suppress(ValidationError, TypeError):  # what somebody has changed tells nothing
+            own = answers.HeardTake.model_validate(row)
+            named = {"said": said.get(own.id, own.said), "heard": written.get(own.heard, own.heard)}
+            trained.append(own.model_copy(update=named))
     is_same_list = bool(trained) and {" ".join(words) for words in server.served.commands()} == written.keys()
     return answers.Studio(
         folder=visible(server.takes.folder.absolute().name),
@@ -223,7 +220,7 @@ def write_task(folder: Path, prompts: Sequence[str], others: Iterable[str] = ())
     others : what takes say besides, such as commands that are listed no more
     """
     spoken = [*prompts, *others]
-    with stored(f"{LEXICON} and {COMMANDS_FILE}"):
+    with stored(f"{LEXICON} and {COMMANDS_FILE} cannot be written"):
         with suppress(CorpusError):  # there is none yet, or nobody can read it
             # Whenever this is broken off, the words of the list that is there are in the lexicon.
             write_lexicon(folder, [*spoken, *(" ".join(words) for words in read_commands(folder))])

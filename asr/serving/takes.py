@@ -61,7 +61,7 @@ LONGEST_PROMPT, LEAST_PROMPTS, MOST_PROMPTS = 60, 2, 200
 _NUMBERED = re.compile(r"(.+)-(\d+)")
 # Files that are written here or beside takes, of which a killed server may leave an unfinished one.
 _OURS = re.compile(
-    rf"({re.escape(PROMPTS)}|{re.escape(COMMANDS_FILE)}|{re.escape(LEXICON)}|.+-\d{{3,}}\.wav)"
+    rf"({re.escape(PROMPTS)}|{re.escape(COMMANDS_FILE)}|{re.escape(LEXICON)}|.+-\d{{3,}}\.(wav|txt))"
 )
 _EARLIER = re.compile(r"\.(.+-\d{3,})\.partial")  # sound that was not yet in place, of earlier versions
 _OLD_S = 60.0  # from which on nobody writes it any more
@@ -217,7 +217,7 @@ class Takes:
     def set_prompts(self, prompts: Sequence[str]) -> None:
         """Keep a list of prompts; `Refusal` of the first that cannot be one."""
         kept = checked_prompts(prompts)
-        with self._lock, stored(PROMPTS):
+        with self._lock, stored(f"{PROMPTS} cannot be written"):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(self.folder / PROMPTS, kept)
 
@@ -318,7 +318,7 @@ class Takes:
         with self._lock:
             if len(self._found()[0]) >= self.most:
                 raise Refusal(f"there are {self.most} takes, expected no more; delete some", CONFLICT)
-            with stored("the take"):
+            with stored("the take cannot be written"):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 return Take(self._written(prompt, sound.getvalue()), prompt, levels)
 
@@ -374,7 +374,7 @@ class Takes:
         """Remove a take's two files."""
         path = self.path(name)
         text, coming = path.with_suffix(".txt"), coming_text(path)
-        with self._lock, stored("what is left of the take"):
+        with self._lock, stored("the take cannot be removed"):
             self._known.pop(name, None)
             try:
                 with held(text) as is_here:  # so that no server that begins finishes it meanwhile
@@ -425,13 +425,13 @@ class Takes:
 
 @contextmanager
 def stored(what: str) -> Iterator[None]:
-    """Refuse what the disk does not take, without paths of the machine."""
+    """Refuse what the disk does not take, saying what fails, without paths of the machine."""
     try:
         yield
     except OSError as error:
         raise Refusal(
-            f"{what} cannot be written: {_reason(error)}, expected room and leave to write; make room, or "
-            "start asr serve with another --folder",
+            f"{what}: {_reason(error)}, expected room on the disk and leave to write; see to that, or start "
+            "asr serve with another --folder",
             UNSTORED,
         ) from error
 

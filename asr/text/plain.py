@@ -47,8 +47,10 @@ def plain(word: str) -> str:
     ('steels', "daylight's", 'mother-in-law', '')
     """
     form = folded(word)
-    kept = form if form.isalpha() else "".join(c for c in form if c in _INSIDE or _is_spoken(c))
-    return kept.strip("'-")
+    if not form.isalpha():
+        form = "".join(c for c in form if c in _INSIDE or _is_spoken(c))
+        form = unicodedata.normalize("NFC", form)  # marks that a sign kept apart have met
+    return form.strip("'-")
 
 
 def folded(word: str) -> str:
@@ -175,6 +177,7 @@ _WHOLE = re.compile(r"\d+")
 _DECIMAL = re.compile(r"(\d+)[.,](\d+)")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
 _LONGEST = 15  # digits; longer whole numbers are read digit by digit, others not at all
+_MOST_DIGITS = 100  # and marks between them; by feel
 # Languages in which a point is never between thousands, nor a comma before decimals.
 _DECIMAL_POINT = frozenset({"en", "he", "ja", "ko", "th", "zh"})
 
@@ -185,6 +188,8 @@ def spelt_out(numeral: str, language: str) -> tuple[str, ...]:
     Whole numbers, with or without marks between thousands, decimals, and English ordinals such as ``21st``.
     """
     words, has_point = _num2words(language), language[:2] in _DECIMAL_POINT
+    if len(numeral) > _MOST_DIGITS:  # nobody reads that out
+        return ()
     if _WHOLE.fullmatch(numeral):
         text = _whole(numeral, words, language)
     elif sum(map(str.isdigit, numeral)) > _LONGEST:

@@ -12,7 +12,6 @@ is.
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
 import unicodedata
@@ -42,7 +41,7 @@ from asr.text.forms import EXACT, NOT_WORDS, WordForms, forms_of_text, without_r
 from asr.training.speech import LEXICON, Speech, corpus_as_prepared, read_corpus_of, read_lexicon
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon, may_be_entry
-from foundation.errors import AsrError, did_you_mean, listed, suggestion
+from foundation.errors import AsrError, listed, suggestion
 from foundation.files import text_of
 
 if TYPE_CHECKING:
@@ -84,6 +83,7 @@ class Source:
 
 
 CORRECTIONS = "corrections.txt"
+_N_HINTS = 10  # words whose likeness to others is looked for; by feel
 _HEAD = """\
 # What asr train changes in the transcripts of this experiment; the corpus itself stays as it is.
 # An utterance's id and words correct its transcript, its id alone leaves it out. Delete a line to undo it.
@@ -107,7 +107,7 @@ def change_transcripts(experiment: Path, texts: Mapping[str, str | None]) -> Non
     task = _last_task(experiment)
     known = {u.utterance_id: u.words for split in SPLITS for u in corpus_as_prepared(task, split)}
     if unknown := [name for name in texts if name not in known]:
-        hint = did_you_mean(difflib.get_close_matches(unknown[0], known, n=1))
+        hint = suggestion(unknown[0], known)
         raise CorpusError(
             f'{experiment}: no utterance "{unknown[0]}"{hint}, expected one of the {len(known)} of its '
             f"corpus; asr validate {experiment} --suspicious shows ids"
@@ -128,7 +128,14 @@ def change_transcripts(experiment: Path, texts: Mapping[str, str | None]) -> Non
         others = {other: corrected for other, corrected in corrections.items() if other != name}
         _warn_of_new_words(name, words or (), [*known.values(), *filter(None, others.values())], lexicon)
     lines = [" ".join((name, *(found or ()))) for name, found in sorted(corrections.items())]
-    write_text(experiment / CORRECTIONS, _HEAD + "\n".join(lines) + "\n")
+    written = _HEAD + "\n".join(lines) + "\n"
+    kept = _parsed_corrections(written, str(experiment / CORRECTIONS))
+    if lost := [name for name in changed if name not in kept or kept[name] != changed[name]]:
+        raise CorpusError(
+            f'the id "{lost[0]}" cannot stand in {CORRECTIONS}, where "#" begins a remark; rename the '
+            "recording"
+        )
+    write_text(experiment / CORRECTIONS, written)
 
 
 def read_corrections(experiment: Path) -> Corrections:
@@ -142,10 +149,14 @@ def read_corrections(experiment: Path) -> Corrections:
         raise ExperimentError(
             f"{path}: cannot be read ({error}), expected text in UTF-8; correct or remove it"
         ) from error
-    lines = [line for line in content.splitlines() if not line.lstrip().startswith("#")]
+    return _parsed_corrections(content, str(path))
+
+
+def _parsed_corrections(content: str, name: str) -> Corrections:
+    """Return the corrections in the text of a file; "#" before a space, or alone, begins a remark."""
+    lines = [line for line in content.split("\n") if line.split()[:1] != ["#"]]
     return {
-        name: words or None
-        for name, words in parse_transcripts("\n".join(lines), "kaldi", name=str(path)).items()
+        key: words or None for key, words in parse_transcripts("\n".join(lines), "kaldi", name=name).items()
     }
 
 
@@ -158,7 +169,9 @@ def _warn_of_new_words(
     known = forms_of_text(map(" ".join, transcripts)).words | frozenset(lexicon or ())
     found = [each.word for each in WordForms(known).read(" ".join(words))]
     if new := [word for word in dict.fromkeys(found) if word not in known | NOT_WORDS]:
-        named = listed([f'"{word}"{suggestion(word, sorted(known))}' for word in new])
+        in_order = sorted(known)
+        hints = {word: suggestion(word, in_order) for word in new[:_N_HINTS]}
+        named = listed([f'"{word}"{hints.get(word, "")}' for word in new], _N_HINTS)
         nor = f" and not in {LEXICON}" if lexicon is not None else ""
         logger.warning("%s: in no other transcript%s: %s; if mistyped, correct it again", name, nor, named)
 

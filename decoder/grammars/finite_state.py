@@ -26,6 +26,10 @@ from foundation.files import write_whole
 # Of one set of places, so many weightings are told apart; beyond, the nearest of them stands for others.
 _MOST_WEIGHTINGS = 16  # by feel
 _MOST_CONTEXTS = 200_000  # by feel
+# Of the states that its contexts stand for, all together, so many more than it has, and steps from one to the
+# next: some ten words said in any order make more contexts than there is room for. By feel.
+_MOST_PLACES, _PLACES_PER_STATE = 500_000, 10
+_MOST_STEPS, _STEPS_PER_ARC = 2_000_000, 20
 _SAME = 1e-9  # log weights that differ by less are equal
 
 
@@ -127,8 +131,21 @@ class _Determinizer:
                 self.spoken.setdefault(source, []).append((self.word_ids[word], weight, target))
         # States that only lead on without a word tell no contexts apart.
         self.counted = self.spoken.keys() | grammar.final.keys()
-        self.contexts: list[dict[int, float]] = []
+        self.contexts: list[tuple[tuple[int, ...], Floats]] = []  # places, and what each weighs
         self.by_places: dict[tuple[int, ...], list[tuple[Floats, int]]] = {}
+        self.of_state: dict[int, tuple[float, int]] = {}  # weight and context of one state that is reached
+        self.places_left = _MOST_PLACES + _PLACES_PER_STATE * len(self.silent.keys() | self.spoken.keys())
+        self.steps_left = _MOST_STEPS + _STEPS_PER_ARC * len(grammar.arcs)
+
+    def _count(self, *, places: int = 0, steps: int = 0) -> None:
+        """Raise an error once more is made of the grammar than a grammar of its size is worth."""
+        self.places_left -= places
+        self.steps_left -= steps
+        if self.places_left < 0 or self.steps_left < 0 or len(self.contexts) > _MOST_CONTEXTS:
+            raise GrammarError(
+                f"grammar: more than {len(self.contexts):,} combinations of places a sentence can be at, "
+                "expected fewer; simplify rules that can be read in many ways"
+            )
 
     def tables(self) -> GrammarTables:
         """Return the tables of the contexts that can be reached."""
@@ -136,17 +153,13 @@ class _Determinizer:
         arcs: list[list[Arc]] = []
         final: list[float] = []
         while len(arcs) < len(self.contexts):
-            weights = self.contexts[len(arcs)]
-            arcs.append(self._arcs(weights))
+            places, weights = self.contexts[len(arcs)]
+            weighed = dict(zip(places, weights.tolist(), strict=True))
+            arcs.append(self._arcs(weighed))
             ends = (
-                weight + self.grammar.final[s] for s, weight in weights.items() if s in self.grammar.final
+                weight + self.grammar.final[s] for s, weight in weighed.items() if s in self.grammar.final
             )
             final.append(max(ends, default=-np.inf))
-            if len(self.contexts) > _MOST_CONTEXTS:
-                raise GrammarError(
-                    f"grammar: more than {_MOST_CONTEXTS:,} places a sentence can be at, expected fewer; "
-                    "simplify rules that can be read in many ways"
-                )
         return self._started(arcs, final, start, start_weight)
 
     def _started(
@@ -163,14 +176,24 @@ class _Determinizer:
         """Return the arcs of a context."""
         after: dict[int, dict[int, float]] = {}
         for state, weight in weights.items():
-            for word, log_weight, target in self.spoken.get(state, ()):
+            spoken = self.spoken.get(state, ())
+            self._count(steps=len(spoken))
+            for word, log_weight, target in spoken:
                 reached = after.setdefault(word, {})
                 reached[target] = max(reached.get(target, -np.inf), weight + log_weight)
         return [(word, *self._context(reached)) for word, reached in sorted(after.items())]
 
     def _context(self, reached: Mapping[int, float]) -> tuple[float, int]:
         """Return the best weight of some places, and the context of what the weights are beyond it."""
-        closed = self._closed(reached)
+        if len(reached) > 1:
+            return self._context_of(self._closed(reached))
+        ((state, weight),) = reached.items()
+        if state not in self.of_state:  # most words lead to one state, and many to the same
+            self.of_state[state] = self._context_of(self._closed({state: 0.0}))
+        best, context = self.of_state[state]
+        return weight + best, context
+
+    def _context_of(self, closed: Mapping[int, float]) -> tuple[float, int]:
         best = max(closed.values())
         places = tuple(sorted(closed))
         weights = np.array([closed[place] for place in places]) - best
@@ -179,7 +202,8 @@ class _Determinizer:
         if distances and (min(distances) < _SAME or len(known) >= _MOST_WEIGHTINGS):
             return best, known[int(np.argmin(distances))][1]
         known.append((weights, len(self.contexts)))
-        self.contexts.append(dict(zip(places, weights.tolist(), strict=True)))
+        self.contexts.append((places, weights))
+        self._count(places=len(places))
         return best, len(self.contexts) - 1
 
     def _closed(self, reached: Mapping[int, float]) -> dict[int, float]:
@@ -195,7 +219,9 @@ class _Determinizer:
                     "grammar: a loop without a word that gains weight, expected weights up to 1 there; "
                     "correct its weights"
                 )
-            for weight, target in self.silent.get(state, ()):
+            following = self.silent.get(state, ())
+            self._count(steps=1 + len(following))
+            for weight, target in following:
                 if found[state] + weight > found.get(target, -np.inf) + _SAME:
                     found[target] = found[state] + weight
                     waiting.append(target)
@@ -225,7 +251,7 @@ def _connected(starts: Iterable[int], edges: Iterable[tuple[int, int]]) -> set[i
 # it (or ``end=``).
 
 NULL = "!NULL"
-_FIELD = re.compile(r"""([^\s=]+)=("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S*)""")
+_FIELD = re.compile(r"""\s+|([^\s=]+)=("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S*)""")
 _LONG_NAMES = {"NODES": "N", "LINKS": "L", "WORD": "W", "LANGUAGE": "l", "START": "S", "END": "E"}
 _ESCAPE = re.compile(r"\\([0-7]{3})|\\(.)")
 
@@ -321,12 +347,15 @@ def _reached(tables: GrammarTables) -> list[int]:
 
 def _fields(line: str, where: str) -> dict[str, str]:
     """Return the fields of a line by name."""
-    rest = _FIELD.sub("", line)
-    if rest.strip():
-        raise GrammarError(f'{where}: expected fields NAME=VALUE of a lattice, got "{rest.strip()[:40]}"')
-    found = {}
-    for name, value in _FIELD.findall(line):
-        found[_LONG_NAMES.get(name, name)] = _unquoted(value)
+    found, place = {}, 0
+    while place < len(line):
+        match = _FIELD.match(line, place)
+        if match is None:
+            rest = line[place:].strip()
+            raise GrammarError(f'{where}: expected fields NAME=VALUE of a lattice, got "{rest[:40]}"')
+        if match[1]:
+            found[_LONG_NAMES.get(match[1], match[1])] = _unquoted(match[2])
+        place = match.end()
     return found
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from decoder.errors import GrammarError
 from foundation.arrays import Floats, Ints
 from foundation.files import content_of
+from foundation.records import check_words
 
 SENTENCE_START = "<s>"
 SENTENCE_END = "</s>"
@@ -137,6 +138,9 @@ class WordLoop:
     words: tuple[str, ...]
 
     def __init__(self, words: Iterable[str]) -> None:
+        if isinstance(words, Iterable) and not isinstance(words, str | np.ndarray):
+            words = tuple(words)
+        check_words("word loop", words, GrammarError)
         object.__setattr__(self, "words", tuple(sorted(set(words))))
         if not self.words:
             raise GrammarError(

@@ -28,6 +28,7 @@ _HALF = math.log(0.5)
 _HEADER = re.compile(r"\s*#JSGF\b[^;\n]*;?")
 _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
+    |(?P<open>/\*)
     |(?P<weight>/[^/\n]*/)
     |(?P<tag>\{(?:\\.|[^}\\])*\})
     |(?P<quoted>"(?:\\.|[^"\\])*")
@@ -94,6 +95,7 @@ def parse_jsgf(text: str, name: str = "grammar") -> FiniteStateGrammar:
     try:
         parser.parse()
         network = _Network(parser)
+        network.check_size()
         start, end = network.state(), network.state()
         for rule in parser.public:
             begin = network.state()
@@ -126,7 +128,7 @@ class _Parser:
         line = 1 + text.count("\n", 0, place)
         while place < len(text):
             match = _TOKEN.match(text, place)
-            if match is None:
+            if match is None or match.lastgroup == "open":
                 raise GrammarError(
                     f'{self.name}:{line}: expected words and rules, got "{_start(text[place:])}"; correct it'
                 )
@@ -281,16 +283,41 @@ class _Network:
     parser: _Parser
     arcs: list[WordArc] = field(default_factory=list)
     n_states: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def check_size(self) -> None:
+        """Raise an error before anything is built if the rules make too many states."""
+        self._check(sum(self._size(Part("rule", text=rule)) for rule in self.parser.public))
+
+    def _size(self, part: Part) -> int:
+        """Return how many states are made between those where a part begins and ends."""
+        if part.kind == "rule":
+            if part.text not in self.sizes:
+                self.sizes[part.text] = 0  # within itself, where it leads back
+                rule = self.parser.rules.get(part.text)
+                self.sizes[part.text] = self._size(rule) if rule is not None else 0
+            return self.sizes[part.text]
+        own = {
+            "sequence": len(part.parts) - 1,
+            "choice": len(part.parts),
+            "optional": 1,
+            "star": 2,
+            "plus": 2,
+        }
+        return max(own.get(part.kind, 0), 0) + sum(map(self._size, part.parts))
 
     def state(self) -> int:
         """Return a new state."""
         self.n_states += 1
-        if self.n_states > _MOST_STATES:
+        self._check(self.n_states)
+        return self.n_states - 1
+
+    def _check(self, n_states: int) -> None:
+        if n_states > _MOST_STATES:
             raise GrammarError(
                 f"{self.parser.name}: rules within rules make more than {_MOST_STATES:,} states, expected "
                 "fewer; simplify the rules"
             )
-        return self.n_states - 1
 
     def silent(self, source: int, target: int, log_weight: float = 0.0) -> None:
         """Add an arc that says nothing."""

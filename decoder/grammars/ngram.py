@@ -16,7 +16,7 @@ import numpy as np
 from decoder.errors import GrammarError
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, UNKNOWN, Arc, GrammarTables, pack_tables
 from decoder.grammars.smoothing import Ngram, Smoothing, estimate_backoff
-from foundation.files import content_of, unpacked, write_whole
+from foundation.files import as_path, content_of, unpacked, write_whole
 
 LN10 = float(np.log(10.0))
 NOT_SPOKEN = frozenset({SENTENCE_START, SENTENCE_END, UNKNOWN})
@@ -62,6 +62,7 @@ class NGram:
     @classmethod
     def read(cls, path: str | Path) -> NGram:
         """Return the model in an ARPA file (``.gz`` too)."""
+        path = as_path(path, GrammarError)
         log_probs, backoffs = read_arpa(path)
         try:
             return cls(tuple(log_probs), backoffs)

@@ -30,6 +30,7 @@ import numpy as np
 from decoder.errors import GrammarError
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, UNKNOWN
 from foundation.arrays import Flags, Floats, Longs
+from foundation.records import check_words
 
 Smoothing = Literal["witten-bell", "absolute", "kneser-ney", "modified-kneser-ney"]
 Ngram = tuple[str, ...]
@@ -48,7 +49,13 @@ def estimate_backoff(
     threshold: float = 0.0,
 ) -> tuple[tuple[dict[Ngram, float], ...], dict[Ngram, float]]:
     """Return log10 probabilities by order and log10 backoff weights, see :meth:`decoder.NGram.estimate`."""
-    texts = [tuple(sentence) for sentence in sentences]
+    if not isinstance(sentences, Iterable) or isinstance(sentences, str | np.ndarray):
+        got = f"a {type(sentences).__name__}"
+        raise GrammarError(f"n-gram: expected sentences, each a sequence of words, got {got}; give a list")
+    given = list(sentences)
+    for number, sentence in enumerate(given, start=1):
+        check_words(f"n-gram: sentence {number}", sentence, GrammarError)
+    texts = [tuple(sentence) for sentence in given]
     _check(texts, order, smoothing)
     said = {word for text in texts for word in text}
     known = said if vocabulary is None else set(vocabulary)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ import numpy as np
 from decoder.errors import GrammarError
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, GrammarTables, pack_tables
 from foundation.files import text_of, write_whole
+from foundation.records import check_words
 
 MAX_LISTED = 20  # by feel
 
@@ -45,6 +46,13 @@ class WordPairGrammar:
     successors: Mapping[str, tuple[str, ...]]
 
     def __init__(self, successors: Mapping[str, Iterable[str]]) -> None:
+        if not isinstance(successors, Mapping):
+            got = f"a {type(successors).__name__}"
+            raise GrammarError(
+                f"word-pair grammar: expected a mapping from words to lists, got {got}; give a dict"
+            )
+        for word, following in successors.items():
+            check_words(f'word-pair grammar: what follows "{word}"', _as_list(following), GrammarError)
         lists = {word: tuple(sorted(set(following))) for word, following in sorted(successors.items())}
         problems = _problems(lists)
         if problems:
@@ -123,6 +131,11 @@ class WordPairGrammar:
             arcs.append([(word_ids[w], log_prob, context_ids[w]) for w in following if w != SENTENCE_END])
             final.append(log_prob if SENTENCE_END in following else -np.inf)
         return pack_tables(self.words, arcs, final, context_ids[SENTENCE_START])
+
+
+def _as_list(words: Iterable[str]) -> object:
+    """Return a set of words, as grammars often have them, as a list; anything else as it is."""
+    return list(words) if isinstance(words, Set) else words
 
 
 def _problems(successors: Mapping[str, tuple[str, ...]]) -> list[str]:

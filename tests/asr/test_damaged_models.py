@@ -84,7 +84,8 @@ from pathlib import Path
 from asr.cli import main
 trained, wav, copy = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 names = [p.relative_to(trained) for p in trained.rglob("*") if p.is_file() and p.name != "log.txt"]
-verbs = (["info"], ["decode", wav], ["clean"], ["report", "--utterances", "1", "--out", str(copy.parent / "x")])
+page = ["report", "--utterances", "1", "--out", str(copy.parent / "x")]
+verbs = (["info"], ["decode", wav], ["clean"], page)
 for name in sorted(name for name in names if name.parts[0] != "stages"):
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(trained, copy)

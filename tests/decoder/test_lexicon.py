@@ -1,7 +1,9 @@
 """Lexicons against files written by hand, and their behaviour as immutable mappings."""
 
+import difflib
 import importlib
 import pickle
+import random
 import unicodedata
 from pathlib import Path
 
@@ -293,3 +295,26 @@ class TestEnglish:
         english._dictionary.cache_clear()
         with pytest.raises(LexiconError, match=r'run: pip install ".*\[english\]"'):
             english.english_lexicon(["two"])
+
+
+def test_nearest_is_what_comparing_all_words_finds() -> None:
+    rng = random.Random(0)
+    words = ["".join(rng.choices("abcdeé", k=rng.randint(2, 8))) for _ in range(400)]
+    lexicon = Lexicon({word: [("A",)] for word in words})
+    for word in ["".join(rng.choices("abcdeéß", k=rng.randint(1, 9))) for _ in range(100)]:
+        ratios = {
+            w: difflib.SequenceMatcher(None, w, word.casefold(), autojunk=False).ratio() for w in lexicon
+        }
+        likely = sorted((-ratio, w) for w, ratio in ratios.items() if ratio >= 0.6)
+        assert lexicon.nearest(word) == tuple(w for _, w in likely[:3])
+
+
+def test_few_words_are_compared_however_many_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    lexicon, compared = Lexicon({f"word{n:05}": [("A",)] for n in range(30_000)}), []
+    ratio = difflib.SequenceMatcher.ratio
+    monkeypatch.setattr(difflib.SequenceMatcher, "ratio", lambda self: compared.append(0) or ratio(self))
+    assert lexicon.nearest("wrod12345", 1) == ("word12345",)
+    assert len(compared) <= 1000
+    assert lexicon.nearest("w" * 1_000_000) == ()
+    assert Lexicon({"a" * 100_000: [("A",)]}).nearest("a" * 50) == ()
+    assert len(compared) <= 1000

@@ -55,3 +55,13 @@ def test_what_is_most_like_a_name(name: str, found: list[str]) -> None:
 def test_all_that_differ_in_case_alone() -> None:
     assert near("text", ["Text", "TEXT", "test"], 2) == ["Text", "TEXT"]
     assert near("toat", ["Text", "Toast"], 2) == ["Toast"]
+
+
+def test_a_line_of_a_million_letters_is_shown_by_its_ends() -> None:
+    text = str(AsrError(f'a.txt:1: word "{"x" * 10**6}" is unknown; correct it\nanother line'))
+    first, second = text.split("\n")
+    assert len(first) == 1000
+    assert first.startswith('a.txt:1: word "xxx')
+    assert first.endswith('xxx" is unknown; correct it')
+    assert second == "another line"
+    assert near("x" * 10**6, ["x" * 10**6 + "y", "pools"]) == []

@@ -226,10 +226,10 @@ class Serving:
         self.ending: Ending | None = None
 
     def is_ready(self) -> bool:
-        """Wait until the server listens; return False if it has ended before."""
+        """Wait until the server answers, its folder tidied; return False if it has ended before."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            if self.ask(("GET", "/api/training", b""))[0] in OK:
                 return True
             if os.waitid(os.P_PID, self.child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 self.ending, _ = self.child.ended()

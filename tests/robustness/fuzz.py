@@ -153,7 +153,7 @@ class Trial:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         signal.signal(signal.SIGALRM, _give_up)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say
-        with tempfile.TemporaryDirectory(dir=_memory_folder()) as folder:
+        with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
             inputs = Inputs(self.name, self.seed, Path(folder))
             with suppress(Exception):  # code is compiled, or loaded, outside the first input's time
                 inputs.target.run(inputs.folder)
@@ -247,7 +247,7 @@ def _place_of(error: BaseException) -> str:
     return f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
 
 
-def _memory_folder() -> str | None:
+def memory_folder() -> str | None:
     memory = "/dev/shm"  # noqa: S108  # names within it are drawn
     return memory if os.access(memory, os.W_OK) else None
 

@@ -55,6 +55,7 @@ _BETWEEN = re.compile(r"[\s_.,+()–—-]+")
 _NUMBERED = re.compile(r"([^\W\d]{3,})\d+")
 _LONG_NUMBER = re.compile(r"\d{6}")  # a date
 _N_NAMED = 5  # by feel
+_MOST_PARTS = 16  # of a path of another machine; what is above says nothing; by feel
 _Parts = tuple[str, ...]
 
 
@@ -350,7 +351,7 @@ def moved_note(found: Mapping[str, Path], where: str) -> list[Problem]:
 def _parts(name: str) -> _Parts:
     """Return the folders and the file name of a path, whatever system it was written on."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
-    return tuple(part for part in parts if part not in ("/", ".."))
+    return tuple(part for part in parts if part not in ("/", ".."))[-_MOST_PARTS:]
 
 
 def _ends(parts: _Parts) -> list[_Parts]:

@@ -1,5 +1,7 @@
 """Linear discriminants against scikit-learn, numpy and scipy; what all linear classifiers have in common."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from acoustic import ModelError
+from acoustic.discriminants.kernel_ridge import KMSEClassifier
 from acoustic.discriminants.linear import (
     HoKashyapClassifier,
     LinearDiscriminant,
@@ -231,3 +234,47 @@ def test_grid_search_over_a_weighted_problem(estimator):
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(x))
     search = GridSearchCV(estimator, {}, cv=3).fit(x, y, sample_weight=weight)
     assert search.best_score_ > 0.7
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("shrinkage", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_in_the_span_of_few_points_the_discriminant_is_the_same(n_classes, shrinkage, weighted, monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20, 60)) * rng.uniform(0.1, 10, 60)
+    x[:, 5], y = 3.0, np.arange(20) % n_classes
+    weight = rng.uniform(0.2, 2, 20) if weighted else None
+    full = LinearDiscriminant(shrinkage).fit(x, y, weight)
+    monkeypatch.setattr("acoustic.discriminants.linear._MANY_FEATURES", 10)
+    within = LinearDiscriminant(shrinkage).fit(x, y, weight)
+    assert not hasattr(within, "covariance_")
+    assert_allclose(within.means_, full.means_, rtol=1e-12, atol=0)
+    assert_allclose(within.coef_, full.coef_, rtol=1e-8, atol=1e-10 * np.abs(full.coef_).max())
+    points = 5 * rng.normal(size=(50, 60))
+    outputs = full.decision_function(points)
+    assert_allclose(within.decision_function(points), outputs, rtol=1e-8, atol=1e-10 * np.abs(outputs).max())
+
+
+def test_many_features_of_few_points_need_no_matrix_of_pairs_of_features():
+    x, y = np.random.default_rng(0).normal(size=(20, 200_000)), np.arange(20) % 2
+    tracemalloc.start()
+    try:
+        model = LinearDiscriminant().fit(x, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * x.nbytes  # a matrix would be of 320 GB
+    assert_array_equal(model.predict(x), y)
+
+
+def test_what_is_larger_than_the_machine_is_refused_before_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr("foundation.arrays.memory_bytes", lambda: 1e6)
+    x, y = np.random.default_rng(0).normal(size=(600, 3)), np.arange(600) % 2
+    expected = r"^the kernel of all points: 600 x 600 numbers need 0 GB, expected no more than the 0 GB"
+    with pytest.raises(ModelError, match=expected):
+        KMSEClassifier().fit(x, y)
+    wide = np.random.default_rng(0).normal(size=(400, 300))
+    with pytest.raises(ModelError, match=r"^the scatters of the classes: 2 x 300 x 300 numbers need .* take"):
+        LinearDiscriminant().fit(wide, np.arange(400) % 2)
+    with pytest.raises(ModelError, match=r"^targets of each class: 600 x 300 numbers need .* check"):
+        MSEClassifier().fit(x, np.arange(600) // 2)

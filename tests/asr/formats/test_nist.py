@@ -84,7 +84,7 @@ def test_stm_is_written_in_order_of_time_and_read_again() -> None:
 
 
 def test_names_with_white_space_are_not_written_into_stm() -> None:
-    with pytest.raises(CorpusError, match=r'STM: expected recordings without white space .* got "r 1"'):
+    with pytest.raises(CorpusError, match=r'STM: expected recordings and speakers without .* got "r 1"'):
         to_stm([Passage(0.0, 1.0, "", "a", "anna", "r 1")])
 
 

@@ -13,10 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from asr.errors import ScoringError
 from asr.formats.transcripts import format_transcripts
+from asr.scoring import edit_distance
 from asr.scoring.edit_distance import (
     WEIGHTS,
     Confusion,
+    ErrorCounts,
     Rule,
     align_words,
     count_confusions,
@@ -238,3 +241,34 @@ def test_confusions_are_sorted_by_frequency_then_words():
         Confusion("a", "c", 1),
         Confusion("c", None, 1),
     )
+
+
+@pytest.mark.parametrize("rule", WEIGHTS)
+def test_blocks_of_rows_find_the_same_alignment(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    texts = [[str(word) for word in rng.integers(0, 4, rng.integers(0, 30))] for _ in range(200)]
+    at_once = [align_words(a, b, rule) for a, b in itertools.pairwise(texts)]
+    monkeypatch.setattr("asr.scoring.edit_distance._CELLS_AT_ONCE", 0)
+    assert [align_words(a, b, rule) for a, b in itertools.pairwise(texts)] == at_once
+
+
+def test_long_texts_need_no_table_of_all_pairs_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [str(n % 50) for n in range(4000)]
+    shapes: list[tuple[int, int]] = []
+    monkeypatch.setattr("asr.scoring.edit_distance._CELLS_AT_ONCE", 1 << 20)
+
+    def noted(reference, hypothesis, *weights):  # type: ignore[no-untyped-def]
+        shapes.append((weights[-1], len(hypothesis)))
+        return steps(reference, hypothesis, *weights)
+
+    steps = edit_distance._alignment_steps
+    monkeypatch.setattr(edit_distance, "_alignment_steps", noted)
+    pairs = align_words(words, words[1:])
+    assert count_errors(pairs) == ErrorCounts(3999, 0, 1, 0)
+    ((n_rows, n_columns),) = shapes
+    assert n_rows * n_columns < 300_000  # of sixteen million
+
+
+def test_texts_that_would_take_hours_are_refused_at_once() -> None:
+    with pytest.raises(ScoringError, match=r"^1,000,000 words against 1,000,000, expected texts of 200,000"):
+        align_words(["a"] * 1_000_000, ["b"] * 1_000_000)

@@ -19,6 +19,7 @@ from asr.errors import ConfigError
 from asr.language.grammars import read_commands
 from asr.serving import studio
 from asr.serving.limits import Limits, Refusal
+from asr.serving.state import Served
 from asr.serving.studio import (
     check_place,
     command_line,
@@ -29,6 +30,7 @@ from asr.serving.studio import (
     write_task,
 )
 from asr.serving.takes import Takes
+from asr.spotting.rejection import COMMAND_RULE
 from decoder.lexicon import Lexicon
 from foundation.files import TemporaryFolder
 
@@ -374,3 +376,26 @@ def test_a_server_begins_with_what_killed_ones_have_left(
     )
     living.remove()
     assert not living.path.exists()
+
+
+def test_names_of_places_that_are_not_utf8_are_shown_all_the_same(tmp_path: Path, start: Any) -> None:
+    place = Path(os.fsdecode(bytes(tmp_path) + b"/exp\xe9"))
+    running = start(ready=False, served=Served(place))
+    assert running.ask("GET", "/api/model").json["experiment"] == "exp\\udce9"
+    with_takes(running)
+    place.mkdir()
+    (place / "config.json").write_text("{}")
+    said = running.ask("POST", "/api/training")
+    assert (said.status, '"exp\\udce9" was trained from other recordings' in said.error) == (409, True)
+    assert running.ask("GET", "/api/training").status == 200
+
+
+def test_what_was_heard_in_takes_may_be_damaged(start: Any, copied: Path) -> None:
+    running = start(served=Served(copied))
+    path = copied / "models" / "gmm2" / COMMAND_RULE
+    good = {"id": "x", "said": "a", "heard": "b", "kept": True}
+    for content in ('{"takes": [1, {}, {"id": "\\ud800"}]}', "{", "[]", '{"takes": {"id": 1}}'):
+        path.write_text(content)
+        assert running.ask("GET", "/api/takes").json["heard"] == []
+    path.write_text(json.dumps({"takes": [good]}))
+    assert running.server.served.heard_takes() == [good]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from decoder.errors import GrammarError
-from decoder.grammars.jsgf import parse_jsgf, read_jsgf
+from decoder.grammars.finite_state import _Determinizer
+from decoder.grammars.jsgf import _Network, parse_jsgf, read_jsgf
 
 with warnings.catch_warnings():  # it calls functions of pyparsing by their old names
     warnings.simplefilter("ignore")
@@ -219,3 +222,91 @@ def test_line_ends_and_a_mark_of_byte_order(tmp_path: Path) -> None:
     assert read_jsgf(tmp_path / "x.jsgf").words == ("a", "c")
     with pytest.raises(GrammarError, match=r"none.jsgf: cannot be read \(No such file"):
         read_jsgf(tmp_path / "none.jsgf")
+
+
+def _peak_mb(call: Callable[[], object]) -> float:
+    """Return the memory that a call takes at most, in MB."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1] / 1e6
+    finally:
+        tracemalloc.stop()
+
+
+def _doubled(rule: str, n: int) -> str:
+    rules = "".join(f"<r{i}> = {rule.format(f'<r{i + 1}>')};" for i in range(n))
+    return f"{HEAD}public <s> = <r0>; {rules} <r{n}> = a;"
+
+
+@pytest.mark.parametrize(
+    "rule", ["{0} {0}", "{0} | {0}", "[{0}] {0}", "({0} {0})*", "(/2/ {0} | /1/ {0} b)+"]
+)
+def test_rules_that_double_are_counted_before_anything_is_made(
+    rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    monkeypatch.setattr("decoder.grammars.jsgf._Network.state", lambda self: made.append(0) or len(made))
+
+    def refused() -> None:
+        with pytest.raises(GrammarError, match="rules within rules make more than 200,000 states, expected"):
+            parse_jsgf(_doubled(rule, 60), "g")
+
+    assert _peak_mb(refused) < 1
+    assert made == []
+
+
+def test_the_states_that_are_counted_are_those_that_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+    check = _Network._check
+    monkeypatch.setattr(_Network, "_check", lambda self, n: (counted.append(n), check(self, n))[1])
+    text = "public <s> = (<t> | /1/ a [<t>]) <t>* | b <u>+; <t> = a [b] (c | <u>) c; <u> = c | a <u>;"
+    parse_jsgf(HEAD + text.replace("/1/ ", ""))
+    before, *made = counted
+    assert made == list(range(1, len(made) + 1))
+    assert before == len(made) - 3  # the start, the end and where the rule begins
+
+
+@pytest.mark.parametrize("words", ["(a | b)", "(a | b | c | d | e | f)"])
+def test_what_can_be_read_in_many_ways_is_refused_while_it_grows(words: str) -> None:
+    """After ``a`` there may be so many words more: any of two to the power of that sets of places."""
+    grammar = parse_jsgf(f"{HEAD}public <s> = {words}* a {words * 40};")
+
+    def refused() -> None:
+        with pytest.raises(GrammarError, match="combinations of places a sentence can be at"):
+            grammar.compile(grammar.words)
+
+    assert _peak_mb(refused) < 120
+
+
+@pytest.mark.parametrize(
+    ("text", "most_per_word"),
+    [("({})*", 8), ("[{}] x", None)],
+)
+def test_ways_without_a_word_are_gone_once_for_each_place(
+    text: str, most_per_word: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words of a loop all lead to one place; each of a row of optional words leads to its own."""
+    steps: dict[int, int] = {}
+    count = _Determinizer._count
+    for n in (50, 100, 200):
+        steps[n] = 0
+
+        def counted(self: _Determinizer, *, places: int = 0, steps_: int = n, **more: int) -> None:
+            steps[steps_] += more.get("steps", 0)
+            count(self, places=places, **more)
+
+        monkeypatch.setattr(_Determinizer, "_count", counted)
+        inner = (" | " if "*" in text else "] [").join(f"w{i}" for i in range(n))
+        grammar = parse_jsgf(f"{HEAD}public <s> = {text.format(inner)};")
+        tables = grammar.compile(grammar.words)
+        assert len(tables.arc_words) >= n
+    if most_per_word is not None:
+        assert all(found <= most_per_word * n + 20 for n, found in steps.items())
+    else:  # as many as there are arcs in the end, half the square of the words
+        assert all(found <= 4 * n * n for n, found in steps.items())
+
+
+def test_comments_that_do_not_end_are_looked_for_once() -> None:
+    with pytest.raises(GrammarError, match=r"^g:2: expected words and rules, got \"/\*\)/\*"):
+        parse_jsgf("#JSGF V1.0;\n/*" + ")/*" * 300_000, "g")
