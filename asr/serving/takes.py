@@ -432,9 +432,11 @@ def _no_such_take() -> Refusal:
 
 
 def _read(name: str, sound: Path, text: Path) -> Take | str:
-    """Return the take in two files, or why they are none."""
+    """Return the take in two files, or why they are none; an empty text of what has just gone."""
     try:
         prompt = " ".join(unicodedata.normalize("NFC", _bounded_text(text, _LARGEST_TEXT)).split())
+    except FileNotFoundError:
+        return ""
     except (OSError, ValueError) as error:
         return f"its text: {_reason(error)}, expected the words spoken; write them anew"
     if not prompt:
@@ -444,6 +446,10 @@ def _read(name: str, sound: Path, text: Path) -> Take | str:
         if duration_s > _LONGEST_READ_S:
             return too_long(duration_s)
         return Take(name, prompt, levels_of(read_audio(sound, RATE), RATE))
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"{_reason(error)}, expected a recording; record it again, or move it away"
     except AsrError as error:
         return told(error, sound, "the recording").removeprefix("the recording: ")
 
