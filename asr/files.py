@@ -191,8 +191,8 @@ class FilesOfIds:
 
 
 def text_digest(text: str) -> str:
-    """Return the SHA-256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    """Return the SHA-256 of a text, which may have names that are not UTF-8."""
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
 def said_size(n_bytes: int) -> str:

@@ -21,7 +21,7 @@ from asr.corpora.layouts.layout import WHOLE
 from asr.corpora.layouts.recordings import AUDIO_SUFFIXES, NOBODY_SAYS, with_speakers
 from asr.corpora.layouts.sphinx import SPHINX
 from asr.corpora.problems import first_of_each_kind
-from asr.corpora.utterances import Corpus, Utterance
+from asr.corpora.utterances import Corpus, Utterance, name_fault
 from asr.errors import CorpusError, Problem
 from asr.progress import say
 from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
@@ -230,8 +230,9 @@ def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], t
         raise CorpusError(f"{path}: not a corpus, expected {kinds}; check the path and the table's header")
     layout, source = found or (BESIDE, path)
     result = layout.scan(source)
-    parts, unreadable = _readable({name: Corpus(tuple(part)) for name, part in result.parts.items()})
-    problems = (*result.problems, *unreadable)
+    writable, badly_named = _writable(result.parts)
+    parts, unreadable = _readable({name: Corpus(tuple(part)) for name, part in writable.items()})
+    problems = (*result.problems, *badly_named, *unreadable)
     if not any(map(len, parts.values())) and not problems:
         suffixes = " ".join(sorted(AUDIO_SUFFIXES))
         what = (
@@ -248,6 +249,19 @@ def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], t
     else:  # what was recognised without being asked for, a person wants to know
         say(line)
     return parts, problems
+
+
+def _writable(
+    parts: Mapping[str, Sequence[Utterance]],
+) -> tuple[dict[str, list[Utterance]], list[Problem]]:
+    """Return the utterances whose names a training can write into its lists, and a problem of each other."""
+    kept: dict[str, list[Utterance]] = {}
+    problems: dict[str, Problem] = {}
+    for split, part in parts.items():
+        faults = [name_fault(u) for u in part]
+        kept[split] = [u for u, fault in zip(part, faults, strict=True) if fault is None]
+        problems |= {fault: Problem(".", fault) for fault in faults if fault is not None}
+    return kept, list(problems.values())
 
 
 def _readable(parts: dict[str, Corpus]) -> tuple[dict[str, Corpus], list[Problem]]:

@@ -213,12 +213,7 @@ def _check_recording(utterances: Sequence[Utterance], lexicon: Lexicon | None) -
 
 
 def _name_problems(corpus: Corpus) -> Iterator[Problem]:
-    """Yield the recordings whose names cannot be written into the files of a training."""
-    for path in sorted({u.audio_path for u in corpus}):
-        shown = str(path).encode(errors="backslashreplace").decode()
-        if shown != str(path):
-            what = f'the name "{shown}" is not UTF-8, expected names and words in UTF-8; rename it, or set'
-            yield Problem(".", f"{what} PYTHONUTF8=1 where the locale is not UTF-8")
+    """Yield a note if other systems would take names of recordings for one."""
     first: dict[str, str] = {}
     alike = [
         (first[form], u.utterance_id)

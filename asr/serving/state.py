@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -104,6 +105,10 @@ class Served:
         stream.accept(noise)
         stream.finish()
         self._recognizer = found
+        # A search for garbage stops all threads: what stays, such as the model, is left out of it.
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
 
 class Server:
