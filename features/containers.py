@@ -294,7 +294,8 @@ class _Family:
 
     def is_sound_in(self, file: _File, chunk: _Chunk) -> bool:
         """Return whether a chunk behind the sound is one: its name can be read, and it lies in the file."""
-        if not chunk.name[:4].isascii() or not chunk.name[:4].decode().isprintable() or chunk.size < 0:
+        name = chunk.name[:4].rstrip(b"\0").decode("latin-1")
+        if not (name and name.isascii() and name.isprintable()) or chunk.size < 0:
             return False
         return chunk.start + chunk.size <= file.size or chunk.name in _USUAL
 
@@ -448,7 +449,7 @@ def _sphere_fields(file: _File, start: int) -> dict[str, str]:
 _FLAC_MARKS = (b"fLaC\x00\x00\x00\x22", b"fLaC\x80\x00\x00\x22")
 _OGG_MARKS = (b"OggS\x00\x02", b"OggS\x00\x06")  # pages with which a stream begins
 _OGG_HEADER, _OGG_LARGEST_PAGE = 27, 65307
-_OGG_BEGIN, _OGG_END = 2, 4  # flags of a page
+_OGG_BEGIN = 2  # flag of a page
 
 
 def _flac(file: _File, start: int) -> _Found:
@@ -519,8 +520,7 @@ def _ogg(file: _File, start: int) -> _Found:
     n_bytes = _ogg_page_bytes(page)
     if n_bytes > len(page):
         raise AudioError.truncated(file.path, *_bytes_of_audio(n_bytes, len(page)))
-    if not page[5] & _OGG_END:
-        raise AudioError.truncated(file.path, "a last page that is marked as the end", "one that is not")
+    # Whether it is marked as the last one tells nothing: Telegram and radios leave that out.
     return _Found([Span(((start, tail_start + last + n_bytes),))], tail_start + last + n_bytes)
 
 

@@ -45,6 +45,7 @@ from asr.text.forms import WordForms, without_remarks
 from decoder.lexicon import Lexicon
 from features.audio import AudioInfo, read_audio
 from foundation.errors import AsrError
+from foundation.files import text_of
 
 MOST_NAMED = 20  # of what is left aside; by feel
 MANY_WORDS = 2000  # of a lexicon; by feel
@@ -261,7 +262,7 @@ def is_made_here(path: Path) -> bool:
     A unit with the mark of ours in it says nothing: SAMPA writes nasal vowels ``o~``.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
         return text == _lexicon_of(Lexicon.read(path).words).format()
     except (OSError, UnicodeDecodeError, AsrError):  # the training says what is wrong with it
         return False
