@@ -351,6 +351,7 @@ def test_links_without_samples_are_passed_over(heard):
     assert_array_equal(heard(first, empty, first), np.concatenate([heard(first), heard(first)]))
     with pytest.raises(AudioError, match="no samples; expected at least one; got 0"):
         heard(empty, empty)
+    assert_array_equal(heard(encoded("wav", n=0), encoded("wav")), heard(encoded("wav")))
 
 
 def test_chunks_behind_the_sound_are_none_of_it(put, heard):
