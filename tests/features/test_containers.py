@@ -159,6 +159,14 @@ def test_pieces_are_read_as_one_file(tmp_path):
         assert (pieces.seek(-3, io.SEEK_CUR), pieces.read(9), pieces.tell()) == (40, whole[40:], len(whole))
 
 
+def test_a_disk_that_fails_while_a_piece_is_decoded():
+    class Failing(io.BytesIO):
+        def read(self, n=-1):
+            raise OSError(5, "Input/output error")
+
+    assert Pieces(Failing(bytes(100)), ((0, 100),)).read(10) == b""
+
+
 # Several recordings in a file, and what else may lie in one
 
 
@@ -250,7 +258,8 @@ def test_rates_and_channels_may_change(heard, kind):
 
 
 def test_kinds_may_change(heard):
-    contents = [encoded(kind) for kind in ("wav", "mp3", "au", "aiff", "sph", "w64", "flac")]
+    contents = [encoded(kind) for kind in ("wav", "mp3", "au", "ogg", "aiff", "sph", "opus", "w64", "flac")]
+    contents.insert(4, encoded("wav", n=100_000))
     assert_array_equal(heard(*contents), np.concatenate([heard(content) for content in contents]))
 
 
