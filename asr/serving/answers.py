@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, FailFast, Field, model_validator
 
 from asr.formats.aligned import AlignedUtterance
 from asr.formats.intervals import Interval
 from asr.formats.outputs import json_words
 from asr.serving.state import Server
-from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take, fault_of
+from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take, fault_of, visible
 from asr.serving.training import Progress
 from decoder.decoder import Hypothesis, HypothesisWord
 from decoder.lexicon import Lexicon, spelling_fault
@@ -20,6 +21,7 @@ from decoder.lexicon import Lexicon, spelling_fault
 Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 _EXPERIMENT = re.compile(r"\bEXP\b")  # as commands in help and messages name it
 MOST_WORDS = 200  # of a model that are named; by feel
+MOST_SENT = 20_000  # words that are sent to be written: hours of speech
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -72,12 +74,37 @@ class Aligned(BaseModel):
     duration_s: float
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return dict(pairs)
+
+
+def _number(text: str) -> float:
+    return float(text)
+
+
 class Sentence(BaseModel):
     """Words to be written in a format."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)] = "recording"
     duration_s: Seconds
-    words: Annotated[list[Word], Field(max_length=20_000)]
+    words: Annotated[list[Word], Field(max_length=MOST_SENT), FailFast()]
+
+    @classmethod
+    def read(cls, body: bytes) -> Self:
+        """Return the words that JSON says; `ValueError` if it says none.
+
+        A thread that reads JSON stops all others while it makes lists and texts, and not while it comes back
+        to Python, as it does here for each object and number.
+        """
+        if body.count(b"[") > MOST_SENT + 100:  # words such as [noise] among them
+            raise ValueError("JSON of too many lists")
+        try:
+            found = json.loads(
+                body, object_pairs_hook=lambda p: dict(p), parse_int=_number, parse_float=_number
+            )
+        except RecursionError:
+            raise ValueError("JSON of too many brackets") from None
+        return cls.model_validate(found)
 
     def hypothesis(self) -> Hypothesis:
         """Return the words as the writers of formats take them."""
@@ -189,7 +216,7 @@ def model(server: Server) -> Model:
     """Return what is served; of the experiment only its name, not where it lies."""
     served, most = server.served, server.limits
     limits = Bounds(upload_bytes=most.upload_bytes, audio_s=most.audio_s, streams=most.streams)
-    name = served.experiment.absolute().name
+    name = visible(served.experiment.absolute().name)
     if not served.is_ready:
         return Model(ready=False, experiment=name, limits=limits)
     recognizer = served.recognizer

@@ -12,9 +12,11 @@ import json
 import logging
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
+from io import FileIO
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -52,6 +54,7 @@ logger = logging.getLogger(__name__)
 ASSETS = Path(__file__).with_name("assets")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 INTERNAL = 500
+STANDARD_ERROR = 2
 PATIENCE_S = 5  # for clients when the server ends; by feel
 BACKLOG = 1024  # connections that wait to be accepted
 AT_ONCE = 4  # that are accepted before others have a turn
@@ -93,7 +96,32 @@ def run(
             logger.warning("%s", line)
         server = uvicorn_server(Server(served, folder, held), host)
         when_ready(address_of(listening, host), served.is_ready)
-        asyncio.run(server.serve(sockets=[listening]))
+        with quiet_libraries():
+            asyncio.run(server.serve(sockets=[listening]))
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Let nothing but Python write to standard error: libmpg123 has a line for each damaged frame of an MP3.
+
+    Whoever sends such recordings would fill the disk that keeps what the server says.
+    """
+    buffer = getattr(sys.stderr, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)
+    if not isinstance(raw, FileIO) or raw.closed or raw.fileno() != STANDARD_ERROR:
+        yield
+        return
+    own = os.dup(STANDARD_ERROR)
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), STANDARD_ERROR)
+    FileIO.__init__(raw, own, "wb", closefd=False)  # who holds the stream writes where he did before
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(own, STANDARD_ERROR)
+        FileIO.__init__(raw, STANDARD_ERROR, "wb", closefd=False)
+        os.close(own)
 
 
 def uvicorn_server(server: Server, host: str) -> uvicorn.Server:
@@ -352,6 +380,7 @@ def application(server: Server, host: str = "127.0.0.1") -> FastAPI:
     _answer_errors(app, server)
     app.add_middleware(BoundedBodies, limits=server.limits)
     app.add_middleware(Gate, host=host)
+    app.openapi()  # it is kept; the first who asks for it shall not keep others waiting
     return app
 
 
@@ -361,7 +390,8 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
     def line(text: str, status: int) -> JSONResponse:
         # Who is too slow may go on sending for ever; what he sends is not read.
         headers = {"Connection": "close"} if status == TOO_SLOW else None
-        return JSONResponse({"error": server.plain(" ".join(text.split()))}, status, headers)
+        said = server.plain(" ".join(text.split())).encode(errors="backslashreplace").decode()
+        return JSONResponse({"error": said}, status, headers)
 
     @app.exception_handler(AsrError)
     async def ours(request: Request, error: AsrError) -> JSONResponse:

@@ -51,6 +51,7 @@ HEADERS = {
 }
 # Where the body is a recording, which is bounded while it is written to its file (`asr.serving.recognition`).
 OF_RECORDINGS = ("/api/transcribe", "/api/align", "/api/takes")
+OF_WORDS = "/api/words"  # of hours of speech, which are read beside the loop of events
 
 PIECE = 4096  # bytes that are read at a time: 680 frames of a WebSocket at most
 COSTLY_S = (
@@ -428,10 +429,12 @@ class BoundedBodies:
         if scope["type"] != "http" or scope["path"] in OF_RECORDINGS:
             await self.app(scope, receive, send)
         else:
-            await self.app(scope, bounded(receive, self.limits), send)
+            is_of_words = scope["path"] == OF_WORDS
+            most = self.limits.words_bytes if is_of_words else self.limits.json_bytes
+            await self.app(scope, bounded(receive, self.limits, most), send)
 
 
-def bounded(receive: Receive, limits: Limits) -> Receive:
+def bounded(receive: Receive, limits: Limits, most: int) -> Receive:
     """Return a function that hands a body on, and raises an error when it is too large or too slow."""
     n_bytes, is_whole, end_s = 0, False, time.monotonic() + limits.arrival_s
 
@@ -448,8 +451,8 @@ def bounded(receive: Receive, limits: Limits) -> Receive:
             ) from None
         n_bytes += len(message.get("body", b""))
         is_whole = not message.get("more_body", False)
-        if n_bytes > limits.json_bytes:
-            mega = limits.json_bytes / 1e6
+        if n_bytes > most:
+            mega = most / 1e6
             raise HTTPException(
                 TOO_LARGE, f"the request is too large, expected at most {mega:g} MB; send less"
             )

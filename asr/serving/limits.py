@@ -21,7 +21,8 @@ class Limits:
     Attributes
     ----------
     upload_bytes : of one recording
-    json_bytes : of a request that is no recording
+    words_bytes : of words that are sent to be written
+    json_bytes : of any other request that is no recording
     arrival_s : within which a request must have arrived
     audio_s : of one recording, in seconds of sound
     channels : of one recording
@@ -42,7 +43,8 @@ class Limits:
     """
 
     upload_bytes: int = 50_000_000
-    json_bytes: int = 4_000_000
+    words_bytes: int = 2_000_000
+    json_bytes: int = 200_000
     arrival_s: float = 60.0
     audio_s: float = 600.0
     channels: int = 8
@@ -64,6 +66,7 @@ class Limits:
     def __post_init__(self) -> None:
         counts = (
             "upload_bytes",
+            "words_bytes",
             "json_bytes",
             "channels",
             "uploads",

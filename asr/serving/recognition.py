@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from io import FileIO
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse, Response
+from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
 from asr.errors import CorpusError
@@ -49,6 +50,17 @@ RECORDING: dict[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+WORDS: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": answers.Sentence.model_json_schema(ref_template="#/components/schemas/{model}")
+            }
+        },
+    }
+}
+WORDS["requestBody"]["content"]["application/json"]["schema"].pop("$defs")  # they are among the answers
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": answers.Problem, "description": what}
     for status, what in (
@@ -76,14 +88,25 @@ def recognition_routes(server: Server) -> APIRouter:
 def _route_words(router: APIRouter, server: Server) -> None:
     @router.get("/model", summary="What is in use")
     async def model() -> answers.Model:
-        return answers.model(server)
+        return await asyncio.to_thread(answers.model, server)
 
-    @router.post("/words", summary="Words as a file", response_class=PlainTextResponse)
-    async def words(sentence: answers.Sentence, format: WrittenFormat = "ctm") -> Response:
-        try:
-            return written(sentence.hypothesis(), sentence.duration_s, format, label_of(sentence.name))
-        except CorpusError as error:
-            raise Refusal(str(error), BAD) from None
+    @router.post("/words", summary="Words as a file", response_class=PlainTextResponse, openapi_extra=WORDS)
+    async def words(request: Request, format: WrittenFormat = "ctm") -> Response:
+        body = await request.body()
+        return await asyncio.to_thread(_written_words, body, format)
+
+
+def _written_words(body: bytes, format: WrittenFormat) -> Response:
+    try:
+        sentence = answers.Sentence.read(body)
+        return written(sentence.hypothesis(), sentence.duration_s, format, label_of(sentence.name))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        raise RequestValidationError([{**first, "loc": ("body", *first["loc"])}]) from None
+    except ValueError as error:
+        raise RequestValidationError([{"loc": ("body",), "msg": str(error)}]) from None
+    except CorpusError as error:
+        raise Refusal(str(error), BAD) from None
 
 
 def _route_transcribe(router: APIRouter, server: Server) -> None:
@@ -101,10 +124,14 @@ def _route_transcribe(router: APIRouter, server: Server) -> None:
     ) -> Any:
         recognizer = server.served.hearing(reject)
         async with one_recording(request, server) as (path, info):
-            found = await server.compute(request, lambda: recognizer.transcribe(path))
-        if format == "json":
-            return answers.transcript(found, info.duration_s)
-        return written(found, info.duration_s, format, label_of(name))
+
+            def heard() -> Response:
+                found = recognizer.transcribe(path)
+                if format == "json":
+                    return _json(answers.transcript(found, info.duration_s))
+                return written(found, info.duration_s, format, label_of(name))
+
+            return await server.compute(request, heard)
 
 
 def _route_align(router: APIRouter, server: Server) -> None:
@@ -122,13 +149,17 @@ def _route_align(router: APIRouter, server: Server) -> None:
     ) -> Any:
         recognizer, label = server.served.recognizer, label_of(name)
         async with one_recording(request, server) as (path, _):
-            found = await server.compute(request, lambda: _aligned(recognizer, path, text, label))
-        if format == "json":
-            return answers.aligned(found)
-        if format == "ctm":
-            words = to_ctm(label, found.tiers["words"], confidences=found.confidences)
-            return _file(words, format, name)
-        return _file(ONE_EACH[format][1](found), format, name)
+
+            def found_times() -> Response:
+                found = _aligned(recognizer, path, text, label)
+                if format == "json":
+                    return _json(answers.aligned(found))
+                if format == "ctm":
+                    words = to_ctm(label, found.tiers["words"], confidences=found.confidences)
+                    return _file(words, format, name)
+                return _file(ONE_EACH[format][1](found), format, name)
+
+            return await server.compute(request, found_times)
 
 
 @asynccontextmanager
@@ -183,23 +214,20 @@ def _check_promise(request: Request, limits: Limits) -> None:
 
 async def _receive(request: Request, path: Path, limits: Limits) -> None:
     n_bytes, waiting = 0, bytearray()
-    with path.open("xb", buffering=0) as file:
-        async for chunk in request.stream():
-            n_bytes += len(chunk)
-            if n_bytes > limits.upload_bytes:
-                raise _too_large(limits)
-            waiting += chunk
-            if len(waiting) >= _WRITTEN_AT_ONCE:
-                await asyncio.to_thread(_write, file, waiting)
-                waiting = bytearray()
-        await asyncio.to_thread(_write, file, waiting)
+    async for chunk in request.stream():
+        n_bytes += len(chunk)
+        if n_bytes > limits.upload_bytes:
+            raise _too_large(limits)
+        waiting += chunk
+        if len(waiting) >= _WRITTEN_AT_ONCE:
+            await asyncio.to_thread(_write, path, waiting)
+            waiting = bytearray()
+    await asyncio.to_thread(_write, path, waiting)
 
 
-def _write(file: FileIO, content: bytearray) -> None:
-    """Write all of some bytes to a file without a buffer of its own."""
-    rest = memoryview(content)
-    while rest:
-        rest = rest[file.write(rest) or 0 :]
+def _write(path: Path, content: bytearray) -> None:
+    with path.open("ab") as file:
+        file.write(content)
 
 
 def _too_large(limits: Limits) -> Refusal:
@@ -251,6 +279,11 @@ def _file(text: str, format: str, name: str) -> Response:
     stem = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in label_of(name))
     disposition = f'attachment; filename="{stem}{SUFFIXES[format]}"'
     return PlainTextResponse(text, headers={"content-disposition": disposition})
+
+
+def _json(found: BaseModel) -> Response:
+    """Return an answer in JSON, made in the thread that has found it: of an hour it is a megabyte."""
+    return Response(found.model_dump_json(), media_type="application/json")
 
 
 def _aligned(recognizer: Recognizer, path: Path, text: str, name: str) -> AlignedUtterance:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -15,12 +16,13 @@ from typing import Any, TypeVar
 import numpy as np
 from starlette.requests import Request
 
-from asr.files import read_json
+from asr.errors import ExperimentError
+from asr.files import read_object
 from asr.formats.model_directories import model_directory
 from asr.language.grammars import read_commands
 from asr.recognizer import Recognizer
 from asr.serving.limits import BAD, CONFLICT, TOO_SLOW, Limits, Places, Refusal
-from asr.serving.takes import Takes
+from asr.serving.takes import Takes, visible
 from asr.serving.training import Training
 from asr.spotting.rejection import COMMAND_RULE
 from foundation.files import sweep_temporary
@@ -86,8 +88,11 @@ class Served:
         if self._recognizer is None:
             return []
         path = model_directory(self.experiment, self.model) / COMMAND_RULE
-        found = read_json(path) if path.is_file() else {}
-        return list(found.get("takes", [])) if isinstance(found, dict) else []
+        try:
+            found = read_object(path).get("takes") if path.is_file() else []
+        except ExperimentError:  # damaged since it was loaded
+            return []
+        return found if isinstance(found, list) else []
 
     def load(self) -> None:
         """Load the model and hear two bursts of noise: the first words shall not wait for compiling."""
@@ -100,6 +105,10 @@ class Served:
         stream.accept(noise)
         stream.finish()
         self._recognizer = found
+        # A search for garbage stops all threads: what stays, such as the model, is left out of it.
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
 
 class Server:
@@ -137,7 +146,8 @@ class Server:
     def place(self) -> str:
         """The experiment, as one writes it where the server was started; elsewhere its name alone."""
         experiment, here = self.served.experiment.absolute(), Path.cwd()
-        return str(experiment.relative_to(here)) if experiment.is_relative_to(here) else experiment.name
+        is_below = experiment.is_relative_to(here)
+        return visible(str(experiment.relative_to(here)) if is_below else experiment.name)
 
     @property
     def hidden(self) -> dict[str, str]:

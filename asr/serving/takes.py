@@ -15,14 +15,13 @@ What lies there and is no take, since people and other programs put it there, is
 
 from __future__ import annotations
 
-import glob
 import io
 import itertools
 import os
 import re
 import time
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +60,7 @@ LONGEST_PROMPT, LEAST_PROMPTS, MOST_PROMPTS = 60, 2, 200
 _NUMBERED = re.compile(r"(.+)-(\d+)")
 # Files that are written here or beside takes, of which a killed server may leave an unfinished one.
 _OURS = re.compile(
-    rf"({re.escape(PROMPTS)}|{re.escape(COMMANDS_FILE)}|{re.escape(LEXICON)}|.+-\d{{3,}}\.wav)"
+    rf"({re.escape(PROMPTS)}|{re.escape(COMMANDS_FILE)}|{re.escape(LEXICON)}|.+-\d{{3,}}\.(wav|txt))"
 )
 _EARLIER = re.compile(r"\.(.+-\d{3,})\.partial")  # sound that was not yet in place, of earlier versions
 _OLD_S = 60.0  # from which on nobody writes it any more
@@ -217,7 +216,7 @@ class Takes:
     def set_prompts(self, prompts: Sequence[str]) -> None:
         """Keep a list of prompts; `Refusal` of the first that cannot be one."""
         kept = checked_prompts(prompts)
-        with self._lock, stored(PROMPTS):
+        with self._lock, stored(f"{PROMPTS} cannot be written"):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(self.folder / PROMPTS, kept)
 
@@ -252,6 +251,7 @@ class Takes:
         except OSError as error:
             return [], [f"the folder: {_reason(error)}, expected one that can be read; choose another"]
         sounds = {name.removesuffix(".wav") for name in names if name.endswith(".wav")}
+        heard = {Path(name).stem for name in names if is_audio(Path(name))}  # of whatever format
         takes, aside = [], []
         for name in names:
             if name.endswith(".wav"):
@@ -260,21 +260,12 @@ class Takes:
                     takes.append(found)
                 elif found:
                     aside.append(f"{visible(name)}: {found}")
-            elif name.endswith(".txt") and not self._belongs(name, sounds):
+            elif name.endswith(".txt") and Path(name).stem not in heard and is_transcript(Path(name)):
                 what = "no recording, expected one of the same name beside it; add it or remove the text"
                 aside.append(f"{visible(name)}: {what}")
         for gone in self._known.keys() - sounds:
             del self._known[gone]
         return takes, aside
-
-    def _belongs(self, name: str, sounds: Collection[str]) -> bool:
-        """Return whether a text has a recording, of whatever format, or need have none."""
-        stem = name.removesuffix(".txt")
-        if stem in sounds or not is_transcript(Path(name)):
-            return True
-        return any(
-            path.stem == stem and is_audio(path) for path in self.folder.glob(f"{glob.escape(stem)}.*")
-        )
 
     def _take(self, name: str) -> Take | str:
         """Return a take, or why its files are none; an empty text where one is just coming or going."""
@@ -318,7 +309,7 @@ class Takes:
         with self._lock:
             if len(self._found()[0]) >= self.most:
                 raise Refusal(f"there are {self.most} takes, expected no more; delete some", CONFLICT)
-            with stored("the take"):
+            with stored("the take cannot be written"):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 return Take(self._written(prompt, sound.getvalue()), prompt, levels)
 
@@ -374,7 +365,7 @@ class Takes:
         """Remove a take's two files."""
         path = self.path(name)
         text, coming = path.with_suffix(".txt"), coming_text(path)
-        with self._lock, stored("what is left of the take"):
+        with self._lock, stored("the take cannot be removed"):
             self._known.pop(name, None)
             try:
                 with held(text) as is_here:  # so that no server that begins finishes it meanwhile
@@ -425,13 +416,13 @@ class Takes:
 
 @contextmanager
 def stored(what: str) -> Iterator[None]:
-    """Refuse what the disk does not take, without paths of the machine."""
+    """Refuse what the disk does not take, saying what fails, without paths of the machine."""
     try:
         yield
     except OSError as error:
         raise Refusal(
-            f"{what} cannot be written: {_reason(error)}, expected room and leave to write; make room, or "
-            "start asr serve with another --folder",
+            f"{what}: {_reason(error)}, expected room on the disk and leave to write; see to that, or start "
+            "asr serve with another --folder",
             UNSTORED,
         ) from error
 
@@ -441,9 +432,11 @@ def _no_such_take() -> Refusal:
 
 
 def _read(name: str, sound: Path, text: Path) -> Take | str:
-    """Return the take in two files, or why they are none."""
+    """Return the take in two files, or why they are none; an empty text of what has just gone."""
     try:
         prompt = " ".join(unicodedata.normalize("NFC", _bounded_text(text, _LARGEST_TEXT)).split())
+    except FileNotFoundError:
+        return ""
     except (OSError, ValueError) as error:
         return f"its text: {_reason(error)}, expected the words spoken; write them anew"
     if not prompt:
@@ -453,6 +446,10 @@ def _read(name: str, sound: Path, text: Path) -> Take | str:
         if duration_s > _LONGEST_READ_S:
             return too_long(duration_s)
         return Take(name, prompt, levels_of(read_audio(sound, RATE), RATE))
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"{_reason(error)}, expected a recording; record it again, or move it away"
     except AsrError as error:
         return told(error, sound, "the recording").removeprefix("the recording: ")
 

@@ -47,8 +47,10 @@ def plain(word: str) -> str:
     ('steels', "daylight's", 'mother-in-law', '')
     """
     form = folded(word)
-    kept = form if form.isalpha() else "".join(c for c in form if c in _INSIDE or _is_spoken(c))
-    return kept.strip("'-")
+    if not form.isalpha():
+        form = "".join(c for c in form if c in _INSIDE or _is_spoken(c))
+        form = unicodedata.normalize("NFC", form)  # marks that a sign kept apart have met
+    return form.strip("'-")
 
 
 def folded(word: str) -> str:

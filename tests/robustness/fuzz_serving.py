@@ -25,7 +25,7 @@ from asr.serving.app import application
 from asr.serving.state import Served, Server
 from foundation.errors import AsrError
 
-STATUSES = (200, 202, 204, 206, 307, 400, 403, 404, 405, 408, 409, 413, 415, 416, 422, 503)
+STATUSES = (200, 202, 204, 206, 307, 400, 403, 404, 405, 408, 409, 413, 415, 416, 422, 503, 507)
 LEAST_ERROR = 400
 KINDS = ("ready", "partial", "final", "slow", "done", "error")
 CLOSINGS = (1008, 1013)

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from http.client import HTTPConnection
@@ -203,3 +204,35 @@ def test_a_server_under_nohup_outlives_its_terminal(serving: Serving) -> None:
         server.terminate()
         server.wait(30)
     assert was_there
+
+
+SAYS = """
+import logging, sys
+import numpy as np
+from asr.serving.app import quiet_libraries
+from features import AudioError, read_audio
+logging.basicConfig(format="%(message)s")
+with quiet_libraries():
+    try:
+        read_audio(sys.argv[1], None)
+    except AudioError:
+        pass
+    logging.warning("a message")
+    print("a line", file=sys.stderr)
+logging.warning("another message")
+read_audio(sys.argv[2], None)
+"""
+
+
+def test_decoders_fill_no_disk_with_what_they_say(tmp_path: Path) -> None:
+    """Each frame of this recording is damaged, which libmpg123 tells on standard error."""
+    frame = b"\xff\xf3\x14\xc4" + b"\xff\xff\xff\xfd" * 5
+    for n in (3000, 10):
+        (tmp_path / f"{n}.mp3").write_bytes(frame * n)
+    files = [str(tmp_path / name) for name in ("3000.mp3", "10.mp3")]
+    ended = subprocess.run(
+        [sys.executable, "-c", SAYS, *files], capture_output=True, text=True, check=False, timeout=120
+    )
+    lines = ended.stderr.splitlines()
+    assert lines[:3] == ["a message", "a line", "another message"]
+    assert any("mpg123" in line for line in lines[3:])  # without it, a few of the other file

@@ -467,6 +467,45 @@ def test_takes_are_played_recorded_again_and_deleted(
     assert sorted(path.name for path in running.server.takes.folder.glob("*.wav")) == []
 
 
+def test_odd_files_and_odd_commands_are_told_on_the_page(
+    start: Any, chromium: Any, pages: Pages, until: Until
+) -> None:
+    running = start(ready=False)
+    rng = np.random.default_rng(3)
+    for n in range(12):
+        running.server.takes.add(WORDS[n % 4], speak((WORDS[n % 4],), 1.0, rng), RATE)
+    folder = running.server.takes.folder
+    (folder / "gone.wav").symlink_to("nowhere")
+    (folder / "folder.wav").mkdir()
+    (folder / "<img src=x onerror=alert(1)>.txt").write_text("x")
+    Path(os.fsdecode(bytes(folder) + b"/caf\xe9.wav")).write_bytes(b"RIFF")
+    (folder / ".prompts.json").write_text('["ASA", "IMI", "\\ud800", "SUS", "MAUI"]')
+    pages.allowed = ("Failed to load resource",)
+    page = pages.open(chromium, running.address)
+    page.click("#tab-commands")
+    assert page.inner_text("#aside summary") == "Left aside in the folder takes"
+    named = page.locator("#aside li").all_inner_texts()
+    assert [line.split(": ")[0] for line in named] == [
+        ".prompts.json",
+        "<img src=x onerror=alert(1)>.txt",
+        "caf\\udce9.wav",
+        "folder.wav",
+        "gone.wav",
+    ]
+    assert page.locator(".chip").count() == 12
+    page.click("#train")
+    until(page, "!document.getElementById('problem').hidden")
+    assert "a training stops at what lies in the folder" in page.inner_text("#problem")
+    for odd, said in (("<s>", "is read as a remark"), ("on\nOn", "are the same words"), ("a/b", "spaces")):
+        page.fill("#prompts", f"{odd}\nlight")
+        page.click("#use-prompts")
+        until(page, f"document.getElementById('problem').textContent.includes('{said}')")
+    page.fill("#prompts", "cafe\u0301\noff")
+    page.click("#use-prompts")
+    until(page, "document.getElementById('prompt').textContent === 'caf\u00e9'")
+    assert page.input_value("#prompts") == "caf\u00e9\noff"
+
+
 def test_what_sounds_like_another_command_is_recorded_again(
     start: Any, hearing: Open, pages: Pages, until: Until, takes_file: Path
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import io
 import json
 import logging
 import socket
@@ -13,9 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
+import soundfile
 
 from asr.errors import ConfigError
 from asr.serving.app import free_handles, limits_within, spare_handles
@@ -259,3 +263,107 @@ def test_few_handles_are_said_at_the_start(
     assert line in said
     assert "Traceback" not in said
     assert len(said.splitlines()) == (1 if code else 3)
+
+
+# What reads files, sound, and what people write: each can take seconds, and belongs beside the loop.
+PARSERS = ("features.", "soxr.", "acoustic.", "asr.corpora.", "asr.language.", "soundfile.SoundFile.__init__")
+PARSERS += ("asr.serving.answers.Sentence.read", "asr.serving.takes.Takes.", "asr.serving.takes.levels_of")
+
+
+def asks_of_all_kinds(running: Any, spoken: Path) -> None:
+    """Send good and bad requests of each kind."""
+    samples, rate = soundfile.read(spoken, dtype="float32")
+    bodies = [b"", b"nothing", spoken.read_bytes()[:-100], spoken.read_bytes() * 2]
+    for form in ("WAV", "FLAC", "OGG", "MP3", "AIFF", "W64", "CAF", "AU", "RF64"):
+        file = io.BytesIO()
+        soundfile.write(file, samples, rate, format=form)
+        bodies += [file.getvalue(), file.getvalue()[:200]]
+    for body in bodies:
+        for path in ("/api/transcribe?format=textgrid", "/api/align?text=one", "/api/takes?prompt=one"):
+            running.ask("POST", path, body)
+    word = {"word": "x", "start_s": 0, "end_s": 1}
+    for sent in ({"duration_s": 1, "words": [word] * 100}, {"words": [[]]}):
+        running.ask("POST", "/api/words?format=srt", sent)
+    running.ask("PUT", "/api/prompts", {"prompts": ["one", "two"]})
+    for path in ("/", "/api/model", "/api/takes", "/api/takes/one-001", "/api/training", "/openapi.json"):
+        running.ask("GET", path)
+    running.ask("POST", "/api/training")
+    running.ask("DELETE", "/api/takes/one-001")
+    with running.listening({"sample_rate": 48_000}) as stream:
+        stream.send(spoken.read_bytes()[44:] * 3)
+        stream.send(json.dumps({"type": "finish"}))
+        while json.loads(stream.recv(30))["type"] != "done":
+            pass
+
+
+def test_no_parser_runs_in_the_thread_of_the_loop(start: Any, spoken: Path) -> None:
+    here, beside = set[str](), set[str]()
+
+    def note(frame: FrameType, event: str, arg: object) -> None:
+        name = f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}"
+        if event == "call" and name.startswith(PARSERS):
+            kept = beside if asyncio._get_running_loop() is None else here
+            kept.add(name)
+
+    threading.setprofile(note)
+    try:
+        asks_of_all_kinds(start(), spoken)
+    finally:
+        threading.setprofile(None)  # type: ignore[arg-type]
+    assert " ".join(sorted(here)) == ""
+    parsers = {name for prefix in PARSERS for name in beside if name.startswith(prefix)}
+    assert {"features.audio.audio_info", "asr.serving.answers.Sentence.read"} <= parsers
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (b"[" * 30_000, "too many lists"),
+        (b'{"duration_s":1,"words":[' + b"[]," * 30_000 + b"[]]}", "too many lists"),
+        (b'{"a":' * 20_000, "too many brackets"),
+        (b"{", "Expecting property name"),
+        (b"\xff", "decode"),
+        (b'{"duration_s":1,"words":[' + b"{}," * 19_000 + b"{}]}", "words.0.word: Field required"),
+        (b'{"words":[]}', "duration_s: Field required"),
+    ],
+)
+def test_json_that_is_no_sentence_is_refused_at_its_first_mistake(
+    started: Any, body: bytes, line: str
+) -> None:
+    said = started.ask("POST", "/api/words", body, {"content-type": "application/json"})
+    assert (said.status, said.error.count("\n")) == (422, 0)
+    assert line in said.error
+    assert said.error.endswith("; /openapi.json says what is expected")
+    assert len(said.error) < 200
+
+
+def test_words_that_look_like_lists_are_written(started: Any) -> None:
+    words = [{"word": "[noise]", "start_s": n, "end_s": n + 0.5} for n in range(20_000)]
+    said = started.ask("POST", "/api/words?format=ctm", {"duration_s": 20_000, "words": words})
+    assert (said.status, said.body.count(b"[noise]")) == (200, 20_000)
+
+
+def test_what_is_sent_to_be_written_is_described(started: Any) -> None:
+    described = started.ask("GET", "/openapi.json").json
+    schema = described["paths"]["/api/words"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert schema["properties"]["words"]["items"] == {"$ref": "#/components/schemas/Word"}
+    assert "Word" in described["components"]["schemas"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="ends by a signal")
+def test_a_server_that_is_stopped_says_nothing_of_uploads_under_way(
+    at_terminal: Callable[..., Any], trained: Path, tmp_path: Path
+) -> None:
+    run = "import sys; from asr.__main__ import main; sys.exit(main())"
+    server = at_terminal(run, "serve", str(trained), "--port", "0", "--json", cwd=tmp_path)
+    with server:
+        port = int(json.loads(server.stdout.readline())["address"].rstrip("/").rpartition(":")[2])
+        head = b"POST /api/transcribe HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nx"
+        with ExitStack() as crowd:
+            for _ in range(9):
+                crowd.enter_context(connected(SimpleNamespace(port=port), head))
+            with connected(SimpleNamespace(port=port), HEAD + b"\r\n") as asking:
+                assert asking.recv(12) == b"HTTP/1.1 200"
+            server.terminate()
+            assert server.wait(60) == 0
+        assert server.stderr.read().splitlines() == ["stop with Ctrl-C", "stopped"]

@@ -104,7 +104,7 @@ def test_strangers_are_refused_before_anything_is_read(started: Any) -> None:
 
 
 def test_too_large_and_too_slow(start: Any) -> None:
-    running = start(Limits(json_bytes=1000, arrival_s=0.5))
+    running = start(Limits(words_bytes=1000, arrival_s=0.5))
     word = {"word": "x", "start_s": 0, "end_s": 1}
     assert running.ask("POST", "/api/words", {"duration_s": 1, "words": [word]}).status == 200
     said = running.ask("POST", "/api/words", {"duration_s": 1, "words": [word] * 100})
@@ -133,10 +133,10 @@ def test_a_body_is_counted_piece_by_piece_and_what_follows_it_passes() -> None:
         async def receive() -> Any:
             return messages.pop(0)
 
-        whole = bounded(receive, Limits(json_bytes=100))
+        whole = bounded(receive, Limits(), 100)
         found = [(await whole())["type"] for _ in range(3)]
         messages.extend([{"type": "http.request", "body": bytes(60), "more_body": True}] * 2)
-        small = bounded(receive, Limits(json_bytes=100))
+        small = bounded(receive, Limits(), 100)
         await small()
         with pytest.raises(HTTPException, match="too large"):
             await small()

@@ -19,6 +19,7 @@ from asr.errors import ConfigError
 from asr.language.grammars import read_commands
 from asr.serving import studio
 from asr.serving.limits import Limits, Refusal
+from asr.serving.state import Served
 from asr.serving.studio import (
     check_place,
     command_line,
@@ -29,6 +30,7 @@ from asr.serving.studio import (
     write_task,
 )
 from asr.serving.takes import Takes
+from asr.spotting.rejection import COMMAND_RULE
 from decoder.lexicon import Lexicon
 from foundation.files import TemporaryFolder
 
@@ -312,7 +314,7 @@ def test_odd_files_among_takes_are_named_and_never_an_error_of_the_server(
     assert (said.status, "gone.wav: a link" in said.error, "and 1 more" in said.error) == (409, True, True)
     (folder / "gone.wav").unlink()
     said = running.ask("POST", "/api/training")
-    assert "caf\\udce9.wav: a name that cannot be written as text" in said.error
+    assert 'takes/caf\\udce9.wav" is not UTF-8' in said.error
     assert running.server.training.progress.status == "idle"
     for n in range(30):
         (folder / f"note {n}.txt").write_text("mine")
@@ -353,6 +355,23 @@ def test_a_lexicon_that_no_training_can_read_is_told_before_it(start: Any) -> No
     assert str(running.server.takes.folder) not in said.error
 
 
+def test_words_that_a_lexicon_of_ones_own_lacks_are_told_before_they_are_recorded(start: Any) -> None:
+    running = start(ready=False)
+    folder = running.server.takes.folder
+    folder.mkdir()
+    (folder / "lexicon.txt").write_text("ON AA N\n<sil> SIL\nOFF AO F\n")
+    said = running.ask("PUT", "/api/prompts", {"prompts": ["on", "light up"]})
+    assert (said.status, said.error.partition(", expected")[0]) == (
+        409,
+        '"light" (and 1 more) is not in the lexicon.txt of the folder and cannot be guessed from it',
+    )
+    assert not (folder / ".prompts.json").exists()
+    assert running.ask("PUT", "/api/prompts", {"prompts": ["On!", "off"]}).status == 200
+    (folder / "lexicon.txt").write_text("ON\n")
+    said = running.ask("PUT", "/api/prompts", {"prompts": ["on", "off"]})
+    assert (said.status, "has no phones" in said.error) == (422, True)
+
+
 def test_a_server_begins_with_what_killed_ones_have_left(
     start: Any, temporary: Path, word_sound: Any
 ) -> None:
@@ -374,3 +393,26 @@ def test_a_server_begins_with_what_killed_ones_have_left(
     )
     living.remove()
     assert not living.path.exists()
+
+
+def test_names_of_places_that_are_not_utf8_are_shown_all_the_same(tmp_path: Path, start: Any) -> None:
+    place = Path(os.fsdecode(bytes(tmp_path) + b"/exp\xe9"))
+    running = start(ready=False, served=Served(place))
+    assert running.ask("GET", "/api/model").json["experiment"] == "exp\\udce9"
+    with_takes(running)
+    place.mkdir()
+    (place / "config.json").write_text("{}")
+    said = running.ask("POST", "/api/training")
+    assert (said.status, '"exp\\udce9" was trained from other recordings' in said.error) == (409, True)
+    assert running.ask("GET", "/api/training").status == 200
+
+
+def test_what_was_heard_in_takes_may_be_damaged(start: Any, copied: Path) -> None:
+    running = start(served=Served(copied))
+    path = copied / "models" / "gmm2" / COMMAND_RULE
+    good = {"id": "x", "said": "a", "heard": "b", "kept": True}
+    for content in ('{"takes": [1, {}, {"id": "\\ud800"}]}', "{", "[]", '{"takes": {"id": 1}}'):
+        path.write_text(content)
+        assert running.ask("GET", "/api/takes").json["heard"] == []
+    path.write_text(json.dumps({"takes": [good]}))
+    assert running.server.served.heard_takes() == [good]

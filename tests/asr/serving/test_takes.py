@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import random
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,18 @@ from asr import read_corpus
 from asr.corpora.layouts.beside import coming_text
 from asr.corpora.wording import worded
 from asr.language.grammars import read_commands
+from asr.serving import takes as takes_module
 from asr.serving.limits import Refusal
 from asr.serving.studio import write_task
-from asr.serving.takes import PROMPTS, Takes, checked_prompt, counts, fault_of, levels_of
+from asr.serving.takes import (
+    PROMPTS,
+    Takes,
+    checked_prompt,
+    counts,
+    fault_of,
+    levels_of,
+    plain_words,
+)
 from asr.text.forms import WordForms
 from decoder.lexicon import Lexicon
 
@@ -203,6 +213,66 @@ def test_prompts_are_read_by_a_training_as_they_are_kept(
     assert tuple(filter(None, map(forms.find, command))) == utterance.words
 
 
+def test_any_text_is_refused_in_one_line_or_read_as_it_is_kept() -> None:
+    """What is accepted has a lexicon, which is read back, with all its words, and stays as it is."""
+    rng, n_kept, refused = random.Random(5), 0, list[str]()
+    for _ in range(3000):
+        text = "".join(rng.choice(_PIECES) for _ in range(rng.randrange(1, 6)))
+        try:
+            kept = checked_prompt(text)
+        except Refusal as refusal:
+            refused.append(str(refusal))
+            continue
+        n_kept += 1
+        lexicon = Lexicon({word: [(f"{word}~1",)] for word in plain_words(kept)})
+        read = [word.word for word in WordForms(lexicon.words).read(kept)]
+        assert (checked_prompt(kept), read) == (kept, plain_words(kept)), ascii(text)
+        assert set(read) <= set(lexicon.words), ascii(text)
+    assert n_kept > 300
+    assert all(len(line.splitlines()) == 1 and line.isprintable() for line in refused)
+
+
+_PIECES = [
+    *(
+        "on",
+        "off ",
+        " ",
+        "<s>",
+        "!SIL",
+        "../",
+        "/",
+        "(2)",
+        "[x]",
+        "#",
+        "-",
+        "’",
+        "…",
+        "7",
+        "½",
+        "€",
+        "con",
+        "İ",
+        "ß",
+    ),
+    *(
+        "é",
+        "e\u0301",
+        "\u05bc",
+        "\u0613",
+        "\u2f3d",
+        "\u200b",
+        "\u200c",
+        "\u200f",
+        "क्",
+        "ष",
+        "می",
+        "한",
+        "\ud800",
+        "\x07",
+    ),
+]
+
+
 def test_prompts_that_are_the_same_words_are_refused(takes: Takes) -> None:
     with pytest.raises(Refusal, match='"On" and "on!" are the same words'):
         takes.set_prompts(["On", "off", "on!"])
@@ -313,6 +383,7 @@ def test_a_server_finishes_what_a_killed_one_has_left(takes: Takes, word_sound: 
     (folder / f"{first}.txt").rename(coming_text(folder / f"{first}.wav"))
     coming_text(folder / "off-001.wav").write_text("off\n")
     (folder / ".off-002.wav.partial").write_bytes(b"RIFF")
+    (folder / ".off-002.txt.partial").write_text("o")
     (folder / f".off-003.wav.{'a' * 16}.partial").write_bytes(b"RIFF")
     (folder / "..prompts.json.partial").write_text("[")
     (folder / ".mine.partial").write_text("a user's own")
@@ -375,6 +446,25 @@ def test_a_take_that_cannot_be_written_leaves_nothing(
             takes.add("on", word_sound(1), 16000)
     assert refusal.value.status == 507
     assert {path.name for path in takes.folder.iterdir()} == {f"{old.name}.wav", f"{old.name}.txt"}
+
+
+@pytest.mark.parametrize("reader", ["text_of", "audio_info", "read_audio"])
+def test_what_goes_while_it_is_read_is_no_take_and_no_error(
+    takes: Takes, word_sound: Any, monkeypatch: pytest.MonkeyPatch, reader: str
+) -> None:
+    kept = takes.add("on", word_sound(), 16000)
+    gone = takes.add("off", word_sound(), 16000)
+    read = getattr(takes_module, reader)
+
+    def vanishing(path: Path, *rest: Any) -> Any:
+        if path.stem == gone.name:
+            path.unlink()
+            open(path)  # noqa: SIM115
+        return read(path, *rest)
+
+    monkeypatch.setattr(takes_module, reader, vanishing)
+    found = takes.contents()
+    assert ([take.name for take in found.takes], list(found.aside)) == ([kept.name], [])
 
 
 def test_a_name_of_any_length_can_be_deleted(takes: Takes, word_sound: Any) -> None:

@@ -43,6 +43,11 @@ def test_composed_and_decomposed_letters_are_one() -> None:
     assert plain(unicodedata.normalize("NFD", "Größe")) == plain("größe") == "grösse"
 
 
+def test_marks_that_a_sign_kept_apart_are_in_normal_form() -> None:
+    form = plain("\u05bc\u2f3d\u0613v")
+    assert form == unicodedata.normalize("NFC", form) == plain(form)
+
+
 def test_what_is_folded_keeps_its_punctuation() -> None:
     assert (folded("U.S."), folded("L’Homme"), folded("–a")) == ("u.s.", "l'homme", "-a")
 
