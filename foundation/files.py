@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from foundation.errors import AsrError
 
@@ -89,7 +89,7 @@ def unpacked(content: bytes) -> bytes:
         return b"".join(pieces_of(file, len(content)))
 
 
-def pieces_of(file: BinaryIO, n_packed: int) -> Iterator[bytes]:
+def pieces_of(file: gzip.GzipFile | IO[bytes], n_packed: int) -> Iterator[bytes]:
     """Yield what a gzip file holds, of which the packed size is given; errors are those of `unpacked`."""
     left = most_unpacked(n_packed)
     while piece := file.read(_PIECE):

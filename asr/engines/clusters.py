@@ -120,7 +120,7 @@ def _wait_for_workers(client: Client, name: str) -> None:
         ) from error
 
 
-_LONGEST_TEXT, _MOST_JOBS = 16_000, 1_000_000  # of a cluster's file; by feel
+_LONGEST_TEXT, _MOST_JOBS = 8_000, 1_000_000  # of a cluster's file; by feel
 
 
 def _read(path: Path) -> tuple[str, int, dict[str, Any]]:
