@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from itertools import accumulate, product
+from itertools import accumulate, islice, product
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -137,6 +137,7 @@ class _File:
         while position < stop:
             piece = self.read(position, min(_PIECE, stop - position))
             for found in mark.finditer(piece):
+                self.step()
                 if any(_crc_8(found[0][:n]) == found[0][n] for n in range(len(found[0]) - 5, len(found[0]))):
                     return position + found.start()
             position += max(len(piece) - _HEAD, 1) if position + len(piece) < stop else len(piece)
@@ -457,6 +458,7 @@ def _sphere_fields(file: _File, start: int) -> dict[str, str]:
 # FLAC and Ogg, which do not tell where they end: up to where another one begins
 
 _FLAC_MARKS = (b"fLaC\x00\x00\x00\x22", b"fLaC\x80\x00\x00\x22")
+_FEW_TAGS = 16  # that seem to begin where one may; by feel
 _OGG_MARKS = (b"OggS\x00\x02", b"OggS\x00\x06")  # pages with which a stream begins
 _OGG_HEADER, _OGG_LARGEST_PAGE = 27, 65307
 _OGG_BEGIN = 2  # flag of a page
@@ -495,8 +497,8 @@ def _check_flac_end(file: _File, start: int, first: int, stop: int) -> None:
     if place < stop or (place := file.match(mark, first, stop)) == stop:
         return  # where it should be; or the recording is cut short, as libFLAC finds
     behind = place + longest
-    tags = re.finditer(rb"TAG|ID3|APETAGEX", file.read(place, longest + _HEAD))
-    places = [file.after_zeros(behind), *(place + tag.start() for tag in tags)]
+    tags = re.finditer(rb"TAG|ID3|APETAGEX", file.read(place, min(longest, _PIECE) + _HEAD))
+    places = [file.after_zeros(behind), *(place + tag.start() for tag in islice(tags, _FEW_TAGS))]
     if all(_after_tags(file, each) < stop for each in places):
         raise _stray(file, behind, stop)
 
