@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -20,7 +21,7 @@ import numpy as np
 import soundfile
 import soxr
 
-from features.containers import FRAME_SAMPLES, Pieces, Span, recordings_in
+from features.containers import FRAME_SAMPLES, LOWEST_MPEG_1_HZ, Pieces, Span, recordings_in
 from features.errors import AudioError
 from features.ffmpeg import is_for_ffmpeg, open_decoded
 from features.samples import (
@@ -41,9 +42,20 @@ logger = logging.getLogger(__name__)
 
 # Tables of segments are rounded to a hundredth of a second or so: that far past the end is not a mistake.
 SEGMENT_SLACK_S = 0.1  # by feel
-# A decoder may swallow its delay from the ends of an MP3.
-MP3_SLACK = 2 * FRAME_SAMPLES
+MP3_SLACK_FRAMES = 2  # a decoder may swallow its delay from the ends of an MP3
 BLOCK_SAMPLES = 1 << 18
+# Of formats that may hold several recordings, of which libsndfile hears the first.
+_BYTES_A_SAMPLE = {
+    ("MAT4", "PCM_16"): 2.0,
+    ("MAT4", "PCM_32"): 4.0,
+    ("MAT4", "FLOAT"): 4.0,
+    ("MAT4", "DOUBLE"): 8.0,
+}
+# A block of 127 bytes holds 120 bytes of samples, each of which takes two, three or four.
+_BYTES_A_SAMPLE |= {
+    ("SDS", subtype): 127 / 120 * n for subtype, n in (("PCM_S8", 2), ("PCM_16", 3), ("PCM_24", 4))
+}
+_LONGEST_HEADER = 4096  # bytes; by feel
 _UNTOLD = (1 << 63) - 1  # samples that libsndfile names where a header names none
 _FEW_CHANNELS = 8  # of more, fewer samples are read at once; by feel
 _RATES = f"{LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz"
@@ -158,26 +170,29 @@ class _Part:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[list[_Part]]:
+def _opened(path: Path) -> Iterator[Sequence[_Part]]:
     """Yield the recordings in a file; one alone stays open, of several each is opened when it is read."""
-    _check_is_file(path)
-    spans = recordings_in(path)
+    spans = _spans_of(path)
+    parts: Sequence[_Part]
     with ExitStack() as stack:
         if len(spans) == 1:
             file = stack.enter_context(_open(path, spans[0]))
             parts = [_Part(path, spans[0], *_described(path, spans[0], file), file)]
         else:
-            parts = list(_closed_parts(path, spans))
+            parts = _closed_parts(path, spans, path.stat().st_mtime_ns)
         _check_length(path, parts)
         yield parts
 
 
-def _closed_parts(path: Path, spans: Sequence[Span]) -> Iterator[_Part]:
-    """Yield those of several recordings that have samples: a link of a chain may have none."""
+@lru_cache(maxsize=64)
+def _closed_parts(path: Path, spans: tuple[Span, ...], time_ns: int) -> tuple[_Part, ...]:
+    """Return those of several recordings that have samples: a link of a chain may have none."""
+    parts = []
     for span in spans:
         with _open(path, span) as file:
             if file.frames:
-                yield _Part(path, span, *_described(path, span, file), None)
+                parts.append(_Part(path, span, *_described(path, span, file), None))
+    return tuple(parts)
 
 
 def _described(path: Path, span: Span, file: soundfile.SoundFile) -> tuple[int, int, int]:
@@ -210,11 +225,15 @@ def _check_header(path: Path, span: Span, file: soundfile.SoundFile) -> None:
         what, cure = "FLAC that does not tell its length", "write it again with `flac`, or convert it to wav"
         raise AudioError.of(path, what, "a number of samples in its header", "none", cure)
     n_bytes = path.stat().st_size if span.pieces is None else span.n_bytes
+    n_heard = _BYTES_A_SAMPLE.get((file.format, file.subtype), np.inf) * file.frames * file.channels
+    if n_bytes > n_heard + _LONGEST_HEADER:
+        got, cure = f"{n_bytes}", "keep one recording in it, or convert it to wav"
+        raise AudioError.of(path, "bytes that are not heard", f"some {n_heard:.0f} in all", got, cure)
     if file.frames > MOST_SAMPLES_A_BYTE * n_bytes and not is_for_ffmpeg(path):
         raise AudioError.truncated(path, f"{file.frames} samples", f"{n_bytes} bytes")
 
 
-def _check_length(path: Path, parts: list[_Part]) -> None:
+def _check_length(path: Path, parts: Sequence[_Part]) -> None:
     """Raise AudioError of recordings without samples, or of more hours than anybody records."""
     if not sum(part.n_samples for part in parts):
         raise AudioError.of(path, "no samples", "at least one", 0, "record it again or leave it out")
@@ -239,7 +258,8 @@ def _sound_file(path: Path, span: Span, stack: ExitStack) -> soundfile.SoundFile
     return soundfile.SoundFile(open_decoded(path))
 
 
-def _check_is_file(path: Path) -> None:
+def _spans_of(path: Path) -> tuple[Span, ...]:
+    """Return where the recordings of a file lie."""
     cure = "check the path"
     try:
         size = check_regular(path).st_size
@@ -248,6 +268,7 @@ def _check_is_file(path: Path) -> None:
         if size == 0:
             raise AudioError.of(path, "empty file", "an audio file", "0 bytes", "copy or record it again")
         path.open("rb").close()
+        return recordings_in(path)
     except FileNotFoundError as error:
         raise AudioError.of(path, "no such file", "an audio file", "nothing", cure) from error
     except OSError as error:
@@ -258,15 +279,22 @@ def _n_samples(path: Path, span: Span, file: soundfile.SoundFile) -> int:
     """Return the samples of each channel; for an MP3 that does not state them counted, not guessed."""
     if span.n_samples is None:
         return int(file.frames)
-    if span.n_samples > file.frames + MP3_SLACK:
+    if span.n_samples > file.frames + _slack(file):
         what, cure = "MP3 of variable bit rate that does not state its length", "convert it to wav"
         got = f"{file.frames} from libsndfile"
         raise AudioError.of(path, what, f"{span.n_samples} samples", got, cure)
     return min(span.n_samples, int(file.frames))
 
 
+def _slack(file: soundfile.SoundFile) -> int:
+    """Return how many samples may be missing."""
+    if file.format != "MP3":
+        return 0
+    return MP3_SLACK_FRAMES * (FRAME_SAMPLES if file.samplerate >= LOWEST_MPEG_1_HZ else FRAME_SAMPLES // 2)
+
+
 def _segments(
-    path: Path, parts: list[_Part], start_s: float, end_s: float | None
+    path: Path, parts: Sequence[_Part], start_s: float, end_s: float | None
 ) -> Iterator[tuple[_Part, int, int]]:
     """Yield the recordings in which a segment lies, its first sample there and the one after its last."""
     duration_s = sum(part.n_samples / part.sample_rate for part in parts)
@@ -306,7 +334,7 @@ def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -
     except soundfile.LibsndfileError as error:
         held = f"damage after {start + n_read}"
         raise AudioError.truncated(path, f"{file.frames} samples", held) from error
-    if n_read < n_samples - (MP3_SLACK if file.format == "MP3" else 0):
+    if n_read < n_samples - _slack(file):
         raise AudioError.truncated(path, f"{file.frames} samples", f"{start + n_read}")
     if not n_read:
         raise AudioError.of(path, "no samples", "at least one", 0, "record it again or leave it out")

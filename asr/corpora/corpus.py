@@ -9,6 +9,7 @@ file system. Transcripts are split at white space and brought to Unicode normal 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from asr.corpora.utterances import Corpus, Utterance, name_fault
 from asr.errors import CorpusError, Problem
 from asr.progress import say
 from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
+from foundation.errors import listed
 from foundation.files import as_path
 
 if TYPE_CHECKING:
@@ -176,6 +178,8 @@ def scan_parts(
         raise CorpusError(f"{path}: no such directory or file, expected a corpus; check the path")
     if not (path.is_dir() or path.is_file()):
         raise CorpusError(f"{path}: a pipe, socket or device, expected a corpus; give its folder or table")
+    if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
+        raise CorpusError(f"{path}: cannot be read, expected a corpus; change its permissions")
     if path.is_dir() and _has_split_folders(path):
         found, problems = _scan_split_folders(path)
     else:
@@ -197,13 +201,13 @@ def _has_split_folders(path: Path) -> bool:
         return False
     if is_kaldi_directory(path / "train") and not is_kaldi_directory(path):
         return True  # the names of its files are unmistakable, whatever tables lie beside it
-    listed = layout_of(path, LISTING_LAYOUTS)
-    if listed is not None and listed[0] is not KALDI and layout_of(path / "train") is not None:
+    found = layout_of(path, LISTING_LAYOUTS)
+    if found is not None and found[0] is not KALDI and layout_of(path / "train") is not None:
         raise CorpusError(
-            f"{path}: both a list of recordings ({listed[0].name}) and a folder train that is a corpus of "
+            f"{path}: both a list of recordings ({found[0].name}) and a folder train that is a corpus of "
             f"its own, expected one; give {path / 'train'}, or move the list or the folder away"
         )
-    return listed is None
+    return found is None
 
 
 def _scan_split_folders(path: Path) -> tuple[dict[str, Corpus], tuple[Problem, ...]]:
@@ -219,7 +223,7 @@ def _scan_split_folders(path: Path) -> tuple[dict[str, Corpus], tuple[Problem, .
     if not any(map(len, parts.values())):
         problems += corpora_below(path)  # each split has said what else there is
     if aside := [source.name for layout in LISTING_LAYOUTS for source in layout.sources(path)]:
-        what = f"read are the folders of splits; left aside is the list of recordings ({', '.join(aside)})"
+        what = f"read are the folders of splits; left aside is the list of recordings ({listed(aside, 5)})"
         problems.append(Problem(".", what, "note"))
     return parts, tuple(problems)
 

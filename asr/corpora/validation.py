@@ -362,7 +362,7 @@ def _whole_corpus_problems(train: Corpus, lexicon: Lexicon | None, rates: Counte
             cure = "record words that have them, or remove the words with them from the lexicon"
             yield Problem("lexicon.txt", f"{what}; expected each at least once; {cure}", "warning")
     if len(rates) > 1:
-        counts = ", ".join(f"{rate} Hz ({rates[rate]} recording(s))" for rate in sorted(rates))
+        counts = listed([f"{rate} Hz ({rates[rate]} recording(s))" for rate in sorted(rates)])
         yield Problem(".", f"sample rates are mixed: {counts}; expected one; all are resampled", "warning")
     if rates and (highest := max(rates)) < (usual := FrontEndOptions.sample_rate):
         what = f"recordings have {highest} samples a second at most, the front end expects {usual}"

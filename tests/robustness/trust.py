@@ -3,9 +3,9 @@
     python tests/robustness/trust.py
 
 Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``faults_serving.json``
-(`faults_serving.py`), ``load.json`` (`load.py`) and ``long_stream.json`` (`long_stream.py`) in
-``tests/robustness/measured``, or in the folder of --measured. What stands outside the marks of the page is
-written by hand and stays.
+(`faults_serving.py`), ``load.json`` (`load.py`), ``long_stream.json`` (`long_stream.py`) and
+``many_files.json`` (`many_files.py`) in ``tests/robustness/measured``, or in the folder of --measured. What
+stands outside the marks of the page is written by hand and stays.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ SERVING_KINDS = {
     "kills": "killed (SIGKILL, SIGTERM) at every call",
     "failures": "a file system that refuses a call, fills up, or fails to flush",
 }
+
+SLOPES = ("ms_a_file", "kb_a_file")
 
 Report = Mapping[str, Any]
 
@@ -116,6 +118,30 @@ def long_stream(report: Report) -> str:
     return markdown_table(head, [[report["model"], *(row[key] for key in keys)] for row in report["rows"]])
 
 
+def many_files(report: Report) -> str:
+    """Return what folders of many recordings cost, a row for each verb, with the slope for a further file."""
+    head = ("verb", "recordings", "CPU s", "MB", "ms more a recording", "kB more a recording", "lines shown")
+    last = max(row["files"] for row in report["rows"])
+    rows = [
+        [
+            *(row[key] for key in ("verb", "files", "cpu_s", "peak_mb")),
+            *(report["slopes"][row["verb"]][key] if row["files"] == last else None for key in SLOPES),
+            row["n_lines"] if "terminal" in row["verb"] else None,
+        ]
+        for row in report["rows"]
+    ]
+    return markdown_table(head, rows)
+
+
+def slopes(report: Report) -> str:
+    """Return how time and memory grow with the bytes of files, the worst of each reader's shapes."""
+    head = ("reader", "shapes", "not read in time", "CPU s a MB", "time grows as n to the")
+    head += ("MB a MB", "memory grows as n to the")
+    sizes = f"{report['bytes'] // 1000} to {report['bytes'] * 4 // 1000} kB"
+    table = markdown_table(head, [row[:7] for row in report["rows"]])
+    return f"Seed {report['seed']}, files of {sizes}.\n\n{table}"
+
+
 # Section of the page, which is the name of the JSON and of the script that writes it, too.
 SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "fuzz": fuzz,
@@ -123,6 +149,8 @@ SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "faults_serving": faults_serving,
     "load": load,
     "long_stream": long_stream,
+    "many_files": many_files,
+    "slopes": slopes,
 }
 
 

@@ -5,6 +5,7 @@ To add one: a `Layout` in a module beside this one, an entry below, a row in ``d
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,10 +45,11 @@ def layout_of(path: Path, layouts: tuple[Layout, ...] = LAYOUTS) -> Source | Non
         return KALDI, kaldi[0]
     found = [(layout, source) for layout in layouts for source in layout.sources(path)]
     if len(found) > 1:
-        named = ", ".join(
+        names = [
             layout.name if source == path else f"{layout.name} ({source.relative_to(path)})"
             for layout, source in found
-        )
+        ]
+        named = listed(names, _N_NAMED)
         raise CorpusError(
             f"{path}: fits {len(found)} layouts: {named}; expected one; give the path of the table that is "
             "meant, or of the folder with the transcripts that are meant, as the corpus, or move the others "
@@ -82,6 +84,7 @@ def _folders(directory: Path) -> list[Path]:
     level = [directory]
     for _ in range(_DEPTH):
         below = [p for d in level for p in sorted(d.iterdir()) if p.is_dir() and not p.name.startswith(".")]
+        below = [p for p in below if os.access(p, os.R_OK | os.X_OK)]
         found += (level := below)
     return found[:_N_FOLDERS]
 

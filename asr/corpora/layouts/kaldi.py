@@ -11,9 +11,10 @@ from asr.corpora.layouts.recordings import found_by_ends, is_file, moved_note, w
 from asr.corpora.utterances import Corpus, Utterance, name_fault
 from asr.errors import CorpusError, Problem
 from asr.formats.tables import IdTable, read_speakers, read_table, words_of
-from foundation.errors import in_a_line
+from foundation.errors import in_a_line, listed
 from foundation.files import write_together
 
+_N_NAMED = 5  # by feel
 _Segment = tuple[str, float, float | None]
 
 
@@ -46,8 +47,8 @@ def _scan(directory: Path) -> Scan:
     if len(prefixes) == 1:
         names = [WHOLE]
     elif "train" not in names or not all(names):
-        listed = ", ".join(f"{prefix}wav.scp" for prefix in prefixes)
-        return Scan({}, [Problem(".", f"{listed}, expected one wav.scp; move the others to other folders")])
+        named = listed([f"{prefix}wav.scp" for prefix in prefixes], _N_NAMED)
+        return Scan({}, [Problem(".", f"{named}, expected one wav.scp; move the others to other folders")])
     parts, problems = {}, []
     for name, prefix in zip(names, prefixes, strict=True):
         parts[name], more = scan_kaldi(directory, prefix)

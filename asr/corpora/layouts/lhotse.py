@@ -6,6 +6,7 @@ supervision is an utterance.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import math
@@ -29,8 +30,11 @@ from asr.corpora.utterances import Utterance
 from asr.errors import Problem
 from asr.formats.nist import several_channels
 from asr.formats.tables import words_of
+from foundation.errors import listed
+from foundation.files import most_unpacked
 
 _NAME = re.compile(r"(.*?)(recordings|supervisions)((?:[_.-].*)?)\.jsonl(\.gz)?")
+_N_NAMED = 5  # by feel
 _LONGEST_LINE = 1 << 24
 _WHOLE_S = 0.002  # a supervision that ends so near the recording's end lasts as long as that; by feel
 
@@ -77,7 +81,7 @@ def scan(source: Path) -> Scan:
     if len(pairs) == 1:
         names = [WHOLE]
     elif "train" not in names or WHOLE in names:
-        named = ", ".join(pair.supervisions.name for pair in pairs)
+        named = listed([pair.supervisions.name for pair in pairs], _N_NAMED)
         what = f"{named}, expected one, or names that end in train, dev and test"
         return Scan({}, [Problem(".", f"{what}; give the path of the one that is meant")])
     parts: dict[str, list[Utterance]] = {}
@@ -213,9 +217,13 @@ def _records(manifest: Path) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
     """Yield place and content of each line; a file that is damaged ends in a problem."""
     number = 0
     try:
+        left = most_unpacked(manifest.stat().st_size)
         with (gzip.open if manifest.suffix == ".gz" else open)(manifest, "rb") as file:
             while line := file.readline(_LONGEST_LINE):
                 number += 1
+                left -= len(line)
+                if left < 0:
+                    raise OSError(errno.EFBIG, "far more in it than a text shrinks to")
                 where = f"{manifest.name}:{number}"
                 if line.strip():
                     yield where, _record(where, line)
