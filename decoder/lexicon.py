@@ -380,11 +380,17 @@ def _check_entries(entries: object) -> None:
     expected = "lexicon: expected a mapping from words to lists of pronunciations, each a sequence of phones"
     if not isinstance(entries, Mapping):
         raise LexiconError(f'{expected}, got a {type(entries).__name__}; give {{"GO": [("G", "OW")]}}')
+    phones: set[str] = set()
     for word, variants in entries.items():
         ways = variants if isinstance(variants, Sequence) else [variants]
         are_phones = (isinstance(w, Sequence) and all(isinstance(phone, str) for phone in w) for w in ways)
         if not isinstance(word, str) or not all(are_phones):
             raise LexiconError(f'{expected}, got others for "{word}"; give them as [("G", "OW")]')
+        phones.update(*ways)
+    for phone in sorted(phones):
+        if phone.split() != [phone] or phone == "#":
+            expected = "phones without white space, and none #"
+            raise LexiconError(f"lexicon: expected {expected}, got {phone!r}; rename it")
 
 
 def may_be_entry(word: str) -> bool:

@@ -273,6 +273,9 @@ def write_arpa(
     path: str | Path, log_probs: Sequence[Mapping[Ngram, float]], backoffs: Mapping[Ngram, float]
 ) -> None:
     """Write log10 probabilities and backoff weights, packed if ``.gz``; they are read bit for bit."""
+    for (word,) in log_probs[0] if log_probs else ():
+        if word.split() != [word]:
+            raise GrammarError(f"{path}: expected words without white space, got {word!r}; rename it")
     lines = ["\\data\\", *(f"ngram {n}={len(table)}" for n, table in enumerate(log_probs, start=1))]
     for order, table in enumerate(log_probs, start=1):
         lines += ["", f"\\{order}-grams:"]

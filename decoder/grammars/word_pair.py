@@ -150,6 +150,8 @@ def _problems(successors: Mapping[str, tuple[str, ...]]) -> list[str]:
     if not any(SENTENCE_END in following for following in successors.values()):
         problems.append(f"expected {SENTENCE_END} after some word, got none; say which words may come last")
     for word, following in successors.items():
+        if word.split() != [word]:
+            problems.append(f"expected words without white space, got {word!r}; rename it")
         if not following:
             problems.append(f'expected a successor of "{word}", got none; list {SENTENCE_END} or words')
         if SENTENCE_START in following:

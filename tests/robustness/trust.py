@@ -3,9 +3,9 @@
     python tests/robustness/trust.py
 
 Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``faults_serving.json``
-(`faults_serving.py`), ``load.json`` (`load.py`), ``long_stream.json`` (`long_stream.py`) and
-``many_files.json`` (`many_files.py`) in ``tests/robustness/measured``, or in the folder of --measured. What
-stands outside the marks of the page is written by hand and stays.
+(`faults_serving.py`), ``load.json`` (`load.py`), ``long_stream.json`` (`long_stream.py`), ``many_files.json``
+(`many_files.py`) and ``slopes.json`` (`slopes.py`) in ``tests/robustness/measured``, or in the folder of
+--measured. What stands outside the marks of the page is written by hand and stays.
 """
 
 from __future__ import annotations
