@@ -26,6 +26,7 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from asr.errors import ConfigError
 from asr.formats.model_directories import model_directory
@@ -40,7 +41,7 @@ from asr.serving.gate import (
     is_unspecified,
     neighbourhood,
 )
-from asr.serving.limits import BUSY, NOT_FOUND, TOO_SLOW, UNUSABLE, Limits, Refusal
+from asr.serving.limits import BAD, BUSY, NOT_FOUND, TOO_SLOW, UNUSABLE, Limits, Refusal
 from asr.serving.listening import listening_routes
 from asr.serving.recognition import recognition_routes
 from asr.serving.state import Served, Server
@@ -371,16 +372,16 @@ def application(server: Server, host: str = "127.0.0.1") -> FastAPI:
         description=_ABOUT,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
         lifespan=lifespan,
     )
-    app.include_router(page_routes())
     app.include_router(recognition_routes(server))
     app.include_router(studio_routes(server))
     app.include_router(listening_routes(server))
+    app.include_router(page_routes(json.dumps(app.openapi()).encode()))
     _answer_errors(app, server)
     app.add_middleware(BoundedBodies, limits=server.limits)
     app.add_middleware(Gate, host=host)
-    app.openapi()  # it is kept; the first who asks for it shall not keep others waiting
     return app
 
 
@@ -408,6 +409,10 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
         where = ".".join(str(part) for part in first["loc"])
         return line(f"{where}: {first['msg']}; /openapi.json says what is expected", UNUSABLE)
 
+    @app.exception_handler(ClientDisconnect)
+    async def gone(request: Request, error: ClientDisconnect) -> JSONResponse:
+        return line("the client went away before the request had arrived", BAD)
+
     @app.exception_handler(OSError)
     async def storage(request: Request, error: OSError) -> JSONResponse:
         logger.error("%.8s %.100r: %s", request.method, request.url.path, error)
@@ -420,14 +425,18 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
         return line("an error of the server; its terminal says more", INTERNAL)
 
 
-def page_routes() -> APIRouter:
-    """Return the routes of the page and its parts, which come with the package."""
+def page_routes(description: bytes) -> APIRouter:
+    """Return the routes of the page and its parts, which come with the package, and of a description."""
     router = APIRouter(include_in_schema=False)
     files = {path.name: path.read_bytes() for path in ASSETS.iterdir() if path.suffix in KINDS}
 
     @router.get("/")
     async def index() -> Response:
         return _asset("index.html", files)
+
+    @router.get("/openapi.json")
+    async def described() -> Response:
+        return Response(description, media_type="application/json")
 
     @router.get("/assets/{name}")
     async def asset(name: str) -> Response:

@@ -112,7 +112,9 @@ class Connection(asyncio.BufferedProtocol, asyncio.Protocol):
         began_s = time.thread_time()
         self.data_received(piece)
         cost_s = time.thread_time() - began_s
-        if cost_s > COSTLY_S and self.transport.get_protocol() is self:
+        if cost_s > 2 * COSTLY_S and self.standing is Standing.ANSWERED:
+            self.leave()  # what comes after the answer is of no use to anybody
+        elif cost_s > COSTLY_S and self.transport.get_protocol() is self:
             now_s = time.monotonic()
             Connection.rested_s = max(now_s, Connection.rested_s) + REST * cost_s
             self._rests = True

@@ -109,6 +109,17 @@ def load(report: Report) -> str:
     return f"`{report['command']}`\n\n{markdown_table(head, rows)}"
 
 
+def connections(report: Report) -> str:
+    """Return what a client saw beside crowds of connections, a row for each kind of crowd."""
+    head = ("connections that", "at a time", "addresses", "questions beside", "unanswered", "slowest answer, s")
+    head += ("open files", "afterwards", "MB", "bytes on standard error")
+    keys = ("connections", "addresses", "asked", "unanswered", "slowest_s", "handles", "handles_after")
+    keys += ("memory_mb", "said_bytes")
+    rows = [[name, *(row[key] for key in keys)] for name, row in report["crowds"].items()]
+    lead = f"The server may open {report['handles']} files; each crowd stays for {report['seconds']:g} s."
+    return f"{lead}\n\n{markdown_table(head, rows)}"
+
+
 def long_stream(report: Report) -> str:
     """Return the memory of hours of speech in one process, a row for each way of giving it."""
     head = ("model", "speech as", "hours", "words", "MB at first", "MB in the end", "MB more an hour")
@@ -122,6 +133,7 @@ SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "faults": faults,
     "faults_serving": faults_serving,
     "load": load,
+    "connections": connections,
     "long_stream": long_stream,
 }
 

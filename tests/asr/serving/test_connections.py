@@ -96,9 +96,9 @@ def test_who_is_too_slow_is_left(start: Any, first: bytes) -> None:
     assert (b"200 OK" in answer) == (b"\r\n\r\n" in first)
 
 
-def ask_for_ever(raw: socket.socket) -> None:
+def send_for_ever(raw: socket.socket, content: bytes) -> None:
     while True:
-        raw.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 100)
+        raw.sendall(content)
 
 
 def test_who_reads_no_answer_is_left(start: Any) -> None:
@@ -108,7 +108,7 @@ def test_who_reads_no_answer_is_left(start: Any) -> None:
         raw.connect(("127.0.0.1", running.port))
         raw.settimeout(60)
         with pytest.raises(ConnectionError, match=r"reset|Broken pipe"):
-            ask_for_ever(raw)
+            send_for_ever(raw, b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 100)
 
 
 def test_who_finds_all_busy_is_told_so(start: Any) -> None:
@@ -335,6 +335,25 @@ def test_json_that_is_no_sentence_is_refused_at_its_first_mistake(
     assert line in said.error
     assert said.error.endswith("; /openapi.json says what is expected")
     assert len(said.error) < 200
+
+
+@pytest.mark.parametrize("path", ["/api/words", "/api/prompts", "/api/transcribe", "/api/takes?prompt=one"])
+def test_of_clients_that_go_away_nothing_is_said(
+    started: Any, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    head = f"PUT {path}" if "prompts" in path else f"POST {path}"
+    for body in (b"", b"{"):
+        with connected(started, f"{head} HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode()) as raw:
+            raw.sendall(b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n" + body)
+            time.sleep(0.1)
+    assert started.ask("GET", "/api/model").status == 200
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+def test_who_goes_on_with_tiny_chunks_after_the_answer_is_left(started: Any) -> None:
+    head = b"POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with connected(started, head) as raw, pytest.raises(ConnectionError, match=r"reset|Broken pipe"):
+        send_for_ever(raw, b"1\r\nx\r\n" * 10_000)
 
 
 def test_words_that_look_like_lists_are_written(started: Any) -> None:
